@@ -1,0 +1,59 @@
+# A fresh machine needs Python 3.11 or newer and make, nothing else. Every install is stamped inside its environment,
+# so that running a target again costs nothing until pyproject.toml changes.
+
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$p; break; }; done)
+VENV   ?= .venv
+BENCH  ?= .venv-bench
+ARGS   ?=
+
+PIP = -m pip install --quiet --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types bench docs clean
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+demo: $(VENV)/.stamp-core ## set up and convert sample traffic, with the report of what did not survive
+	@$(VENV)/bin/python examples/demo.py $(ARGS)
+
+test: $(VENV)/.stamp-dev ## set up and run the tests (ARGS="-n 2 -k sse" goes to pytest)
+	$(VENV)/bin/python -m pytest $(ARGS)
+
+lint: $(VENV)/.stamp-dev ## check style with ruff
+	$(VENV)/bin/python -m ruff check --output-format concise . $(ARGS)
+
+types: $(VENV)/.stamp-dev ## check types with mypy --strict
+	$(VENV)/bin/python -m mypy $(ARGS)
+
+bench: $(BENCH)/.stamp ## measure against peers, in an environment of its own; prints ratios
+	$(BENCH)/bin/python benchmarks/run.py $(ARGS)
+
+docs: $(VENV)/.stamp-dev ## run every example in the docstrings and the pages
+	$(VENV)/bin/python -m pytest -q --doctest-modules --doctest-glob='*.md' unified_llm adapters docs README.md $(ARGS)
+
+clean: ## remove environments, caches and builds
+	rm -rf $(VENV) $(BENCH) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find unified_llm adapters tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+# `python -m venv` on an environment that is there leaves what is installed in it, so an interrupted set-up heals itself.
+$(VENV)/bin/python $(BENCH)/bin/python:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer was not found; set PYTHON=/path/to/python3"; exit 1; }
+	@echo "Creating $(@D:/bin=) with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv $(@D:/bin=)
+
+$(VENV)/.stamp-core: pyproject.toml | $(VENV)/bin/python
+	@echo "Installing unified-llm into $(VENV) (once)"
+	@$(VENV)/bin/python $(PIP) -e ".[cli]"
+	@touch $@
+
+$(VENV)/.stamp-dev: pyproject.toml | $(VENV)/bin/python
+	@echo "Installing unified-llm and what its tests need into $(VENV) (once; a minute or two)"
+	@$(VENV)/bin/python $(PIP) -e ".[dev]"
+	@touch $(VENV)/.stamp-core $@
+
+$(BENCH)/.stamp: pyproject.toml benchmarks/requirements.txt | $(BENCH)/bin/python
+	@echo "Installing unified-llm and the peers it is measured against into $(BENCH) (once)"
+	@$(BENCH)/bin/python $(PIP) -e ".[cli]" -r benchmarks/requirements.txt
+	@touch $@

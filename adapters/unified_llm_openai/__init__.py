@@ -1,0 +1,1 @@
+"""The protocols of OpenAI, and of everybody who speaks them: `chat` and `responses`."""

@@ -1,0 +1,234 @@
+"""The settings of a chat request that are more than a rename: each `_read_x` beside its `_write_x`.
+
+Several have an old and a new spelling. The canonical model knows one; which spelling was used is a marker of form.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.mapping import Owned, Reader, Writer, take
+
+from .content import tools
+
+__all__ = ["read_settings", "write_settings"]
+
+Node = dict[str, Any]
+
+_LOGPROBS = "message.output_text.logprobs"
+
+
+def read_settings(w: Node, c: Node, r: Reader) -> None:
+    if "max_tokens" in w:
+        _read_max_tokens(w, c, r)
+    if "stop" in w:
+        _read_stop(w, c, r)
+    if "tools" in w or "functions" in w or "web_search_options" in w:
+        _read_tools(w, c, r)
+    if "tool_choice" in w or "function_call" in w:
+        _read_tool_choice(w, c, r)
+    if "response_format" in w:
+        _read_format(w, c)
+    if "logprobs" in w:
+        _read_logprobs(w, c, r)
+
+
+def write_settings(c: Node, wire: Node, w: Writer) -> None:
+    if "max_output_tokens" in c and w.form(c, "max_tokens"):
+        wire["max_tokens"] = c.pop("max_output_tokens")
+    if w.form(c, "stop") and type(c.get("stop")) is list and len(c["stop"]) == 1:
+        wire["stop"] = c.pop("stop")[0]
+    if type(c.get("tools")) is list:
+        _write_tools(c, wire, w)
+    elif "tools" in c:
+        wire["tools"] = c.pop("tools")
+    if "tool_choice" in c:
+        _write_tool_choice(c, wire, w)
+    if type(c.get("text")) is dict and "format" in c["text"]:
+        _write_format(c, wire)
+    if "include" in c or w.form(c, "logprobs"):
+        _write_logprobs(c, wire, w)
+
+
+def _read_max_tokens(w: Node, c: Node, r: Reader) -> None:
+    if "max_completion_tokens" not in w and (type(w["max_tokens"]) is int or w["max_tokens"] is None):
+        c["max_output_tokens"] = w.pop("max_tokens")
+        r.form(c, "max_tokens", True)
+
+
+def _read_stop(w: Node, c: Node, r: Reader) -> None:
+    if type(w["stop"]) is str:
+        c["stop"] = [w.pop("stop")]
+        r.form(c, "stop", "string")
+
+
+def _read_tools(w: Node, c: Node, r: Reader) -> None:
+    if type(w.get("tools")) is list:
+        c["tools"] = r.nodes(tools, w.pop("tools"))
+    elif w.get("tools", 0) is None:
+        c["tools"] = w.pop("tools")
+    if type(w.get("functions")) is list:
+        for function in w.pop("functions"):
+            tool = r.node(tools, {"type": "function", "function": function})
+            r.form(tool, "legacy", True)
+            if type(function) is dict:
+                r.made(tool, function)
+            c["tools"] = [*(c.get("tools") or ()), tool]
+    if type(w.get("web_search_options")) is dict:
+        options = w.pop("web_search_options")
+        rest = Owned(options)
+        tool = {"type": "web_search"}
+        if "search_context_size" in rest:
+            tool["search_context_size"] = rest.pop("search_context_size")
+        if type(rest.get("user_location")) is dict:
+            location = take(rest, "user_location")
+            place: Node = {key: location.pop(key) for key in ("type",) if key in location}
+            if type(location.get("approximate")) is dict:
+                place.update(location.pop("approximate"))
+            tool["user_location"] = place
+        r.form(tool, "web_search_options", True)
+        if rest:
+            r.keep(tool, rest)
+        r.made(tool, options)
+        c["tools"] = [*(c.get("tools") or ()), tool]
+
+
+def _write_tools(c: Node, wire: Node, w: Writer) -> None:
+    new, old = [], []
+    for tool in c.pop("tools"):
+        if w.form(tool, "legacy"):
+            old.append(tool)
+        elif tool.get("type") == "web_search" and "web_search_options" not in wire:
+            wire["web_search_options"] = w.piece(_write_web_search, tool)
+        else:
+            new.append(tool)
+    if old:
+        wire["functions"] = [tool["function"] for tool in w.nodes(tools, old)]
+    if new or not (old or "web_search_options" in wire):
+        written = w.nodes(tools, new)
+        if written or not new:
+            wire["tools"] = written
+
+
+def _write_web_search(c: Node, w: Writer) -> Node:
+    options: Node = {}
+    if "search_context_size" in c:
+        options["search_context_size"] = c.pop("search_context_size")
+    if type(c.get("user_location")) is dict:
+        place = dict(c.pop("user_location"))
+        location: Node = {"type": place.pop("type")} if "type" in place else {}
+        options["user_location"] = {**location, "approximate": place}
+    elif "user_location" in c:
+        options["user_location"] = c.pop("user_location")
+    return options
+
+
+def _read_tool_choice(w: Node, c: Node, r: Reader) -> None:
+    choice = w.get("tool_choice")
+    if "tool_choice" in w:
+        if choice is None or type(choice) is str:
+            c["tool_choice"] = w.pop("tool_choice")
+        elif type(choice) is dict:
+            read = _read_choice(take(w, "tool_choice"))
+            if read is not None:
+                c["tool_choice"] = read
+    elif type(w["function_call"]) is str:
+        c["tool_choice"] = w.pop("function_call")
+        r.form(c, "tool_choice", "legacy")
+    elif type(w["function_call"]) is dict and "name" in w["function_call"]:
+        c["tool_choice"] = {"type": "function", "name": take(w, "function_call").pop("name")}
+        r.form(c, "tool_choice", "legacy")
+
+
+def _read_choice(choice: Node) -> Node | None:
+    kind = choice.get("type")
+    if kind in ("function", "custom") and type(choice.get(kind)) is dict and "name" in choice[kind]:
+        del choice["type"]
+        return {"type": kind, "name": take(choice, kind).pop("name")}
+    if kind == "allowed_tools" and type(choice.get(kind)) is dict:
+        del choice["type"]
+        allowed = take(choice, kind)
+        out: Node = {"type": kind}
+        if "mode" in allowed:
+            out["mode"] = allowed.pop("mode")
+        if type(allowed.get("tools")) is list:
+            out["tools"] = [_flat(tool) for tool in allowed.pop("tools")]
+        return out
+    return None
+
+
+def _flat(tool: Any) -> Any:
+    kind = tool.get("type") if type(tool) is dict else None
+    inner = tool.get(kind) if kind else None
+    return {**{k: v for k, v in tool.items() if k != kind}, **inner} if type(inner) is dict else tool
+
+
+def _nested(tool: Any) -> Any:
+    if type(tool) is dict and tool.get("type") in ("function", "custom"):
+        return {"type": tool["type"], tool["type"]: {key: value for key, value in tool.items() if key != "type"}}
+    return tool
+
+
+def _write_tool_choice(c: Node, wire: Node, w: Writer) -> None:
+    choice = c["tool_choice"]
+    legacy = w.form(c, "tool_choice") == "legacy"
+    if choice is None or type(choice) is str:
+        wire["function_call" if legacy else "tool_choice"] = c.pop("tool_choice")
+        return
+    kind = choice.get("type")
+    if kind in ("function", "custom"):
+        name = {"name": take(c, "tool_choice").pop("name", None)}
+        c["tool_choice"].pop("type")
+        wire["function_call" if legacy else "tool_choice"] = name if legacy else {"type": kind, kind: name}
+    elif kind == "allowed_tools":
+        own = take(c, "tool_choice")
+        own.pop("type")
+        allowed: Node = {"mode": own.pop("mode")} if "mode" in own else {}
+        if "tools" in own:
+            allowed["tools"] = [_nested(tool) for tool in own.pop("tools")]
+        wire["tool_choice"] = {"type": kind, kind: allowed}
+
+
+_FORMAT_KEYS = ("name", "description", "schema", "strict")
+
+
+def _read_format(w: Node, c: Node) -> None:
+    format_ = w["response_format"]
+    if type(format_) is not dict or type(format_.get("type")) is not str:
+        return
+    own = take(w, "response_format")
+    out: Node = {"type": own.pop("type")}
+    if out["type"] == "json_schema" and type(own.get("json_schema")) is dict:
+        inner = take(own, "json_schema")
+        out.update({key: inner.pop(key) for key in _FORMAT_KEYS if key in inner})
+    c.setdefault("text", {})["format"] = out
+
+
+def _write_format(c: Node, wire: Node) -> None:
+    text = take(c, "text")
+    if type(text["format"]) is not dict:
+        wire["response_format"] = text.pop("format")
+        return
+    own = take(text, "format")
+    out: Node = {"type": own.pop("type")}
+    if out["type"] == "json_schema":
+        out["json_schema"] = {key: own.pop(key) for key in _FORMAT_KEYS if key in own}
+    wire["response_format"] = out
+
+
+def _read_logprobs(w: Node, c: Node, r: Reader) -> None:
+    if w["logprobs"] is True:
+        del w["logprobs"]
+        c["include"] = [_LOGPROBS]
+    elif w["logprobs"] is False:
+        del w["logprobs"]
+        r.form(c, "logprobs", "false")
+
+
+def _write_logprobs(c: Node, wire: Node, w: Writer) -> None:
+    include = c.get("include")
+    if type(include) is list and _LOGPROBS in include:
+        wire["logprobs"] = True
+        c["include"] = [value for value in include if value != _LOGPROBS]
+    elif w.form(c, "logprobs"):
+        wire["logprobs"] = False

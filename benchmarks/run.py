@@ -1,0 +1,214 @@
+"""Print one table: what converting costs, ours and others', as multiples of parsing and printing the same bytes.
+
+    python benchmarks/run.py [--quick] [--only GLOB] [--rounds N] [--json FILE] [--write docs/performance.md] [--check]
+
+`floor` is `orjson.loads` + `orjson.dumps` of the same bytes in the same process; every other figure is bytes in to
+bytes out, the loss report read to its end, as a multiple of it. What cannot be measured says why. `--check` exits 1
+when one of our rows is over its budget.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import json
+import os
+import platform
+import sys
+from pathlib import Path
+from typing import Any
+
+# The folder of this script holds a profile.py, which must not stand in for the standard library's.
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[0] = str(ROOT)
+
+from benchmarks import losscount, measure  # noqa: E402
+from benchmarks.contenders import Contender, Floor, Ours, Unsupported  # noqa: E402
+from benchmarks.peers import CONTENDERS  # noqa: E402
+from benchmarks.workloads import workloads  # noqa: E402
+
+Row = dict[str, Any]
+Results = dict[str, Any]
+IMPORT_BUDGET_MS, SIZE_BUDGET_MB = 100.0, 25.0
+BEGIN, END = "<!-- results:begin -->", "<!-- results:end -->"
+
+
+def main(argv: list[str] | None = None) -> int:
+    options = _options(argv)
+    contenders = [make() for make in CONTENDERS]
+    results = measured(contenders, options)
+    _print(results)
+    if options.json:
+        Path(options.json).write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n")
+    if options.write:
+        _write(Path(options.write), results)
+    over = [row["label"] for row in results["rows"] if row["met"] is False]
+    return 1 if options.check and over else 0
+
+
+def _options(argv: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="What converting costs, ours and others', in one table.")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds and rows: about twenty seconds")
+    parser.add_argument("--only", metavar="GLOB", default="*", help="rows by name, e.g. 'stream-*', 'import', 'silent'")
+    parser.add_argument("--rounds", type=int, help="rounds to take the least of (default 15; 5 with --quick)")
+    parser.add_argument("--json", metavar="FILE", help="write the results as JSON")
+    parser.add_argument("--write", metavar="FILE", help="put the results between the markers of this Markdown file")
+    parser.add_argument("--check", action="store_true", help="exit 1 when one of our rows is over its budget")
+    return parser.parse_args(argv)
+
+
+def measured(contenders: list[Contender], options: argparse.Namespace) -> Results:
+    """Every row, with the ratios to its floor, and a reason where there is none."""
+    rounds = options.rounds or (5 if options.quick else 15)
+    everybody: list[Contender] = [Floor(), *contenders]
+    chosen = [work for work in workloads(options.quick) if fnmatch.fnmatch(work.name, options.only)]
+    rows: list[Row] = []
+    with measure.quiet_process():
+        for n, work in enumerate(chosen):
+            _progress(f"{n + 1}/{len(chosen)} {work.label}")
+            found = measure.fastest(work, everybody, rounds, 0.004 if options.quick else 0.01)
+            base = float(found.pop(Floor.title))
+            figures = {name: value / base if isinstance(value, float) else value for name, value in found.items()}
+            size = {"floor_us": base * 1e6, "bytes": len(work.body)}
+            rows.append(_row(work.name, work.label, "×", figures, work.budget, **size))
+        if fnmatch.fnmatch("silent", options.only):
+            _progress("leaves lost without a word")
+            rows += _loss_rows(contenders)
+    if fnmatch.fnmatch("import", options.only):
+        _progress("import time")
+        spent = measure.import_ms(contenders, rounds)
+        first = {Ours.title: spent.pop("first conversion", "not installed")}
+        rows.append(_row("import", "import, over bare Python", "ms", spent, IMPORT_BUDGET_MS))
+        rows.append(_row("import-convert", "import and a first conversion", "ms", first, None))
+    if fnmatch.fnmatch("size", options.only):
+        sizes = measure.installed_mb(contenders)
+        alone = {Ours.title: sizes.pop("unified_llm alone", "not installed")}
+        rows.append(_row("size", "installed, with dependencies", "MB", sizes, SIZE_BUDGET_MB))
+        rows.append(_row("size-alone", "installed, without them", "MB", alone, None))
+    _progress("")
+    versions = {c.title: c.version if c.version is not None else c.absent for c in contenders}
+    return {
+        "rows": rows, "versions": versions, "rounds": rounds, "contenders": [c.title for c in contenders],
+        "python": platform.python_version(), "system": platform.system(), "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
+    }  # fmt: skip
+
+
+def _row(name: str, label: str, unit: str, figures: dict[str, Any], budget: float | None, **more: Any) -> Row:
+    ours = figures.get(Ours.title)
+    met = ours <= budget if budget is not None and isinstance(ours, float) else None
+    return {"name": name, "label": label, "unit": unit, "figures": figures, "budget": budget, "met": met, **more}
+
+
+def _loss_rows(contenders: list[Contender]) -> list[Row]:
+    silent: dict[str, Any] = {}
+    reported: dict[str, Any] = {}
+    leaves = len(losscount.marked_request()[1])
+    for contender in contenders:
+        try:
+            found = losscount.count(contender)
+            silent[contender.title], reported[contender.title] = float(len(found.silent)), float(found.reported)
+        except Unsupported as reason:
+            silent[contender.title] = reported[contender.title] = str(reason)
+        except Exception as error:
+            silent[contender.title] = reported[contender.title] = f"fails: {type(error).__name__}: {error}"[:200]
+    label = f"of {leaves} leaves of the 50-turn request, "
+    return [
+        _row("silent", label + "lost without a word", "", silent, 0.0),
+        _row("reported", label + "lost and said so", "", reported, None),
+    ]
+
+
+# --- printing -------------------------------------------------------------------------------------------------------
+
+
+def _figure(row: Row, value: float | str | None, notes: dict[str, None]) -> str:
+    if isinstance(value, float):
+        digits = 0 if row["unit"] == "" or value >= 100 else 1
+        return f"{value:.{digits}f}{'×' if row['unit'] == '×' else ''}"
+    if value is None:
+        return "–"
+    if value == "not installed":
+        return value
+    notes.setdefault(str(value))
+    return f"[{list(notes).index(str(value)) + 1}]"
+
+
+def _cells(results: Results) -> tuple[list[str], list[list[str]], list[str]]:
+    """The header, the rows and the footnotes, as text."""
+    notes: dict[str, None] = {}
+    titles = results["contenders"]
+    head = ["", "floor", *titles, "budget"]
+    lines = []
+    for row in results["rows"]:
+        base = f"{row['floor_us']:.2f} µs" if row.get("floor_us") else row["unit"]
+        figures = [_figure(row, row["figures"].get(title), notes) for title in titles]
+        budget = "" if row["budget"] is None else f"≤ {row['budget']:g}"
+        budget += {True: " met", False: " OVER", None: ""}[row["met"]]
+        lines.append([row["label"], base, *figures, budget])
+    return head, lines, [f"[{n}] {note}" for n, note in enumerate(notes, 1)]
+
+
+def _closing(results: Results) -> list[str]:
+    """What the table was made for, in words."""
+    out = []
+    row = next((row for row in results["rows"] if row["name"] == "request-50-back"), None)
+    ours = row["figures"].get(Ours.title) if row else None
+    if row and isinstance(ours, float):
+        said = [
+            f"{title} {value / ours:.1f} times"
+            for title, value in row["figures"].items()
+            if isinstance(value, float) and title != Ours.title
+        ]
+        out.append(f"The reference request, there and back: {ours:.1f} times the floor; " + ", ".join(said) + " ours.")
+    named = {title.split(",")[0]: version for title, version in results["versions"].items()}
+    out.append("; ".join(f"{title} {version}" for title, version in named.items()) + ".")
+    out.append(
+        f"CPython {results['python']}, {results['system']}, {results['cores']} cores, load {results['load']}; "
+        f"least of {results['rounds']} interleaved rounds in one process."
+    )
+    return out
+
+
+def _print(results: Results) -> None:
+    head, lines, notes = _cells(results)
+    try:
+        from rich.console import Console
+        from rich.table import Table
+    except ImportError:
+        widths = [max(len(line[k]) for line in [head, *lines]) for k in range(len(head))]
+        for line in [head, *lines]:
+            print("  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]))
+        print("\n".join([*notes, *_closing(results)]))
+        return
+    console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 170)
+    table = Table(header_style="bold")
+    for k, title in enumerate(head):
+        table.add_column(title, justify="left" if k == 0 else "right", no_wrap=k == 0)
+    for row, line in zip(results["rows"], lines):
+        table.add_row(*line, style={True: None, False: "red", None: None}[row["met"]])
+    console.print(table)
+    for note in [*notes, *_closing(results)]:
+        console.print(note, soft_wrap=True)
+
+
+def _write(path: Path, results: Results) -> None:
+    """Put the results between the markers; a file without them is an error, and is left as it is."""
+    text = path.read_text()
+    if BEGIN not in text or END not in text:
+        raise SystemExit(f"{path} has no {BEGIN} ... {END}")
+    head, lines, notes = _cells(results)
+    table = ["| " + " | ".join(head) + " |", "|---" + "|--:" * (len(head) - 1) + "|"]
+    table += ["| " + " | ".join(line) + " |" for line in lines]
+    block = "\n".join([BEGIN, "", *table, "", *(f"{note}  " for note in notes), "", *_closing(results), "", END])
+    before, after = text.split(BEGIN)[0], text.split(END, 1)[1]
+    path.write_text(before + block + after)
+
+
+def _progress(text: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

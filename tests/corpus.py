@@ -1,0 +1,87 @@
+"""Where the laws find their documents: the hand-made fixtures always, recorded traffic where there is some.
+
+`UNIFIED_LLM_CORPUS` names a folder of JSON lines, one record a line, in files `{protocol}.{kind}.jsonl`; without it the
+fixtures alone are used, which hold one document of every type, field and event. A law loops over records inside one
+test a (protocol, kind) and shows its first failures, because thousands of test items say less than one list.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+from collections.abc import Iterator
+from typing import Any
+
+FIXTURES = pathlib.Path(__file__).parent / "fixtures"
+PROTOCOLS = {  # the corpus' names for our protocols
+    "chat": "openai-chat",
+    "responses": "openai-responses",
+    "interactions": "google-interactions",
+    "generate_content": "google-generate-content",
+    "messages": "anthropic-messages",
+}
+KINDS = ("request", "response", "stream", "error")
+
+
+def corpus_folder() -> pathlib.Path | None:
+    """The folder of recorded traffic, None when there is none."""
+    named = os.environ.get("UNIFIED_LLM_CORPUS")
+    return pathlib.Path(named) if named else None
+
+
+def records(protocol: str | None = None, kind: str | None = None) -> Iterator[dict[str, Any]]:
+    """Records `{id, protocol, kind, vendor, status, path, pair, ...}` with `body`, or `events` for a stream.
+
+    `protocol` and `kind` narrow them down. `pair` is the id of the request that a response, stream or error answers;
+    `twin` (fixtures only, on streams) that of the response which tells the same answer in one piece.
+    """
+    yield from fixtures(protocol, kind)
+    yield from recorded(protocol, kind)
+
+
+def fixtures(protocol: str | None = None, kind: str | None = None) -> Iterator[dict[str, Any]]:
+    """The repository's own documents, `tests/fixtures/{protocol}/{kind}/{feature}.json`.
+
+    Streams are lists of wire events; the name of an error opens with its HTTP status.
+    """
+    for path in sorted(FIXTURES.glob("*/*/*.json")):
+        its_protocol, its_kind = path.parent.parent.name, path.parent.name
+        if protocol not in (None, its_protocol) or kind not in (None, its_kind):
+            continue
+        record: dict[str, Any] = {
+            "id": f"{its_protocol}/{its_kind}/{path.stem}",
+            "protocol": its_protocol,
+            "kind": its_kind,
+            "vendor": "fixture",
+            "status": None if its_kind == "request" else int(path.stem[:3]) if its_kind == "error" else 200,
+            "path": None,
+            "pair": None,
+            "events" if its_kind == "stream" else "body": json.loads(path.read_bytes()),
+        }
+        if its_kind == "stream" and (path.parent.parent / "response" / path.name).exists():
+            record["twin"] = f"{its_protocol}/response/{path.stem}"
+        yield record
+
+
+def recorded(protocol: str | None = None, kind: str | None = None) -> Iterator[dict[str, Any]]:
+    """The records of the corpus, in file order; none when `UNIFIED_LLM_CORPUS` is not set."""
+    folder = corpus_folder()
+    for path in sorted(folder.glob("*.jsonl")) if folder else ():
+        its_protocol, its_kind, _ = path.name.split(".")
+        if protocol not in (None, PROTOCOLS[its_protocol]) or kind not in (None, its_kind):
+            continue
+        for line in path.read_bytes().splitlines():
+            yield {**json.loads(line), "protocol": PROTOCOLS[its_protocol], "kind": its_kind}
+
+
+def by_id(protocol: str, kind: str) -> dict[str, dict[str, Any]]:
+    """The records of one protocol and kind, by their id."""
+    return {record["id"]: record for record in records(protocol, kind)}
+
+
+def show(failures: list[Any], law: str, examined: int, first: int = 10) -> str:
+    """The text of a failed assertion: how many, and the first few with record id and JSON path."""
+    lines = [f"{law}: {len(failures)} failure(s) in {examined} examined"]
+    lines += [f"  {failure}" for failure in failures[:first]]
+    return "\n".join(lines + ([f"  ... and {len(failures) - first} more"] if len(failures) > first else []))

@@ -1,0 +1,208 @@
+"""What the official openai SDK declares, read by reflection: is a JSON value of a declared type, and what does it use?
+
+The SDK builds its models without validating, and pydantic does not look into a TypedDict's iterables, so neither says
+whether a document fits. `examine` walks value and type together. It is strict where the SDK is not: an undeclared key
+is a problem, `true` is no number, `1` fits a float but `1.0` no int.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+import typing
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
+
+import pydantic
+from openai.types import beta as beta_types
+from openai.types import chat as chat_types
+from openai.types import responses as responses_types
+from openai.types.chat import completion_create_params
+from openai.types.responses import response_create_params
+
+Used = tuple[str, str]  # (class, key)
+
+
+class Field(NamedTuple):
+    annotation: Any
+    required: bool
+
+
+class Finding(NamedTuple):
+    """`problems` are texts that open with the JSON pointer; `used` the declared (class, key) pairs that occurred."""
+
+    problems: list[str]
+    used: set[Used]
+
+
+TYPES: dict[tuple[str, str], list[Any]] = {
+    ("openai-chat", "request"): [
+        completion_create_params.CompletionCreateParamsNonStreaming,
+        completion_create_params.CompletionCreateParamsStreaming,
+    ],
+    ("openai-chat", "response"): [chat_types.ChatCompletion],
+    ("openai-chat", "stream"): [chat_types.ChatCompletionChunk],
+    ("openai-responses", "request"): [
+        response_create_params.ResponseCreateParamsNonStreaming,
+        response_create_params.ResponseCreateParamsStreaming,
+    ],
+    ("openai-responses", "response"): [responses_types.Response, responses_types.CompactedResponse],
+    ("openai-responses", "stream"): [responses_types.ResponseStreamEvent],
+}
+"""For each protocol and kind the SDK types one of which a valid document has; for streams, that of every event."""
+
+UNTYPED = {"store", "billing", "presence_penalty", "frequency_penalty", "obfuscation"}
+"""Keys of the Responses wire that the SDK does not type although the API sends them (all but the first, rarely)."""
+
+BETA_UNIONS: list[Any] = [beta_types.BetaResponseInputItemParam, beta_types.BetaResponseOutputItem]
+
+
+def bare(annotation: Any) -> Any:
+    """The type without Required, NotRequired and Annotated around it."""
+    while get_origin(annotation) in (typing.Annotated, typing.Required, typing.NotRequired):
+        annotation = get_args(annotation)[0]
+    return annotation
+
+
+def members(annotation: Any) -> list[Any]:
+    """The members of a union, flattened; any other type is its own single member."""
+    annotation = bare(annotation)
+    if get_origin(annotation) not in (Union, types.UnionType):
+        return [annotation]
+    return [found for member in get_args(annotation) for found in members(member)]
+
+
+def is_struct(declared: Any) -> bool:
+    return inspect.isclass(declared) and (
+        issubclass(declared, pydantic.BaseModel) or hasattr(declared, "__required_keys__")
+    )
+
+
+@functools.cache
+def fields(struct: Any) -> dict[str, Field]:
+    """The declared keys of a model or TypedDict, by their name on the wire."""
+    if issubclass(struct, pydantic.BaseModel):
+        return {
+            info.alias or name: Field(info.annotation, info.is_required()) for name, info in struct.model_fields.items()
+        }
+    hints = typing.get_type_hints(struct, include_extras=True)
+    # __required_keys__ is wrong where the annotations are strings (bpo-42059), as everywhere in the SDK.
+    return {key: Field(hint, get_origin(hint) is typing.Required) for key, hint in hints.items()}
+
+
+def name_of(struct: Any) -> str:
+    """The name of a class; the streaming and the other twin of the create parameters have one."""
+    name = struct.__qualname__.replace("ParamsNonStreaming", "Params").replace("ParamsStreaming", "Params")
+    return f"{struct.__module__.removeprefix('openai.types.')}.{name}"
+
+
+def type_literals(annotation: Any) -> set[str]:
+    """Every value of the key `type` among the members of a union."""
+    return {
+        value
+        for struct in members(annotation)
+        if is_struct(struct) and "type" in fields(struct)
+        for literal in members(fields(struct)["type"].annotation)
+        if get_origin(literal) is Literal
+        for value in get_args(literal)
+    }
+
+
+def structs(annotation: Any, skip: frozenset[Used] = frozenset(), _seen: set[Any] | None = None) -> Iterator[Any]:
+    """Every model and TypedDict reachable from a type, without looking below the (class, key) pairs of `skip`."""
+    seen = set() if _seen is None else _seen
+    for member in members(annotation):
+        if not is_struct(member):
+            for argument in get_args(member):
+                yield from structs(argument, skip, seen)
+        elif member not in seen:
+            seen.add(member)
+            yield member
+            for key, field in fields(member).items():
+                if (name_of(member), key) not in skip:
+                    yield from structs(field.annotation, skip, seen)
+
+
+def examine(value: Any, annotation: Any, path: str = "") -> Finding:
+    """How a JSON value fits a declared type. Of a union the member that fits best counts."""
+    best: Finding | None = None
+    for member in sorted(members(annotation), key=lambda m: not _same_type_key(value, m)):
+        finding = _examine_one(value, member, path)
+        if best is None or len(finding.problems) < len(best.problems):
+            best = finding
+        if not finding.problems:
+            break
+    assert best is not None
+    return best
+
+
+def _same_type_key(value: Any, declared: Any) -> bool:
+    return isinstance(value, dict) and is_struct(declared) and value.get("type") in type_literals(declared)
+
+
+def _examine_one(value: Any, declared: Any, path: str) -> Finding:
+    origin = get_origin(declared)
+    if declared in (Any, object):
+        return Finding([], set())
+    if origin is Literal:
+        fits = any(type(value) is type(option) and value == option for option in get_args(declared))
+        return Finding([] if fits else [f"{path}: {value!r} is none of the declared values"], set())
+    if is_struct(declared):
+        return _examine_struct(value, declared, path)
+    if origin is dict:
+        return (
+            _wrong(path, "an object", value)
+            if not isinstance(value, dict)
+            else _join(examine(inner, get_args(declared)[1], f"{path}/{key}") for key, inner in value.items())
+        )
+    if origin is not None:  # list, Iterable, Sequence
+        return (
+            _wrong(path, "a list", value)
+            if not isinstance(value, list)
+            else _join(examine(inner, get_args(declared)[0], f"{path}/{index}") for index, inner in enumerate(value))
+        )
+    accepted = {str: (str,), bool: (bool,), int: (int,), float: (int, float), types.NoneType: (types.NoneType,)}
+    fits = isinstance(value, accepted[declared]) and isinstance(value, bool) == (declared is bool)
+    return Finding([], set()) if fits else _wrong(path, declared.__name__, value)
+
+
+def _examine_struct(value: Any, struct: Any, path: str) -> Finding:
+    if not isinstance(value, dict):
+        return _wrong(path, name_of(struct), value)
+    declared = fields(struct)
+    found = _join(examine(value[key], declared[key].annotation, f"{path}/{key}") for key in declared if key in value)
+    problems = found.problems + [
+        f"{path}/{key}: not declared by {name_of(struct)}"
+        for key in value
+        if key not in declared and not _untyped(struct, key)
+    ]
+    problems += [f"{path}/{key}: missing" for key, field in declared.items() if field.required and key not in value]
+    return Finding(problems, found.used | {(name_of(struct), key) for key in declared if key in value})
+
+
+def _untyped(struct: Any, key: str) -> bool:
+    if key == "obfuscation":
+        return struct.__qualname__.endswith("Event")
+    return key in UNTYPED and struct is responses_types.Response
+
+
+def _wrong(path: str, wanted: str, value: Any) -> Finding:
+    return Finding([f"{path}: not {wanted} but {type(value).__name__}"], set())
+
+
+def _join(findings: Iterator[Finding]) -> Finding:
+    joined = Finding([], set())
+    for finding in findings:
+        joined.problems.extend(finding.problems)
+        joined.used.update(finding.used)
+    return joined
+
+
+def examine_document(protocol: str, kind: str, document: Any) -> Finding:
+    """How a whole request, response or stream (a list of wire events) fits what the SDK declares for it."""
+    options = TYPES[protocol, kind]
+    if kind != "stream":
+        return examine(document, Union[tuple(options)])  # noqa: UP007
+    payloads = [(index, event["data"]) for index, event in enumerate(document) if event["data"] != "[DONE]"]
+    return _join(examine(data, options[0], f"/{index}/data") for index, data in payloads)

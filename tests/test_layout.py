@@ -1,0 +1,245 @@
+"""How the house is laid out, and who may import whom; read from the source by `ast`, so no rule hangs on an import."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import os
+import re
+import socket
+import subprocess
+import sys
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+HUB = ROOT / "unified_llm"
+ADAPTERS = sorted(p for p in (ROOT / "adapters").iterdir() if p.is_dir() and p.name != "__pycache__")
+SOURCES = sorted(p for top in (HUB, *ADAPTERS) for p in top.rglob("*.py"))
+
+# What a conversion runs through. It declares nothing in pydantic and opens no connection, so it imports neither.
+HOT_MODULES = "__init__ adapter capabilities convert errors losses mapping registry sse stream".split()
+HOT = [p for name in HOT_MODULES if (p := HUB / f"{name}.py").is_file()]
+HOT += [p for p in SOURCES if not p.is_relative_to(HUB)]
+HEAVY = {"anthropic", "google", "httpx", "httpx2", "openai", "pydantic", "rich", "sqlalchemy", "starlette", "typer"}
+
+VENDORS = re.compile(
+    r"openai|anthropic|google|gemini|claude|vertex|bedrock|azure|mistral|deepseek|openrouter|litellm|ollama|perplexity"
+    r"|fireworks|cohere|qwen|dashscope|moonshot|minimax|cerebras|(?<![a-z])(gpt|groq|grok|xai|vllm|llama)(?![a-z])",
+    re.IGNORECASE,
+)
+
+
+def name_of(path: Path) -> str:
+    base = HUB.parent if path.is_relative_to(HUB) else ROOT / "adapters"
+    parts = path.relative_to(base).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+IMPORTERS = ("import_module", "importlib.import_module", "__import__")
+
+
+def imported(nodes: Iterator[ast.AST], path: Path) -> set[str]:
+    """Absolute dotted names of everything these nodes import, relative imports resolved."""
+    found: set[str] = set()
+    package = name_of(path) if path.name == "__init__.py" else name_of(path).rpartition(".")[0]
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+            found |= {base} | {f"{base}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in IMPORTERS:
+            found |= {str(arg.value) for arg in node.args[:1] if isinstance(arg, ast.Constant)}
+    return found
+
+
+def at_import(tree: ast.Module) -> Iterator[ast.AST]:
+    """The nodes that run when the module is imported: not the bodies of functions, not `if TYPE_CHECKING`."""
+    todo: list[ast.AST] = list(tree.body)
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            todo += node.orelse
+        elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            yield node
+            todo += ast.iter_child_nodes(node)
+
+
+def run(code: str, tmp_path: Path) -> str:
+    path = os.pathsep.join([str(ROOT), str(ROOT / "adapters")])
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env={**os.environ, "PYTHONPATH": path},
+                          capture_output=True, text=True, timeout=60)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_folders_are_where_the_design_has_them() -> None:
+    assert HUB.is_dir() and ADAPTERS
+    assert all(re.fullmatch("unified_llm_[a-z0-9]+", p.name) for p in ADAPTERS), ADAPTERS
+
+
+@pytest.mark.parametrize("folder", ["adapters", "tests", "benchmarks"])
+def test_source_roots_are_no_packages(folder: str) -> None:
+    # As namespace packages they lose against an installed package of that name, instead of hiding it.
+    assert not (ROOT / folder / "__init__.py").exists()
+
+
+@pytest.mark.parametrize("package", [HUB, *ADAPTERS], ids=lambda p: p.name)
+def test_every_package_is_typed(package: Path) -> None:
+    assert (package / "py.typed").is_file()
+    folders = {package, *(p.parent for p in package.rglob("*.py"))}
+    bare = sorted(str(p.relative_to(ROOT)) for p in folders if not (p / "__init__.py").is_file())
+    assert not bare, f"packages without __init__.py: {bare}"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_imports_point_one_way(path: Path) -> None:
+    own = name_of(path).partition(".")[0]
+    roots = {name.partition(".")[0] for name in imported(ast.walk(tree_of(path)), path)}
+    foreign = (roots & {p.name for p in ADAPTERS}) - {own}
+    assert not foreign, f"{name_of(path)} imports {sorted(foreign)}"
+
+
+@pytest.mark.parametrize("path", HOT, ids=name_of)
+def test_the_hot_path_imports_nothing_heavy(path: Path) -> None:
+    roots = {name.partition(".")[0] for name in imported(at_import(tree_of(path)), path)}
+    assert not roots & HEAVY, f"{name_of(path)} imports {sorted(roots & HEAVY)} when it is imported"
+
+
+def test_every_hot_module_is_there() -> None:
+    assert [name for name in HOT_MODULES if not (HUB / f"{name}.py").is_file()] == []
+
+
+def test_a_conversion_loads_nothing_heavy(tmp_path: Path) -> None:
+    adapters = [f"{p.name}.{q.name}" for p in ADAPTERS for q in p.iterdir() if (q / "__init__.py").is_file()]
+    hot = [f"unified_llm.{name}" for name in HOT_MODULES if name != "__init__"]
+    loaded = run(
+        "import sys, importlib\n"
+        "before = set(sys.modules)\n"
+        "import unified_llm\n"
+        f"for name in {hot + adapters!r}: importlib.import_module(name)\n"
+        f"for name in {adapters!r}:\n"
+        "    unified_llm.register(sys.modules[name].adapter)\n"
+        "body = {'model': 'm', 'messages': [{'role': 'user', 'content': 'hi'}]}\n"
+        "done = unified_llm.convert(body, source='openai-chat', target='openai-responses')\n"
+        "assert done.value['input'], done.value\n"
+        "print(*sorted({name.partition('.')[0] for name in set(sys.modules) - before}))\n",
+        tmp_path,
+    )
+    assert "unified_llm" in loaded.split()
+    assert not set(loaded.split()) & HEAVY
+
+
+@pytest.mark.parametrize("path", [p for p in SOURCES if p.is_relative_to(HUB)], ids=name_of)
+def test_the_hub_names_no_vendor(path: Path) -> None:
+    tree = tree_of(path)
+    # A string that is a statement is documentation, wherever it stands.
+    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    named: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes)) and id(node) not in docs:
+            words = [node.value if isinstance(node.value, str) else node.value.decode(errors="replace")]
+        else:
+            fields = ("id", "attr", "name", "asname", "arg", "module", "names")
+            values = [getattr(node, field, None) for field in fields]
+            words = [w for v in values for w in (v if isinstance(v, list) else [v]) if isinstance(w, str)]
+        named += [f"{path.name}:{getattr(node, 'lineno', 0)}: {word!r}" for word in words if VENDORS.search(word)]
+    assert not named, "vendor facts live in data files or in adapters:\n" + "\n".join(named)
+
+
+def declared_all(path: Path) -> list[str] | None:
+    for node in tree_of(path).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return [str(name) for name in ast.literal_eval(node.value)]
+    return None
+
+
+def order(name: str) -> tuple[int, str]:
+    """CONSTANTS, then Classes, then the rest: what ruff's rule RUF022 writes."""
+    return (0 if name.isupper() and len(name) > 1 else 1 if name[0].isupper() else 2), name
+
+
+@pytest.mark.parametrize("path", [p for p in SOURCES if declared_all(p) is not None], ids=name_of)
+def test_public_names_are_sorted_and_importable(path: Path) -> None:
+    names = declared_all(path) or []
+    assert names == sorted(set(names), key=order), "`ruff check --fix` sorts it"
+    module = importlib.import_module(name_of(path))
+    assert [name for name in names if not hasattr(module, name)] == []
+
+
+def test_the_front_door_lists_its_public_names() -> None:
+    names = declared_all(HUB / "__init__.py")
+    assert names is not None
+    bound = {alias.asname or alias.name for node in tree_of(HUB / "__init__.py").body
+             if isinstance(node, ast.ImportFrom) and node.level for alias in node.names}  # fmt: skip
+    assert {name for name in bound if not name.startswith("_")} <= set(names)
+
+
+def test_canonical_classes_load_on_first_use(tmp_path: Path) -> None:
+    loaded = run(
+        "import unified_llm, sys\n"
+        "assert 'pydantic' not in sys.modules\n"
+        "assert not hasattr(unified_llm, 'no_such_name')\n"
+        "print(unified_llm.Request.__module__, 'pydantic' in sys.modules)\n",
+        tmp_path,
+    )
+    assert re.fullmatch(r"unified_llm\.model\S* True\n", loaded)
+
+
+def test_one_version_everywhere() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert importlib.import_module("unified_llm").__version__ == project["version"]
+
+
+def test_every_entry_point_leads_to_its_adapter() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    points = project["entry-points"]["unified_llm.adapters"]
+    assert {"openai-chat", "openai-responses"} <= set(points)
+    for protocol, target in points.items():
+        module, _, attribute = target.partition(":")
+        assert getattr(importlib.import_module(module), attribute).protocol == protocol
+
+
+def test_the_wheel_built_through_the_sdist_holds_the_packages_and_nothing_else(tmp_path: Path) -> None:
+    for tool in ("build", "hatchling"):
+        pytest.importorskip(tool)
+    subprocess.run([sys.executable, "-m", "build", "--no-isolation", "--outdir", tmp_path, ROOT],
+                   check=True, capture_output=True, text=True, timeout=240)  # fmt: skip
+    (wheel,) = tmp_path.glob("*.whl")
+    files = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    assert {name.partition("/")[0] for name in files} == {"unified_llm", *(p.name for p in ADAPTERS)}
+    # Data and markers too: whatever is neither compiled nor hidden.
+    tree = {p.relative_to(top.parent).as_posix() for top in (HUB, *ADAPTERS) for p in top.rglob("*")
+            if p.is_file() and "__pycache__" not in p.parts and not p.name.startswith(".")}  # fmt: skip
+    assert files == tree
+
+
+def test_the_network_is_denied() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as stream, pytest.raises(RuntimeError, match="no network"):
+        stream.connect(("127.0.0.1", 9))
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagram, pytest.raises(RuntimeError, match="no network"):
+        datagram.sendto(b"x", ("127.0.0.1", 9))
+    with pytest.raises(RuntimeError, match="no network"):
+        socket.getaddrinfo("example.com", 443)
+
+
+def test_sockets_that_stay_on_the_machine_work(tmp_path: Path) -> None:
+    left, right = socket.socketpair()
+    with left, right:
+        left.sendall(b"x")
+        assert right.recv(1) == b"x"
+    with socket.socket(socket.AF_UNIX) as server, socket.socket(socket.AF_UNIX) as client:
+        server.bind(str(tmp_path / "s"))
+        server.listen()
+        client.connect(str(tmp_path / "s"))
+        assert client.getpeername() == str(tmp_path / "s")

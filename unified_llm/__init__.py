@@ -1,0 +1,91 @@
+"""One model of a conversation with a language model, and every provider's wire format mapped to it and back.
+
+>>> import unified_llm as ul
+>>> done = ul.convert({"model": "m", "messages": [{"role": "user", "content": "Hi"}]},
+...                   source="openai-chat", target="openai-responses")
+>>> done.value["input"]
+[{'type': 'message', 'role': 'user', 'content': 'Hi'}]
+
+The canonical classes (`ul.Request`, `ul.Message`, `ul.FunctionCall`, ...) are listed in `unified_llm.model.__all__`;
+they load pydantic, and therefore on first use.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from .convert import Converted, convert, preview, read, to_sdk, write
+from .errors import (
+    CapabilityLost,
+    CapabilityRefused,
+    InvalidBody,
+    LocalProtocolError,
+    ProtocolError,
+    RemoteProtocolError,
+    UnifiedLLMError,
+    UnknownProtocol,
+)
+from .exchange import Exchange
+from .losses import Fate, Level, Levels, Loss, Losses
+from .provenance import MemoryVault, Vault
+from .registry import protocols, register
+from .stream import collect, decompose
+from .streaming import (
+    ConvertedStream,
+    aconvert_stream,
+    atranslate_sse,
+    convert_stream,
+    read_stream,
+    translate_sse,
+    write_stream,
+)
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CapabilityLost",
+    "CapabilityRefused",
+    "Converted",
+    "ConvertedStream",
+    "Exchange",
+    "Fate",
+    "InvalidBody",
+    "Level",
+    "Levels",
+    "LocalProtocolError",
+    "Loss",
+    "Losses",
+    "MemoryVault",
+    "ProtocolError",
+    "RemoteProtocolError",
+    "UnifiedLLMError",
+    "UnknownProtocol",
+    "Vault",
+    "__version__",
+    "aconvert_stream",
+    "atranslate_sse",
+    "collect",
+    "convert",
+    "convert_stream",
+    "decompose",
+    "preview",
+    "protocols",
+    "read",
+    "read_stream",
+    "register",
+    "to_sdk",
+    "translate_sse",
+    "write",
+    "write_stream",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if not name.startswith("_"):
+        # Not `from . import model`, which would ask this function for the name.
+        model = import_module(".model", __name__)
+        if name in model.__all__:
+            value = globals()[name] = getattr(model, name)
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

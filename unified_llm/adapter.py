@@ -1,0 +1,109 @@
+"""The contract of an adapter: what a package declares so that the hub can speak its protocol.
+
+An adapter is one declaration. It says which documents it reads and writes, how its streams are framed, where its
+settings, native fields and routes are, and where the official SDK declares the same wire; the hub holds no fact about
+any vendor. `unified_llm.suite` checks everything that is declared here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping as MappingABC
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from .mapping import Mapping, Reader, Writer
+    from .repair import Rules
+    from .table import Table
+
+__all__ = ["Adapter", "Framing", "Kind", "Route", "Streams", "WireReader", "WireWriter"]
+
+Event = dict[str, Any]
+
+
+class Kind(NamedTuple):
+    """One kind of document: a reader (wire to canonical), a writer (canonical to wire), and what it is canonically.
+
+    `node` names the canonical document ("request", "response", "error", ...); `facing` whom it is written for by
+    default: a request goes to a provider, everything else to a client.
+    """
+
+    read: Callable[[Any, Reader], Any]
+    write: Callable[[Any, Writer], Any]
+    node: str
+    facing: str = "client"
+
+
+class Route(NamedTuple):
+    """One HTTP route of the surface: `path` relative to the protocol's root, `{name}` for a segment."""
+
+    method: str
+    path: str
+    kind: str
+    stream: bool | None = None
+
+
+class WireReader(Protocol):
+    """Wire events to canonical events. No I/O, no clock: the same events give the same result."""
+
+    def feed(self, event: Event) -> list[Event]:
+        """The canonical events of one wire event `{"event": name or None, "data": value or string}`."""
+
+    def close(self) -> list[Event]:
+        """The end of the wire stream: what is still owed, an error event when it was cut off."""
+
+
+class WireWriter(Protocol):
+    """Canonical events to wire events, the mirror of `WireReader`."""
+
+    def feed(self, event: Event) -> list[Event]:
+        """The wire events of one canonical event."""
+
+    def close(self) -> list[Event]:
+        """What the surface wants at the end, its done marker for one."""
+
+
+class Framing(NamedTuple):
+    """How a surface frames its stream as server-sent events: with `event:` names or without, and its content type."""
+
+    named: bool = False
+    content_type: str = "text/event-stream"
+
+
+class Streams(NamedTuple):
+    """The stream half of an adapter."""
+
+    reader: Callable[[Reader], WireReader]
+    writer: Callable[[Writer], WireWriter]
+    framing: Framing = Framing()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adapter:
+    """One wire protocol, declared. Built at import of the adapter package and never changed."""
+
+    protocol: str
+    title: str
+    url: str
+    kinds: MappingABC[str, Kind]
+    streams: Streams
+    # Every family of nodes, for the completeness checks of the suite.
+    mappings: tuple[Mapping, ...] = ()
+    # Canonical document name to its settings table, for locating losses and for completeness.
+    settings: MappingABC[str, Table] = field(default_factory=dict)
+    # Wire fields and types that only this protocol has, with the capability they stand for. A dotted key is more exact.
+    natives: MappingABC[str, str] = field(default_factory=dict)
+    # Canonical fields and types this protocol has no form for, with the reason.
+    refuses: MappingABC[str, str] = field(default_factory=dict)
+    routes: tuple[Route, ...] = ()
+    # HTTP header names that carry a credential, in the order they are tried; "{}" stands for the key.
+    auth: tuple[tuple[str, str], ...] = ()
+    # Kind to "module:name" of the official SDK's type, and the extra that installs it.
+    sdk: MappingABC[str, str] = field(default_factory=dict)
+    sdk_extra: str = ""
+    # Which parts of an opaque piece's origin must match for it to be sent back.
+    origin: tuple[str, ...] = ("protocol",)
+    repair: Rules | None = None
+    dialects: MappingABC[str, MappingABC[str, Any]] = field(default_factory=dict)
+    # An official declaration of the wire, as module names whose types the suite walks.
+    declared: MappingABC[str, Any] = field(default_factory=dict)

@@ -1,0 +1,210 @@
+"""The command line: `unified-llm convert`, `preview` and `protocols`.
+
+The result goes to stdout and nothing else does, so it can be piped; losses, progress and errors go to stderr. Input is
+one JSON document, the JSON lines of a stream (one wire event a line), or raw server-sent events: told apart by looking.
+Exit codes: 0 done, 2 bad input or usage (one line, with the JSON path), 3 a loss at level `raise`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Annotated, Any, NoReturn
+
+import unified_llm as ul
+
+from .jsonvalue import dump, parse
+from .losses import Losses, check_levels
+
+try:
+    import typer
+except ModuleNotFoundError:  # pragma: no cover - the extra is installed wherever this is tested
+    raise SystemExit("unified-llm: the command line needs an extra: pip install 'unified-llm[cli]'") from None
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, help="Translate between the wire formats of language models.")
+
+Source = Annotated[str, typer.Option("--from", help="protocol[:dialect] of the input", metavar="PROTOCOL")]
+Target = Annotated[str, typer.Option("--to", help="protocol[:dialect] of the output", metavar="PROTOCOL")]
+Kind = Annotated[str, typer.Option(help="request, response, error, stream, or another kind the adapters know")]
+File = Annotated[str, typer.Argument(metavar="[FILE|-]", help="a file, or - for standard input")]
+OnLoss = Annotated[
+    str, typer.Option(help="ignore, warn, raise, or GLOB[@FATE]=LEVEL,... (first match wins), e.g. 'reasoning.*=raise'")
+]
+JsonLosses = Annotated[Path | None, typer.Option(help="write the loss report to this file as JSON")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="no loss table on stderr")]
+
+
+@app.command()
+def convert(
+    source: Source,
+    target: Target,
+    file: File = "-",
+    kind: Kind = "request",
+    model: Annotated[str | None, typer.Option(help="the target's model")] = None,
+    on_loss: OnLoss = "ignore",
+    json_losses: JsonLosses = None,
+    quiet: Quiet = False,
+) -> None:
+    """Convert a document or a stream; the result goes to stdout, what was lost to stderr."""
+    levels = _levels(on_loss)
+    data = _read(file)
+    options: dict[str, Any] = {"source": source, "target": target, "model": model, "on_loss": levels}
+    try:
+        if kind == "stream" or _is_stream(data):
+            losses = _convert_stream(data, options)
+        else:
+            done = ul.convert(data, kind=kind, **options)
+            _out(dump(done.value))
+            losses = done.losses
+    except ul.CapabilityLost as lost:
+        _report(lost.losses, json_losses, quiet)
+        _fail(3, str(lost))
+    except (ul.UnifiedLLMError, ValueError) as error:
+        _fail(2, str(error))
+    _report(losses, json_losses, quiet)
+
+
+@app.command()
+def preview(
+    source: Source, target: Target, file: File = "-", kind: Kind = "request", json_losses: JsonLosses = None
+) -> None:
+    """Show what a conversion would lose, without the result."""
+    data = _read(file)
+    try:
+        if kind == "stream" or _is_stream(data):
+            stream = ul.convert_stream(_events(data), source=source, target=target)
+            for _ in stream:
+                pass
+            losses = stream.losses
+        else:
+            losses = ul.preview(data, source=source, target=target, kind=kind)
+    except (ul.UnifiedLLMError, ValueError) as error:
+        _fail(2, str(error))
+    if json_losses:
+        json_losses.write_bytes(dump(losses.to_json()))
+    print(losses.table())
+
+
+@app.command()
+def protocols() -> None:
+    """List the protocols that are installed, with their dialects and kinds of documents."""
+    from .registry import adapter
+
+    for name in ul.protocols():
+        found = adapter(name)
+        print(f"{name:26} {found.title}")
+        print(f"{'':26} documents: {', '.join(found.kinds)}, stream")
+        if found.dialects:
+            print(f"{'':26} dialects: {', '.join(sorted(found.dialects))}")
+        print(f"{'':26} {found.url}")
+
+
+def main() -> None:
+    """The entry point of the `unified-llm` script."""
+    app()
+
+
+def _levels(text: str) -> Any:
+    levels: Any = text
+    if "=" in text:
+        levels = dict(entry.strip().split("=", 1) for entry in text.split(",") if "=" in entry)
+    try:
+        check_levels(levels)
+    except ValueError as error:
+        _fail(2, str(error))
+    return levels
+
+
+def _read(file: str) -> bytes:
+    try:
+        return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except OSError as error:
+        _fail(2, f"{file}: {error.strerror}")
+
+
+def _is_stream(data: bytes) -> bool:
+    """Raw server-sent events open with a field; JSON lines of a stream are several objects with `data` in them."""
+    head = data.lstrip(b"\xef\xbb\xbf \r\n")[:8]
+    if head.startswith((b"data:", b"event:", b":", b"id:", b"retry:")):
+        return True
+    first, _, rest = data.strip().partition(b"\n")
+    if not rest.strip() or not first.rstrip().endswith(b"}"):
+        return False
+    try:
+        opening = parse(first)
+    except ul.InvalidBody:
+        return False
+    return isinstance(opening, dict) and "data" in opening
+
+
+def _events(data: bytes) -> Iterator[dict[str, Any]]:
+    from .sse import SSEDecoder, parse_data
+
+    head = data.lstrip(b"\xef\xbb\xbf \r\n")[:1]
+    if head not in (b"{", b"["):
+        decoder = SSEDecoder()
+        for event in [*decoder.feed(data), *decoder.close()]:
+            yield {"event": event["event"], "data": parse_data(event["data"])}
+        return
+    values = parse(data) if head == b"[" else [parse(line) for line in data.splitlines() if line.strip()]
+    for number, event in enumerate(values):
+        if not isinstance(event, dict) or "data" not in event:
+            raise ul.InvalidBody(f"/{number}", 'an event is an object {"event": name or null, "data": value}')
+        yield {"event": event.get("event"), "data": event["data"]}
+
+
+def _convert_stream(data: bytes, options: dict[str, Any]) -> Losses:
+    from .registry import adapter
+    from .sse import encode
+
+    raw = data.lstrip(b"\xef\xbb\xbf \r\n")[:1] not in (b"{", b"[")
+    named = adapter(options["target"]).streams.framing.named
+    events = list(_events(data))
+    stream = ul.convert_stream(_progress(events), **options)
+    for event in stream:
+        if raw:
+            value = event["data"]
+            text = value if isinstance(value, str) else dump(value)
+            _out(encode(event["event"] if named else None, text), end=b"")
+        else:
+            _out(dump(event))
+    return stream.losses
+
+
+def _progress(events: list[Any]) -> Iterator[Any]:
+    """The events, with a progress bar where somebody watches and there is something to wait for."""
+    if len(events) < 2_000 or not sys.stderr.isatty():
+        yield from events
+        return
+    from rich.console import Console
+    from rich.progress import track
+
+    yield from track(events, description="converting", console=Console(stderr=True), transient=True)
+
+
+def _out(data: bytes, end: bytes = b"\n") -> None:
+    sys.stdout.buffer.write(data + end)
+
+
+def _report(losses: Losses, json_losses: Path | None, quiet: bool) -> None:
+    if json_losses:
+        json_losses.write_bytes(dump(losses.to_json()))
+    if not quiet:
+        _err(losses.table())
+
+
+def _err(text: str, file: IO[str] | None = None) -> None:
+    sys.stdout.flush()
+    print(text, file=file or sys.stderr)
+
+
+def _fail(code: int, reason: str) -> NoReturn:
+    _err(f"unified-llm: {' '.join(reason.split())}")
+    raise typer.Exit(code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,277 @@
+"""The library's front door for whole documents: convert, preview, read, write.
+
+Every conversion goes wire -> canonical -> wire, the same protocol on both sides too, so that identity is a property of
+the hub and not of a shortcut. Conversions do no I/O, never print, and give the same bytes for the same input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from .adapter import Adapter, Kind
+from .errors import CapabilityLost, InvalidBody
+from .exchange import Exchange
+from .ids import seed_of
+from .jsonvalue import detached, parse
+from .locate import locate
+from .losses import Levels, Losses, check_levels, enforce
+from .mapping import Reader, Writer
+from .provenance import Vault, park, unpark
+from .registry import split
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+__all__ = ["Converted", "Facing", "Repair", "convert", "preview", "read", "to_sdk", "write"]
+
+Facing = Literal["provider", "client"]
+Repair = Literal["auto", "never", "always"]
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """A finished conversion: `value` is the target's JSON value, `losses` what did not come through as it was.
+
+    `http` holds what the target carries outside the body (`method`, `path`, `query`, `headers`, `status`), and
+    `exchange` what the conversion of the answer will want to know (None unless a request was converted).
+    """
+
+    value: Any
+    losses: Losses
+    http: Mapping[str, Any] = field(default_factory=dict)
+    exchange: Exchange | None = None
+
+
+def convert(
+    body: Any,
+    *,
+    source: str,
+    target: str,
+    kind: str = "request",
+    model: str | None = None,
+    http: Mapping[str, Any] | None = None,
+    on_loss: Levels = "ignore",
+    facing: Facing | None = None,
+    exchange: Exchange | None = None,
+    vault: Vault | None = None,
+    repair: Repair = "auto",
+) -> Converted:
+    """Convert one document from the wire format of `source` to that of `target`.
+
+    `body` is a JSON value, JSON text as bytes, or an SDK object (anything with `model_dump`); it is not changed.
+    `source` and `target` are protocol ids, with a dialect behind a colon where one is meant (`openai-chat:deepseek`).
+    `kind` is "request" (default), "response", "error", or another the adapters declare. `model` is the target's model.
+    `http` is what the source carried outside the body. `facing` is whom the result is for: "provider" (default for
+    requests) or "client" (default otherwise). `exchange` is what converting the request gave. `on_loss` is a level
+    or a mapping of `capability-glob[@fate]` to levels.
+
+    Raises `InvalidBody` (path and reason) for what is no document of the source, `CapabilityLost` for a loss at level
+    `raise` (the result is in its `.converted`), `CapabilityRefused` where no meaningful document exists, and
+    `UnknownProtocol`.
+
+    >>> body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "seed": 7}
+    >>> done = convert(body, source="openai-chat", target="openai-responses")
+    >>> done.value
+    {'model': 'm', 'input': [{'type': 'message', 'role': 'user', 'content': 'Hi'}]}
+    >>> [(loss.path, loss.fate) for loss in done.losses]
+    [('/seed', 'lost')]
+    """
+    check_levels(on_loss)
+    origin, source_dialect = split(source)
+    goal, target_dialect = split(target)
+    read_kind, write_kind = kind_of(origin, kind), kind_of(goal, kind)
+    notes: list[tuple[Any, ...]] = []
+    doc = load(body, notes)
+
+    side = facing or write_kind.facing
+    reader = Reader(origin.protocol, dialect=source_dialect, facing="client" if side == "provider" else "provider", http=http)
+    reader.model = exchange.model if exchange else None
+    node = reader.root(read_kind.read, doc)
+    writer = Writer(
+        goal.protocol,
+        dialect=target_dialect,
+        facing=side,
+        model=model,
+        source=origin.protocol,
+        exchange=exchange,
+        vault=vault,
+    )
+    crossing = source != target
+    node = prepare(node, write_kind, goal, reader, writer, crossing, repair)
+    value = writer.root(write_kind.write, node)
+    losses = locate(node, value, writer, reader, origin, read_kind.node)
+    if notes:
+        losses = Losses([*losses, *_surrogates(notes)])
+    record = None
+    if write_kind.node == "request":
+        record = _exchange(source, target, node, value, writer, http)
+    done = Converted(value, losses, writer.http, record)
+    enforce(losses, on_loss, done)
+    return done
+
+
+def preview(body: Any, *, on_loss: Levels = "ignore", **arguments: Any) -> Losses:
+    """The loss report of `convert` with the same arguments, without the value: the dry run.
+
+    >>> preview({"model": "m", "messages": []}, source="openai-chat", target="openai-responses")
+    Losses([])
+    """
+    try:
+        return convert(body, on_loss=on_loss, **arguments).losses
+    except CapabilityLost as lost:
+        return lost.converted.losses  # type: ignore[no-any-return]
+
+
+def read(body: Any, protocol: str, kind: str = "request", strict: bool = False) -> BaseModel:
+    """The canonical object of a wire document, validated.
+
+    A node that is not what its type promises becomes an `UnknownItem` (or `UnknownPart`, ...) with its `.problems`;
+    with `strict=True` it is an `InvalidBody` instead.
+
+    >>> read({"model": "m", "messages": [{"role": "user", "content": "Hi"}]}, "openai-chat").input[0].content
+    'Hi'
+    """
+    adapter, dialect = split(protocol)
+    declared = kind_of(adapter, kind)
+    reader = Reader(adapter.protocol, dialect=dialect)
+    node = reader.root(declared.read, load(body))
+    from .model.validate import validate
+
+    return validate(declared.node, node, strict=strict)
+
+
+def write(
+    obj: Any,
+    protocol: str,
+    kind: str = "request",
+    *,
+    model: str | None = None,
+    on_loss: Levels = "ignore",
+    facing: Facing | None = None,
+    exchange: Exchange | None = None,
+    vault: Vault | None = None,
+    repair: Repair = "auto",
+) -> Converted:
+    """The wire document of a canonical object (or of its JSON form); the paths of losses point into that form.
+
+    >>> import unified_llm as ul
+    >>> ul.write(ul.Request(model="m", input="Hi"), "openai-chat").value
+    {'model': 'm', 'messages': [{'role': 'user', 'content': 'Hi'}]}
+    """
+    check_levels(on_loss)
+    adapter, dialect = split(protocol)
+    declared = kind_of(adapter, kind)
+    node = load(obj)
+    if type(node) is not dict:
+        raise InvalidBody("", "a canonical document is an object")
+    writer = Writer(
+        adapter.protocol, dialect=dialect, facing=facing or declared.facing, model=model, exchange=exchange, vault=vault
+    )
+    node = prepare(node, declared, adapter, None, writer, True, repair)
+    value = writer.root(declared.write, node)
+    losses = locate(node, value, writer, None, None, declared.node)
+    record = _exchange("", protocol, node, value, writer, None) if declared.node == "request" else None
+    done = Converted(value, losses, writer.http, record)
+    enforce(losses, on_loss, done)
+    return done
+
+
+def to_sdk(value: Any, protocol: str, kind: str = "request") -> Any:
+    """The official SDK's own object for a wire document; a request stays the dict the SDK takes as keyword arguments.
+
+    Raises `ImportError` naming the extra to install when the SDK is missing.
+    """
+    from importlib import import_module
+
+    adapter, _ = split(protocol)
+    kind_of(adapter, kind)
+    where = adapter.sdk.get(kind)
+    if not where:
+        return value
+    module, _, name = where.partition(":")
+    try:
+        type_ = getattr(import_module(module), name)
+    except ModuleNotFoundError as error:
+        raise ImportError(f"{where} needs the extra: pip install 'unified-llm[{adapter.sdk_extra}]'") from error
+    construct = getattr(type_, "construct", None) or type_.model_validate
+    return construct(**value) if construct is not type_.model_validate else construct(value)
+
+
+def load(body: Any, notes: list[tuple[Any, ...]] | None = None) -> Any:
+    """What the caller passed as a JSON tree of our own."""
+    if isinstance(body, (bytes, bytearray, memoryview)):
+        return parse(body, notes)
+    if hasattr(body, "model_dump"):
+        body = body.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    return detached(body, notes)
+
+
+def kind_of(adapter: Adapter, kind: str) -> Kind:
+    found = adapter.kinds.get(kind)
+    if found is None:
+        raise ValueError(f"{adapter.protocol} has no documents of kind {kind!r}; it has: {', '.join(adapter.kinds)}")
+    return found
+
+
+def prepare(
+    node: Any, kind: Kind, goal: Adapter, reader: Reader | None, writer: Writer, crossing: bool, repair: Repair
+) -> Any:
+    """What happens between reading and writing: seeds, parked pieces restored, the target's demands on history met."""
+    if type(node) is not dict:
+        return node
+    writer.seed = str(node.get("id") or "") or (writer.exchange.seed if writer.exchange else "") or _seed(node)
+    items = node.get("input")
+    if kind.node == "request" and type(items) is list:
+        if writer.vault is not None:
+            restored = unpark(items, writer.vault)
+            node = node if restored is items else {**node, "input": restored}
+        if goal.repair is not None and repair != "never" and (crossing or repair == "always"):
+            from .repair import repair as mend
+
+            mended = mend(node, goal.repair, writer)
+            if reader is not None:
+                for new, old in writer.context.get("replaced", ()):
+                    reader.trace.extend((new, wire) for made, wire in tuple(reader.trace) if made is old)
+                if mended is not node:
+                    reader.trace.append((mended, reader.doc))
+            node = mended
+    elif writer.vault is not None and type(node.get("output")) is list:
+        park(node["output"], writer.vault)
+    return node
+
+
+def _seed(node: dict[str, Any]) -> str:
+    """A digest of the conversation's opening turn: it stays what it is while the conversation grows."""
+    items = node.get("input")
+    first = items[:1] if type(items) is list else items
+    return seed_of(first) if first else ""
+
+
+def _exchange(
+    source: str, target: str, node: Any, value: Any, writer: Writer, http: Mapping[str, Any] | None
+) -> Exchange:
+    asked = node.get("model") if type(node) is dict else None
+    settings = {key: inner for key, inner in node.items() if key not in ("input", "extra")} if type(node) is dict else {}
+    return Exchange(
+        source=source,
+        target=target,
+        alias=asked,
+        model=writer.model or (value.get("model") if type(value) is dict else None) or asked,
+        settings=settings,
+        ids=writer.context.get("ids", {}),
+        names=writer.context.get("names", {}),
+        tools=writer.context.get("tools", {}),
+        options={key: settings[key] for key in ("include", "stream", "stream_options") if key in settings},
+        seed=writer.seed,
+    )
+
+
+def _surrogates(notes: list[tuple[Any, ...]]) -> Losses:
+    from .locate import pointer
+    from .losses import Loss
+
+    return Losses(
+        Loss(pointer(path), "text.unicode", "approximated", "a lone surrogate became U+FFFD") for path in notes
+    )

@@ -1,0 +1,51 @@
+"""What the answer to a request needs to know of the request.
+
+A provider's answer does not say how its client asked: under which alias, with which tools, wanting usage in the
+stream or not. Converting a request leaves that in an `Exchange`; handing it to the conversion of the response, the
+stream or the error restores it. It is plain JSON, so that it can wait in a database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+__all__ = ["Exchange"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """A frozen record of one request's conversion.
+
+    `source` is the client's protocol and `target` the provider's (both with their dialects). `alias` is the model the
+    client asked for, `model` the one the provider was asked for. `settings` are the client's own settings in canonical
+    form, for surfaces that echo them. `ids` and `names` map what was renamed for the provider back to the client's
+    spelling; `tools` tells under which kind a client declared each tool that was lowered. `options` are the surface's
+    options (`include`, `stream_options`, `stream`), `seed` the seed of made ids, `created_at` seconds since 1970.
+
+    >>> e = Exchange(source="openai-chat", target="openai-responses", alias="fast")
+    >>> Exchange.from_json(e.to_json()) == e
+    True
+    """
+
+    source: str
+    target: str
+    alias: str | None = None
+    model: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    ids: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
+    tools: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    seed: str = ""
+    created_at: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """As a JSON object."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Exchange:
+        """From what `to_json` gave."""
+        return cls(**value)

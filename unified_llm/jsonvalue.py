@@ -1,0 +1,145 @@
+"""JSON in and out of the library: numbers keep their value, text stays Unicode, and nothing crashes on the odd ones.
+
+orjson does the work. It turns integers beyond 64 bits into floats without a word and refuses lone surrogates, so both
+are looked for: the former go to the standard library, the latter become U+FFFD and are noted. NaN and infinities are
+no JSON and are refused.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import orjson
+
+from .errors import InvalidBody
+
+__all__ = ["detached", "dump", "dump_text", "load_text", "parse"]
+
+Keys = tuple[Any, ...]
+
+# Digits become "0" and everything else a space: a run of 19 is an integer that may not fit 64 bits.
+_DIGITS = bytes(0x30 if 0x30 <= byte <= 0x39 else 0x20 for byte in range(256))
+_LONG = b"0" * 19
+
+
+def parse(data: bytes | bytearray | memoryview | str, notes: list[Keys] | None = None) -> Any:
+    """The value of a JSON text. `notes` collects the paths at which a lone surrogate was replaced.
+
+    Raises `InvalidBody` when it is no JSON.
+    """
+    try:
+        raw = data.encode() if isinstance(data, str) else bytes(data)
+        if _LONG not in raw.translate(_DIGITS):
+            return orjson.loads(raw)
+    except (orjson.JSONDecodeError, UnicodeEncodeError):
+        raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else bytes(data)
+    try:
+        text = raw.decode("utf-8-sig", "surrogatepass")
+        return _mended(json.loads(text, parse_constant=_refuse), (), notes)
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise InvalidBody("", f"not JSON: {error}") from error
+    except json.JSONDecodeError as error:
+        raise InvalidBody("", f"not JSON: {error}") from error
+
+
+def detached(value: Any, notes: list[Keys] | None = None) -> Any:
+    """A deep copy of a JSON value that shares nothing with the caller's.
+
+    Raises `InvalidBody` with the path of what is not JSON (NaN, sets, keys that are no strings).
+    """
+    try:
+        text = orjson.dumps(value)
+        if b"null" not in text or not _has_non_finite(value):
+            copy = orjson.loads(text)
+            if _LONG not in text.translate(_DIGITS):
+                return copy
+    except (TypeError, orjson.JSONDecodeError, RecursionError):
+        pass
+    try:
+        return _mended(value, (), notes)
+    except RecursionError as error:
+        raise InvalidBody("", "nested too deeply") from error
+
+
+def dump(value: Any) -> bytes:
+    """The JSON text of a value in UTF-8."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def dump_text(value: Any) -> str:
+    """The JSON text of a value as a string, for text that travels inside JSON (tool arguments)."""
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def load_text(text: str) -> Any:
+    """The value of a JSON text inside JSON; raises `ValueError` when it is none."""
+    try:
+        raw = text.encode()
+        if _LONG not in raw.translate(_DIGITS):
+            return orjson.loads(raw)
+    except (orjson.JSONDecodeError, UnicodeEncodeError):
+        pass
+    return json.loads(text, parse_constant=_refuse)
+
+
+def _refuse(name: str) -> Any:
+    raise InvalidBody("", f"{name} is not JSON")
+
+
+def _has_non_finite(value: Any) -> bool:
+    if type(value) is float:
+        return not math.isfinite(value)
+    if isinstance(value, dict):
+        return any(map(_has_non_finite, value.values()))
+    if isinstance(value, (list, tuple)):
+        return any(map(_has_non_finite, value))
+    return False
+
+
+def _mended(value: Any, path: Keys, notes: list[Keys] | None) -> Any:
+    """A copy with surrogate pairs joined and lone ones replaced; refuses what is no JSON, naming its path."""
+    if isinstance(value, str):
+        return _unicode(value, path, notes)
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise InvalidBody(_pointer(path), f"{value} is not JSON")
+        return value
+    if isinstance(value, dict):
+        out = {}
+        for key, inner in value.items():
+            if not isinstance(key, str):
+                raise InvalidBody(_pointer(path), f"the key {key!r} is not a string")
+            out[_unicode(key, path, notes)] = _mended(inner, (*path, key), notes)
+        return out
+    if isinstance(value, (list, tuple)):
+        return [_mended(inner, (*path, index), notes) for index, inner in enumerate(value)]
+    if hasattr(value, "model_dump"):
+        return _mended(value.model_dump(mode="json", by_alias=True, exclude_unset=True), path, notes)
+    raise InvalidBody(_pointer(path), f"{type(value).__name__} is not JSON")
+
+
+def _unicode(text: str, path: Keys, notes: list[Keys] | None) -> str:
+    try:
+        text.encode()
+        return text
+    except UnicodeEncodeError:
+        whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        if notes is not None and "\ufffd" in whole:
+            notes.append(path)
+        return whole
+
+
+def _pointer(path: Keys) -> str:
+    from .locate import pointer
+
+    return pointer(path)

@@ -1,0 +1,300 @@
+"""Where a loss comes from: from a canonical leaf back to the leaf of the document the caller passed.
+
+Nothing is tracked while converting but which canonical node was read from which wire node. Only when there is
+something to report are the documents walked, once each, and the leaf found: by the key a settings table declares for
+it, by its name, or by its value, and else the smallest node it can have come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from .losses import Loss, Losses
+
+if TYPE_CHECKING:
+    from .adapter import Adapter
+    from .mapping import Reader, Writer
+
+__all__ = ["locate", "pointer"]
+
+Node = dict[str, Any]
+Keys = tuple[Any, ...]
+
+
+def pointer(keys: Iterable[Any]) -> str:
+    """A JSON pointer (RFC 6901) of keys and indices.
+
+    >>> pointer(["a/b", 0])
+    '/a~1b/0'
+    """
+    return "".join("/" + str(key).replace("~", "~0").replace("/", "~1") for key in keys)
+
+
+def locate(
+    root: Any, target: Any, writer: Writer, reader: Reader | None, source: Adapter | None, name: str, base: Keys = ()
+) -> Losses:
+    """The report of one conversion: `root` canonical, `target` the result, `name` the canonical kind of the root."""
+    if not writer.raw and not (reader and reader.notes):
+        return Losses()
+    finder = _Finder(root, target, writer, reader, source, name, base)
+    found = [finder.loss(*entry) for entry in writer.raw]
+    for node, keys, fate, detail in reader.notes if reader else ():
+        found.append(finder.loss(node, keys, fate, detail, None))
+    return Losses(dict.fromkeys(loss for group in found for loss in group))
+
+
+class _Finder:
+    def __init__(
+        self,
+        root: Any,
+        target: Any,
+        writer: Writer,
+        reader: Reader | None,
+        source: Adapter | None,
+        name: str,
+        base: Keys,
+    ) -> None:
+        self.root, self.target, self.name, self.base = root, target, name, base
+        self.writer, self.reader, self.source = writer, reader, source
+        self.parents: dict[int, tuple[Any, Any]] | None = None
+        self.target_paths: dict[int, Keys] | None = None
+        if reader is None:
+            self.wires: dict[int, Any] = {}
+            self.turns: dict[int, Any] = {}
+            self.paths: dict[int, Keys] = _paths(root)
+        else:
+            self.wires = {id(node): wire for node, wire in reader.trace}
+            self.turns = {id(node): wire for node, wire in reader.turns}
+            self.paths = _paths(reader.doc)
+
+    def loss(self, node: Node, keys: Keys, fate: str, detail: str, capability: str | None) -> list[Loss]:
+        if fate == "added":
+            if self.target_paths is None:
+                self.target_paths = _paths(self.target)
+            path = (*self.target_paths.get(id(node), ()), *keys)
+            return [Loss(pointer(path), capability or self._capability(node, keys, wire=True), "added", detail, "target")]
+        if keys[:1] == ("extra",):
+            return self._foreign(node, keys, fate, detail, capability)
+        capability = capability or self._capability(node, keys)
+        found = self._shared(node) if not keys else ()
+        paths = found or [self._source(node, keys)]
+        return [Loss(pointer(self.base + path), capability, fate, detail) for path in paths]  # type: ignore[arg-type]
+
+    def _capability(self, node: Node, keys: Keys, wire: bool = False) -> str:
+        """The capability declared for the field at `keys` below `node`, or for the node itself."""
+        from ._tables import CAPABILITY, CHILDREN
+
+        name = self.name
+        if node is not self.root and not wire:
+            kind = node.get("type") if type(node) is dict else None
+            name = kind if type(kind) is str and kind in CAPABILITY else self._name_of(node)
+        found = CAPABILITY.get(name, {}).get("", "native.item")
+        value: Any = node
+        for key in keys:
+            value = _at(value, (key,))
+            if type(key) is not str:
+                kind = value.get("type") if type(value) is dict else None
+                if type(kind) is str and kind in CAPABILITY:
+                    name = kind
+                    found = CAPABILITY[name][""]
+                continue
+            table = CAPABILITY.get(name)
+            if table is None or key not in table:
+                return found if keys[0] != key else "native.field"
+            found = table[key]
+            children = CHILDREN.get(name, {}).get(key, ())
+            kind = value.get("type") if type(value) is dict else None
+            name = kind if type(kind) is str and kind in CAPABILITY else children[0] if len(children) == 1 else ""
+        return found
+
+    def _name_of(self, node: Node) -> str:
+        """The name of an untyped node (usage, finish, ...), from where it hangs."""
+        from ._tables import CHILDREN
+
+        above = self._parent(node)
+        while above is not None and type(above[1]) is int:
+            above = self._parent(above[0])
+        if above is None:
+            return ""
+        parent, key = above
+        kind = parent.get("type") if type(parent) is dict else None
+        name = self.name if parent is self.root else kind if type(kind) is str else self._name_of(parent)
+        children = CHILDREN.get(name, {}).get(key, ())
+        return children[0] if len(children) == 1 else ""
+
+    def _source(self, node: Any, keys: Keys) -> Keys:
+        """The path in the caller's document of the canonical leaf `keys` below `node`."""
+        if self.reader is None:
+            return (*self.paths.get(id(node), ()), *keys)
+        wire = self.wires.get(id(node))
+        while wire is None:
+            above = self._parent(node)
+            if above is None:
+                return ()
+            node, key = above
+            keys = (key, *keys)
+            wire = self.wires.get(id(node)) if type(node) is dict else None
+        return self.paths.get(id(wire), ()) + self._leaf(node, wire, keys)
+
+    def _shared(self, node: Node) -> list[Keys]:
+        """The leaves of a node that came from a wire node together with others, of which something may have arrived."""
+        wire = self.wires.get(id(node))
+        if self.reader is None or wire is None or id(node) in self.reader.below:
+            return []
+        inside = _paths(wire)
+        if not any(id(other) in inside and id(made) not in _ids(node) for made, other in self.reader.trace):
+            return []
+        base = self.paths.get(id(wire), ())
+        found = (self._leaf(node, wire, keys) for keys in _leaves(node) if keys[0] not in ("extra", "turn", "type"))
+        return list(dict.fromkeys(base + path for path in found if path))
+
+    def _leaf(self, node: Node, wire: Any, keys: Keys) -> Keys:
+        below = self.reader.below.get(id(node)) if self.reader is not None else None
+        if below is not None:
+            return below
+        if not keys or type(wire) is not dict:
+            return ()
+        if node is self.root and self.source is not None:
+            table = self.source.settings.get(self.name)
+            key = table.wire_key(keys) if table else None
+            if key is not None and key in wire:
+                return (key, *_follow(wire[key], keys[2:] if _at(node, keys[:1]) is not None else ()))
+        value = _at(node, keys)
+        same = _follow(wire, keys)
+        if same and _at(wire, same) == value:
+            return same
+        found = _find(wire, value)
+        if found:
+            return found
+        return same
+
+    def _foreign(self, node: Node, keys: Keys, fate: str, detail: str, capability: str | None) -> list[Loss]:
+        """What another protocol's reader kept: it mirrors that protocol's node, so its path is exact."""
+        _, protocol, slot, *below = keys
+        mine = self.reader is not None and self.reader.protocol == protocol
+        start = node
+        wire = None
+        if mine:
+            wire = (self.turns if slot == "turn" else self.wires).get(id(node))
+            while wire is None and slot == "rest":
+                above = self._parent(start)
+                if above is None:
+                    break
+                start = above[0]
+                wire = self.wires.get(id(start))
+        natives = self.source.natives if mine and self.source is not None else {}
+        rest = _at(node, keys)
+        out = []
+        prefix = self.paths.get(id(wire), ()) if wire is not None else self._source(node, tuple(keys[:3]))
+        item = capability or ("native.item" if "type" in node and node["type"] not in _known() else "native.field")
+        if wire is not None and (rest is wire or (type(rest) is dict and node.get("extra", {}).get(protocol, {}).get("form", {}).get("native"))):
+            return [Loss(pointer(self.base + prefix), natives.get(str(node.get("type")), item), fate, detail or "unknown to the target")]  # type: ignore[arg-type]
+        for path in _kept(rest, _at(wire, tuple(below)) if wire is not None else None):
+            name = next((key for key in reversed((*below, *path)) if type(key) is str), "")
+            found = capability or natives.get(".".join(str(k) for k in (*below, *path) if type(k) is str)) or natives.get(name, item)
+            out.append(Loss(pointer(self.base + prefix + tuple(below) + path), found, fate, detail))  # type: ignore[arg-type]
+        return out
+
+    def _parent(self, node: Any) -> tuple[Any, Any] | None:
+        if self.parents is None:
+            self.parents = {}
+            stack = [self.root]
+            while stack:
+                above = stack.pop()
+                children = above.items() if type(above) is dict else enumerate(above)
+                for key, value in children:
+                    if type(value) is dict or type(value) is list:
+                        self.parents[id(value)] = (above, key)
+                        stack.append(value)
+        return self.parents.get(id(node))
+
+
+def _known() -> frozenset[str]:
+    from ._tables import KNOWN_TYPES
+
+    return KNOWN_TYPES
+
+
+def _paths(root: Any) -> dict[int, Keys]:
+    paths: dict[int, Keys] = {id(root): ()}
+    stack = [(root, ())] if type(root) in (dict, list) else []
+    while stack:
+        node, path = stack.pop()
+        for key, value in node.items() if type(node) is dict else enumerate(node):
+            if type(value) is dict or type(value) is list:
+                below = (*path, key)
+                paths[id(value)] = below
+                stack.append((value, below))
+    return paths
+
+
+def _ids(node: Any) -> frozenset[int]:
+    """The identities of a node and of all below it."""
+    return frozenset(_paths(node))
+
+
+def _at(node: Any, keys: Keys) -> Any:
+    for key in keys:
+        try:
+            node = node[key]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return node
+
+
+def _follow(node: Any, keys: Keys) -> Keys:
+    """As much of the path as exists in `node`."""
+    out: list[Any] = []
+    for key in keys:
+        try:
+            node = node[key]
+        except (KeyError, IndexError, TypeError):
+            break
+        out.append(key)
+    return tuple(out)
+
+
+def _leaves(node: Any) -> list[Keys]:
+    out: list[Keys] = []
+    stack: list[tuple[Any, Keys]] = [(node, ())]
+    while stack:
+        here, path = stack.pop()
+        for key, value in here.items() if type(here) is dict else enumerate(here):
+            if type(value) is dict or type(value) is list:
+                stack.append((value, (*path, key)))
+            elif value is not None and value != "":
+                out.append((*path, key))
+    return out
+
+
+def _find(node: Any, value: Any) -> Keys:
+    """The path of `value` in `node`: the very object, else the only equal one."""
+    equal: list[Keys] = []
+    stack: list[tuple[Any, Keys]] = [(node, ())]
+    while stack:
+        here, path = stack.pop()
+        for key, below in here.items() if type(here) is dict else enumerate(here):
+            if type(below) is type(value) and below == value:
+                if below is value and type(value) in (str, dict, list):
+                    return (*path, key)
+                equal.append((*path, key))
+            if type(below) is dict or type(below) is list:
+                stack.append((below, (*path, key)))
+    return equal[0] if len(equal) == 1 else ()
+
+
+def _kept(rest: Any, wire: Any) -> list[Keys]:
+    """The smallest paths in what was kept: whole values where nothing was taken, single keys where something was."""
+    if type(rest) is not dict:
+        return [()]
+    out: list[Keys] = []
+    for key, value in rest.items():
+        if value is None or value == "" or value == [] or value == {}:
+            continue
+        beside = wire.get(key) if type(wire) is dict else None
+        if type(value) is dict and type(beside) is dict and value is not beside:
+            out.extend((key, *path) for path in _kept(value, beside))
+        else:
+            out.append((key,))
+    return out

@@ -1,0 +1,164 @@
+"""What did not survive, as data: where, which capability, and what became of it.
+
+A report is complete or it is worthless, so nobody writes these by hand: the engine makes one for every key that a
+reader kept and a writer did not take. What is carried over natively has no entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any, Literal, NamedTuple, overload
+
+__all__ = ["FATES", "Fate", "Level", "Levels", "Loss", "Losses", "Side"]
+
+Fate = Literal["lost", "approximated", "emulated", "added", "parked"]
+Level = Literal["ignore", "warn", "raise"]
+Levels = Level | Mapping[str, Level]
+Side = Literal["source", "target"]
+
+FATES: dict[str, str] = {
+    "lost": "gone: nothing of it reached the target",
+    "approximated": "carried in another form that is close, and not equal",
+    "emulated": "the target cannot do it; our side does",
+    "added": "the target demanded something the source did not say",
+    "parked": "withheld from the target and kept with us, to be restored on the way back",
+}
+_LEVELS = ("ignore", "warn", "raise")
+
+
+class Loss(NamedTuple):
+    """One thing that did not come through as it was.
+
+    `path` is a JSON pointer: into the document the caller passed (`side="source"`), or into the result for what was
+    added to it (`side="target"`). In streams it starts with the number of the input event: `/12/data/...`.
+    """
+
+    path: str
+    capability: str
+    fate: Fate
+    detail: str = ""
+    side: Side = "source"
+
+
+class Losses(Sequence[Loss]):
+    """A loss report: a sequence of `Loss` that can print itself and answer questions.
+
+    >>> report = Losses([Loss("/seed", "sampling.seed", "lost")])
+    >>> report.survives("sampling.*"), report.survives("text.*")
+    (False, True)
+    """
+
+    __slots__ = ("_entries",)
+
+    def __init__(self, entries: Iterable[Loss] = ()) -> None:
+        self._entries = tuple(entries)
+
+    @overload
+    def __getitem__(self, index: int) -> Loss: ...
+    @overload
+    def __getitem__(self, index: slice) -> Losses: ...
+    def __getitem__(self, index: int | slice) -> Loss | Losses:
+        found = self._entries[index]
+        return found if isinstance(found, Loss) else Losses(found)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __iter__(self) -> Iterator[Loss]:
+        return iter(self._entries)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Losses) and self._entries == other._entries
+
+    def __hash__(self) -> int:
+        return hash(self._entries)
+
+    def __repr__(self) -> str:
+        return f"Losses({list(self._entries)!r})"
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def survives(self, capability: str) -> bool:
+        """True when nothing that matches the capability glob was lost. Approximated, emulated and parked things live."""
+        return not any(loss.fate == "lost" and fnmatchcase(loss.capability, capability) for loss in self._entries)
+
+    def to_json(self) -> list[dict[str, str]]:
+        """The report as plain JSON values, one object a loss, in the order found."""
+        return [loss._asdict() for loss in self._entries]
+
+    def table(self) -> str:
+        """The report for people: drawn by rich where it is installed, plain columns otherwise."""
+        if not self._entries:
+            return "Nothing was lost."
+        try:
+            return _rich_table(self._entries)
+        except ImportError:
+            return _plain_table(self._entries)
+
+    def at_level(self, levels: Levels, level: Level) -> Losses:
+        """The losses for which `levels` says `level`."""
+        return Losses(loss for loss in self._entries if level_of(loss, levels) == level)
+
+
+def check_levels(levels: Levels) -> None:
+    """Refuse a misspelt level early: a level nobody knows would otherwise never fire."""
+    for level in levels.values() if isinstance(levels, Mapping) else (levels,):
+        if level not in _LEVELS:
+            raise ValueError(f"on_loss: {level!r} is not one of {', '.join(_LEVELS)}")
+    for pattern in levels if isinstance(levels, Mapping) else ():
+        fate = pattern.partition("@")[2]
+        if fate and fate != "*" and fate not in FATES:
+            raise ValueError(f"on_loss: {pattern!r} names the fate {fate!r}, which is not one of {', '.join(FATES)}")
+
+
+def level_of(loss: Loss, levels: Levels) -> Level:
+    """The level for one loss: the first matching pattern wins, in the caller's order.
+
+    A pattern is `capability-glob[@fate]`; without a fate it speaks of `lost` alone, as a bare level does.
+    """
+    if not isinstance(levels, Mapping):
+        return levels if loss.fate == "lost" else "ignore"
+    for pattern, level in levels.items():
+        glob, _, fate = pattern.partition("@")
+        if fnmatchcase(loss.fate, fate or "lost") and fnmatchcase(loss.capability, glob):
+            return level
+    return "ignore"
+
+
+def enforce(losses: Losses, levels: Levels, converted: Any = None) -> None:
+    """Log what is at `warn` as one record, raise what is at `raise`."""
+    if levels == "ignore" or not losses:
+        return
+    warned = losses.at_level(levels, "warn")
+    if warned:
+        import logging
+
+        logging.getLogger("unified_llm").warning("%d loss(es): %s", len(warned), "; ".join(f"{x.path} {x.capability}" for x in warned))
+    raised = losses.at_level(levels, "raise")
+    if raised:
+        from .errors import CapabilityLost
+
+        raise CapabilityLost(raised, converted)
+
+
+def _rich_table(entries: Sequence[Loss]) -> str:
+    from io import StringIO
+
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("path", "capability", "fate", "detail", title=f"{len(entries)} not carried over as they were")
+    for loss in entries:
+        side = "" if loss.side == "source" else " (target)"
+        table.add_row(loss.path + side, loss.capability, loss.fate, loss.detail)
+    out = StringIO()
+    Console(file=out, width=120).print(table)
+    return out.getvalue().rstrip("\n")
+
+
+def _plain_table(entries: Sequence[Loss]) -> str:
+    rows = [("path", "capability", "fate", "detail"), *((x.path, x.capability, x.fate, x.detail) for x in entries)]
+    widths = [max(len(row[i]) for row in rows) for i in range(3)]
+    return "\n".join("  ".join([*(row[i].ljust(widths[i]) for i in range(3)), row[3]]).rstrip() for row in rows)

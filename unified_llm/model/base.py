@@ -1,0 +1,220 @@
+"""What every canonical class shares: open, strict, and true to what was there.
+
+Law: `dump(validate(d)) == d`. Absent keys stay absent, nulls stay null, unknown keys stay where they were, no value is
+coerced. Every field names the capability that is lost with it (`cap`), every class the one lost with the whole node.
+Classes register themselves by kind and `type`, so the Unknown* fallbacks can refuse every type the hub knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Final, get_args
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, PrivateAttr
+from pydantic.fields import FieldInfo
+
+from ..capabilities import CAPABILITIES
+
+__all__ = ["KNOWN", "NATIVE_TYPE", "Cache", "Capability", "Kind", "Model", "Node", "Opaque", "Origin", "Unknown", "cap"]
+
+NATIVE_TYPE: Final = "unified_llm:native"
+"""The `type` of a node that stands for a wire node whose own type name means something else in the hub."""
+
+KNOWN: Final[dict[str, dict[str, type[Model]]]] = {}
+"""kind ("item", "part", "annotation", "tool", "tool_choice", "event") -> type -> class."""
+
+
+@dataclass(frozen=True, slots=True)
+class Capability:
+    """Field metadata: the capability that is lost with the field."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Metadata of a union alias: the kind of node it holds."""
+
+    name: str
+
+
+def cap(name: str) -> Capability:
+    """Annotate a field with its capability; a name outside the closed list is a mistake and raises at once."""
+    if name not in CAPABILITIES:
+        raise ValueError(f"{name!r} is not in unified_llm.capabilities.CAPABILITIES")
+    return Capability(name)
+
+
+class Model(BaseModel):
+    """Base of every canonical class. Build it with keywords or validate JSON; `dump()` gives the JSON back."""
+
+    model_config = ConfigDict(
+        extra="allow",
+        strict=True,
+        defer_build=True,
+        protected_namespaces=(),
+        ser_json_inf_nan="constants",
+        hide_input_in_errors=True,
+        use_attribute_docstrings=False,
+    )
+
+    node_kind: ClassVar[str] = "struct"
+    node_name: ClassVar[str] = ""
+    node_capability: ClassVar[str] = "native.field"
+
+    def __init__(self, /, **data: Any) -> None:
+        # A node built by hand must print its type like one that was read: defaults are left out of a dump.
+        if "type" not in data:
+            field = type(self).__pydantic_fields__.get("type")
+            if field is not None and not field.is_required() and field.default is not None:
+                data["type"] = field.default
+        self.__pydantic_validator__.validate_python(data, self_instance=self)
+
+    # The validator need not call __init__ for nested nodes: those come with their type. BaseModel marks its own so.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        if cls.node_capability not in CAPABILITIES:
+            raise ValueError(f"{cls.__name__}: {cls.node_capability!r} is no capability")
+        for name in types_of(cls):
+            KNOWN.setdefault(cls.node_kind, {}).setdefault(name, cls)
+
+    def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
+        given = self.__pydantic_fields_set__
+        for name, value in super().__repr_args__():
+            if name not in type(self).__pydantic_fields__ or name in given:
+                yield name, value
+
+    def dump(self) -> dict[str, Any]:
+        """The JSON form: exactly the keys that were given, and `type`.
+
+        >>> from unified_llm.model import FunctionCall
+        >>> FunctionCall(call_id="c1", name="now", arguments="{}").dump()
+        {'type': 'function_call', 'call_id': 'c1', 'name': 'now', 'arguments': '{}'}
+        """
+        return _dump(self)
+
+
+def types_of(cls: type[Model]) -> tuple[str, ...]:
+    """The `type` literals of a class, none for untyped and open ones."""
+    field = cls.__pydantic_fields__.get("type")
+    if field is None or cls.node_kind == "struct":
+        return ()
+    return tuple(value for value in get_args(field.annotation) if isinstance(value, str))
+
+
+_DUMPERS: dict[type[Model], tuple[tuple[str, str], ...]] = {}
+
+
+def _dump(node: Model) -> dict[str, Any]:
+    cls = type(node)
+    fields = _DUMPERS.get(cls)
+    if fields is None:
+        names = sorted(cls.__pydantic_fields__, key="type".__ne__)
+        fields = _DUMPERS[cls] = tuple((name, cls.__pydantic_fields__[name].alias or name) for name in names)
+    given = node.__pydantic_fields_set__
+    values = node.__dict__
+    out = {key: _json(values[name]) for name, key in fields if name in given}
+    for key, value in (node.__pydantic_extra__ or {}).items():
+        out[key] = _json(value)
+    return out
+
+
+def _json(value: Any) -> Any:
+    kind = type(value)
+    if kind is str or value is None or kind is int or kind is bool or kind is float:
+        return value
+    if isinstance(value, Model):
+        return _dump(value)
+    if kind is list:
+        return [_json(each) for each in value]
+    if kind is dict:
+        return {key: _json(each) for key, each in value.items()}
+    return value
+
+
+class Origin(Model):
+    """Who made an opaque piece: protocol, provider, a credential or deployment label, model."""
+
+    node_name: ClassVar[str] = "opaque.origin"
+    node_capability: ClassVar[str] = "reasoning.signature"
+
+    protocol: Annotated[str | None, cap("reasoning.signature")] = None
+    provider: Annotated[str | None, cap("reasoning.signature")] = None
+    scope: Annotated[str | None, cap("reasoning.signature")] = None
+    model: Annotated[str | None, cap("reasoning.signature")] = None
+
+
+class Opaque(Model):
+    """A piece only its maker can read.
+
+    `kind` is signature, encrypted_content, redacted, thought_signature, fingerprint, ...; `data` is kept byte for byte,
+    `carried_on` says on which wire node it sat when that is not the node it hangs on.
+    """
+
+    node_name: ClassVar[str] = "opaque"
+    node_capability: ClassVar[str] = "reasoning.signature"
+
+    kind: Annotated[str, cap("reasoning.signature")]
+    data: Annotated[Any, cap("reasoning.signature")] = None
+    origin: Annotated[Origin | None, cap("reasoning.signature")] = None
+    carried_on: Annotated[Any, cap("reasoning.signature")] = None
+
+
+class Cache(Model):
+    """A cache breakpoint: the prompt up to and with this node may be cached.
+
+    https://platform.openai.com/docs/guides/prompt-caching https://docs.claude.com/en/docs/build-with-claude/prompt-caching
+    """
+
+    node_name: ClassVar[str] = "cache"
+    node_capability: ClassVar[str] = "cache.breakpoint"
+
+    mode: Annotated[str | None, cap("cache.breakpoint")] = None
+    ttl: Annotated[str | None, cap("cache.breakpoint")] = None
+
+
+class Node(Model):
+    """Anything that can carry what only its own protocol knows: `extra[protocol] = {rest, form, turn, frame}`."""
+
+    extra: Annotated[dict[str, dict[str, Any]] | None, cap("native.field")] = None
+
+
+class Unknown(Node):
+    """A node whose type the hub does not know, or a known one that was ill-typed (then `problems` says how)."""
+
+    type: Annotated[str, AfterValidator(lambda name: _refuse(name)), cap("native.field")]
+
+    _problems: tuple[str, ...] = PrivateAttr(default=())
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Why a node of a known type could not be read as such; empty for an unknown type."""
+        return self._problems
+
+    @classmethod
+    def holding(cls, data: dict[str, Any], problems: tuple[str, ...]) -> Unknown:
+        """The node for ill-typed `data`: kept whole, unchecked, with the reasons."""
+        given = {key: value for key, value in data.items() if key in cls.__pydantic_fields__}
+        node = cls.model_construct(set(given), **data)
+        if "type" not in data:
+            node.__dict__.setdefault("type", "")
+        node._problems = problems
+        return node
+
+
+def _refuse(name: str) -> str:
+    if any(name in known for kind, known in KNOWN.items() if kind != "tool_choice"):
+        raise ValueError(f"{name!r} is a known type")
+    return name
+
+
+def field_capability(info: FieldInfo) -> str | None:
+    """The capability a field is annotated with."""
+    for mark in info.metadata:
+        if isinstance(mark, Capability):
+            return mark.name
+    return None

@@ -1,0 +1,33 @@
+"""What went wrong, as the provider says it: the error of a response, of a stream, and of a whole answer.
+
+https://www.openresponses.org/specification https://docs.claude.com/en/api/errors https://google.aip.dev/193
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+from .base import Node, cap
+
+__all__ = ["ErrorBody"]
+
+
+class ErrorBody(Node):
+    """One error. `type` is its class, `code` the finer reason, `status` the HTTP status, `retry_after` seconds.
+
+    https://www.openresponses.org/specification
+    """
+
+    node_name: ClassVar[str] = "error"
+    node_capability: ClassVar[str] = "error.code"
+
+    type: Annotated[str | None, cap("error.code")] = None
+    code: Annotated[str | int | None, cap("error.code")] = None
+    message: Annotated[str | None, cap("error.code")] = None
+    param: Annotated[str | None, cap("error.detail")] = None
+    status: Annotated[int | None, cap("error.code")] = None
+    request_id: Annotated[str | None, cap("error.detail")] = None
+    retry_after: Annotated[int | float | None, cap("error.detail")] = None
+    details: Annotated[Any, cap("error.detail")] = None
+    headers: Annotated[dict[str, Any] | None, cap("error.detail")] = None
+    misalignment: Annotated[dict[str, Any] | None, cap("safety.settings")] = None

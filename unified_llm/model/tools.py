@@ -1,0 +1,391 @@
+"""Tools the model may call.
+
+Shapes are those of the Responses wire (https://platform.openai.com/docs/api-reference/responses/create): a function is
+flat, hosted tools go by their bare names. Hosted tools that two vendors offer carry the options of both.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from .base import Cache, Kind, Model, Node, Unknown, cap
+
+__all__ = [
+    "ApplyPatchTool",
+    "CodeInterpreterTool",
+    "ComputerTool",
+    "CustomFormat",
+    "CustomTool",
+    "FileSearchTool",
+    "FunctionTool",
+    "ImageGenerationTool",
+    "LocalShellTool",
+    "MapsTool",
+    "McpTool",
+    "NamespaceTool",
+    "ProgrammaticToolCallingTool",
+    "RetrievalTool",
+    "SearchFilters",
+    "ShellTool",
+    "Tool",
+    "ToolSearchTool",
+    "UnknownTool",
+    "UserLocation",
+    "WebFetchTool",
+    "WebSearchTool",
+]
+
+
+class ToolBase(Node):
+    """What every tool may carry: a cache breakpoint, deferral, and who may call it (direct, programmatic, ...)."""
+
+    node_kind: ClassVar[str] = "tool"
+
+    cache: Annotated[Cache | None, cap("cache.breakpoint")] = None
+    defer_loading: Annotated[bool | None, cap("tools.deferred")] = None
+    allowed_callers: Annotated[list[str] | None, cap("tools.programmatic")] = None
+
+
+class FunctionTool(ToolBase):
+    """A function the client runs; the schemas are JSON schemas, `async` ones are answered later.
+
+    https://www.openresponses.org/specification https://docs.claude.com/en/docs/agents-and-tools/tool-use/overview
+    """
+
+    node_capability: ClassVar[str] = "tools.function"
+
+    type: Literal["function"] = "function"
+    name: Annotated[str, cap("tools.function")]
+    description: Annotated[str | None, cap("tools.function")] = None
+    parameters: Annotated[dict[str, Any] | None, cap("tools.function")] = None
+    strict: Annotated[bool | None, cap("tools.strict")] = None
+    output_schema: Annotated[dict[str, Any] | None, cap("tools.function")] = None
+    short_description: Annotated[str | None, cap("tools.deferred")] = None
+    input_examples: Annotated[list[Any] | None, cap("tools.function")] = None
+    async_: Annotated[bool | None, cap("tools.executor")] = Field(default=None, alias="async")
+
+
+class CustomFormat(Model):
+    """What text a custom tool takes: any (`text`), or bound by a `grammar` in lark or regex syntax.
+
+    https://platform.openai.com/docs/guides/function-calling
+    """
+
+    node_name: ClassVar[str] = "custom_format"
+    node_capability: ClassVar[str] = "tools.grammar"
+
+    type: Annotated[str | None, cap("tools.grammar")] = None
+    syntax: Annotated[str | None, cap("tools.grammar")] = None
+    definition: Annotated[str | None, cap("tools.grammar")] = None
+
+
+class CustomTool(ToolBase):
+    """A tool that takes raw text.
+
+    https://platform.openai.com/docs/guides/function-calling
+    """
+
+    node_capability: ClassVar[str] = "tools.custom"
+
+    type: Literal["custom"] = "custom"
+    name: Annotated[str, cap("tools.custom")]
+    description: Annotated[str | None, cap("tools.custom")] = None
+    format: Annotated[CustomFormat | None, cap("tools.grammar")] = None
+    async_: Annotated[bool | None, cap("tools.executor")] = Field(default=None, alias="async")
+
+
+class NamespaceTool(ToolBase):
+    """Tools grouped under one name.
+
+    https://platform.openai.com/docs/api-reference/responses/create
+    """
+
+    node_capability: ClassVar[str] = "tools.namespace"
+
+    type: Literal["namespace"] = "namespace"
+    name: Annotated[str | None, cap("tools.namespace")] = None
+    description: Annotated[str | None, cap("tools.namespace")] = None
+    tools: Annotated[list[Tool] | None, cap("tools.namespace")] = None
+
+
+class ToolSearchTool(ToolBase):
+    """The model searches the deferred tools; `execution` is server or client, `algorithm` regex, bm25, ...
+
+    https://platform.openai.com/docs/api-reference/responses/create https://docs.claude.com/en/docs/agents-and-tools/tool-use/tool-search-tool
+    """
+
+    node_capability: ClassVar[str] = "tools.deferred"
+
+    type: Literal["tool_search"] = "tool_search"
+    execution: Annotated[str | None, cap("tools.deferred")] = None
+    algorithm: Annotated[str | None, cap("tools.deferred")] = None
+    name: Annotated[str | None, cap("tools.deferred")] = None
+    description: Annotated[str | None, cap("tools.deferred")] = None
+    parameters: Annotated[Any, cap("tools.deferred")] = None
+
+
+class ProgrammaticToolCallingTool(ToolBase):
+    """The model may write code that calls the tools.
+
+    https://platform.openai.com/docs/api-reference/responses/create
+    """
+
+    node_capability: ClassVar[str] = "tools.programmatic"
+
+    type: Literal["programmatic_tool_calling"] = "programmatic_tool_calling"
+
+
+class UserLocation(Model):
+    """About where the user is.
+
+    https://platform.openai.com/docs/guides/tools-web-search https://docs.claude.com/en/docs/agents-and-tools/tool-use/web-search-tool
+    """
+
+    node_name: ClassVar[str] = "user_location"
+    node_capability: ClassVar[str] = "tools.hosted.web_search"
+
+    type: Annotated[str | None, cap("tools.hosted.web_search")] = None
+    city: Annotated[str | None, cap("tools.hosted.web_search")] = None
+    country: Annotated[str | None, cap("tools.hosted.web_search")] = None
+    region: Annotated[str | None, cap("tools.hosted.web_search")] = None
+    timezone: Annotated[str | None, cap("tools.hosted.web_search")] = None
+
+
+class SearchFilters(Model):
+    """Which domains a search or fetch may use.
+
+    https://platform.openai.com/docs/guides/tools-web-search https://docs.claude.com/en/docs/agents-and-tools/tool-use/web-search-tool
+    """
+
+    node_name: ClassVar[str] = "search_filters"
+    node_capability: ClassVar[str] = "tools.hosted.web_search"
+
+    allowed_domains: Annotated[list[str] | None, cap("tools.hosted.web_search")] = None
+    blocked_domains: Annotated[list[str] | None, cap("tools.hosted.web_search")] = None
+
+
+class WebSearchTool(ToolBase):
+    """Search of the web. `search_content_types` holds text, image, enterprise, ...; `time_range` is {start, end}.
+
+    https://platform.openai.com/docs/guides/tools-web-search https://ai.google.dev/gemini-api/docs/google-search
+    https://docs.claude.com/en/docs/agents-and-tools/tool-use/web-search-tool
+    """
+
+    node_capability: ClassVar[str] = "tools.hosted.web_search"
+
+    type: Literal["web_search", "web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11"] = (
+        "web_search"
+    )
+    search_context_size: Annotated[str | None, cap("tools.hosted.web_search")] = None
+    user_location: Annotated[UserLocation | None, cap("tools.hosted.web_search")] = None
+    filters: Annotated[SearchFilters | None, cap("tools.hosted.web_search")] = None
+    search_content_types: Annotated[list[str] | None, cap("tools.hosted.web_search")] = None
+    external_web_access: Annotated[bool | None, cap("tools.hosted.web_search")] = None
+    max_uses: Annotated[int | None, cap("tools.choice")] = None
+    time_range: Annotated[dict[str, Any] | None, cap("tools.hosted.web_search")] = None
+
+
+class WebFetchTool(ToolBase):
+    """The provider reads URLs that stand in the conversation.
+
+    https://docs.claude.com/en/docs/agents-and-tools/tool-use/web-fetch-tool https://ai.google.dev/gemini-api/docs/url-context
+    """
+
+    node_capability: ClassVar[str] = "tools.hosted.web_fetch"
+
+    type: Literal["url_fetch", "web_fetch"] = "url_fetch"
+    filters: Annotated[SearchFilters | None, cap("tools.hosted.web_fetch")] = None
+    max_uses: Annotated[int | None, cap("tools.choice")] = None
+    max_content_tokens: Annotated[int | None, cap("tools.hosted.web_fetch")] = None
+    citations: Annotated[dict[str, Any] | None, cap("citations.document")] = None
+
+
+class MapsTool(ToolBase):
+    """Places and maps, around a point if one is given.
+
+    https://ai.google.dev/gemini-api/docs/maps-grounding
+    """
+
+    node_capability: ClassVar[str] = "tools.hosted.maps"
+
+    type: Literal["maps"] = "maps"
+    latitude: Annotated[int | float | None, cap("tools.hosted.maps")] = None
+    longitude: Annotated[int | float | None, cap("tools.hosted.maps")] = None
+    language_code: Annotated[str | None, cap("tools.hosted.maps")] = None
+    enable_widget: Annotated[bool | None, cap("tools.hosted.maps")] = None
+
+
+class FileSearchTool(ToolBase):
+    """Search of stores of documents; `filters` is an object or, where a wire has it so, a filter string.
+
+    https://platform.openai.com/docs/guides/tools-file-search https://ai.google.dev/gemini-api/docs/file-search
+    """
+
+    node_capability: ClassVar[str] = "tools.hosted.file_search"
+
+    type: Literal["file_search"] = "file_search"
+    vector_store_ids: Annotated[list[str] | None, cap("tools.hosted.file_search")] = None
+    filters: Annotated[str | dict[str, Any] | None, cap("tools.hosted.file_search")] = None
+    max_num_results: Annotated[int | None, cap("tools.hosted.file_search")] = None
+    ranking_options: Annotated[dict[str, Any] | None, cap("tools.hosted.file_search")] = None
+
+
+class RetrievalTool(ToolBase):
+    """Retrieval from the provider's other stores and search partners.
+
+    https://ai.google.dev/gemini-api/docs/interactions
+    """
+
+    node_capability: ClassVar[str] = "tools.hosted.other"
+
+    type: Literal["retrieval"] = "retrieval"
+    retrieval_types: Annotated[list[str] | None, cap("tools.hosted.other")] = None
+
+
+class CodeInterpreterTool(ToolBase):
+    """Code run by the provider; `container` is an id or {type: auto, file_ids, memory_limit, network_policy}.
+
+    https://platform.openai.com/docs/guides/tools-code-interpreter https://docs.claude.com/en/docs/agents-and-tools/tool-use/code-execution-tool
+    """
+
+    node_capability: ClassVar[str] = "tools.hosted.code_interpreter"
+
+    type: Literal["code_interpreter"] = "code_interpreter"
+    container: Annotated[str | dict[str, Any] | None, cap("state.environment")] = None
+
+
+class ImageGenerationTool(ToolBase):
+    """Pictures made in the course of an answer.
+
+    https://platform.openai.com/docs/guides/tools-image-generation
+    """
+
+    node_capability: ClassVar[str] = "tools.hosted.image_generation"
+
+    type: Literal["image_generation"] = "image_generation"
+    action: Annotated[str | None, cap("tools.hosted.image_generation")] = None
+    background: Annotated[str | None, cap("tools.hosted.image_generation")] = None
+    complexity: Annotated[str | None, cap("tools.hosted.image_generation")] = None
+    frame_count: Annotated[int | None, cap("tools.hosted.image_generation")] = None
+    frame_duration_ms: Annotated[int | None, cap("tools.hosted.image_generation")] = None
+    input_fidelity: Annotated[str | None, cap("tools.hosted.image_generation")] = None
+    input_image_mask: Annotated[dict[str, Any] | None, cap("tools.hosted.image_generation")] = None
+    model: Annotated[str | None, cap("tools.hosted.image_generation")] = None
+    moderation: Annotated[str | None, cap("safety.settings")] = None
+    n: Annotated[int | None, cap("tools.hosted.image_generation")] = None
+    output_compression: Annotated[int | None, cap("tools.hosted.image_generation")] = None
+    output_format: Annotated[str | None, cap("tools.hosted.image_generation")] = None
+    partial_images: Annotated[int | None, cap("stream.options")] = None
+    quality: Annotated[str | None, cap("tools.hosted.image_generation")] = None
+    size: Annotated[str | None, cap("tools.hosted.image_generation")] = None
+    svg: Annotated[dict[str, Any] | None, cap("tools.hosted.image_generation")] = None
+
+
+class McpTool(ToolBase):
+    """A remote MCP server's tools; one of `server_url`, `connector_id`, `tunnel_id` says where it is.
+
+    https://platform.openai.com/docs/guides/tools-connectors-mcp https://docs.claude.com/en/docs/agents-and-tools/mcp-connector
+    """
+
+    node_capability: ClassVar[str] = "tools.mcp"
+
+    type: Literal["mcp"] = "mcp"
+    server_label: Annotated[str | None, cap("tools.mcp")] = None
+    server_url: Annotated[str | None, cap("tools.mcp")] = None
+    connector_id: Annotated[str | None, cap("tools.mcp")] = None
+    tunnel_id: Annotated[str | None, cap("tools.mcp")] = None
+    server_description: Annotated[str | None, cap("tools.mcp")] = None
+    authorization: Annotated[str | None, cap("tools.mcp")] = None
+    headers: Annotated[dict[str, Any] | None, cap("tools.mcp")] = None
+    allowed_tools: Annotated[list[Any] | dict[str, Any] | None, cap("tools.allowed")] = None
+    require_approval: Annotated[str | dict[str, Any] | None, cap("tools.mcp.approval")] = None
+    enabled: Annotated[bool | None, cap("tools.mcp")] = None
+
+
+class ComputerTool(ToolBase):
+    """Use of a screen; `environment` is browser, mac, windows, ubuntu, mobile, ...
+
+    https://platform.openai.com/docs/guides/tools-computer-use https://ai.google.dev/gemini-api/docs/computer-use
+    """
+
+    node_capability: ClassVar[str] = "tools.hosted.computer"
+
+    type: Literal["computer", "computer_use_preview"] = "computer"
+    environment: Annotated[str | None, cap("tools.hosted.computer")] = None
+    display_width: Annotated[int | None, cap("tools.hosted.computer")] = None
+    display_height: Annotated[int | None, cap("tools.hosted.computer")] = None
+    display_number: Annotated[int | None, cap("tools.hosted.computer")] = None
+    excluded_functions: Annotated[list[str] | None, cap("tools.hosted.computer")] = None
+    disabled_safety_policies: Annotated[list[str] | None, cap("safety.settings")] = None
+    enable_prompt_injection_detection: Annotated[bool | None, cap("safety.settings")] = None
+
+
+class ShellTool(ToolBase):
+    """Shell commands, in the client's environment or in a container.
+
+    https://platform.openai.com/docs/guides/tools-shell https://docs.claude.com/en/docs/agents-and-tools/tool-use/bash-tool
+    """
+
+    node_capability: ClassVar[str] = "tools.hosted.shell"
+
+    type: Literal["shell"] = "shell"
+    environment: Annotated[dict[str, Any] | None, cap("state.environment")] = None
+
+
+class LocalShellTool(ToolBase):
+    """The older shell, run by the client.
+
+    https://platform.openai.com/docs/guides/tools-local-shell
+    """
+
+    node_capability: ClassVar[str] = "tools.hosted.shell"
+
+    type: Literal["local_shell"] = "local_shell"
+
+
+class ApplyPatchTool(ToolBase):
+    """Edits of files by patches.
+
+    https://platform.openai.com/docs/guides/tools-apply-patch
+    """
+
+    node_capability: ClassVar[str] = "tools.hosted.apply_patch"
+
+    type: Literal["apply_patch"] = "apply_patch"
+
+
+class UnknownTool(Unknown):
+    """A tool of a type the hub does not know, or an ill-typed one with its `problems`; kept whole."""
+
+    node_kind: ClassVar[str] = "tool"
+    node_capability: ClassVar[str] = "native.item"
+
+
+Tool = Annotated[
+    Annotated[
+        FunctionTool
+        | CustomTool
+        | NamespaceTool
+        | ToolSearchTool
+        | ProgrammaticToolCallingTool
+        | WebSearchTool
+        | WebFetchTool
+        | MapsTool
+        | FileSearchTool
+        | RetrievalTool
+        | CodeInterpreterTool
+        | ImageGenerationTool
+        | McpTool
+        | ComputerTool
+        | ShellTool
+        | LocalShellTool
+        | ApplyPatchTool,
+        Field(discriminator="type"),
+    ]
+    | UnknownTool,
+    Field(union_mode="left_to_right"),
+    Kind("tool"),
+]
+"""Any tool."""

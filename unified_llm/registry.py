@@ -1,0 +1,80 @@
+"""The lookup of adapters: by name, through entry points, loaded when first used.
+
+Our own adapters are found the same way as foreign ones. Two packages that claim one name are an error, and a protocol
+that is known but not installed names what to install.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .adapter import Adapter
+from .errors import UnknownProtocol
+
+__all__ = ["adapter", "dialect", "protocols", "register", "split"]
+
+GROUP = "unified_llm.adapters"
+_loaded: dict[str, Adapter] = {}
+
+
+def register(adapter: Adapter) -> None:
+    """Make an adapter known without an entry point, e.g. in a test. A name that is taken is an error."""
+    if _loaded.setdefault(adapter.protocol, adapter) is not adapter:
+        raise ValueError(f"the protocol {adapter.protocol!r} is registered already")
+
+
+def adapter(name: str) -> Adapter:
+    """The adapter of a protocol id; a `:dialect` behind it is ignored here.
+
+    Raises `UnknownProtocol` when nothing provides it, and `ValueError` when two packages do.
+    """
+    protocol = name.partition(":")[0] if ":" in name else name
+    found = _loaded.get(protocol)
+    if found is None:
+        found = _loaded[protocol] = _load(protocol)
+    return found
+
+
+def protocols() -> list[str]:
+    """Every protocol id there is, sorted."""
+    from importlib.metadata import entry_points
+
+    return sorted({*_loaded, *(point.name for point in entry_points(group=GROUP))})
+
+
+def dialect(name: str) -> Mapping[str, Any]:
+    """The dialect behind `protocol:dialect`; an empty one without a colon."""
+    protocol, colon, wanted = name.partition(":")
+    if not colon:
+        return {}
+    known = adapter(protocol).dialects
+    if wanted not in known:
+        raise UnknownProtocol(f"{protocol} has no dialect {wanted!r}; it has: {', '.join(sorted(known)) or 'none'}")
+    return known[wanted]
+
+
+def split(name: str) -> tuple[Adapter, Mapping[str, Any]]:
+    """The adapter and the dialect behind `protocol[:dialect]`."""
+    return adapter(name), (dialect(name) if ":" in name else {})
+
+
+def _load(protocol: str) -> Adapter:
+    from importlib.metadata import entry_points
+
+    points = list(entry_points(group=GROUP, name=protocol))
+    if not points:
+        raise UnknownProtocol(
+            f"no adapter for {protocol!r}; there are: {', '.join(protocols()) or 'none'}. "
+            f"An adapter is a package with an entry point in the group {GROUP!r}."
+        )
+    if len({point.value for point in points}) > 1:
+        claims = ", ".join(sorted(point.value for point in points))
+        raise ValueError(f"two packages claim the protocol {protocol!r}: {claims}")
+    try:
+        found = points[0].load()
+    except ModuleNotFoundError as error:
+        raise UnknownProtocol(f"the adapter for {protocol!r} needs {error.name}, which is not installed") from error
+    if not isinstance(found, Adapter) or found.protocol != protocol:
+        raise ValueError(f"the entry point {protocol!r} ({points[0].value}) is not the adapter of that protocol")
+    return found

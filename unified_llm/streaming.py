@@ -1,0 +1,279 @@
+"""The library's front door for streams: wire events to wire events, bytes to bytes, sync and async.
+
+One pipe does the work for all of them: a wire reader, the grammar, a wire writer, and the report. It sees one event at
+a time, holds back nothing but what a surface demands, and hands out an event only after its losses were weighed.
+Wire events are dicts `{"event": name or None, "data": JSON value or string}`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
+from typing import Any
+
+from .convert import Facing
+from .exchange import Exchange
+from .jsonvalue import dump
+from .locate import locate
+from .losses import Levels, Loss, Losses, check_levels, enforce
+from .mapping import Reader, Writer
+from .provenance import Vault
+from .registry import split
+from .sse import SSEDecoder, encode, parse_data
+from .stream import Grammar
+
+__all__ = [
+    "ConvertedStream",
+    "aconvert_stream",
+    "atranslate_sse",
+    "convert_stream",
+    "read_stream",
+    "translate_sse",
+    "write_stream",
+]
+
+Event = dict[str, Any]
+
+
+class _Pipe:
+    def __init__(
+        self,
+        source: str,
+        target: str,
+        *,
+        model: str | None = None,
+        http: Mapping[str, Any] | None = None,
+        on_loss: Levels = "ignore",
+        facing: Facing | None = None,
+        exchange: Exchange | None = None,
+        vault: Vault | None = None,
+    ) -> None:
+        check_levels(on_loss)
+        self.origin, source_dialect = split(source)
+        self.goal, target_dialect = split(target)
+        side = facing or "client"
+        self.crossing = source != target
+        self.reading = Reader(
+            self.origin.protocol,
+            dialect=source_dialect,
+            facing="client" if side == "provider" else "provider",
+            model=exchange.model if exchange else None,
+            http=http,
+        )
+        self.writing = Writer(
+            self.goal.protocol,
+            dialect=target_dialect,
+            facing=side,
+            model=model,
+            source=self.origin.protocol,
+            exchange=exchange,
+            vault=vault,
+        )
+        self.writing.seed = self.reading.seed = exchange.seed if exchange else ""
+        self.reader = self.origin.streams.reader(self.reading)
+        self.writer = self.goal.streams.writer(self.writing)
+        self.grammar = Grammar()
+        self.on_loss = on_loss
+        self.losses: list[Loss] = []
+        self.count = 0
+
+    def feed(self, event: Event) -> list[Event]:
+        self.reading.doc = event["data"]
+        self.reading.trace.clear()
+        out: list[Event] = []
+        for canonical in self.reader.feed(event):
+            self.grammar.feed(canonical)
+            out += self.writer.feed(canonical)
+        if self.writing.raw or self.reading.notes:
+            self._report(out)
+        self.count += 1
+        return out
+
+    def close(self) -> list[Event]:
+        out: list[Event] = []
+        for canonical in self.reader.close():
+            self.grammar.feed(canonical)
+            out += self.writer.feed(canonical)
+        out += self.writer.close()
+        if self.writing.raw:
+            self._report(out)
+        return out
+
+    def _report(self, out: list[Event]) -> None:
+        target = [event["data"] for event in out]
+        found = locate(self.reading.doc, target, self.writing, self.reading, self.origin, "event", (self.count, "data"))
+        self.writing.raw.clear()
+        self.reading.notes.clear()
+        self.losses.extend(found)
+        enforce(found, self.on_loss)
+
+
+class ConvertedStream:
+    """The wire events of a converted stream; iterate it once. `.losses` grows on the way and is final at exhaustion."""
+
+    def __init__(self, events: Iterable[Event], pipe: _Pipe) -> None:
+        self._pipe = pipe
+        self._events = self._run(events)
+
+    @property
+    def losses(self) -> Losses:
+        return Losses(self._pipe.losses)
+
+    def __iter__(self) -> Iterator[Event]:
+        return self._events
+
+    def __next__(self) -> Event:
+        return next(self._events)
+
+    def _run(self, events: Iterable[Event]) -> Iterator[Event]:
+        feed = self._pipe.feed
+        for event in events:
+            yield from feed(event)
+        yield from self._pipe.close()
+
+
+class AsyncConvertedStream:
+    """The same for async iterables."""
+
+    def __init__(self, events: AsyncIterable[Event], pipe: _Pipe) -> None:
+        self._pipe = pipe
+        self._events = self._run(events)
+
+    @property
+    def losses(self) -> Losses:
+        return Losses(self._pipe.losses)
+
+    def __aiter__(self) -> AsyncIterator[Event]:
+        return self._events
+
+    async def __anext__(self) -> Event:
+        return await self._events.__anext__()
+
+    async def _run(self, events: AsyncIterable[Event]) -> AsyncIterator[Event]:
+        async for event in events:
+            for out in self._pipe.feed(event):
+                yield out
+        for out in self._pipe.close():
+            yield out
+
+
+def convert_stream(events: Iterable[Event], *, source: str, target: str, **options: Any) -> ConvertedStream:
+    """Convert a stream of wire events of `source` to those of `target`.
+
+    Takes `model`, `http`, `on_loss`, `facing`, `exchange` and `vault` as `convert` does. A stream that was cut off ends
+    in the target's own error form, never in a success. A loss at level `raise` is raised before its event is yielded.
+
+    >>> chunk = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m",
+    ...          "choices": [{"index": 0, "delta": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}]}
+    >>> stream = convert_stream([{"event": None, "data": chunk}, {"event": None, "data": "[DONE]"}],
+    ...                         source="openai-chat", target="openai-responses")
+    >>> [event["event"] for event in stream][-1]
+    'response.completed'
+    """
+    return ConvertedStream(events, _Pipe(source, target, **options))
+
+
+def aconvert_stream(events: AsyncIterable[Event], *, source: str, target: str, **options: Any) -> AsyncConvertedStream:
+    """`convert_stream` for an async iterable of wire events."""
+    return AsyncConvertedStream(events, _Pipe(source, target, **options))
+
+
+class _ByteStream:
+    """Bytes in, bytes out around a pipe, one write per event."""
+
+    def __init__(self, source: str, target: str, **options: Any) -> None:
+        self.pipe = _Pipe(source, target, **options)
+        self.decoder = SSEDecoder()
+        self.named = self.pipe.goal.streams.framing.named
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        return self._through(self.decoder.feed(chunk))
+
+    def close(self) -> list[bytes]:
+        out = self._through(self.decoder.close())
+        return out + [self._encode(event) for event in self.pipe.close()]
+
+    def _through(self, events: Iterable[Any]) -> list[bytes]:
+        out = []
+        for event in events:
+            wire = {"event": event["event"], "data": parse_data(event["data"])}
+            out += [self._encode(done) for done in self.pipe.feed(wire)]
+        return out
+
+    def _encode(self, event: Event) -> bytes:
+        data = event["data"]
+        return encode(event["event"] if self.named else None, data if isinstance(data, str) else dump(data))
+
+
+def translate_sse(chunks: Iterable[bytes], *, source: str, target: str, **options: Any) -> Iterator[bytes]:
+    """Translate the bytes of an event stream to the bytes the target's own clients read, as they come.
+
+    The same protocol on both sides, with nothing to change, passes the bytes through untouched.
+    """
+    if source == target and not options:
+        yield from chunks
+        return
+    stream = _ByteStream(source, target, **options)
+    for chunk in chunks:
+        yield from stream.feed(chunk)
+    yield from stream.close()
+
+
+async def atranslate_sse(
+    chunks: AsyncIterable[bytes], *, source: str, target: str, **options: Any
+) -> AsyncIterator[bytes]:
+    """`translate_sse` for async byte streams."""
+    if source == target and not options:
+        async for chunk in chunks:
+            yield chunk
+        return
+    stream = _ByteStream(source, target, **options)
+    async for chunk in chunks:
+        for out in stream.feed(chunk):
+            yield out
+    for out in stream.close():
+        yield out
+
+
+def read_stream(events: Iterable[Event], protocol: str) -> Iterator[Event]:
+    """The canonical events (JSON form) of a stream of wire events."""
+    adapter, dialect = split(protocol)
+    reader = adapter.streams.reader(Reader(adapter.protocol, dialect=dialect))
+    grammar = Grammar()
+    for event in events:
+        for canonical in reader.feed(event):
+            grammar.feed(canonical)
+            yield canonical
+    for canonical in reader.close():
+        grammar.feed(canonical)
+        yield canonical
+
+
+def write_stream(
+    events: Iterable[Any], protocol: str, *, on_loss: Levels = "ignore", exchange: Exchange | None = None
+) -> ConvertedStream:
+    """The wire events of a stream of canonical events (JSON form or objects)."""
+    return ConvertedStream(events, _WritePipe(protocol, on_loss, exchange))
+
+
+class _WritePipe(_Pipe):
+    """A pipe that starts from canonical events."""
+
+    def __init__(self, target: str, on_loss: Levels, exchange: Exchange | None) -> None:
+        super().__init__(target, target, on_loss=on_loss, exchange=exchange)
+        self.grammar = Grammar(local=True)
+
+    def feed(self, event: Any) -> list[Event]:
+        canonical = event.model_dump(mode="json", exclude_unset=True) if hasattr(event, "model_dump") else event
+        self.grammar.feed(canonical)
+        out = self.writer.feed(canonical)
+        if self.writing.raw:
+            found = locate(canonical, [x["data"] for x in out], self.writing, None, None, "event", (self.count,))
+            self.writing.raw.clear()
+            self.losses.extend(found)
+            enforce(found, self.on_loss)
+        self.count += 1
+        return out
+
+    def close(self) -> list[Event]:
+        self.grammar.close()
+        return self.writer.close()

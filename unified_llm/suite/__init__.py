@@ -1,0 +1,42 @@
+"""The compliance suite: the laws every adapter keeps, ours and foreign ones alike.
+
+It knows no vendor and needs no test framework. The author of an adapter registers it, gathers records (dicts with
+`id`, `protocol`, `kind` and `body`, or `events` for a stream), and asserts that each law returns no failure:
+
+    from unified_llm import suite
+
+    def test_identity():
+        assert not suite.identity("acme-chat", records)
+
+    def test_nothing_is_lost_in_silence():
+        assert not suite.sensitivity(records, "another-protocol")
+"""
+
+from __future__ import annotations
+
+from .fuzz import Fuzzed, fuzz
+from .laws import edit, hub_round_trip, identity, injection, prefix_stability, sensitivity, specificity
+from .outcome import Failure, Outcome, canonical, outcome, without_form
+from .stream_laws import chunking, collecting, decomposing, sse_bytes, truncation
+
+__all__ = [
+    "Failure",
+    "Fuzzed",
+    "Outcome",
+    "canonical",
+    "chunking",
+    "collecting",
+    "decomposing",
+    "edit",
+    "fuzz",
+    "hub_round_trip",
+    "identity",
+    "injection",
+    "outcome",
+    "prefix_stability",
+    "sensitivity",
+    "specificity",
+    "sse_bytes",
+    "truncation",
+    "without_form",
+]

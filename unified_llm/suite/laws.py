@@ -1,0 +1,315 @@
+"""The laws of whole documents, as functions: protocols and records in, failures out.
+
+A law is pure. It knows no vendor and no test framework, uses nothing but the front door, and collects every failure
+instead of stopping at the first, so that one list shows what an adapter still owes (see `outcome` for what a record
+is). What a law may overlook is written down in two constants, `NOTHING` here and `outcome.FORM`, and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import unified_llm as ul
+
+from ..ids import is_made
+from .mutate import PROBE_KEY, PROBE_VALUE, altered, is_token, strings_of
+from .outcome import FORM, Failure, Outcome, Record, canonical, document, ours, outcome, show, without_form
+from .walk import (
+    Path,
+    as_path,
+    deleted,
+    differences,
+    dumps,
+    get,
+    is_prefix,
+    json_type,
+    leaves,
+    mapped,
+    nodes,
+    pointer,
+    replaced,
+    same,
+    shape,
+)
+
+__all__ = [
+    "NOTHING",
+    "edit",
+    "hub_round_trip",
+    "identity",
+    "injection",
+    "prefix_stability",
+    "sensitivity",
+    "specificity",
+]
+
+NOTHING: tuple[Any, ...] = (None,)
+"""Values that say nothing: where one is left out, nothing is lost. (That a same-protocol conversion keeps even these
+apart from absence is the law of identity.)"""
+
+
+# --- identity
+
+
+def identity(protocol: str, records: Iterable[Record]) -> list[Failure]:
+    """The same protocol in and out is the same document, to the JSON type, with an empty report.
+
+    A stream that was cut off must still give every frame it had, and may then raise.
+    """
+    failures = []
+    for record in records:
+        wanted = document(record)
+        done = outcome(record, protocol, source=protocol)
+        if done.error is not None and not (record["kind"] == "stream" and ours(done.error)):
+            failures.append(Failure(record["id"], "", f"raised {done.error!r}"))
+            continue
+        failures += [
+            Failure(record["id"], pointer(path), f"{show(wanted, path)} became {show(done.value, path)}")
+            for path in differences(wanted, done.value)
+        ]
+        failures += [Failure(record["id"], loss.path, f"is reported as {loss.fate}") for loss in done.losses]
+    return failures
+
+
+# --- sensitivity
+
+
+def sensitivity(records: Iterable[Record], target: str, seen: set[tuple[str, ...]] | None = None) -> list[Failure]:
+    """Altering or deleting any leaf of the source changes the value, or the report names that leaf.
+
+    Leaves alike (same shape, JSON type and kind) are tried once; pass one `seen` to several calls to share that memory.
+    """
+    seen = set() if seen is None else seen
+    failures = []
+    for record in records:
+        body, base = document(record), None
+        for path, value in leaves(body):
+            alike = (record["protocol"], target, record["kind"], shape(body, path), json_type(value))
+            if alike in seen or value in NOTHING:
+                continue
+            seen.add(alike)
+            base = base or outcome(record, target)
+            if base.error is not None:
+                break
+            other = altered(value)
+            if not same(other, value) and not _noticed(record, target, base, replaced(body, path, other), path):
+                failures.append(Failure(record["id"], pointer(path), f"{dumps(value)} altered, nothing changed"))
+            without = deleted(body, path)
+            if not _noticed(record, target, base, without, path) and not _only_form(record, body, without):
+                failures.append(Failure(record["id"], pointer(path), f"{dumps(value)} deleted, nothing changed"))
+    return failures
+
+
+def _noticed(record: Record, target: str, base: Outcome, body: Any, path: Path) -> bool:
+    if base.names(pointer(path)):
+        return True
+    done = outcome(record, target, body)
+    if done.error is not None:
+        return ours(done.error)
+    return done.names(pointer(path)) or not same(_unmade(base), _unmade(done))
+
+
+def _unmade(done: Outcome) -> Any:
+    """Made ids follow from the conversation's opening: that one of them changed does not mean the leaf arrived."""
+    return mapped([done.value, dict(done.http or {})], lambda leaf: "made" if is_made(leaf) else leaf)
+
+
+def _only_form(record: Record, one: Any, other: Any) -> bool:
+    if record["kind"] == "stream":
+        return False
+    try:
+        read = [canonical(body, record["protocol"], record["kind"]) for body in (one, other)]
+    except ul.UnifiedLLMError:
+        return False
+    return same(without_form(read[0]), without_form(read[1]))
+
+
+# --- edit
+
+
+def edit(protocol: str, records: Iterable[Record], seen: set[tuple[str, ...]] | None = None) -> list[Failure]:
+    """An altered canonical leaf is in the wire document, and nothing else moved.
+
+    This keeps identity honest: a writer that copied the source back would pass the one and fail the other.
+    """
+    seen = set() if seen is None else seen
+    failures = []
+    for record in records:
+        kind = record["kind"]
+        node = canonical(record["body"], protocol, kind)
+        if type(node) is not dict:
+            continue
+        wire = ul.write(node, protocol, kind, repair="never").value
+        for path, value in leaves(node):
+            alike = (protocol, kind, shape(node, path), json_type(value))
+            other = altered(value)
+            # What is only form may not be edited by hand, and a node of another type is another node.
+            if alike in seen or same(other, value) or set(path) & set(FORM) or path[-1] == "type":
+                continue
+            seen.add(alike)
+            try:
+                done = ul.write(replaced(node, path, other), protocol, kind, repair="never")
+            except ul.UnifiedLLMError:
+                continue
+            moved = differences(wire, done.value)
+            where = Failure(record["id"], pointer(path), "")
+            if not moved and not any(is_prefix(loss.path, pointer(path)) for loss in done.losses):
+                failures.append(where._replace(detail=f"{dumps(value)} edited, the wire did not change"))
+            elif len(moved) > 1:
+                failures.append(where._replace(detail=f"edited, and {', '.join(map(pointer, moved[:4]))} changed"))
+    return failures
+
+
+# --- injection
+
+
+def injection(records: Iterable[Record], target: str, seen: set[tuple[str, ...]] | None = None) -> list[Failure]:
+    """An unknown key in any object and an unknown word in any enum come through, or are reported.
+
+    To the record's own protocol they come through as they are; to another they arrive somewhere or are named.
+    """
+    seen = set() if seen is None else seen
+    failures = []
+    for record in records:
+        body = document(record)
+        for path, value in nodes(body):
+            if type(value) is dict:
+                changed, place = replaced(body, (*path, PROBE_KEY), {"of": [1]}), (*path, PROBE_KEY)
+            elif is_token(value) and path and not is_made(value):
+                changed, place = replaced(body, path, PROBE_VALUE), path
+            else:
+                continue
+            alike = (record["protocol"], target, record["kind"], shape(body, path), json_type(value))
+            if alike in seen:
+                continue
+            seen.add(alike)
+            done = outcome(record, target, changed)
+            probe = PROBE_KEY if type(value) is dict else PROBE_VALUE
+            if done.error is not None:
+                # A word that only the skeleton may hold (a stream's event name) may be refused, in our own words.
+                if not ours(done.error) or type(value) is dict:
+                    failures.append(Failure(record["id"], pointer(place), f"{probe} put in, raised {done.error!r}"))
+            elif record["protocol"] == target:
+                for found in differences(changed, done.value)[:1]:
+                    detail = f"{probe} put in, {pointer(found)} came back as {show(done.value, found)}"
+                    failures.append(Failure(record["id"], pointer(place), detail))
+            elif not done.names(pointer(place)) and probe not in set(strings_of([done.value, done.http])):
+                failures.append(Failure(record["id"], pointer(place), f"{probe} put in, gone without a report"))
+    return failures
+
+
+# --- specificity
+
+
+def specificity(records: Iterable[Record], target: str, seen: set[tuple[str, ...]] | None = None) -> list[Failure]:
+    """A `lost` pointer names an existing node other than the document, and nothing of that node arrived.
+
+    That nothing arrived is tried out: whatever leaf below is altered, the value stays what it was.
+    """
+    seen = set() if seen is None else seen
+    failures = []
+    for record in records:
+        body = document(record)
+        base = outcome(record, target)
+        if base.error is not None:
+            continue
+        for loss in base.losses:
+            where = Failure(record["id"], loss.path, f"{loss.capability} is called {loss.fate}")
+            if loss.side != "source":
+                continue
+            try:
+                path = as_path(body, loss.path)
+                below = get(body, path)
+            except (LookupError, ValueError):
+                failures.append(where._replace(detail=where.detail + ", and there is no such place"))
+                continue
+            if not path:
+                failures.append(where._replace(detail=where.detail + " at the root of the document"))
+            alike = (record["protocol"], target, record["kind"], shape(body, path), json_type(below))
+            if loss.fate != "lost" or alike in seen or not path:
+                continue
+            seen.add(alike)
+            for inner, value in [((), below)] if type(below) not in (dict, list) else leaves(below):
+                other = altered(value)
+                if same(other, value):
+                    continue
+                done = outcome(record, target, replaced(body, (*path, *inner), other))
+                if done.error is None and not same(_unmade(done), _unmade(base)):
+                    detail = f"{where.detail}, and {pointer(inner) or 'it'} arrived"
+                    failures.append(where._replace(detail=detail))
+                    break
+    return failures
+
+
+# --- hub round trip
+
+
+def hub_round_trip(protocol: str, kind: str, document: dict[str, Any]) -> list[Failure]:
+    """A canonical document written to a protocol and read back is itself, but for what the report declared."""
+    try:
+        done = ul.write(document, protocol, kind)
+    except ul.CapabilityRefused:
+        return []
+    back = canonical(done.value, protocol, kind)
+    declared = [loss.path for loss in done.losses if loss.side == "source"]
+    added = any(loss.side == "target" for loss in done.losses)
+    failures = []
+    for path in differences(without_form(document), without_form(back)):
+        where = pointer(path)
+        if any(is_prefix(loss, where) or is_prefix(where, loss) for loss in declared):
+            continue
+        if added and not _has(document, path):
+            continue
+        failures.append(Failure("generated", where, f"{show(document, path)} came back as {show(back, path)}"))
+    return failures
+
+
+def _has(doc: Any, path: Path) -> bool:
+    try:
+        get(doc, path)
+    except (LookupError, TypeError):
+        return False
+    return True
+
+
+# --- prefix stability
+
+
+def prefix_stability(
+    records: Iterable[Record],
+    target: str,
+    *,
+    history: str,
+    target_history: str,
+    opens: Callable[[Any], bool] | None = None,
+) -> list[Failure]:
+    """The closed turns of a conversation are written to the same bytes however much longer it grows.
+
+    `history` and `target_history` are the keys under which the two protocols keep the conversation; `opens(node)` says
+    which nodes open a turn (by default those whose role is "user").
+    """
+    opens = opens or (lambda node: type(node) is dict and node.get("role") == "user")
+    failures = []
+    for record in records:
+        turns = record["body"].get(history) if type(record["body"]) is dict else None
+        if type(turns) is not list:
+            continue
+        cuts = [index for index, node in enumerate(turns) if index and opens(node)] + [len(turns)]
+        grown = [outcome(record, target, {**record["body"], history: turns[:cut]}) for cut in cuts]
+        written = [_turns(done, target_history) for done in grown]
+        for before, shorter, longer, cut in zip(written, written[1:], written[2:], cuts):
+            if before is None or shorter is None or longer is None:
+                continue
+            closed = len(before)
+            for index in range(closed):
+                if longer[index : index + 1] != shorter[index : index + 1]:
+                    place = f"/{target_history}/{index}"
+                    failures.append(Failure(record["id"], place, f"changed when turns were added after {cut}"))
+                    break
+    return failures
+
+
+def _turns(done: Outcome, history: str) -> list[str] | None:
+    turns = done.value.get(history) if type(done.value) is dict else None
+    return [dumps(node) for node in turns] if type(turns) is list else None

@@ -1,0 +1,109 @@
+"""What the laws share: running one conversion without ever raising, and reading what came of it.
+
+A record is a dict `{"id", "protocol", "kind", "body"}`, with `"events"` instead of `"body"` for a stream, and `"path"`
+and `"status"` of the HTTP exchange where they are known. Protocols may carry a dialect (`name:dialect`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import unified_llm as ul
+
+from ..convert import load
+from .walk import Path, dumps, get, is_prefix
+
+__all__ = ["FORM", "Failure", "Outcome", "Record", "canonical", "document", "ours", "outcome", "show", "without_form"]
+
+Record = dict[str, Any]
+
+FORM = ("form", "frame")
+"""Drawers of `extra[protocol]` that hold how something was said and never what: where two canonical
+documents differ in these alone, they say the same. (That they hold no values is seen by `sensitivity`, where an altered
+value is never excused.)"""
+
+
+class Failure(NamedTuple):
+    """One broken promise: the record, the JSON pointer, and what happened."""
+
+    record: str
+    path: str
+    detail: str
+
+    def __str__(self) -> str:
+        return f"{self.record} {self.path or '/'}: {self.detail}"
+
+
+class Outcome(NamedTuple):
+    """What came of a conversion. For a stream `value` is the list of wire events, up to the `error` if there was one."""
+
+    value: Any
+    losses: Sequence[ul.Loss]
+    error: Exception | None = None
+    http: Mapping[str, Any] | None = None
+
+    def names(self, path: str) -> bool:
+        """Whether the report names the place, or a node around it."""
+        return any(loss.side == "source" and is_prefix(loss.path, path) for loss in self.losses)
+
+
+def outcome(record: Record, target: str, body: Any = None, *, source: str | None = None, **options: Any) -> Outcome:
+    """Convert a record (or another body in its place) to `target`; an error is part of the outcome."""
+    source = source or record["protocol"]
+    http = {key: record[key] for key in ("path", "status") if record.get(key) is not None} or None
+    body = document(record) if body is None else body
+    if record["kind"] == "stream":
+        events: list[Any] = []
+        stream = ul.convert_stream(body, source=source, target=target, http=http, **options)
+        try:
+            for event in stream:
+                events.append(event)
+        except Exception as error:
+            return Outcome(events, stream.losses, error)
+        return Outcome(events, stream.losses)
+    try:
+        done = ul.convert(body, source=source, target=target, kind=record["kind"], http=http, **options)
+    except Exception as error:
+        return Outcome(None, (), error)
+    return Outcome(done.value, done.losses, None, done.http)
+
+
+def document(record: Record) -> Any:
+    """The wire document of a record: its body, or the list of its events."""
+    return record["events"] if record["kind"] == "stream" else record["body"]
+
+
+def canonical(body: Any, protocol: str, kind: str) -> Any:
+    """The canonical JSON of a wire document."""
+    return load(ul.read(body, protocol, kind))
+
+
+def without_form(value: Any) -> Any:
+    """A canonical document without what is only form (the grouping into wire messages is form as well)."""
+    if type(value) is list:
+        return [without_form(inner) for inner in value]
+    if type(value) is not dict:
+        return value
+    out = {key: without_form(inner) for key, inner in value.items() if key not in ("extra", "turn")}
+    drawers = {
+        protocol: {key: inner for key, inner in drawer.items() if key not in FORM}
+        for protocol, drawer in (value.get("extra") or {}).items()
+        if type(drawer) is dict
+    }
+    drawers = {protocol: drawer for protocol, drawer in drawers.items() if drawer}
+    return {**out, "extra": drawers} if drawers else out
+
+
+def ours(error: Exception | None) -> bool:
+    """Whether an error is one the library raises on purpose."""
+    return isinstance(error, ul.UnifiedLLMError)
+
+
+def show(doc: Any, path: Path) -> str:
+    """The value at a path as short text, "nothing" where there is none."""
+    try:
+        text = dumps(get(doc, path))
+    except (LookupError, TypeError, ValueError):
+        return "nothing"
+    return text if len(text) <= 120 else text[:117] + "..."

@@ -1,0 +1,175 @@
+"""Ways about JSON: paths, leaves, strict equality, and copies with one place changed.
+
+A path is a tuple of keys and indices; `pointer` writes it as RFC 6901 does. Nothing here changes its argument.
+Equality is that of JSON documents and not Python's: `1`, `1.0` and `true` are three values, key order is none.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+__all__ = [
+    "Path",
+    "as_path",
+    "deleted",
+    "differences",
+    "dumps",
+    "get",
+    "is_prefix",
+    "json_type",
+    "leaves",
+    "mapped",
+    "nodes",
+    "pointer",
+    "replaced",
+    "same",
+    "shape",
+]
+
+Path = tuple[str | int, ...]
+
+
+def pointer(path: Path) -> str:
+    """The JSON pointer of a path.
+
+    >>> pointer(("messages", 0, "a/b"))
+    '/messages/0/a~1b'
+    """
+    return "".join("/" + str(key).replace("~", "~0").replace("/", "~1") for key in path)
+
+
+def as_path(doc: Any, text: str) -> Path:
+    """The path of a JSON pointer, whose last key may be one the document lacks.
+
+    Raises LookupError or ValueError for a pointer that leads nowhere.
+
+    >>> as_path({"messages": [{"a/b": 1}]}, "/messages/0/a~1b")
+    ('messages', 0, 'a/b')
+    """
+    path: list[str | int] = []
+    for key in text.split("/")[1:]:
+        key = key.replace("~1", "/").replace("~0", "~")
+        path.append(int(key) if type(get(doc, tuple(path))) is list else key)
+    return tuple(path)
+
+
+def is_prefix(above: str, below: str) -> bool:
+    """True when the pointer `above` is `below` or names a node around it.
+
+    >>> is_prefix("/a", "/a/b"), is_prefix("/a", "/ab")
+    (True, False)
+    """
+    return below == above or below.startswith(above + "/")
+
+
+def get(doc: Any, path: Path) -> Any:
+    """The value at a path; raises LookupError where there is none."""
+    here = doc
+    for key in path:
+        if type(here) is not (list if type(key) is int else dict):
+            raise LookupError(pointer(path))
+        here = here[key]
+    return here
+
+
+def replaced(doc: Any, path: Path, value: Any) -> Any:
+    """A copy with the value at `path` (an existing place, or a new key of an object) replaced; the rest is shared."""
+    if not path:
+        return value
+    copy = dict(doc) if type(doc) is dict else list(doc)
+    key: Any = path[0]
+    copy[key] = replaced(doc[key], path[1:], value) if len(path) > 1 else value
+    return copy
+
+
+def deleted(doc: Any, path: Path) -> Any:
+    """A copy without what is at `path`; the rest is shared."""
+    copy = dict(doc) if type(doc) is dict else list(doc)
+    key: Any = path[0]
+    if len(path) == 1:
+        del copy[key]
+    else:
+        copy[key] = deleted(doc[key], path[1:])
+    return copy
+
+
+def nodes(doc: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Every value of a document with its path, the document itself first."""
+    yield path, doc
+    children = doc.items() if type(doc) is dict else enumerate(doc) if type(doc) is list else ()
+    for key, value in children:
+        yield from nodes(value, (*path, key))
+
+
+def leaves(doc: Any) -> Iterator[tuple[Path, Any]]:
+    """Every scalar and every empty container, with its path."""
+    for path, value in nodes(doc):
+        if path and (type(value) not in (dict, list) or not value):
+            yield path, value
+
+
+def json_type(value: Any) -> str:
+    """The JSON type of a value, integers apart from other numbers."""
+    names: dict[type, str] = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer"}
+    return "null" if value is None else names.get(type(value), "number")
+
+
+def shape(doc: Any, path: Path, depth: int = 9) -> str:
+    """The path with indices wildcarded and every object's `type` beside its place: what makes two leaves alike.
+
+    Below `depth` keys everything counts as alike, because there lie schemas and other free-form values.
+    """
+    out = []
+    for key in path[:depth]:
+        doc = doc[key]
+        tag = doc.get("type") if type(doc) is dict else None
+        out.append(("*" if type(key) is int else str(key)) + (f"<{tag}>" if type(tag) is str else ""))
+    return "/".join(out)
+
+
+def same(one: Any, other: Any) -> bool:
+    """JSON equality, types included.
+
+    >>> same({"a": 1, "b": 2}, {"b": 2, "a": 1}), same(1, 1.0), same(1, True)
+    (True, False, False)
+    """
+    if type(one) is not type(other):
+        return False
+    if type(one) is dict:
+        return one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
+    if type(one) is list:
+        return len(one) == len(other) and all(map(same, one, other))
+    return bool(one == other)
+
+
+def differences(one: Any, other: Any, path: Path = ()) -> list[Path]:
+    """The outermost places where two documents differ; a key that only one of them has is such a place.
+
+    Lists of unlike length differ in the elements both have, and in the first place that only one has.
+    """
+    if type(one) is dict and type(other) is dict:
+        out = []
+        for key in [*one, *(key for key in other if key not in one)]:
+            if key in one and key in other:
+                out += differences(one[key], other[key], (*path, key))
+            else:
+                out.append((*path, key))
+        return out
+    if type(one) is list and type(other) is list:
+        out = [found for i in range(min(len(one), len(other))) for found in differences(one[i], other[i], (*path, i))]
+        return out + ([(*path, min(len(one), len(other)))] if len(one) != len(other) else [])
+    return [] if same(one, other) else [path]
+
+
+def mapped(doc: Any, change: Callable[[Any], Any]) -> Any:
+    """A copy with every scalar replaced by what `change` makes of it."""
+    if type(doc) is dict:
+        return {key: mapped(value, change) for key, value in doc.items()}
+    return [mapped(value, change) for value in doc] if type(doc) is list else change(doc)
+
+
+def dumps(doc: Any) -> str:
+    """Short JSON text in the document's own key order, for byte comparison and for messages."""
+    return json.dumps(doc, ensure_ascii=False, separators=(",", ":"))
