@@ -137,9 +137,17 @@ def read(body: Any, protocol: str, kind: str = "request", strict: bool = False) 
     declared = kind_of(adapter, kind)
     reader = Reader(adapter.protocol, dialect=dialect)
     node = reader.root(declared.read, load(body))
+    from pydantic import ValidationError
+
+    from .locate import pointer
     from .model.validate import validate
 
-    return validate(declared.node, node, strict=strict)
+    try:
+        return validate(declared.node, node, strict=strict)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        # pydantic names the union members it tried between the keys of the path; those are no keys of the document.
+        raise InvalidBody(pointer(_real_path(node, first["loc"])), first["msg"]) from error
 
 
 def write(
@@ -197,6 +205,15 @@ def to_sdk(value: Any, protocol: str, kind: str = "request") -> Any:
         raise ImportError(f"{where} needs the extra: pip install 'unified-llm[{adapter.sdk_extra}]'") from error
     construct = getattr(type_, "construct", None) or type_.model_validate
     return construct(**value) if construct is not type_.model_validate else construct(value)
+
+
+def _real_path(node: Any, loc: tuple[Any, ...]) -> list[Any]:
+    path: list[Any] = []
+    for key in loc:
+        if (type(node) is dict and key in node) or (type(node) is list and type(key) is int and key < len(node)):
+            path.append(key)
+            node = node[key]
+    return path
 
 
 def load(body: Any, notes: list[tuple[Any, ...]] | None = None) -> Any:

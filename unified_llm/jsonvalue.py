@@ -37,11 +37,9 @@ def parse(data: bytes | bytearray | memoryview | str, notes: list[Keys] | None =
         raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else bytes(data)
     try:
         text = raw.decode("utf-8-sig", "surrogatepass")
-        return _mended(json.loads(text, parse_constant=_refuse), (), notes)
-    except (UnicodeDecodeError, RecursionError) as error:
-        raise InvalidBody("", f"not JSON: {error}") from error
-    except json.JSONDecodeError as error:
-        raise InvalidBody("", f"not JSON: {error}") from error
+        return _mended(json.loads(text, parse_constant=_finite, parse_float=_finite), (), notes)
+    except (ValueError, RecursionError) as error:
+        raise error if isinstance(error, InvalidBody) else InvalidBody("", f"not JSON: {error}") from error
 
 
 def detached(value: Any, notes: list[Keys] | None = None) -> Any:
@@ -68,7 +66,7 @@ def dump(value: Any) -> bytes:
     try:
         return orjson.dumps(value)
     except TypeError:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8", "replace")
+        return dump_text(value).encode()
 
 
 def dump_text(value: Any) -> str:
@@ -76,22 +74,31 @@ def dump_text(value: Any) -> str:
     try:
         return orjson.dumps(value).decode()
     except TypeError:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return json.dumps(_mended(value, (), None), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def load_text(text: str) -> Any:
-    """The value of a JSON text inside JSON; raises `ValueError` when it is none."""
+def load_text(text: str | bytes) -> Any:
+    """The value of a JSON text inside JSON; raises `ValueError` when it is none.
+
+    Numbers keep their value; NaN, Infinity and what overflows to it are no JSON. A lone surrogate stays one.
+    """
     try:
-        raw = text.encode()
+        raw = text.encode() if isinstance(text, str) else text
         if _LONG not in raw.translate(_DIGITS):
             return orjson.loads(raw)
-    except (orjson.JSONDecodeError, UnicodeEncodeError):
+    except ValueError:
         pass
-    return json.loads(text, parse_constant=_refuse)
+    try:
+        return json.loads(text, parse_constant=_finite, parse_float=_finite)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
 
 
-def _refuse(name: str) -> Any:
-    raise InvalidBody("", f"{name} is not JSON")
+def _finite(number: str) -> float:
+    value = float(number)
+    if not math.isfinite(value):
+        raise ValueError(f"{number} is not a JSON number")
+    return value
 
 
 def _has_non_finite(value: Any) -> bool:

@@ -146,10 +146,11 @@ class _Finder:
         if not any(id(other) in inside and id(made) not in _ids(node) for made, other in self.reader.trace):
             return []
         base = self.paths.get(id(wire), ())
-        found = (self._leaf(node, wire, keys) for keys in _leaves(node) if keys[0] not in ("extra", "turn", "type"))
+        leaves = (keys for keys in _leaves(node) if keys[0] not in ("extra", "turn") and keys[-1] != "type")
+        found = (self._leaf(node, wire, keys, exact=True) for keys in leaves)
         return list(dict.fromkeys(base + path for path in found if path))
 
-    def _leaf(self, node: Node, wire: Any, keys: Keys) -> Keys:
+    def _leaf(self, node: Node, wire: Any, keys: Keys, exact: bool = False) -> Keys:
         below = self.reader.below.get(id(node)) if self.reader is not None else None
         if below is not None:
             return below
@@ -165,9 +166,7 @@ class _Finder:
         if same and _at(wire, same) == value:
             return same
         found = _find(wire, value)
-        if found:
-            return found
-        return same
+        return found or (() if exact else same)
 
     def _foreign(self, node: Node, keys: Keys, fate: str, detail: str, capability: str | None) -> list[Loss]:
         """What another protocol's reader kept: it mirrors that protocol's node, so its path is exact."""

@@ -213,18 +213,17 @@ class Reader:
     def root(self, pair: ReadPair, body: Any) -> Any:
         """Read a whole document with `pair`; a body that is no object goes to the pair as it is."""
         self.doc = body
-        if type(body) is not dict:
-            return pair(body, self)
-        rest = body.copy()
+        rest = body.copy() if type(body) is dict else body
         try:
             node = pair(rest, self)
         except InvalidBody:
             raise
         except _ILL_TYPED as error:
-            raise InvalidBody("", f"not a document of {self.protocol} ({error})") from error
-        if rest:
-            self.keep(node, rest)
-        self.trace.append((node, body))
+            raise InvalidBody("", f"not a document of {self.protocol}: {error}") from error
+        if type(body) is dict:
+            if rest:
+                self.keep(node, rest)
+            self.trace.append((node, body))
         return node
 
     def node(self, mapping: Mapping, wire: Any) -> Node:

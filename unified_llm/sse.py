@@ -11,18 +11,14 @@ https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-
 
 from __future__ import annotations
 
-import json
-from math import isfinite
 from typing import Any, NotRequired, TypedDict
 
-import orjson
+from .jsonvalue import load_text
 
 __all__ = ["SSEDecoder", "SSEEvent", "encode", "parse_data"]
 
 _BOM = b"\xef\xbb\xbf"
 _DONE = "[DONE]"  # the one payload of the five protocols that is not JSON
-_ZEROS = bytes(48 if chr(byte).isdigit() and byte < 128 else byte for byte in range(256))
-_LONG_NUMBER = b"0" * 19  # the shortest run of digits that may not fit 64 bits
 
 
 class SSEEvent(TypedDict):
@@ -209,24 +205,9 @@ def parse_data(data: str | bytes) -> Any:
     ({'a': 18446744073709551616}, '[DONE]')
     """
     try:
-        raw = data.encode() if isinstance(data, str) else data
-        # orjson makes longer integers floats and does not say so. No regex finds 19 digits in a row as quickly.
-        if _LONG_NUMBER not in raw.translate(_ZEROS):
-            return orjson.loads(raw)
-    except ValueError:  # not JSON, or a lone surrogate, or a number too large for orjson
-        pass
-    text = data if isinstance(data, str) else data.decode(errors="replace")
-    try:
-        return json.loads(text, parse_constant=_finite, parse_float=_finite)
-    except (ValueError, RecursionError):
-        return text
-
-
-def _finite(number: str) -> float:
-    value = float(number)
-    if not isfinite(value):
-        raise ValueError(f"{number} is not a JSON number")
-    return value
+        return load_text(data)
+    except ValueError:
+        return data if isinstance(data, str) else data.decode(errors="replace")
 
 
 def _is_complete(data: str) -> bool:

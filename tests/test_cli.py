@@ -1,0 +1,101 @@
+"""The command line, run as people run it: exit codes, what goes to stdout, what to stderr."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TRAFFIC = Path(__file__).parents[1] / "examples" / "traffic"
+REQUEST = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "seed": 7}
+CHUNK = {
+    "id": "c",
+    "object": "chat.completion.chunk",
+    "created": 1,
+    "model": "m",
+    "choices": [{"index": 0, "delta": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}],
+}
+
+
+def run(*arguments: str, stdin: bytes = b"") -> tuple[int, bytes, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "unified_llm.cli", *arguments], input=stdin, capture_output=True, check=False
+    )
+    return done.returncode, done.stdout, done.stderr.decode()
+
+
+def convert(*arguments: str, stdin: bytes) -> tuple[int, bytes, str]:
+    return run("convert", "--from", "openai-chat", "--to", "openai-responses", *arguments, stdin=stdin)
+
+
+def test_convert_writes_the_result_to_stdout_and_the_losses_to_stderr() -> None:
+    code, out, err = convert(stdin=json.dumps(REQUEST).encode())
+    assert code == 0
+    assert json.loads(out)["input"] == [{"type": "message", "role": "user", "content": "hi"}]
+    assert "/seed" in err and "sampling.seed" in err
+
+
+def test_convert_reads_a_file_and_writes_json_losses(tmp_path: Path) -> None:
+    report = tmp_path / "losses.json"
+    code, out, err = convert(str(TRAFFIC / "agent.chat.json"), "--json-losses", str(report), "-q", stdin=b"")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["model"] == "gpt-5.6"
+    assert {"/seed", "/stop"} <= {loss["path"] for loss in json.loads(report.read_text())}
+
+
+def test_a_loss_at_level_raise_is_exit_3_and_names_it() -> None:
+    code, out, err = convert("--on-loss", "sampling.*=raise", stdin=json.dumps(REQUEST).encode())
+    assert code == 3
+    assert out == b""
+    assert "/seed" in err.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("stdin", "where"),
+    [(b"{", "not JSON"), (b'{"model": "m"}', "/messages"), (b'{"model":"m","messages":[],"seed":NaN}', "NaN")],
+)
+def test_bad_input_is_exit_2_and_one_line_with_the_path(stdin: bytes, where: str) -> None:
+    code, out, err = convert(stdin=stdin)
+    assert (code, out) == (2, b"")
+    assert len(err.splitlines()) == 1
+    assert where in err
+
+
+def test_a_misspelt_level_and_an_unknown_protocol_are_exit_2() -> None:
+    body = json.dumps(REQUEST).encode()
+    code, _, err = convert("--on-loss", "shout", stdin=body)
+    assert code == 2 and "shout" in err
+    code, _, err = run("convert", "--from", "openai-chat", "--to", "morse", stdin=body)
+    assert code == 2 and "morse" in err and "openai-chat" in err
+
+
+def test_raw_sse_in_is_raw_sse_out() -> None:
+    code, out, _ = convert(str(TRAFFIC / "answer.chat.sse"), stdin=b"")
+    assert code == 0
+    assert out.startswith(b"event: response.created\ndata: ")
+    assert b"event: response.completed\n" in out
+
+
+def test_json_lines_of_a_stream_in_are_json_lines_out() -> None:
+    lines = [{"event": None, "data": CHUNK}, {"event": None, "data": "[DONE]"}]
+    code, out, _ = convert(stdin="\n".join(map(json.dumps, lines)).encode())
+    assert code == 0
+    events = [json.loads(line) for line in out.splitlines()]
+    assert events[0]["event"] == "response.created"
+    assert events[-1]["data"]["response"]["status"] == "completed"
+
+
+def test_preview_prints_the_report_alone() -> None:
+    code, out, _ = run("preview", "--from", "openai-chat", "--to", "openai-responses", stdin=json.dumps(REQUEST).encode())
+    assert code == 0
+    assert b"sampling.seed" in out
+    assert b"hi" not in out
+
+
+def test_protocols_lists_what_is_installed() -> None:
+    code, out, _ = run("protocols")
+    assert code == 0
+    assert b"openai-chat" in out and b"openai-responses" in out

@@ -1,0 +1,204 @@
+"""The front door: what goes in, what comes out, levels, errors. Expected values are written by hand."""
+
+from __future__ import annotations
+
+import copy
+import logging
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+import unified_llm as ul
+
+BODY: dict[str, Any] = {
+    "model": "m",
+    "messages": [
+        {"role": "system", "content": "be brief"},
+        {"role": "user", "name": "ann", "content": [{"type": "text", "text": "hi", "strange": 1}]},
+    ],
+    "seed": 7,
+    "temperature": 0.5,
+}
+
+
+def to_responses(body: Any, **options: Any) -> ul.Converted:
+    return ul.convert(body, source="openai-chat", target="openai-responses", **options)
+
+
+def test_losses_name_the_leaf_the_capability_and_the_fate() -> None:
+    report = {(x.path, x.capability, x.fate, x.side) for x in to_responses(BODY).losses}
+    assert report >= {
+        ("/seed", "sampling.seed", "lost", "source"),
+        ("/messages/1/name", "message.name", "lost", "source"),
+        ("/messages/1/content/0/strange", "native.field", "lost", "source"),
+    }
+
+
+def test_the_callers_document_is_not_changed_and_not_shared() -> None:
+    before = copy.deepcopy(BODY)
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    body = {**BODY, "tools": [{"type": "function", "function": {"name": "f", "parameters": schema}}]}
+    value = to_responses(body).value
+    value["tools"][0]["parameters"]["properties"]["a"]["type"] = "changed"
+    assert schema["properties"]["a"] == {"type": "string"}
+    assert BODY == before
+
+
+@pytest.mark.parametrize("form", ["bytes", "dict", "sdk"])
+def test_bytes_dicts_and_sdk_objects_are_accepted(form: str) -> None:
+    import json
+
+    from openai.types.chat import ChatCompletion
+
+    answer = {
+        "id": "c",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "m",
+        "choices": [
+            {"index": 0, "message": {"role": "assistant", "content": "yes", "refusal": None}, "finish_reason": "stop", "logprobs": None}
+        ],
+    }
+    body = {"bytes": json.dumps(answer).encode(), "dict": answer, "sdk": ChatCompletion.model_validate(answer)}[form]
+    done = ul.convert(body, source="openai-chat", target="openai-chat", kind="response")
+    assert done.value == answer
+
+
+def test_preview_is_the_report_of_convert() -> None:
+    assert ul.preview(BODY, source="openai-chat", target="openai-responses") == to_responses(BODY).losses
+    assert ul.preview(BODY, source="openai-chat", target="openai-responses", on_loss="raise") == to_responses(BODY).losses
+
+
+def test_level_raise_keeps_the_finished_result() -> None:
+    with pytest.raises(ul.CapabilityLost) as caught:
+        to_responses(BODY, on_loss={"sampling.*": "raise"})
+    assert [loss.path for loss in caught.value.losses] == ["/seed"]
+    assert caught.value.converted.value["model"] == "m"
+
+
+def test_the_first_matching_pattern_wins_and_a_bare_glob_means_lost() -> None:
+    to_responses(BODY, on_loss={"sampling.seed": "ignore", "message.*": "ignore", "native.*": "ignore", "*": "raise"})
+    to_responses(BODY, on_loss={"*@approximated": "raise"})
+
+
+def test_level_warn_is_one_record(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, logger="unified_llm"):
+        to_responses(BODY, on_loss="warn")
+    assert len(caplog.records) == 1
+    assert "/seed" in caplog.text
+
+
+def test_misspelt_levels_are_refused_before_anything_happens() -> None:
+    with pytest.raises(ValueError, match="shout"):
+        to_responses(BODY, on_loss="shout")
+    with pytest.raises(ValueError, match="mislaid"):
+        to_responses(BODY, on_loss={"*@mislaid": "warn"})
+
+
+@pytest.mark.parametrize(
+    ("body", "path"),
+    [
+        (b"{", ""),
+        ([], ""),
+        ({"model": "m"}, "/messages"),
+        ({"messages": "hi"}, "/messages"),
+        ({"messages": [], "seed": float("nan")}, "/seed"),
+        ({"messages": [], "stop": {1, 2}}, "/stop"),
+        ({"messages": [{1: 2}]}, "/messages/0"),
+    ],
+)
+def test_impossible_input_is_an_invalid_body_with_its_path(body: Any, path: str) -> None:
+    with pytest.raises(ul.InvalidBody) as caught:
+        to_responses(body)
+    assert caught.value.path == path
+    assert caught.value.reason
+
+
+def test_unknown_protocols_dialects_and_kinds_say_what_there_is() -> None:
+    with pytest.raises(ul.UnknownProtocol, match="openai-chat"):
+        ul.convert(BODY, source="openai-chat", target="morse")
+    with pytest.raises(ul.UnknownProtocol, match="klingon"):
+        ul.convert(BODY, source="openai-chat:klingon", target="openai-chat")
+    with pytest.raises(ValueError, match="poem"):
+        ul.convert(BODY, source="openai-chat", target="openai-chat", kind="poem")
+
+
+def test_numbers_keep_their_value() -> None:
+    text = b'{"model":"m","messages":[{"role":"user","content":"x","big":123456789012345678901234567890,"f":1.0}]}'
+    message = ul.convert(text, source="openai-chat", target="openai-chat").value["messages"][0]
+    assert message["big"] == 123456789012345678901234567890
+    assert isinstance(message["f"], float)
+    done = ul.convert({"messages": [], "n": 2**70}, source="openai-chat", target="openai-chat")
+    assert done.value["n"] == 2**70
+
+
+def test_trap_180_lone_surrogates_become_a_replacement_character_and_are_reported() -> None:
+    for body in (b'{"messages":[{"role":"user","content":"a\\ud83db"}]}', {"messages": [{"role": "user", "content": "a\ud83db"}]}):
+        done = ul.convert(body, source="openai-chat", target="openai-chat")
+        assert done.value["messages"][0]["content"] == "a\ufffdb"
+        assert [(x.path, x.fate) for x in done.losses] == [("/messages/0/content", "approximated")]
+    paired = ul.convert(b'{"messages":[{"role":"user","content":"\\ud83c\\udf78"}]}', source="openai-chat", target="openai-chat")
+    assert paired.value["messages"][0]["content"] == "\U0001f378"
+    assert not paired.losses
+
+
+def test_the_same_input_gives_the_same_bytes() -> None:
+    from unified_llm.jsonvalue import dump
+
+    first, second = to_responses(BODY), to_responses(copy.deepcopy(BODY))
+    assert dump(first.value) == dump(second.value)
+    assert first.losses == second.losses
+
+
+def test_an_exchange_is_json_and_remembers_the_alias() -> None:
+    exchange = to_responses(BODY, model="vendor/real").exchange
+    assert exchange is not None
+    assert (exchange.alias, exchange.model) == ("m", "vendor/real")
+    assert ul.Exchange.from_json(exchange.to_json()) == exchange
+
+
+def test_read_gives_objects_and_strict_refuses_what_is_ill_typed() -> None:
+    request: Any = ul.read(BODY, "openai-chat")
+    assert request.input[0].role == "system"
+    assert request.seed == 7
+    bad = {"input": [{"type": "function_call", "call_id": 5, "name": "f", "arguments": "{}"}]}
+    item = ul.read(bad, "openai-responses").input[0]
+    assert type(item).__name__ == "UnknownItem" and item.problems
+    with pytest.raises(ul.InvalidBody):
+        ul.read(bad, "openai-responses", strict=True)
+
+
+def test_write_takes_objects_and_points_into_the_canonical_form() -> None:
+    done = ul.write(ul.Request(model="m", input="Hi", seed=3), "openai-responses")
+    assert done.value == {"model": "m", "input": "Hi"}
+    assert [loss.path for loss in done.losses] == ["/seed"]
+
+
+def test_to_sdk_gives_the_official_type() -> None:
+    from openai.types.chat import ChatCompletion
+
+    value = {
+        "id": "c",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "m",
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": "yes", "refusal": None}, "finish_reason": "stop", "logprobs": None}],
+    }
+    answer = ul.to_sdk(value, "openai-chat", "response")
+    assert isinstance(answer, ChatCompletion)
+    assert answer.choices[0].message.content == "yes"
+
+
+def test_a_table_prints_with_and_without_rich(monkeypatch: pytest.MonkeyPatch) -> None:
+    losses = to_responses(BODY).losses
+    assert "sampling.seed" in losses.table()
+    monkeypatch.setitem(sys.modules, "rich.table", None)
+    assert losses.table().splitlines()[0].split() == ["path", "capability", "fate", "detail"]
+    assert ul.Losses().table() == "Nothing was lost."
+
+
+def test_importing_the_package_imports_no_sdk_and_no_pydantic() -> None:
+    code = "import sys, unified_llm; print(sorted({'pydantic','httpx2','openai','anthropic','google.genai'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"

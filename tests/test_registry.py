@@ -1,0 +1,70 @@
+"""Finding adapters: lazily, by name, with a word of help when there is none."""
+
+from __future__ import annotations
+
+import dataclasses
+from importlib.metadata import EntryPoint, EntryPoints
+from typing import Any
+
+import pytest
+
+import unified_llm as ul
+from unified_llm import registry
+from unified_llm.registry import adapter, protocols
+
+
+@pytest.fixture
+def points(monkeypatch: pytest.MonkeyPatch) -> list[EntryPoint]:
+    """Entry points of the test's own making, and an empty cache."""
+    found: list[EntryPoint] = []
+
+    def entry_points(**wanted: Any) -> EntryPoints:
+        return EntryPoints(found).select(**wanted)
+
+    monkeypatch.setattr("importlib.metadata.entry_points", entry_points)
+    monkeypatch.setattr(registry, "_loaded", {})
+    return found
+
+
+def point(name: str, value: str) -> EntryPoint:
+    return EntryPoint(name, value, registry.GROUP)
+
+
+def test_our_own_adapters_are_found_through_entry_points() -> None:
+    assert {"openai-chat", "openai-responses"} <= set(protocols())
+    assert adapter("openai-chat") is adapter("openai-chat:any-dialect")
+
+
+def test_two_claims_on_one_name_are_an_error(points: list[EntryPoint]) -> None:
+    points += [point("p", "a.b:adapter"), point("p", "c.d:adapter")]
+    with pytest.raises(ValueError, match=r"two packages claim the protocol 'p': a.b:adapter, c.d:adapter"):
+        adapter("p")
+
+
+def test_a_missing_adapter_names_what_there_is(points: list[EntryPoint]) -> None:
+    points += [point("known", "a.b:adapter")]
+    with pytest.raises(ul.UnknownProtocol, match="known"):
+        adapter("p")
+
+
+def test_a_missing_dependency_of_an_adapter_is_named(points: list[EntryPoint]) -> None:
+    points += [point("p", "a_package_that_is_not_there:adapter")]
+    with pytest.raises(ul.UnknownProtocol, match="a_package_that_is_not_there"):
+        adapter("p")
+
+
+def test_an_entry_point_must_lead_to_the_adapter_of_that_name(points: list[EntryPoint]) -> None:
+    points += [point("p", "unified_llm_openai.chat:adapter"), point("q", "json:dumps")]
+    for name in "pq":
+        with pytest.raises(ValueError, match="is not the adapter"):
+            adapter(name)
+
+
+def test_an_adapter_can_be_registered_and_a_taken_name_is_refused(points: list[EntryPoint]) -> None:
+    points += [point("openai-chat", "unified_llm_openai.chat:adapter")]
+    mine = dataclasses.replace(adapter("openai-chat"), protocol="mine")
+    ul.register(mine)
+    ul.register(mine)
+    assert adapter("mine") is mine and "mine" in protocols()
+    with pytest.raises(ValueError, match="already"):
+        ul.register(dataclasses.replace(mine, title="another"))
