@@ -15,6 +15,7 @@ CAPABILITIES: Final[dict[str, str]] = {
     # content
     "text.input": "text given to the model",
     "text.output": "text made by the model",
+    "text.unicode": "characters that have no form in the target, lone surrogates",
     "image.input": "pictures given to the model",
     "image.output": "pictures made by the model, and their settings",
     "audio.input": "sound given to the model",
@@ -83,8 +84,7 @@ CAPABILITIES: Final[dict[str, str]] = {
     "sampling.top_p": "nucleus sampling",
     "sampling.top_k": "sampling from the k best tokens",
     "sampling.seed": "repeatable sampling",
-    "sampling.penalties": "presence and frequency penalties",
-    "sampling.logit_bias": "likelihood of single tokens changed",
+    "sampling.penalties": "presence and frequency penalties, and the likelihood of single tokens changed",
     "citations.url": "sources on the web, with their span",
     "citations.document": "places in given documents, stored files or search results",
     "citations.other": "places on a map, words and speakers of a transcript",

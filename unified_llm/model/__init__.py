@@ -37,8 +37,6 @@ from .annotations import (
     WordInfo,
 )
 from .base import (
-    KNOWN,
-    NATIVE_TYPE,
     Cache,
     Capability,
     Kind,
@@ -243,15 +241,11 @@ from .usage import (
     Usage,
 )
 from .validate import (
-    KINDS,
     dump,
     validate,
 )
 
 __all__ = [
-    "KINDS",
-    "KNOWN",
-    "NATIVE_TYPE",
     "AdditionalTools",
     "AgentMessage",
     "AllowedTools",

@@ -188,7 +188,7 @@ class Settings(Node):
     seed: Annotated[int | None, cap("sampling.seed")] = None
     presence_penalty: Annotated[int | float | None, cap("sampling.penalties")] = None
     frequency_penalty: Annotated[int | float | None, cap("sampling.penalties")] = None
-    logit_bias: Annotated[dict[str, Any] | None, cap("sampling.logit_bias")] = None
+    logit_bias: Annotated[dict[str, Any] | None, cap("sampling.penalties")] = None
     top_logprobs: Annotated[int | None, cap("output.logprobs")] = None
     stop: Annotated[list[str] | None, cap("output.stop")] = None
     n: Annotated[int | None, cap("output.choices")] = None

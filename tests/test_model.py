@@ -1,0 +1,423 @@
+"""The canonical model: what goes in comes out, unknown nodes pass, every key has a capability, tables are current."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from pydantic import ValidationError
+
+import strategies
+import unified_llm
+from unified_llm import _tables
+from unified_llm.capabilities import CAPABILITIES, is_capability
+from unified_llm.errors import InvalidBody
+from unified_llm.model import (
+    Compaction,
+    FunctionCall,
+    FunctionCallOutput,
+    McpApprovalRequest,
+    Message,
+    Reasoning,
+    Response,
+    ShellCall,
+    UnknownEvent,
+    UnknownItem,
+    UnknownPart,
+    UnknownTool,
+    dump,
+    validate,
+)
+from unified_llm.model import __all__ as exported
+from unified_llm.model import _generate as generate
+from unified_llm.model.base import KNOWN, Model, cap, field_capability
+from unified_llm.model.validate import KINDS
+
+ROOT = Path(unified_llm.__file__).parent
+CLASSES = [cls for cls in generate.classes() if cls is not Model]
+NODES = generate.nodes()
+
+RESERVED = {
+    "text.unicode": "reported by the reader of bytes, which sees no key",
+    "tools.result.media": "reported by writers whose results are text only; the key is the same as for text",
+}
+"""Capabilities that no class or field names, each with the reason it is in the list."""
+
+
+def same(left: Any, right: Any) -> bool:
+    """Equal with types: True is not 1, 1 is not 1.0."""
+    return json.dumps(left, sort_keys=True) == json.dumps(right, sort_keys=True)
+
+
+# Law: dump(validate(d)) == d -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["item", "part", "annotation", "tool", "tool_choice", "event"])
+def test_any_node_comes_back_as_it_went_in(kind: str) -> None:
+    @given(document=strategies.nodes(kind))
+    def law(document: dict[str, Any]) -> None:
+        assert same(dump(validate(kind, document, strict=True)), document)
+
+    law()
+
+
+@pytest.mark.parametrize("name", sorted(NODES))
+def test_every_class_comes_back_with_all_its_keys(name: str) -> None:
+    cls = NODES[name]
+    kind = cls.node_kind if cls.node_kind != "struct" else None
+    type_ = {"type": name.partition(":")[2] if name.partition(":")[0] in KNOWN else name} if kind else {}
+
+    @settings(max_examples=3)
+    @given(document=strategies.of_class(cls, every=True))
+    def law(document: dict[str, Any]) -> None:
+        document = {**document, **type_}
+        assert {info.alias or key for key, info in cls.__pydantic_fields__.items()} <= document.keys()
+        made = validate(kind, document, strict=True) if kind else cls.model_validate(document)
+        assert type(made) is cls
+        assert same(made.dump(), document)
+        assert same(made.model_dump(mode="json", by_alias=True, exclude_unset=True), document)
+
+    law()
+
+
+@given(document=strategies.requests())
+def test_requests_come_back(document: dict[str, Any]) -> None:
+    assert same(dump(validate("request", document, strict=True)), document)
+
+
+@given(document=strategies.responses())
+def test_responses_come_back(document: dict[str, Any]) -> None:
+    assert same(dump(validate("response", document, strict=True)), document)
+
+
+@given(document=strategies.of_class(KINDS["request"]))
+def test_wild_requests_come_back(document: dict[str, Any]) -> None:
+    assert same(dump(validate("request", document, strict=True)), document)
+
+
+@given(document=strategies.of_class(KINDS["response"]))
+def test_wild_responses_come_back(document: dict[str, Any]) -> None:
+    assert same(dump(validate("response", document, strict=True)), document)
+
+
+def test_absent_null_and_empty_stay_apart() -> None:
+    for document in (
+        {"type": "message", "role": "user"},
+        {"type": "message", "role": "user", "content": None},
+        {"type": "message", "role": "user", "content": ""},
+        {"type": "message", "role": "user", "content": []},
+    ):
+        assert same(dump(validate("item", document, strict=True)), document)
+
+
+@pytest.mark.parametrize("number", [1, 1.0, 0, 0.0, -0.0, 1e300, 10**30])
+def test_numbers_keep_their_type(number: float) -> None:
+    document = {"temperature": number}
+    assert repr(dump(validate("request", document, strict=True))) == repr(document)
+
+
+def test_keys_that_python_has_other_plans_for() -> None:
+    document = {
+        "type": "function_call",
+        "call_id": "c",
+        "name": "f",
+        "arguments": "",
+        "async": True,
+        "async_": "not the same key",
+        "model_dump": 1,
+        "schema": {"a": 1},
+        "node_kind": "x",
+        "__class__": "y",
+    }
+    call = validate("item", document, strict=True)
+    assert call.async_ is True
+    assert same(dump(call), document)
+    format_ = {"text": {"format": {"type": "json_schema", "schema": {"type": "object"}, "schema_": 1}}}
+    assert same(dump(validate("request", format_, strict=True)), format_)
+
+
+# Objects users build -------------------------------------------------------------------------------------------------
+
+
+def test_a_node_built_by_hand_prints_its_type_and_nothing_else_that_was_not_given() -> None:
+    call = FunctionCall(call_id="c1", name="now", arguments="{}")
+    document = {"type": "function_call", "call_id": "c1", "name": "now", "arguments": "{}"}
+    assert call.dump() == document
+    assert call.model_dump(exclude_unset=True) == document
+    assert next(iter(call.dump())) == "type"
+    assert "created_by" not in repr(call)
+
+
+def test_nodes_built_by_hand_nest() -> None:
+    message = Message(role="user", content=[{"type": "input_text", "text": "hi"}])
+    response = Response(output=[message, FunctionCall(name="f")])
+    message.name = "ada"
+    assert response.dump() == {
+        "output": [
+            {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}], "name": "ada"},
+            {"type": "function_call", "name": "f"},
+        ]
+    }
+
+
+def test_building_by_hand_is_strict() -> None:
+    with pytest.raises(ValidationError):
+        FunctionCall(call_id="c1", name="now", arguments={})
+    with pytest.raises(ValidationError):
+        FunctionCall(type="message", name="now")
+
+
+def test_output_text_and_function_calls() -> None:
+    response = Response(
+        output=[
+            Reasoning(summary=[{"type": "summary_text", "text": "hm"}]),
+            Message(
+                role="assistant", content=[{"type": "output_text", "text": "a"}, {"type": "refusal", "refusal": "no"}]
+            ),
+            FunctionCall(call_id="c1", name="f", arguments="{}"),
+            Message(role="assistant", content="b"),
+        ]
+    )
+    assert response.output_text == "ab"
+    assert [call.name for call in response.function_calls] == ["f"]
+    assert (Response().output_text, Response().function_calls, Response().pending_calls) == ("", [], [])
+
+
+def test_pending_calls_are_those_the_client_must_answer() -> None:
+    response = Response(
+        output=[
+            FunctionCall(call_id="done", name="f", arguments="{}"),
+            FunctionCallOutput(call_id="done", output="x"),
+            FunctionCall(call_id="open", name="f", arguments="{}"),
+            FunctionCall(name="without an id", arguments="{}"),
+            FunctionCall(call_id="theirs", name="f", arguments="{}", executor="agent"),
+            ShellCall(call_id="shell"),
+            McpApprovalRequest(id="asked", name="t"),
+            McpApprovalRequest(id="told", name="t"),
+            validate("item", {"type": "mcp_approval_response", "approval_request_id": "told", "approve": True}),
+            validate("item", {"type": "tool_search_call", "call_id": "s", "execution": "server"}),
+            validate("item", {"type": "tool_search_call", "call_id": "t", "execution": "client"}),
+        ]
+    )
+    found = [getattr(item, "call_id", None) or item.id or item.name for item in response.pending_calls]
+    assert found == ["open", "without an id", "shell", "asked", "t"]
+
+
+@pytest.mark.parametrize("cls", [Reasoning, Compaction])
+def test_encrypted_content_is_the_opaque_piece_of_that_kind(cls: type[Any]) -> None:
+    node = cls(opaque=[{"kind": "signature", "data": "s"}, {"kind": "encrypted_content", "data": "e"}])
+    assert node.encrypted_content == "e"
+    assert cls().encrypted_content is None
+    assert cls(opaque=[{"kind": "signature", "data": "s"}]).encrypted_content is None
+
+
+# Unknown and ill-typed nodes -----------------------------------------------------------------------------------------
+
+UNKNOWN = {"item": UnknownItem, "part": UnknownPart, "tool": UnknownTool, "event": UnknownEvent}
+
+
+@pytest.mark.parametrize("kind", sorted(UNKNOWN))
+def test_an_unknown_type_passes_whole(kind: str) -> None:
+    document = {"type": "acme:new", "a": {"b": [1, None, 1.5]}, "id": 7}
+    node = validate(kind, document, strict=True)
+    assert type(node) is UNKNOWN[kind]
+    assert node.problems == ()
+    assert same(node.dump(), document)
+
+
+@pytest.mark.parametrize("kind", sorted(UNKNOWN))
+def test_the_fallback_refuses_known_types(kind: str) -> None:
+    for name in sorted(_tables.KNOWN_TYPES):
+        with pytest.raises(ValidationError):
+            UNKNOWN[kind](type=name)
+
+
+def test_an_ill_typed_node_is_kept_with_its_problems_and_its_neighbours_are_read() -> None:
+    document = {
+        "input": [
+            {"type": "message", "role": "user", "content": "hi"},
+            {"type": "message", "role": 5, "content": "hi", "mine": 1},
+            {
+                "type": "message",
+                "role": "assistant",
+                "content": [{"type": "output_text", "text": 7}, {"type": "output_text", "text": "fine"}],
+            },
+            {"type": "function_call", "arguments": "{}"},
+            {"no": "type"},
+            {"type": 3},
+        ],
+        "tools": [{"type": "function"}, {"type": "function", "name": "f"}],
+    }
+    request = validate("request", document)
+    assert same(dump(request), document)
+    types = [type(item).__name__ for item in request.input]
+    assert types == ["Message", "UnknownItem", "Message", "UnknownItem", "UnknownItem", "UnknownItem"]
+    assert request.input[1].problems == ("/role: Input should be a valid string",)
+    assert [type(part).__name__ for part in request.input[2].content] == ["UnknownPart", "OutputText"]
+    assert request.input[2].content[0].problems == ("/text: Input should be a valid string",)
+    assert request.input[3].problems == ("/name: Field required",)
+    assert request.input[4].problems == request.input[5].problems == ("/type: not a string",)
+    assert [type(tool).__name__ for tool in request.tools] == ["UnknownTool", "FunctionTool"]
+    with pytest.raises(ValidationError):
+        validate("request", document, strict=True)
+
+
+def test_ill_typed_nodes_deep_in_an_event() -> None:
+    document = {
+        "type": "response.completed",
+        "response": {"choices": [{"index": 1, "output": [{"type": "reasoning", "summary": "not a list"}]}]},
+    }
+    event = validate("event", document)
+    assert same(dump(event), document)
+    (item,) = event.response.choices[0].output
+    assert isinstance(item, UnknownItem)
+    assert item.problems == ("/summary: Input should be a valid list",)
+
+
+@given(document=strategies.of_class(KINDS["request"]))
+def test_lenient_equals_strict_where_all_is_well(document: dict[str, Any]) -> None:
+    broken = {**document, "input": [*_items(document), {"type": "message", "role": 1}]}
+    request = validate("request", broken)
+    assert same(dump(request), broken)
+    whole = validate("request", {**document, "input": _items(document)}, strict=True)
+    assert [type(item) for item in request.input[:-1]] == [type(item) for item in whole.input]
+    assert isinstance(request.input[-1], UnknownItem)
+
+
+def _items(document: dict[str, Any]) -> list[Any]:
+    given = document.get("input")
+    return given if isinstance(given, list) else []
+
+
+@pytest.mark.parametrize(
+    ("kind", "document", "path"),
+    [
+        ("request", [], ""),
+        ("request", "text", ""),
+        ("request", {"temperature": "hot"}, "/temperature"),
+        ("request", {"temperature": True}, "/temperature"),
+        ("request", {"input": 5}, "/input"),
+        ("request", {"input": [5]}, "/input/0"),
+        ("request", {"reasoning": {"effort": 1}}, "/reasoning/effort"),
+        ("response", {"usage": {"input_tokens": "many"}}, "/usage/input_tokens"),
+        ("response", {"output": [{"type": "message", "role": "user"}, None]}, "/output/1"),
+        ("item", 5, ""),
+    ],
+)
+def test_an_impossible_skeleton_names_its_path(kind: str, document: Any, path: str) -> None:
+    with pytest.raises(InvalidBody) as caught:
+        validate(kind, document)
+    assert caught.value.path == path
+    assert caught.value.reason
+
+
+# Capabilities --------------------------------------------------------------------------------------------------------
+
+
+def test_the_list_is_closed_and_of_the_promised_size() -> None:
+    assert 60 <= len(CAPABILITIES) <= 100
+    assert all(meaning and meaning[0].islower() for meaning in CAPABILITIES.values())
+    assert len(set(CAPABILITIES.values())) == len(CAPABILITIES)
+    with pytest.raises(ValueError, match="not in"):
+        cap("sampling.mood")
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("sampling.top_k", True),
+        ("x.acme.mood", True),
+        ("x.acme.mood.deep", True),
+        ("x.acme", False),
+        ("x.acme.", False),
+        ("x..mood", False),
+        ("x", False),
+        ("", False),
+        ("mood", False),
+    ],
+)
+def test_is_capability(name: str, answer: bool) -> None:
+    assert is_capability(name) is answer
+
+
+def test_every_field_and_class_has_a_capability() -> None:
+    for cls in CLASSES:
+        assert cls.node_capability in CAPABILITIES
+        for name, info in cls.__pydantic_fields__.items():
+            found = field_capability(info)
+            assert name == "type" or found in CAPABILITIES, f"{cls.__name__}.{name}"
+
+
+def test_no_capability_is_idle() -> None:
+    used = {name for table in _tables.CAPABILITY.values() for name in table.values()}
+    used |= {cls.node_capability for cls in CLASSES}
+    assert CAPABILITIES.keys() - used == RESERVED.keys()
+
+
+# Generated files -----------------------------------------------------------------------------------------------------
+
+
+def test_generated_files_are_current() -> None:
+    assert (ROOT / "_tables.py").read_text(encoding="utf-8") == generate.tables()
+    assert (ROOT / "_twins.py").read_text(encoding="utf-8") == generate.twins()
+
+
+def test_tables_agree_with_the_classes() -> None:
+    for kind in KNOWN:
+        assert getattr(_tables, f"{kind.upper()}_TYPES") == set(KNOWN[kind])
+    for name, cls in NODES.items():
+        assert {info.alias or key for key, info in cls.__pydantic_fields__.items()} == _tables.KEYS[name]
+        assert _tables.CAPABILITY[name][""] == cls.node_capability
+        assert set(_tables.CAPABILITY[name]) >= _tables.KEYS[name]
+    everything = set(_tables.JSON_TYPES) | set(KNOWN)
+    held = {child for table in _tables.CHILDREN.values() for children in table.values() for child in children}
+    assert held <= everything
+
+
+def test_a_shared_name_belongs_to_the_commoner_kind() -> None:
+    prefixed = {name for name in _tables.CAPABILITY if ":" in name and name.partition(":")[0] in KNOWN}
+    assert prefixed == {"event:error", "tool_choice:custom", "tool_choice:function", "tool_choice:mcp"}
+
+
+@pytest.mark.parametrize(
+    ("node", "key", "json_types"),
+    [
+        ("request", "temperature", ("integer", "number", "null")),
+        ("request", "stream", ("boolean", "null")),
+        ("message", "content", ("string", "array", "null")),
+        ("message", "role", ("string",)),
+        ("request", "tool_choice", ("string", "object", "null")),
+        ("opaque", "data", ("string", "integer", "number", "boolean", "array", "object", "null")),
+    ],
+)
+def test_json_types(node: str, key: str, json_types: tuple[str, ...]) -> None:
+    assert _tables.JSON_TYPES[node][key] == json_types
+
+
+def test_the_hot_path_loads_no_pydantic() -> None:
+    code = (
+        "import sys; import unified_llm.capabilities, unified_llm._tables, unified_llm._twins; "
+        "sys.exit(','.join(sorted({'pydantic', 'pydantic_core'} & set(sys.modules))) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT.parent)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_class_says_what_it_is_and_where_it_comes_from() -> None:
+    for cls in CLASSES:
+        assert cls.__doc__, cls.__name__
+        ours = cls.__module__ == Model.__module__ or cls.__name__.startswith("Unknown") or cls.__name__ == "FrameEvent"
+        if cls.__name__ in exported and not ours:
+            assert "https://" in cls.__doc__, cls.__name__
+
+
+def test_exports_are_sorted_and_all_there() -> None:
+    assert exported == sorted(exported)
+    import unified_llm.model as model
+
+    assert all(hasattr(model, name) for name in exported)
