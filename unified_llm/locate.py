@@ -156,6 +156,11 @@ class _Finder:
             return below
         if not keys or type(wire) is not dict:
             return ()
+        if self.reader is not None and self.reader.places:
+            for depth in range(len(keys), 0, -1):
+                place = self.reader.places.get((id(node), *keys[:depth]))
+                if place is not None:
+                    return place + _follow(_at(wire, place), keys[depth:])
         if node is self.root and self.source is not None:
             table = self.source.settings.get(self.name)
             key = table.wire_key(keys) if table else None
@@ -294,6 +299,12 @@ def _kept(rest: Any, wire: Any) -> list[Keys]:
         beside = wire.get(key) if type(wire) is dict else None
         if type(value) is dict and type(beside) is dict and value is not beside:
             out.extend((key, *path) for path in _kept(value, beside))
+        elif type(value) is list and type(beside) is list and value is not beside and len(value) == len(beside):
+            for index, (left, whole) in enumerate(zip(value, beside)):
+                if left is whole:
+                    out.append((key, index))
+                elif type(left) is dict:
+                    out.extend((key, index, *path) for path in _kept(left, whole))
         else:
             out.append((key,))
     return out

@@ -11,12 +11,26 @@ can be traced back to the leaf it came from (`locate.py`), a walk that is made o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping as MappingABC
-from typing import Any
+from typing import Any, NamedTuple
 
 from .errors import InvalidBody
 from .ids import is_made
 
-__all__ = ["NATIVE", "Bimap", "IllTyped", "Mapping", "Owned", "Reader", "Writer", "fill", "remainder", "take", "unpack"]
+__all__ = [
+    "NATIVE",
+    "Bimap",
+    "Fated",
+    "IllTyped",
+    "Mapping",
+    "Owned",
+    "Reader",
+    "Writer",
+    "fill",
+    "remainder",
+    "take",
+    "take_all",
+    "unpack",
+]
 
 Node = dict[str, Any]
 ReadPair = Callable[[Node, "Reader"], Any]
@@ -35,6 +49,13 @@ _ILL_TYPED = (IllTyped, KeyError, TypeError, AttributeError, IndexError, ValueEr
 _STRUCTURE = frozenset(("extra", "turn"))
 
 
+class Fated(NamedTuple):
+    """What a writing pair leaves in place of a value that it did write, in another form: reported with this fate."""
+
+    fate: str
+    detail: str = ""
+
+
 class Owned(dict[str, Any]):
     """An object the engine handed out to be popped from; what remains in it is collected with its parent."""
 
@@ -47,6 +68,16 @@ def take(node: Node, key: str) -> Node:
     if type(value) is not dict:
         raise IllTyped(f"{key} is not an object")
     owned = node[key] = Owned(value)
+    return owned
+
+
+def take_all(node: Node, key: str) -> list[Node]:
+    """The objects of the list under `key`, each ours to pop from: the engine collects what is left, holes kept."""
+    value = node[key]
+    if type(value) is not list or any(type(each) is not dict for each in value):
+        raise IllTyped(f"{key} is not a list of objects")
+    owned: list[Node] = [Owned(each) for each in value]
+    node[key] = owned
     return owned
 
 
@@ -72,6 +103,10 @@ def remainder(node: Node) -> Node:
             value = remainder(value)
             if not value:
                 continue
+        elif type(value) is list and value and type(value[0]) is Owned:
+            value = [remainder(each) for each in value]
+            if not any(value):
+                continue
         out[key] = value
     return out
 
@@ -85,7 +120,16 @@ def fill(node: Node, gaps: Node) -> Node:
             out[key] = value
         elif type(mine) is dict and type(value) is dict:
             out[key] = fill(mine, value)
+        elif _alike(mine, value):
+            out[key] = [fill(ours, gap) if gap else ours for ours, gap in zip(mine, value)]
     return out
+
+
+def _alike(mine: Any, gaps: Any) -> bool:
+    """Whether a list has gaps that a list of as many objects can fill."""
+    if type(mine) is not list or type(gaps) is not list or len(mine) != len(gaps):
+        return False
+    return all(type(gap) is dict and (not gap or type(ours) is dict) for ours, gap in zip(mine, gaps))
 
 
 class Bimap:
@@ -186,7 +230,21 @@ class Mapping:
 class Reader:
     """One reading, wire to canonical: what it kept, what it made, and which canonical node came from which wire node."""
 
-    __slots__ = ("below", "context", "dialect", "doc", "facing", "http", "model", "notes", "protocol", "seed", "trace", "turns")
+    __slots__ = (
+        "below",
+        "context",
+        "dialect",
+        "doc",
+        "facing",
+        "http",
+        "model",
+        "notes",
+        "places",
+        "protocol",
+        "seed",
+        "trace",
+        "turns",
+    )
 
     def __init__(
         self,
@@ -206,6 +264,7 @@ class Reader:
         self.seed = ""
         self.trace: list[tuple[Node, Node]] = []
         self.below: dict[int, tuple[Any, ...]] = {}
+        self.places: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         self.turns: list[tuple[Node, Node]] = []
         self.notes: list[tuple[Node, tuple[Any, ...], str, str]] = []
         self.context: dict[str, Any] = {}
@@ -329,6 +388,10 @@ class Reader:
         if keys:
             self.below[id(node)] = keys
         return node
+
+    def place(self, node: Node, keys: tuple[Any, ...], wire: tuple[Any, ...]) -> None:
+        """Say that the canonical leaf `keys` below `node` came from the keys `wire` below the node's own wire node."""
+        self.places[id(node), *keys] = wire
 
     def note(self, node: Node, keys: tuple[Any, ...], fate: str, detail: str) -> None:
         """What reading itself had to approximate or add (a lone surrogate, a missing time): rare, declared by the engine."""
@@ -507,6 +570,11 @@ class Writer:
         for key, value in rest.items():
             if type(value) is Owned:
                 self._leftover(node, (*keys, key), original[key], value)
+            elif type(value) is Fated:
+                self.raw.append((node, (*keys, key), value.fate, value.detail, None))
+            elif type(value) is list and value and type(value[0]) is Owned:
+                for index, each in enumerate(value):
+                    self._leftover(node, (*keys, key, index), original[key][index], each)
             elif value is not None and value != "" and value != [] and value != {} and not (key == "id" and is_made(value)):
                 self.raw.append((node, (*keys, key), "lost", "", None))
 
@@ -515,7 +583,7 @@ class Writer:
 
     def _overruled(self, node: Node, wire: Node, gaps: Node) -> None:
         for key, value in gaps.items():
-            if key in wire and not (type(wire[key]) is dict and type(value) is dict):
+            if key in wire and not (type(wire[key]) is dict and type(value) is dict) and not _alike(wire[key], value):
                 self.raw.append((node, ("extra", self.protocol, "rest", key), "lost", "the canonical value wins", None))
 
     def native(self, node: Node, family: str, reason: str = "") -> Any:
