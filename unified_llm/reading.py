@@ -1,0 +1,202 @@
+"""One reading, wire to canonical.
+
+The engine copies each node before a pair consumes it, so the caller's document stays whole, and notes which canonical
+node came from which wire node, so that a loss can be traced to the leaf it came from (`locate.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as MappingABC
+from typing import Any
+
+from .errors import InvalidBody
+from .mapping import ILL_TYPED, NATIVE, IllTyped, Mapping, ReadPair, remainder
+
+__all__ = ["Reader"]
+
+Node = dict[str, Any]
+
+
+class Reader:
+    """One reading: what it kept, what it made, and which canonical node came from which wire node."""
+
+    __slots__ = (
+        "below",
+        "context",
+        "dialect",
+        "doc",
+        "facing",
+        "http",
+        "model",
+        "notes",
+        "places",
+        "protocol",
+        "seed",
+        "trace",
+        "turns",
+    )
+
+    def __init__(
+        self,
+        protocol: str,
+        *,
+        dialect: MappingABC[str, Any] | None = None,
+        facing: str = "provider",
+        model: str | None = None,
+        http: MappingABC[str, Any] | None = None,
+    ) -> None:
+        self.protocol = protocol
+        self.dialect: MappingABC[str, Any] = dialect or {}
+        self.facing = facing
+        self.model = model
+        self.http: MappingABC[str, Any] = http or {}
+        self.doc: Any = None
+        self.seed = ""
+        self.trace: list[tuple[Node, Node]] = []
+        self.below: dict[int, tuple[Any, ...]] = {}
+        self.places: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+        self.turns: list[tuple[Node, Node]] = []
+        self.notes: list[tuple[Node, tuple[Any, ...], str, str]] = []
+        self.context: dict[str, Any] = {}
+
+    def root(self, pair: ReadPair, body: Any) -> Any:
+        """Read a whole document with `pair`; a body that is no object goes to the pair as it is."""
+        self.doc = body
+        rest = body.copy() if type(body) is dict else body
+        try:
+            node = pair(rest, self)
+        except InvalidBody:
+            raise
+        except ILL_TYPED as error:
+            raise InvalidBody("", f"not a document of {self.protocol}: {error}") from error
+        if type(body) is dict:
+            if rest:
+                self.keep(node, rest)
+            self.trace.append((node, body))
+        return node
+
+    def node(self, mapping: Mapping, wire: Any) -> Node:
+        """Read one node."""
+        return self.nodes(mapping, (wire,))[0]
+
+    def nodes(self, mapping: Mapping, wires: Any) -> list[Node]:
+        """Read a list of nodes, one canonical node for each."""
+        if type(wires) is not list and type(wires) is not tuple:
+            raise IllTyped("not a list")
+        reads, same, tag, trace = mapping.reads, mapping.same_keys, mapping.tag, self.trace
+        lists = mapping.same_lists
+        out = []
+        for wire in wires:
+            if type(wire) is not dict:
+                out.append(self.unread(wire, mapping.name, mapping.tag))
+                continue
+            kind = wire.get(tag)
+            if kind is None and tag not in wire and mapping.default is not None:
+                out.append(self._untagged(mapping, wire))
+                continue
+            if type(kind) is not str:
+                out.append(self.unread(wire, mapping.name, mapping.tag))
+                continue
+            keys = same.get(kind)
+            if keys is not None:
+                node = wire.copy()
+                if not node.keys() <= keys:
+                    rest = {key: node.pop(key) for key in wire if key not in keys}
+                    node["extra"] = {self.protocol: {"rest": rest}}
+                if kind in lists:
+                    for key, family in lists[kind]:
+                        if type(node.get(key)) is list:
+                            node[key] = self.nodes(family, node[key])
+                trace.append((node, wire))
+                out.append(node)
+                continue
+            pair = reads.get(kind)
+            if pair is None:
+                out.append(self.unread(wire, mapping.name, mapping.tag))
+                continue
+            rest = wire.copy()
+            rest.pop(tag, None)
+            mark = len(trace)
+            try:
+                node = pair(rest, self)
+            except ILL_TYPED:
+                del trace[mark:]
+                out.append(self.unread(wire, mapping.name, mapping.tag))
+                continue
+            if rest:
+                self.keep(node, rest)
+            trace.append((node, wire))
+            out.append(node)
+        return out
+
+    def _untagged(self, mapping: Mapping, wire: Node) -> Node:
+        """A node that leaves its tag to be understood: read as the default kind, its spelling remembered."""
+        tagged = {mapping.tag: mapping.default, **wire}
+        mark = len(self.trace)
+        node = self.nodes(mapping, (tagged,))[0]
+        if node.get("extra", {}).get(self.protocol, {}).get("form", {}).get("native"):
+            del self.trace[mark:]
+            return self.unread(wire, mapping.name)
+        self.form(node, "tag", "absent")
+        self.trace[-1] = (node, wire)
+        return node
+
+    def parts(self, mapping: Mapping, content: Any) -> Any:
+        """Content that may be a string or a list of parts."""
+        return content if type(content) is str else self.nodes(mapping, content)
+
+    def keep(self, node: Node, rest: Node, slot: str = "rest") -> None:
+        """Keep what was not understood with the node it belongs to: nothing is lost yet."""
+        left = remainder(rest)
+        if left:
+            self.extra(node)[slot] = left
+
+    def extra(self, node: Node) -> Node:
+        """This protocol's own drawer in a canonical node."""
+        drawers = node.setdefault("extra", {})
+        drawer: Node = drawers.setdefault(self.protocol, {})
+        return drawer
+
+    def turn(self, items: list[Node], wire: Node, rest: Node, number: int) -> list[Node]:
+        """The items of one wire message: they share a turn, and what is left of the message lives on the first."""
+        if len(items) > 1:
+            for item in items:
+                item["turn"] = number
+        first = items[0]
+        self.turns.append((first, wire))
+        if rest:
+            self.keep(first, rest, "turn")
+        return items
+
+    def form(self, node: Node, key: str, marker: Any) -> None:
+        """Note a closed marker of form (string or parts, null or absent, a spelling): never a value, never a loss."""
+        self.extra(node).setdefault("form", {})[key] = marker
+
+    def made(self, node: Node, wire: Node, *keys: Any) -> Node:
+        """Say that `node`, built by hand inside a pair, came from `wire`, or from what is at `keys` below it."""
+        self.trace.append((node, wire))
+        if keys:
+            self.below[id(node)] = keys
+        return node
+
+    def place(self, node: Node, keys: tuple[Any, ...], wire: tuple[Any, ...]) -> None:
+        """Say that the canonical leaf `keys` below `node` came from the keys `wire` below the node's own wire node."""
+        self.places[id(node), *keys] = wire
+
+    def note(self, node: Node, keys: tuple[Any, ...], fate: str, detail: str) -> None:
+        """What reading itself had to approximate (a lone surrogate, an offset cut in a character): rare."""
+        self.notes.append((node, keys, fate, detail))
+
+    def unread(self, wire: Any, family: str, tag: str = "") -> Node:
+        """A wire node that no pair can read, kept whole for its own protocol."""
+        from ._tables import KNOWN_TYPES
+
+        kind = wire.get(tag) if type(wire) is dict else None
+        node: Node = {"type": NATIVE}
+        rest = wire
+        if tag == "type" and type(kind) is str and kind and kind not in KNOWN_TYPES and kind != NATIVE:
+            node["type"] = kind
+            rest = {key: value for key, value in wire.items() if key != "type"}
+        node["extra"] = {self.protocol: {"rest": rest, "form": {"native": family}}}
+        self.trace.append((node, wire))
+        return node

@@ -1,0 +1,205 @@
+"""One writing, canonical to wire.
+
+Every key that no pair pops becomes an entry in `raw`, and so does what other protocols kept for themselves and what had
+to be approximated or added; `locate.py` makes the report of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as MappingABC
+from typing import Any
+
+from .ids import is_made
+from .mapping import NATIVE, Fated, IllTyped, Mapping, Owned, WritePair, alike, fill
+
+__all__ = ["Writer"]
+
+Node = dict[str, Any]
+
+
+class Writer:
+    """One writing, canonical to wire: every key that no pair pops becomes an entry in `raw`, to be located later."""
+
+    __slots__ = (
+        "context",
+        "dialect",
+        "doc",
+        "exchange",
+        "facing",
+        "http",
+        "model",
+        "protocol",
+        "raw",
+        "seed",
+        "source",
+        "vault",
+    )
+
+    def __init__(
+        self,
+        protocol: str,
+        *,
+        dialect: MappingABC[str, Any] | None = None,
+        facing: str = "provider",
+        model: str | None = None,
+        source: str | None = None,
+        exchange: Any = None,
+        vault: Any = None,
+    ) -> None:
+        self.protocol = protocol
+        self.dialect: MappingABC[str, Any] = dialect or {}
+        self.facing = facing
+        self.model = model
+        self.source = source
+        self.exchange = exchange
+        self.vault = vault
+        self.doc: Any = None
+        self.seed = ""
+        self.http: dict[str, Any] = {}
+        self.raw: list[tuple[Node, tuple[Any, ...], str, str, str | None]] = []
+        self.context: dict[str, Any] = {}
+
+    def root(self, pair: WritePair, node: Any) -> Any:
+        """Write a whole document with `pair`."""
+        self.doc = node
+        if type(node) is not dict:
+            return pair(node, self)
+        rest = node.copy()
+        return self._finish(node, rest, pair(rest, self))
+
+    def node(self, mapping: Mapping, node: Node) -> Any:
+        """Write one node; None when it cannot be written (and was reported)."""
+        out = self.nodes(mapping, (node,))
+        return out[0] if out else None
+
+    def nodes(self, mapping: Mapping, nodes: Any) -> list[Any]:
+        """Write a list of nodes, leaving out those the target has no form for (each reported)."""
+        if type(nodes) is not list and type(nodes) is not tuple:
+            raise IllTyped("not a list")
+        writes, same, lists = mapping.writes, mapping.same_keys, mapping.same_lists
+        out = []
+        for node in nodes:
+            kind = node.get("type")
+            keys = same.get(kind)
+            if keys is not None:
+                rest = node.copy()
+                if node.keys() <= keys:
+                    wire: Any = rest
+                    rest = None
+                else:
+                    wire = {key: rest.pop(key) for key in node if key in keys}
+                if kind in lists:
+                    for key, family in lists[kind]:
+                        if type(wire.get(key)) is list:
+                            wire[key] = self.nodes(family, wire[key])
+            else:
+                pair = writes.get(kind)
+                if pair is None:
+                    wire = self.native(node, mapping.name, mapping.cannots.get(kind, ""))
+                    if wire is not None:
+                        out.append(wire)
+                    continue
+                rest = node.copy()
+                del rest["type"]
+                wire = pair(rest, self)
+                if wire is None:
+                    self.drop(node, mapping.cannots.get(kind, ""))
+                    continue
+            out.append(self._finish(node, rest, wire) if rest else wire)
+        return out
+
+    def piece(self, pair: WritePair, node: Node) -> Any:
+        """Write one node with `pair` where the wire has no node of its own for it but a piece of another."""
+        rest = node.copy()
+        del rest["type"]
+        wire = pair(rest, self)
+        return self._finish(node, rest, wire) if rest else wire
+
+    def turn(self, first: Node, wire: Node) -> Node:
+        """Give a wire message what its reader left on the first item of its turn."""
+        extra = first.get("extra")
+        own = extra.get(self.protocol) if extra else None
+        return fill(wire, own["turn"]) if own and "turn" in own else wire
+
+    def parts(self, mapping: Mapping, content: Any) -> Any:
+        """Content that may be a string or a list of parts."""
+        return content if type(content) is str or content is None else self.nodes(mapping, content)
+
+    def form(self, node: Node, key: str) -> Any:
+        """The marker of form this protocol's reader left on the node, None when it left none."""
+        extra = node.get("extra")
+        if extra is None:
+            return None
+        own = extra.get(self.protocol)
+        return own["form"].get(key) if own and "form" in own else None
+
+    def report(
+        self, node: Node, keys: tuple[Any, ...], fate: str, detail: str = "", capability: str | None = None
+    ) -> None:
+        """Record a fate of the canonical leaf `keys` below `node`; for `added`, of the wire leaf below a wire node."""
+        self.raw.append((node, keys, fate, detail, capability))
+
+    def added(self, wire: Node, key: str, detail: str = "") -> None:
+        """Record a key of the result that the source did not say."""
+        self.raw.append((wire, (key,), "added", detail, None))
+
+    def drop(self, node: Node, detail: str = "", fate: str = "lost") -> None:
+        """Record that nothing of `node` was written."""
+        self.raw.append((node, (), fate, detail, None))
+
+    def _finish(self, node: Node, rest: Node, wire: Any) -> Any:
+        """Give a written node its own extras back and report whatever the pair left."""
+        extra = rest.pop("extra", None)
+        rest.pop("turn", None)
+        if extra is not None:
+            for protocol, drawer in extra.items():
+                if protocol == self.protocol:
+                    gaps = drawer.get("rest")
+                    if "form" in drawer and drawer["form"].get("tag") == "absent" and type(wire) is dict:
+                        wire = {key: value for key, value in wire.items() if key != "type"}
+                    if gaps:
+                        if type(wire) is dict:
+                            self._overruled(node, wire, gaps)
+                            wire = fill(wire, gaps)
+                        else:
+                            self._foreign(node, ("extra", protocol, "rest"), gaps)
+                else:
+                    for slot in ("rest", "turn"):
+                        if slot in drawer:
+                            self._foreign(node, ("extra", protocol, slot), drawer[slot])
+        if rest:
+            self._leftover(node, (), node, rest)
+        return wire
+
+    def _leftover(self, node: Node, keys: tuple[Any, ...], original: Any, rest: Node) -> None:
+        for key, value in rest.items():
+            if type(value) is Owned:
+                self._leftover(node, (*keys, key), original[key], value)
+            elif type(value) is Fated:
+                self.raw.append((node, (*keys, key), value.fate, value.detail, None))
+            elif type(value) is list and value and type(value[0]) is Owned:
+                for index, each in enumerate(value):
+                    self._leftover(node, (*keys, key, index), original[key][index], each)
+            elif not _says_nothing(value) and not (key == "id" and is_made(value)):
+                self.raw.append((node, (*keys, key), "lost", "", None))
+
+    def _foreign(self, node: Node, keys: tuple[Any, ...], rest: Any) -> None:
+        self.raw.append((node, keys, "lost", "", None))
+
+    def _overruled(self, node: Node, wire: Node, gaps: Node) -> None:
+        for key, value in gaps.items():
+            if key in wire and not (type(wire[key]) is dict and type(value) is dict) and not alike(wire[key], value):
+                self.raw.append((node, ("extra", self.protocol, "rest", key), "lost", "the canonical value wins", None))
+
+    def native(self, node: Node, family: str, reason: str = "") -> Any:
+        """The wire node that `Reader.unread` kept, if this protocol kept it; None (reported) for any other node."""
+        own = (node.get("extra") or {}).get(self.protocol)
+        if own is not None and (own.get("form") or {}).get("native") == family:
+            rest = own.get("rest")
+            return {**rest, "type": node["type"]} if node["type"] != NATIVE else rest
+        self.drop(node, reason)
+        return None
+
+
+def _says_nothing(value: Any) -> bool:
+    return value is None or value == "" or value == [] or value == {}
