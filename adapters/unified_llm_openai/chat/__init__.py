@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from unified_llm.adapter import Adapter, Kind, Streams
+from unified_llm.adapter import Adapter, Framing, Kind, Route, Streams
 
-from .content import assistant_parts, calls, tools, user_parts
+from .answer import answer_parts
+from .content import annotations, assistant_parts, thinking_parts, user_parts
+from .dialects import DIALECTS
+from .errors import read_error, write_error
+from .models import models, read_models, write_models
 from .request import read_request, write_request
-from .tables import NATIVES, REQUEST
+from .response import read_response, write_response
+from .stream import ChatReader
+from .stream_writer import ChatWriter
+from .tables import NATIVES, REFUSES, REQUEST, RESPONSE
+from .tools import calls, tools
 
 __all__ = ["adapter"]
 
@@ -14,9 +22,35 @@ adapter = Adapter(
     protocol="openai-chat",
     title="OpenAI Chat Completions",
     url="https://platform.openai.com/docs/api-reference/chat",
-    kinds={"request": Kind(read_request, write_request, "request", "provider")},
-    streams=Streams(None, None),
-    mappings=(user_parts, assistant_parts, calls, tools),
-    settings={"request": REQUEST},
+    kinds={
+        "request": Kind(read_request, write_request, "request", "provider"),
+        "response": Kind(read_response, write_response, "response"),
+        "error": Kind(read_error, write_error, "error"),
+        "models": Kind(read_models, write_models, "models"),
+    },
+    streams=Streams(ChatReader, ChatWriter, Framing(named=False)),
+    mappings=(user_parts, assistant_parts, thinking_parts, answer_parts, annotations, calls, tools, models),
+    settings={"request": REQUEST, "response": RESPONSE},
     natives=NATIVES,
+    refuses=REFUSES,
+    routes=(
+        Route("POST", "chat/completions", "request"),
+        Route("GET", "chat/completions/{id}", "response"),
+        Route("POST", "chat/completions/{id}", "response"),
+        Route("DELETE", "chat/completions/{id}", "response"),
+        Route("GET", "models", "models"),
+    ),
+    auth=(("authorization", "Bearer {}"), ("api-key", "{}")),
+    sdk={
+        "response": "openai.types.chat:ChatCompletion",
+        "stream": "openai.types.chat:ChatCompletionChunk",
+    },
+    sdk_extra="openai",
+    origin=("protocol", "provider", "scope"),
+    dialects=DIALECTS,
+    declared={
+        "request": "openai.types.chat.completion_create_params:CompletionCreateParams",
+        "response": "openai.types.chat:ChatCompletion",
+        "chunk": "openai.types.chat:ChatCompletionChunk",
+    },
 )

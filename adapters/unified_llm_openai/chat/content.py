@@ -1,4 +1,4 @@
-"""Content parts, tool calls and tools of Chat Completions, each read and written side by side.
+"""Content parts and annotations of Chat Completions, each read and written side by side.
 
 A part's canonical type depends on who speaks: a `text` of the user is `input_text`, of the assistant `output_text`.
 Chat nests what Responses keeps flat (`function`, `custom`, `image_url`, `file`), so most pairs only change the depth.
@@ -10,18 +10,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.ids import made_id
-from unified_llm.jsonvalue import dump_text, load_text
-from unified_llm.mapping import IllTyped, Mapping, Reader, Writer, take
+from unified_llm.mapping import Mapping, Reader, Writer, take
 
-__all__ = ["assistant_parts", "calls", "tools", "user_parts"]
+from .tables import AUDIO_FORMATS
+
+__all__ = ["annotations", "assistant_parts", "thinking_parts", "user_parts"]
 
 Node = dict[str, Any]
 
 user_parts = Mapping("openai-chat user parts")
 assistant_parts = Mapping("openai-chat assistant parts")
-calls = Mapping("openai-chat tool calls", default="function")
-tools = Mapping("openai-chat tools", default="function")
+thinking_parts = Mapping("openai-chat thinking parts")
+annotations = Mapping("openai-chat annotations")
 
 
 # ---- parts ----------------------------------------------------------------------------------------------------------
@@ -45,8 +45,8 @@ def read_text(w: Node, r: Reader) -> Node:
     return _read_cache(w, part) if w else part
 
 
-@user_parts.write("input_text", "output_text")
-@assistant_parts.write("output_text", "input_text")
+@user_parts.write("input_text", "output_text", "text")
+@assistant_parts.write("output_text", "input_text", "text")
 def write_text(c: Node, w: Writer) -> Node:
     wire = {"type": "text", "text": c.pop("text")}
     return _write_cache(c, wire) if c else wire
@@ -82,6 +82,8 @@ def write_image(c: Node, w: Writer) -> Node | None:
     if type(c.get("image_url")) is not str:
         return None
     image = {"url": c.pop("image_url")}
+    if c.get("media_type") and image["url"].startswith(f"data:{c['media_type']}"):
+        del c["media_type"]
     if "detail" in c:
         image["detail"] = c.pop("detail")
     return _write_cache(c, {"type": "image_url", "image_url": image})
@@ -101,6 +103,8 @@ def write_audio(c: Node, w: Writer) -> Node | None:
     if type(c.get("data")) is not str:
         return None
     audio = {key: c.pop(key) for key in ("data", "format") if key in c}
+    if "format" not in audio and c.get("media_type") in AUDIO_FORMATS:
+        audio["format"] = AUDIO_FORMATS[c.pop("media_type")]
     return _write_cache(c, {"type": "input_audio", "input_audio": audio})
 
 
@@ -116,6 +120,13 @@ def read_file(w: Node, r: Reader) -> Node:
 @user_parts.write("input_file")
 def write_file(c: Node, w: Writer) -> Node | None:
     file = {key: c.pop(key) for key in _FILE_KEYS if key in c}
+    data, media_type = file.get("file_data"), c.get("media_type")
+    if type(data) is str and type(media_type) is str:
+        del c["media_type"]
+        if not data.startswith("data:"):
+            file["file_data"] = f"data:{media_type};base64,{data}"
+    if "file_data" not in file and type(c.get("file_url")) is str and w.dialect.get("file_urls"):
+        file["file_data"] = c.pop("file_url")
     return _write_cache(c, {"type": "file", "file": file}) if file.keys() - {"filename"} else None
 
 
@@ -132,110 +143,55 @@ def write_video(c: Node, w: Writer) -> Node | None:
     return _write_cache(c, {"type": "video_url", "video_url": {"url": c.pop("video_url")}})
 
 
-# ---- tool calls -----------------------------------------------------------------------------------------------------
-
-_NO_ARGUMENTS = {"": "empty", None: "null"}
-
-
-def read_arguments(value: Any) -> tuple[str, str | None]:
-    """Arguments as canonical JSON text, and the marker of the form they had: a call without any is `{}` everywhere."""
-    if type(value) is str and value:
-        return value, None
-    if type(value) is dict:
-        return dump_text(value), "object"
-    if value is None or value == "":
-        return "{}", _NO_ARGUMENTS[value]
-    raise IllTyped("arguments")
+user_parts.cannot("input_image output_image", "Chat takes pictures by URL or data only")
+user_parts.cannot("input_file", "Chat takes files by data or id only")
+user_parts.cannot("input_audio", "Chat takes sound as data only")
+user_parts.cannot("input_video", "Chat takes video by URL only")
+user_parts.cannot("refusal", "only an assistant refuses")
+_PARTS = "search_result tool_reference encrypted_content computer_screenshot output_file output_video"
+user_parts.cannot(_PARTS, "Chat has no such part")
+assistant_parts.cannot(_PARTS, "Chat has no such part")
+assistant_parts.cannot(
+    "input_image output_image input_file input_audio input_video", "an assistant message of Chat holds no media"
+)
 
 
-def write_arguments(value: Any, marker: str | None) -> Any:
-    """The inverse of `read_arguments`, as far as the canonical text still says the same."""
-    if marker == "object":
-        return load_text(value)
-    if marker is not None and value == "{}":
-        return "" if marker == "empty" else None
-    return value
+# ---- thinking and annotations ---------------------------------------------------------------------------------------
 
 
-@calls.read("function")
-def read_function_call(w: Node, r: Reader) -> Node:
-    function = take(w, "function")
-    arguments, marker = read_arguments(function.pop("arguments", None) if "arguments" in function else "")
-    item = {"type": "function_call", "call_id": w.pop("id"), "name": function.pop("name"), "arguments": arguments}
-    if type(item["call_id"]) is not str:
-        raise IllTyped("id")
-    if marker:
-        r.form(item, "arguments", marker)
-    return item
+@thinking_parts.read("text")
+def read_thinking_text(w: Node, r: Reader) -> Node:
+    return {"type": "reasoning_text", "text": w.pop("text")}
 
 
-@calls.write("function_call")
-def write_function_call(c: Node, w: Writer) -> Node:
-    arguments = write_arguments(c.pop("arguments"), w.form(c, "arguments"))
-    return {"id": c.pop("call_id"), "type": "function", "function": {"name": c.pop("name"), "arguments": arguments}}
+@thinking_parts.write("reasoning_text", "summary_text", "output_text", "text")
+def write_thinking_text(c: Node, w: Writer) -> Node:
+    return {"type": "text", "text": c.pop("text")}
 
 
-@calls.read("custom")
-def read_custom_call(w: Node, r: Reader) -> Node:
-    custom = take(w, "custom")
-    return {
-        "type": "custom_tool_call",
-        "call_id": w.pop("id"),
-        "name": custom.pop("name"),
-        "input": custom.pop("input"),
-    }
+_CITATION_KEYS = ("url", "title", "start_index", "end_index")
 
 
-@calls.write("custom_tool_call")
-def write_custom_call(c: Node, w: Writer) -> Node:
-    return {
-        "id": c.pop("call_id"),
-        "type": "custom",
-        "custom": {"name": c.pop("name"), "input": c.pop("input")},
-    }
+@annotations.read("url_citation")
+def read_url_citation(w: Node, r: Reader) -> Node:
+    citation = take(w, "url_citation")
+    return {"type": "url_citation", **{key: citation.pop(key) for key in _CITATION_KEYS if key in citation}}
 
 
-# ---- tools ----------------------------------------------------------------------------------------------------------
-
-_FUNCTION_KEYS = ("name", "description", "parameters", "strict")
-
-
-@tools.read("function")
-def read_function(w: Node, r: Reader) -> Node:
-    function = take(w, "function")
-    return {"type": "function", **{key: function.pop(key) for key in _FUNCTION_KEYS if key in function}}
-
-
-@tools.write("function")
-def write_function(c: Node, w: Writer) -> Node:
-    return {"type": "function", "function": {key: c.pop(key) for key in _FUNCTION_KEYS if key in c}}
+@annotations.write("url_citation")
+def write_url_citation(c: Node, w: Writer) -> Node:
+    """`start` is how much text of the message stands before the annotated part."""
+    start = w.context.get("offset", 0)
+    citation = {key: c.pop(key) for key in _CITATION_KEYS if key in c}
+    if start:
+        for key in ("start_index", "end_index"):
+            if type(citation.get(key)) is int:
+                citation[key] += start
+    return {"type": "url_citation", "url_citation": citation}
 
 
-@tools.read("custom")
-def read_custom(w: Node, r: Reader) -> Node:
-    custom = take(w, "custom")
-    tool: Node = {"type": "custom", **{key: custom.pop(key) for key in ("name", "description") if key in custom}}
-    if "format" in custom:
-        format_ = take(custom, "format")
-        tool["format"] = {"type": format_.pop("type")}
-        if "grammar" in format_:
-            grammar = take(format_, "grammar")
-            tool["format"].update({key: grammar.pop(key) for key in ("syntax", "definition") if key in grammar})
-    return tool
-
-
-@tools.write("custom")
-def write_custom(c: Node, w: Writer) -> Node:
-    custom: Node = {key: c.pop(key) for key in ("name", "description") if key in c}
-    if type(c.get("format")) is dict:
-        format_ = take(c, "format")
-        custom["format"] = {"type": format_.pop("type")}
-        grammar = {key: format_.pop(key) for key in ("syntax", "definition") if key in format_}
-        if grammar:
-            custom["format"]["grammar"] = grammar
-    return {"type": "custom", "custom": custom}
-
-
-def call_id_of(seed: str, *position: object) -> str:
-    """An id for a call that came without one (`function_call` of old, servers that send none)."""
-    return made_id("call", seed, *position)
+annotations.cannot(
+    """file_citation container_file_citation file_path document_citation search_result_citation place_citation
+    speech_metadata word_info""",
+    "Chat cites web pages only",
+)

@@ -1,110 +1,194 @@
 """Reasoning in Chat Completions: fields the protocol never specified and every server has.
 
 `reasoning_content`, `reasoning` and `reasoning_text` hold text (two of them may hold the same text: the first is
-believed, the others stay as they are); `reasoning_details` holds typed pieces, opaque ones among them. The canonical
-item remembers the field it came from and goes back into it. What a client surface must carry for another provider
-travels in `reasoning_details`, sealed.
+believed); `reasoning_details` and `reasoning_opaque` hold typed and opaque pieces; some servers put `thinking` chunks into
+the content. The canonical item remembers the field it came from and goes back into it. What a client surface must carry
+for another provider travels in `reasoning_details`, sealed.
 
-https://openrouter.ai/docs/use-cases/reasoning-tokens
+https://openrouter.ai/docs/use-cases/reasoning-tokens https://docs.mistral.ai/capabilities/reasoning
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Reader, Writer
+from unified_llm.jsonvalue import dump_text, load_text
+from unified_llm.mapping import IllTyped, Reader, Writer
 from unified_llm.provenance import anchor_of, is_sealed, open_sealed, opaque_piece, seal, split_opaque
 
+from .content import thinking_parts
 from .tables import REASONING_FIELDS
 
-__all__ = ["read_reasoning", "write_reasoning"]
+__all__ = ["detail_text", "read_reasoning", "read_thinking", "seal_message", "write_reasoning"]
 
 Node = dict[str, Any]
 
 SEALED = "reasoning.encrypted"
 FORMAT = "unified-llm-v1"
+THINKING = "thinking"
+_DETAILS = "reasoning_details"
+_OPAQUE = "reasoning_opaque"
+
+
+# ---- reading --------------------------------------------------------------------------------------------------------
 
 
 def read_reasoning(w: Node, wire: Node, r: Reader) -> list[Node]:
-    """The reasoning items of a message: none, or one per text field, or those sealed for us."""
-    details = w.get("reasoning_details")
-    if type(details) is list:
-        sealed = [d for d in details if type(d) is dict and is_sealed(d.get("data"))]
-        if sealed:
-            return _read_sealed(w, wire, details, sealed, r)
-    for field in REASONING_FIELDS:
-        if field in w:
-            text = w.get(field)
-            if type(text) is not str or not text:
-                continue
+    """The reasoning items of a message's own fields: none, one, or those sealed for us."""
+    details = w.get(_DETAILS)
+    if type(details) is list and any(type(d) is dict and is_sealed(d.get("data")) for d in details):
+        return _read_sealed(w, wire, details, r)
+    fields = [field for field in REASONING_FIELDS if type(w.get(field)) is str and w[field]]
+    if type(details) is not list or not details:
+        details = None
+    if not fields and details is None and type(w.get(_OPAQUE)) is not str:
+        return []
+    item: Node = {"type": "reasoning", "summary": []}
+    if fields:
+        text = w.pop(fields[0])
+        item["content"] = [{"type": "reasoning_text", "text": text}]
+        r.form(item, "field", fields[0])
+        also = [field for field in fields[1:] if w[field] == text]
+        for field in also:
             del w[field]
-            item: Node = {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": text}]}
-            r.form(item, "field", field)
-            r.made(item, wire)
-            if type(details) is list and details:
-                _read_details(w, item, r)
-            return [item]
-    if type(details) is list and details:
-        item = {"type": "reasoning", "summary": []}
-        r.form(item, "field", "reasoning_details")
-        _read_details(w, item, r)
-        return [r.made(item, wire)]
-    return []
+        if also:
+            r.form(item, "also", also)
+    elif details is not None:
+        for detail in details:
+            text, kind = detail_text(detail)
+            if text:
+                slot = "summary" if kind == "summary_text" else "content"
+                item.setdefault(slot, []).append({"type": kind, "text": text})
+        r.form(item, "field", _DETAILS)
+    opaque = []
+    if details is not None:
+        # Typed details stay one opaque list: they go back unmodified and in order, or not at all.
+        opaque.append(opaque_piece(_DETAILS, dump_text(w.pop(_DETAILS)), r.protocol, r.model))
+    if type(w.get(_OPAQUE)) is str:
+        opaque.append(opaque_piece(_OPAQUE, w.pop(_OPAQUE), r.protocol, r.model))
+    if opaque:
+        item["opaque"] = opaque
+    return [r.made(item, wire)]
 
 
-def _read_details(w: Node, item: Node, r: Reader) -> None:
-    """Typed details stay one opaque list: they go back unmodified and in order, or not at all."""
-    from unified_llm.jsonvalue import dump_text
+def detail_text(detail: Any) -> tuple[str, str]:
+    """The readable text of one of `reasoning_details`, and the type of the canonical part it is."""
+    if type(detail) is dict:
+        if type(detail.get("text")) is str:
+            return detail["text"], "reasoning_text"
+        if type(detail.get("summary")) is str:
+            return detail["summary"], "summary_text"
+    return "", ""
 
-    item["opaque"] = [opaque_piece("reasoning_details", dump_text(w.pop("reasoning_details")), r.protocol, r.model)]
 
-
-def _read_sealed(w: Node, wire: Node, details: list[Any], sealed: list[Node], r: Reader) -> list[Node]:
-    items = []
-    for detail in sealed:
-        item = open_sealed(detail["data"])
-        if item is not None:
-            items.append(r.made(item, wire))
-    for field in REASONING_FIELDS:
-        w.pop(field, None)
-    others = [d for d in details if d not in sealed]
-    w.pop("reasoning_details")
+def _read_sealed(w: Node, wire: Node, details: list[Any], r: Reader) -> list[Node]:
+    items, others = [], []
+    for detail in details:
+        data = detail.get("data") if type(detail) is dict else None
+        opened = open_sealed(data) if is_sealed(data) else None
+        if opened is None:
+            # A damaged envelope is nobody's, and never reaches a provider.
+            if not is_sealed(data):
+                others.append(detail)
+        elif opened.get("type") == "message":
+            r.context["sealed message"] = opened
+        else:
+            items.append(r.made(opened, wire))
+    if items:
+        for field in REASONING_FIELDS:
+            w.pop(field, None)
+    del w[_DETAILS]
     if others:
-        w["reasoning_details"] = others
+        w[_DETAILS] = others
     return items
 
 
-def write_reasoning(item: Node, w: Writer) -> Node:
-    """The fields of a reasoning item in its message; nothing (reported) where this target has no slot for it."""
-    form = w.form(item, "field")
-    field = form or w.dialect.get("reasoning_field") or ("reasoning_content" if w.facing == "client" else None)
-    if field is None:
-        w.drop(item, "the target has no slot for reasoning")
-        return {}
-    wire: Node = w.piece(lambda c, _: _write_fields(c, item, field, w), item)
+def read_thinking(chunk: Node, wire: Node, r: Reader) -> Node:
+    """The reasoning item of a `thinking` chunk in the content."""
+    rest = dict(chunk)
+    thinking = rest.pop(THINKING)
+    rest.pop("type")
+    if type(thinking) is not list:
+        raise IllTyped(THINKING)
+    item: Node = {"type": "reasoning", "summary": [], "content": r.nodes(thinking_parts, thinking)}
+    r.form(item, "field", THINKING)
+    if rest:
+        r.keep(item, rest)
+    return r.made(item, chunk)
+
+
+# ---- writing --------------------------------------------------------------------------------------------------------
+
+
+def write_reasoning(items: list[Node], w: Writer) -> Node:
+    """The fields that the reasoning items of one message share; what has no slot at this target is reported.
+
+    The `thinking` chunks of servers that keep reasoning in the content are under "content".
+    """
+    wire: Node = {}
+    for item in items:
+        field = w.form(item, "field") or w.dialect.get("reasoning_field")
+        if field is None:
+            if w.facing != "client":
+                w.drop(item, "the target has no slot for reasoning")
+                continue
+            field = "reasoning_content"
+        if field == THINKING:
+            wire.setdefault("content", []).append(w.piece(_write_thinking, item))
+            continue
+        written = w.piece(lambda c, _, item=item, field=field: _write_fields(c, item, field, w), item)
+        for key, value in written.items():
+            if key in wire:
+                value = f"{wire[key]}\n\n{value}" if type(value) is str else [*wire[key], *value]
+            wire[key] = value
     return wire
+
+
+def _write_thinking(c: Node, w: Writer) -> Node:
+    texts = [*(c.pop("summary", None) or ()), *(c.pop("content", None) or ())]
+    return {"type": THINKING, THINKING: w.nodes(thinking_parts, texts)}
 
 
 def _write_fields(c: Node, item: Node, field: str, w: Writer) -> Node:
-    from unified_llm.jsonvalue import load_text
-
     wire: Node = {}
-    own, foreign = split_opaque(c, item, w, ("protocol",))
-    texts = [part["text"] for key in ("summary", "content") for part in item.get(key) or () if "text" in part]
-    if texts and field != "reasoning_details":
+    own, foreign = split_opaque(c, item, w, ("protocol",)) if "opaque" in c else ([], [])
+    texts = [part["text"] for key in ("summary", "content") for part in item.get(key) or () if part.get("text")]
+    details = next((piece for piece in own if piece.get("kind") == _DETAILS), None)
+    if details is not None:
+        wire[_DETAILS] = _edited(load_text(details["data"]), texts) if field == _DETAILS else load_text(details["data"])
+    elif field == _DETAILS and texts:
+        field = "reasoning"
+    if texts and field != _DETAILS:
         wire[field] = "\n\n".join(texts)
-        c.pop("summary", None)
-        c.pop("content", None)
+        for other in w.form(item, "also") or ():
+            wire[other] = wire[field]
+    c.pop("summary", None)
+    c.pop("content", None)
     for piece in own:
-        wire["reasoning_details"] = load_text(piece["data"])
-    if foreign:
-        if w.facing == "client":
-            wire.setdefault("reasoning_details", []).append(
-                {"type": SEALED, "data": seal(item, anchor_of(item)), "format": FORMAT}
-            )
-            for key in ("id", "status", "summary", "content"):
-                c.pop(key, None)
-            w.report(item, ("opaque",), "parked", "sealed for the way back")
-        else:
-            w.report(item, ("opaque",), "parked" if w.vault is not None else "lost", "foreign")
+        if piece.get("kind") == _OPAQUE:
+            wire[_OPAQUE] = piece["data"]
+    if foreign and w.facing == "client":
+        wire.setdefault(_DETAILS, []).append({"type": SEALED, "data": seal(item, anchor_of(item)), "format": FORMAT})
+        c.pop("id", None)
+        c.pop("status", None)
+        w.report(item, ("opaque",), "parked", "sealed for the way back")
+    elif foreign:
+        w.report(item, ("opaque",), "parked" if w.vault is not None else "lost", "foreign")
     return wire
+
+
+def _edited(details: list[Any], texts: list[str]) -> list[Any]:
+    """Details whose readable text is what the canonical item says."""
+    places = [(index, "text" if kind == "reasoning_text" else "summary") for index, (text, kind) in
+              enumerate(map(detail_text, details)) if text]
+    places.sort(key=lambda place: place[1] == "text")
+    if len(places) == len(texts):
+        for (index, key), text in zip(places, texts):
+            details[index] = {**details[index], key: text}
+    return details
+
+
+def seal_message(item: Node, w: Writer) -> Node:
+    """The detail that carries a message whose parts another provider signed."""
+    w.report(item, ("content",), "parked", "signatures sealed for the way back", "reasoning.signature")
+    return {"type": SEALED, "data": seal(item, anchor_of(item)), "format": FORMAT}

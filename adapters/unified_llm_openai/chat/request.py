@@ -1,8 +1,8 @@
 """Requests of Chat Completions: messages to items and back, and the settings around them.
 
-One assistant message holds what the canonical model keeps as several items (reasoning, message, calls): they share a
-turn, and what the message had beside them stays with the first. Writing groups them again, by turn where one is
-known, else by the protocol's own rule: reasoning and text open a message, calls join it.
+Items are grouped into messages again by turn where one is known, else by the protocol's own rule: reasoning and text open
+an assistant message, calls join it. Tool messages hold text only: media of results follow in a user message, after all
+results of the turn, each labelled with its call.
 
 https://platform.openai.com/docs/api-reference/chat/create
 """
@@ -12,28 +12,34 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.errors import InvalidBody
-from unified_llm.mapping import IllTyped, Reader, Writer, take
+from unified_llm.ids import is_made
+from unified_llm.mapping import IllTyped, Mapping, Reader, Writer
 
-from .content import assistant_parts, call_id_of, calls, tools, user_parts, write_arguments
-from .reasoning import read_reasoning, write_reasoning
+from .content import user_parts
+from .messages import read_message_items, write_assistant
 from .settings import read_settings, write_settings
-from .tables import REQUEST
+from .tables import REFUSES, REQUEST
+from .tools import call_id_of
 
-__all__ = ["read_message_items", "read_request", "write_messages", "write_request"]
+__all__ = ["messages", "read_request", "write_messages", "write_request"]
 
 Node = dict[str, Any]
 
+messages = Mapping("openai-chat messages", tag="role")
+for _type, _reason in REFUSES.items():
+    messages.cannot(_type, _reason)
+
 _CALLS = frozenset(("function_call", "custom_tool_call"))
 _OUTPUTS = frozenset(("function_call_output", "custom_tool_call_output"))
+_TEXTS = frozenset(("input_text", "output_text", "text"))
 
 
 def read_request(w: Node, r: Reader) -> Node:
-    messages = w.pop("messages", None)
-    if type(messages) is not list:
+    wires = w.pop("messages", None)
+    if type(wires) is not list:
         raise InvalidBody("/messages", "a list of messages is required")
     node: Node = {}
-    r.seed = ""
-    node["input"] = _read_messages(messages, r)
+    node["input"] = _read_messages(wires, r)
     read_settings(w, node, r)
     REQUEST.read(w, node)
     return node
@@ -41,24 +47,36 @@ def read_request(w: Node, r: Reader) -> Node:
 
 def write_request(c: Node, w: Writer) -> Node:
     wire: Node = {}
-    messages = write_messages(c.pop("input", None), w)
+    written = write_messages(c.pop("input", None), w)
     if "instructions" in c:
-        messages[:0] = _write_instructions(c, w)
+        written[:0] = _write_instructions(c, w)
     write_settings(c, wire, w)
     REQUEST.write(c, wire, w, w.doc)
-    if "model" in c or w.model:
-        wire["model"] = w.model or c.pop("model")
-    wire["messages"] = messages
+    if w.model:
+        c.pop("model", None)
+        wire["model"] = w.model
+    wire["messages"] = written
+    w.http.update(method="POST", path="chat/completions")
     return wire
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------
 
 
-def _read_messages(messages: list[Any], r: Reader) -> list[Node]:
+class _Open:
+    """The calls that wait for a result, for results that do not say whose they are."""
+
+    __slots__ = ("calls", "legacy")
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.legacy: list[str] = []
+
+
+def _read_messages(wires: list[Any], r: Reader) -> list[Node]:
     items: list[Node] = []
-    legacy: list[str] = []
-    for number, wire in enumerate(messages):
+    open_ = _Open()
+    for number, wire in enumerate(wires):
         role = wire.get("role") if type(wire) is dict else None
         content = wire.get("content") if type(wire) is dict else None
         if type(content) is str and len(wire) == 2 and type(role) is str and role != "tool" and role != "function":
@@ -68,28 +86,32 @@ def _read_messages(messages: list[Any], r: Reader) -> list[Node]:
             continue
         mark = len(r.trace)
         try:
-            items.extend(_read_message(wire, number, r, legacy))
+            items.extend(_read_message(wire, number, r, open_))
+        except InvalidBody:
+            raise
         except (IllTyped, KeyError, TypeError, AttributeError, ValueError):
             del r.trace[mark:]
-            items.append(r.unread(wire, "openai-chat messages"))
+            items.append(r.unread(wire, messages.name))
     return items
 
 
-def _read_message(wire: Node, number: int, r: Reader, legacy: list[str]) -> list[Node]:
+def _read_message(wire: Node, number: int, r: Reader, open_: _Open) -> list[Node]:
     rest = wire.copy()
     role = rest.pop("role")
     if role == "assistant":
-        return r.turn(read_message_items(rest, wire, number, r, legacy), wire, rest, number)
+        items = read_message_items(rest, wire, number, r, open_.legacy)
+        open_.calls += [item["call_id"] for item in items if item["type"] in _CALLS and not _is_legacy(item, r)]
+        return r.turn(items, wire, rest, number)
     if role == "tool":
-        item: Node = {"type": "function_call_output", "call_id": rest.pop("tool_call_id")}
-        item["output"] = r.parts(user_parts, rest.pop("content"))
-        if type(item["call_id"]) is not str:
-            raise IllTyped("tool_call_id")
+        item = _read_tool(rest, number, r, open_)
     elif role == "function":
         name = rest.pop("name")
-        item = {"type": "function_call_output", "call_id": legacy.pop(0) if legacy else call_id_of("legacy", number)}
-        item["name"] = name
-        item["output"] = _text_or_empty(rest, item, r)
+        call_id = open_.legacy.pop(0) if open_.legacy else call_id_of(r.seed, "legacy", number)
+        item = {"type": "function_call_output", "call_id": call_id, "name": name}
+        content = rest.pop("content")
+        if content is None:
+            r.form(item, "content", "null")
+        item["output"] = "" if content is None else r.parts(user_parts, content)
         r.form(item, "role", "function")
     else:
         if type(role) is not str:
@@ -101,75 +123,28 @@ def _read_message(wire: Node, number: int, r: Reader, legacy: list[str]) -> list
     return r.turn([item], wire, rest, number)
 
 
-def _text_or_empty(rest: Node, item: Node, r: Reader) -> Any:
-    content = rest.pop("content")
-    if content is None:
-        r.form(item, "content", "null")
-        return ""
-    return r.parts(user_parts, content)
+def _is_legacy(item: Node, r: Reader) -> bool:
+    return bool(item.get("extra", {}).get(r.protocol, {}).get("form", {}).get("legacy"))
 
 
-def read_message_items(rest: Node, wire: Node, number: int, r: Reader, legacy: list[str]) -> list[Node]:
-    """The items of an assistant message, of a request or of an answer; pops what it understands from `rest`."""
-    items = read_reasoning(rest, wire, r)
-    message: Node = {"type": "message", "role": "assistant"}
-    content = rest.get("content")
-    form = None
-    if type(content) is str and content:
-        message["content"] = rest.pop("content")
-    elif type(content) is list:
-        message["content"] = r.nodes(assistant_parts, rest.pop("content"))
-    elif content is None or content == "":
-        form = "absent" if "content" not in rest else "null" if content is None else "empty"
-        rest.pop("content", None)
+def _read_tool(rest: Node, number: int, r: Reader, open_: _Open) -> Node:
+    call_id = rest.pop("tool_call_id", None) if "tool_call_id" in rest else False
+    item: Node = {"type": "function_call_output"}
+    if type(call_id) is str and call_id:
+        item["call_id"] = call_id
+    elif call_id in (False, None, ""):
+        if len(open_.calls) != 1:
+            waiting = f"{len(open_.calls)} calls wait for one"
+            raise InvalidBody(f"/messages/{number}/tool_call_id", f"a result without the id of its call, and {waiting}")
+        item["call_id"] = open_.calls[0]
+        r.form(item, "id", "absent" if call_id is False else "null" if call_id is None else "empty")
     else:
-        raise IllTyped("content")
-    _read_refusal_and_audio(rest, message, r)
-    for key in ("name",):
-        if key in rest:
-            message[key] = rest.pop(key)
-    if "annotations" in rest and type(message.get("content")) is str:
-        message["content"] = [r.made({"type": "output_text", "text": message["content"]}, wire)]
-    made: list[Node] = []
-    if type(rest.get("tool_calls")) is list:
-        made = r.nodes(calls, rest["tool_calls"])
-        if made:
-            del rest["tool_calls"]
-    if type(rest.get("function_call")) is dict:
-        made.append(_read_legacy_call(rest, wire, number, r, legacy))
-    if len(message) > 2 or not (made or items):
-        message.setdefault("content", [] if form != "empty" else "")
-        items.append(r.made(message, wire))
-    items.extend(made)
-    if form and not (form == "empty" and message.get("content") == ""):
-        r.form(items[0], "content", form)
-    return items
-
-
-def _read_refusal_and_audio(rest: Node, message: Node, r: Reader) -> None:
-    parts = []
-    if type(rest.get("refusal")) is str:
-        parts.append({"type": "refusal", "refusal": rest.pop("refusal"), "extra": {r.protocol: {"form": {"slot": True}}}})
-    if type(rest.get("audio")) is dict:
-        audio = take(rest, "audio")
-        part = {"type": "output_audio", **{k: audio.pop(k) for k in ("id", "data", "transcript", "expires_at") if k in audio}}
-        parts.append(part)
-    if parts:
-        content = message.get("content")
-        if type(content) is str:
-            parts.insert(0, {"type": "output_text", "text": content, "extra": {r.protocol: {"form": {"string": True}}}})
-        elif content:
-            parts[:0] = content
-        message["content"] = parts
-
-
-def _read_legacy_call(rest: Node, wire: Node, number: int, r: Reader, legacy: list[str]) -> Node:
-    call = take(rest, "function_call")
-    call_id = call_id_of("legacy", number)
-    legacy.append(call_id)
-    item = {"type": "function_call", "call_id": call_id, "name": call.pop("name"), "arguments": call.pop("arguments")}
-    r.form(item, "legacy", True)
-    return r.made(item, wire["function_call"])
+        raise IllTyped("tool_call_id")
+    if item["call_id"] in open_.calls:
+        open_.calls.remove(item["call_id"])
+    item["output"] = r.parts(user_parts, rest.pop("content"))
+    r.form(item, "role", "tool") if type(item["output"]) is list else None
+    return item
 
 
 # ---- writing --------------------------------------------------------------------------------------------------------
@@ -179,7 +154,9 @@ def _write_instructions(c: Node, w: Writer) -> list[Node]:
     instructions = c.pop("instructions")
     if instructions is None:
         return []
-    return [{"role": "system", "content": w.parts(user_parts, instructions)}]
+    if type(instructions) is list and any("role" in entry for entry in instructions):
+        return write_messages(instructions, w)
+    return [{"role": w.dialect.get("instructions_role", "system"), "content": w.parts(user_parts, instructions)}]
 
 
 def write_messages(items: Any, w: Writer) -> list[Node]:
@@ -188,138 +165,109 @@ def write_messages(items: Any, w: Writer) -> list[Node]:
         return [{"role": "user", "content": items}]
     out: list[Node] = []
     group: list[Node] = []
+    media: list[tuple[Node, Node]] = []
+
+    def flush() -> None:
+        if group:
+            out.append(write_assistant(group, w))
+            group.clear()
+
     for item in items or ():
         kind = item.get("type")
-        role = item.get("role")
-        if kind == "message" and role != "assistant":
-            if group:
-                out.append(_write_assistant(group, w))
-                group = []
+        if kind in _OUTPUTS:
+            flush()
+            out.append(w.turn(item, w.piece(lambda c, w, item=item: _write_output(c, item, media, w), item)))
+            continue
+        if media:
+            out.append(_write_media(media, w))
+        if kind == "message" and item.get("role") != "assistant":
+            flush()
             content = item.get("content")
-            if len(item) == 3 and type(content) is str:
-                out.append({"role": role, "content": content})
+            if len(item) == 3 and type(content) is str and "roles" not in w.dialect:
+                out.append({"role": item.get("role"), "content": content})
             else:
-                out.append(w.turn(item, w.piece(_write_message, item)))
-        elif kind in _OUTPUTS:
-            if group:
-                out.append(_write_assistant(group, w))
-                group = []
-            out.append(w.turn(item, w.piece(_write_output, item)))
+                out.append(w.turn(item, w.piece(lambda c, w, item=item: _write_message(c, item, w), item)))
         elif kind in _CALLS or kind == "message" or kind == "reasoning":
             if group and not _joins(group, item, kind):
-                out.append(_write_assistant(group, w))
-                group = []
+                flush()
             group.append(item)
         else:
-            native = w.native(item, "openai-chat messages")
+            native = w.native(item, messages.name, messages.cannots.get(kind, "") if type(kind) is str else "")
             if native is not None:
-                if group:
-                    out.append(_write_assistant(group, w))
-                    group = []
+                flush()
                 out.append(native)
-    if group:
-        out.append(_write_assistant(group, w))
+    if media:
+        out.append(_write_media(media, w))
+    flush()
     return out
 
 
-def _joins(group: list[Node], item: Node, kind: str) -> bool:
+def _joins(group: list[Node], item: Node, kind: Any) -> bool:
     """Whether an item belongs to the assistant message being gathered."""
     last = group[-1]
     turn, before = item.get("turn"), last.get("turn")
     if turn is not None or before is not None:
-        return turn == before
+        return bool(turn == before)
     return kind in _CALLS or last.get("type") == "reasoning"
 
 
-def _write_message(c: Node, w: Writer) -> Node:
-    wire: Node = {"role": c.pop("role"), "content": w.parts(user_parts, c.pop("content", None))}
-    if "name" in c:
-        wire["name"] = c.pop("name")
-    return wire
-
-
-def _write_output(c: Node, w: Writer) -> Node:
-    if w.form(c, "role") == "function":
-        c.pop("call_id")
-        content: Any = w.parts(user_parts, c.pop("output"))
-        if content == "" and w.form(c, "content") == "null":
-            content = None
-        return {"role": "function", "name": c.pop("name"), "content": content}
-    wire = {"role": "tool", "tool_call_id": c.pop("call_id", None), "content": w.parts(user_parts, c.pop("output", None))}
-    if "name" in c:
-        wire["name"] = c.pop("name")
-    return wire
-
-
-def _write_assistant(group: list[Node], w: Writer) -> Node:
-    if len(group) == 1:
-        item = group[0]
-        if len(item) == 3 and item["type"] == "message" and type(item.get("content")) is str:
-            return {"role": "assistant", "content": item["content"]}
-    wire: Node = {"role": "assistant"}
-    contents: list[Any] = []
-    tool_calls: list[Node] = []
-    for item in group:
-        kind = item["type"]
-        if kind == "message":
-            wire.update(w.piece(_write_assistant_message, item))
-            contents.append(wire.pop("content", None))
-        elif kind == "reasoning":
-            wire.update(write_reasoning(item, w))
-        elif kind == "function_call" and w.form(item, "legacy"):
-            wire["function_call"] = w.piece(_write_legacy_call, item)
-        else:
-            tool_calls.extend(w.nodes(calls, (item,)))
-    if contents:
-        wire["content"] = contents[0] if len(contents) == 1 else _joined(contents)
-    else:
-        form = w.form(group[0], "content")
-        if form != "absent":
-            wire["content"] = "" if form == "empty" else None
-    if wire.get("content") == [] and w.form(group[0], "content"):
-        form = w.form(group[0], "content")
-        if form == "absent":
-            del wire["content"]
-        else:
-            wire["content"] = None
-    if tool_calls:
-        wire["tool_calls"] = tool_calls
-    return w.turn(group[0], wire)
-
-
-def _joined(contents: list[Any]) -> list[Node]:
-    parts: list[Node] = []
-    for content in contents:
-        parts.extend([{"type": "text", "text": content}] if type(content) is str else content or ())
-    return parts
-
-
-def _write_assistant_message(c: Node, w: Writer) -> Node:
-    wire: Node = {}
-    c.pop("role")
+def _write_message(c: Node, item: Node, w: Writer) -> Node:
+    role = c.pop("role", None)
+    allowed = w.dialect.get("roles", {}).get(role, role)
+    if allowed != role:
+        w.report(item, ("role",), "approximated", f"sent as {allowed!r}")
     content = c.pop("content", None)
-    if type(content) is list:
-        slots = [part for part in content if part["type"] == "output_audio" or w.form(part, "slot")]
-        if slots:
-            content = [part for part in content if part not in slots]
-            for part in slots:
-                wire.update(w.piece(_write_slot, part))
-            if len(content) == 1 and w.form(content[0], "string"):
-                content = content[0]["text"]
-            elif not content:
-                content = None
-    wire["content"] = w.parts(assistant_parts, content) if content is not None else []
+    wire: Node = {"role": allowed, "content": "" if content is None else w.parts(user_parts, content)}
     if "name" in c:
         wire["name"] = c.pop("name")
     return wire
 
 
-def _write_slot(c: Node, w: Writer) -> Node:
-    if "refusal" in c:
-        return {"refusal": c.pop("refusal")}
-    return {"audio": {key: c.pop(key) for key in ("id", "data", "transcript", "expires_at") if key in c}}
+def _write_output(c: Node, item: Node, media: list[tuple[Node, Node]], w: Writer) -> Node:
+    content = c.pop("output", None)
+    if content is None:
+        content = ""
+    call_id = c.pop("call_id", None)
+    if w.form(c, "role") == "function":
+        written: Any = w.parts(user_parts, content)
+        if written == "" and w.form(c, "content") == "null":
+            written = None
+        return {"role": "function", "name": c.pop("name", None), "content": written}
+    if type(content) is list and w.form(c, "role") != "tool":
+        content = _without_media(content, item, media, w)
+    wire: Node = {"role": "tool", "tool_call_id": call_id, "content": w.parts(user_parts, content)}
+    marker = w.form(c, "id")
+    if marker == "absent":
+        del wire["tool_call_id"]
+    elif marker:
+        wire["tool_call_id"] = None if marker == "null" else ""
+    if "name" in c:
+        wire["name"] = c.pop("name")
+    return wire
 
 
-def _write_legacy_call(c: Node, w: Writer) -> Node:
-    c.pop("call_id")
-    return {"name": c.pop("name"), "arguments": write_arguments(c.pop("arguments"), None)}
+def _without_media(parts: list[Node], item: Node, media: list[tuple[Node, Node]], w: Writer) -> Any:
+    """A tool message holds text only; everything else waits for the user message after the results."""
+    texts = [part for part in parts if part.get("type") in _TEXTS]
+    others = [part for part in parts if part.get("type") not in _TEXTS]
+    media.extend((item, part) for part in others)
+    if not texts:
+        return "The result follows." if others else ""
+    return texts
+
+
+def _write_media(media: list[tuple[Node, Node]], w: Writer) -> Node:
+    """One user message with the media of all results of a turn, each labelled with its call."""
+    content: list[Node] = []
+    labelled = None
+    for item, part in media:
+        written = w.nodes(user_parts, (part,))
+        if not written:
+            continue
+        if labelled is not item:
+            content.append({"type": "text", "text": f"Result of tool call {item.get('call_id')}:"})
+            labelled = item
+        content.extend(written)
+        w.report(part, (), "approximated", "moved to a user message after the results", "tools.result.media")
+    media.clear()
+    return {"role": "user", "content": content or ""}

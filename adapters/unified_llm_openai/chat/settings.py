@@ -9,7 +9,7 @@ from typing import Any
 
 from unified_llm.mapping import Owned, Reader, Writer, take
 
-from .content import tools
+from .tools import tools
 
 __all__ = ["read_settings", "write_settings"]
 
@@ -34,8 +34,9 @@ def read_settings(w: Node, c: Node, r: Reader) -> None:
 
 
 def write_settings(c: Node, wire: Node, w: Writer) -> None:
-    if "max_output_tokens" in c and w.form(c, "max_tokens"):
-        wire["max_tokens"] = c.pop("max_output_tokens")
+    if "max_output_tokens" in c:
+        spelling = "max_tokens" if w.form(c, "max_tokens") else w.dialect.get("max_tokens", "max_completion_tokens")
+        wire[spelling] = c.pop("max_output_tokens")
     if w.form(c, "stop") and type(c.get("stop")) is list and len(c["stop"]) == 1:
         wire["stop"] = c.pop("stop")[0]
     if type(c.get("tools")) is list:
@@ -166,7 +167,7 @@ def _flat(tool: Any) -> Any:
 def _nested(tool: Any) -> Any:
     if type(tool) is dict and tool.get("type") in ("function", "custom"):
         return {"type": tool["type"], tool["type"]: {key: value for key, value in tool.items() if key != "type"}}
-    return tool
+    return None if type(tool) is dict and tool.get("type") in tools.cannots else tool
 
 
 def _write_tool_choice(c: Node, wire: Node, w: Writer) -> None:
@@ -184,8 +185,14 @@ def _write_tool_choice(c: Node, wire: Node, w: Writer) -> None:
         own = take(c, "tool_choice")
         own.pop("type")
         allowed: Node = {"mode": own.pop("mode")} if "mode" in own else {}
-        if "tools" in own:
-            allowed["tools"] = [_nested(tool) for tool in own.pop("tools")]
+        if type(own.get("tools")) is list:
+            for index, tool in enumerate(own["tools"]):
+                nested = _nested(tool)
+                if nested is None:
+                    w.report(w.doc, ("tool_choice", "tools", index), "lost", "Chat has function and custom tools only")
+                else:
+                    allowed.setdefault("tools", []).append(nested)
+            del own["tools"]
         wire["tool_choice"] = {"type": kind, kind: allowed}
 
 
@@ -229,6 +236,8 @@ def _write_logprobs(c: Node, wire: Node, w: Writer) -> None:
     include = c.get("include")
     if type(include) is list and _LOGPROBS in include:
         wire["logprobs"] = True
-        c["include"] = [value for value in include if value != _LOGPROBS]
+        for index, value in enumerate(c.pop("include")):
+            if value != _LOGPROBS:
+                w.report(w.doc, ("include", index), "lost")
     elif w.form(c, "logprobs"):
         wire["logprobs"] = False

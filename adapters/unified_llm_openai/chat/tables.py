@@ -7,7 +7,27 @@ from typing import Any
 from unified_llm.mapping import Bimap, IllTyped
 from unified_llm.table import Field, Table
 
-__all__ = ["CHUNK", "FINISH", "NATIVES", "REASONING_FIELDS", "REQUEST", "RESPONSE", "USAGE"]
+__all__ = [
+    "AUDIO_FORMATS",
+    "CACHED_SPELLINGS",
+    "CHUNK",
+    "COMPLETION",
+    "ERROR_CODES",
+    "ERROR_STATUS",
+    "ERROR_TYPES",
+    "FINISH",
+    "INPUT_DETAILS",
+    "NATIVES",
+    "OUTPUT_DETAILS",
+    "REASONING_FIELDS",
+    "REFUSES",
+    "REQUEST",
+    "RESPONSE",
+    "USAGE_PATHS",
+]
+
+COMPLETION = "chat.completion"
+CHUNK = "chat.completion.chunk"
 
 
 def _read_stop(value: Any) -> Any:
@@ -16,7 +36,7 @@ def _read_stop(value: Any) -> Any:
     raise IllTyped("stop")
 
 
-# `stop` as a string is a form and handled in request.py; so are `logprobs`, `response_format`, `tool_choice`.
+# `stop` as a string is a form and handled in settings.py; so are `logprobs`, `response_format`, `tool_choice`.
 REQUEST = Table(
     "request",
     Field("model"),
@@ -60,14 +80,22 @@ RESPONSE = Table(
     Field("moderation"),
 )
 
-USAGE = Table(
-    "usage",
-    Field("prompt_tokens", "input_tokens"),
-    Field("completion_tokens", "output_tokens"),
-    Field("total_tokens"),
+# The details of usage have the same names on both sides; the sums are renamed in response.py.
+INPUT_DETAILS = ("cached_tokens", "cache_write_tokens", "text_tokens", "audio_tokens", "image_tokens", "video_tokens")
+OUTPUT_DETAILS = (
+    "reasoning_tokens",
+    "text_tokens",
+    "audio_tokens",
+    "image_tokens",
+    "accepted_prediction_tokens",
+    "rejected_prediction_tokens",
 )
+# Where servers without `prompt_tokens_details` say how much was read from a cache.
+CACHED_SPELLINGS = ("cached_tokens", "prompt_cache_hit_tokens", "num_cached_tokens")
+# Where a chunk may hold the usage of the whole answer.
+USAGE_PATHS = (("usage",), ("x_groq", "usage"))
 
-# finish_reason; the words of other vendors are their dialects'.
+# finish_reason, the words of other servers among them.
 FINISH = Bimap(
     {
         "stop": "stop",
@@ -76,7 +104,24 @@ FINISH = Bimap(
         "content_filter": "safety",
         "error": "error",
     },
-    reading={"function_call": "tool_calls"},
+    reading={
+        "function_call": "tool_calls",
+        "end_turn": "stop",
+        "eos": "stop",
+        "STOP": "stop",
+        "completed": "stop",
+        "stop_sequence": "stop_sequence",
+        "max_tokens": "length",
+        "MAX_TOKENS": "length",
+        "max_output_tokens": "length",
+        "model_length": "context_window",
+        "model_context_window_exceeded": "context_window",
+        "sensitive": "safety",
+        "insufficient_system_resource": "error",
+        "network_error": "error",
+        "abort": "cancelled",
+        "tool_use": "tool_calls",
+    },
     writing={
         "stop_sequence": "stop",
         "context_window": "length",
@@ -92,8 +137,117 @@ FINISH = Bimap(
 # Where servers put reasoning in a message or delta, in the order they are believed; two may hold the same text.
 REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
 
-NATIVES = {
-    "system_fingerprint": "native.field",
+AUDIO_FORMATS = {
+    "audio/wav": "wav",
+    "audio/x-wav": "wav",
+    "audio/mpeg": "mp3",
+    "audio/mp3": "mp3",
+    "audio/flac": "flac",
+    "audio/ogg": "ogg",
+    "audio/aac": "aac",
+    "audio/pcm": "pcm16",
 }
 
-CHUNK = "chat.completion.chunk"
+ERROR_TYPES = Bimap(
+    {
+        "invalid_request_error": "invalid_request",
+        "authentication_error": "authentication",
+        "permission_error": "permission",
+        "not_found_error": "not_found",
+        "conflict_error": "conflict",
+        "rate_limit_error": "rate_limit",
+        "insufficient_quota": "quota",
+        "overloaded_error": "overloaded",
+        "server_error": "server_error",
+        "timeout_error": "timeout",
+    },
+    reading={
+        "rate_limit_exceeded": "rate_limit",
+        "requests": "rate_limit",
+        "tokens": "rate_limit",
+        "internal_server_error": "server_error",
+        "api_error": "server_error",
+        "service_unavailable_error": "overloaded",
+        "BadRequestError": "invalid_request",
+        "NotFoundError": "not_found",
+    },
+    writing={
+        "too_large": "invalid_request_error",
+        "context_overflow": "invalid_request_error",
+        "content_filter": "invalid_request_error",
+        "other": "server_error",
+    },
+)
+# Codes that say more than the type beside them.
+ERROR_CODES = {
+    "context_length_exceeded": "context_overflow",
+    "content_filter": "content_filter",
+    "content_policy_violation": "content_filter",
+    "insufficient_quota": "quota",
+    "rate_limit_exceeded": "rate_limit",
+    "invalid_api_key": "authentication",
+    "model_not_found": "not_found",
+    "server_error": "server_error",
+}
+ERROR_STATUS = {
+    "invalid_request": 400,
+    "authentication": 401,
+    "permission": 403,
+    "not_found": 404,
+    "timeout": 408,
+    "conflict": 409,
+    "too_large": 413,
+    "rate_limit": 429,
+    "quota": 429,
+    "server_error": 500,
+    "overloaded": 503,
+    "context_overflow": 400,
+    "content_filter": 400,
+    "other": 500,
+}
+
+NATIVES = {
+    "system_fingerprint": "native.field",
+    "message.audio": "audio.output",
+    "message.annotations": "citations.url",
+    "logprobs": "output.logprobs",
+    "obfuscation": "stream.detail",
+    "content_filter_results": "safety.settings",
+    "prompt_filter_results": "safety.settings",
+    "reasoning_details": "reasoning.signature",
+    "reasoning_content": "reasoning.text",
+    "reasoning": "reasoning.text",
+    "reasoning_text": "reasoning.text",
+    "extra_content": "reasoning.signature",
+    "native_finish_reason": "finish.detail",
+    "citations": "citations.url",
+    "search_results": "citations.url",
+    "executed_tools": "tools.hosted.other",
+    "max_tokens": "output.max_tokens",
+}
+
+_STATELESS = "Chat keeps no conversation: the whole history is sent every time"
+_ITEMS = "a chat message has no form for it"
+# Canonical fields and item types without a form here, with what people are told.
+REFUSES = {
+    **dict.fromkeys(("previous_response_id", "conversation", "prompt", "item_reference"), _STATELESS),
+    **dict.fromkeys(("background", "continuation_token", "container"), "Chat answers in one go"),
+    **dict.fromkeys(("truncation", "context_management", "compaction", "compaction_trigger"), "Chat never edits the context"),
+    "max_tool_calls": "Chat runs no tools itself",
+    "cached_content": "a handle of another provider",
+    **dict.fromkeys(
+        """web_search_call web_search_result web_fetch_call web_fetch_result code_interpreter_call
+        code_interpreter_result file_search_call file_search_result image_generation_call maps_call maps_result
+        retrieval_call retrieval_result processing_call processing_result computer_call computer_call_output shell_call
+        shell_call_output local_shell_call local_shell_call_output apply_patch_call apply_patch_call_output""".split(),
+        "Chat has function and custom tools only",
+    ),
+    **dict.fromkeys(
+        "mcp_list_tools mcp_call mcp_result mcp_approval_request mcp_approval_response".split(), "Chat has no MCP tools"
+    ),
+    **dict.fromkeys(
+        """additional_tools tool_change configuration_update tool_search_call tool_search_output tool_search_result
+        program program_output fallback agent_message multi_agent_call multi_agent_call_output""".split(),
+        _ITEMS,
+    ),
+}

@@ -1,0 +1,149 @@
+"""The message of an answer: all items of a choice joined into one.
+
+Content is one string: several messages are joined by a blank line, the parts of one without any, and sources are shifted
+with their text. Refusal, sources, sound and log probabilities stand beside it. What has no form in a chat message is
+dropped with its reason.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.mapping import Mapping, Writer
+
+from .content import annotations, assistant_parts
+from .messages import AUDIO_KEYS, write_call, write_legacy_call
+from .reasoning import seal_message, write_reasoning
+from .tables import REFUSES
+
+__all__ = ["answer_parts", "message_fields", "write_answer"]
+
+Node = dict[str, Any]
+
+answer_parts = Mapping("openai-chat answer parts")
+answer_items = Mapping("openai-chat answer items")
+for _type, _reason in REFUSES.items():
+    answer_items.cannot(_type, _reason)
+answer_items.cannot("function_call_output custom_tool_call_output", "an answer of Chat holds no results")
+
+
+@answer_parts.write("output_text", "input_text", "text")
+def write_text(c: Node, w: Writer) -> Node:
+    piece: Node = {"text": c.pop("text")}
+    if type(c.get("annotations")) is list:
+        written = c.pop("annotations")
+        piece["annotations"] = w.nodes(annotations, written) if written else []
+    if "logprobs" in c:
+        piece["content logprobs"] = c.pop("logprobs")
+    _seal(c, w)
+    return piece
+
+
+@answer_parts.write("refusal")
+def write_refusal(c: Node, w: Writer) -> Node:
+    piece: Node = {"refusal": c.pop("refusal")}
+    if "logprobs" in c:
+        piece["refusal logprobs"] = c.pop("logprobs")
+    return piece
+
+
+@answer_parts.write("output_audio")
+def write_audio(c: Node, w: Writer) -> Node:
+    return {"audio": {key: c.pop(key) for key in AUDIO_KEYS if key in c}}
+
+
+answer_parts.cannot("output_image output_file output_video", "an answer of Chat holds text and sound only")
+
+
+def _seal(c: Node, w: Writer) -> None:
+    """A part signed by another provider: the whole message travels sealed, where a client echoes it."""
+    pieces = c.get("opaque")
+    if pieces and w.facing == "client":
+        del c["opaque"]
+        w.context["signed"] = True
+
+
+def message_fields(c: Node, w: Writer) -> Node:
+    """The fields of one message item: text, annotations, refusal, audio and log probabilities, each where present."""
+    c.pop("role", None)
+    if c.get("status") in ("completed", "in_progress"):
+        del c["status"]
+    content = c.pop("content", None)
+    out: Node = {}
+    if type(content) is str:
+        out["text"] = content
+    elif w.form(c, "content") == "parts":
+        out["parts"] = w.nodes(assistant_parts, content or [])
+    else:
+        start = w.context.get("offset", 0)
+        for part in content or ():
+            w.context["offset"] = start + len(out.get("text") or "")
+            for piece in w.nodes(answer_parts, (part,)):
+                for key, value in piece.items():
+                    if key in out and key != "audio" and value is not None:
+                        value = out[key] + value
+                    out[key] = value
+        w.context["offset"] = start
+    if "name" in c:
+        out["name"] = c.pop("name")
+    return out
+
+
+def write_answer(output: list[Node], w: Writer) -> tuple[Node, Node]:
+    """The message of a choice, and its log probabilities (empty where there are none)."""
+    wire: Node = {"role": "assistant"}
+    logprobs: Node = {}
+    text: str | None = None
+    parts: list[Any] | None = None
+    tool_calls: list[Node] = []
+    thinking = [item for item in output if item.get("type") == "reasoning"]
+    if thinking:
+        wire.update(write_reasoning(thinking, w))
+        parts = wire.pop("content", None)
+    messages = 0
+    for item in output:
+        kind = item.get("type")
+        if kind == "message" and item.get("role") in ("assistant", None):
+            w.context["offset"] = 0 if text is None else len(text) + (2 if text else 0)
+            fields = w.piece(message_fields, item)
+            messages += 1
+            if messages > 1:
+                w.report(item, (), "approximated", "joined with the message before", "item.turn")
+            if "text" in fields:
+                text = fields["text"] if not text else f"{text}\n\n{fields['text']}"
+            if "parts" in fields:
+                parts = [*(parts or ()), *fields["parts"]]
+            for key in ("refusal", "annotations", "audio", "name"):
+                if key in fields:
+                    wire[key] = fields[key] if key not in wire or key == "audio" else wire[key] + fields[key]
+            for key in ("content", "refusal"):
+                if fields.get(f"{key} logprobs") is not None:
+                    logprobs[key] = [*logprobs.get(key, ()), *fields[f"{key} logprobs"]]
+            if w.context.pop("signed", None):
+                wire.setdefault("reasoning_details", []).append(seal_message(item, w))
+        elif kind == "function_call" and w.form(item, "legacy"):
+            wire["function_call"] = w.piece(write_legacy_call, item)
+        elif kind in ("function_call", "custom_tool_call"):
+            tool_calls += write_call(item, w)
+        elif kind != "reasoning":
+            w.native(item, answer_items.name, answer_items.cannots.get(kind, "") if type(kind) is str else "")
+    w.context.pop("offset", None)
+    _set_content(wire, text, parts, output[0] if output else None, w)
+    if tool_calls:
+        wire["tool_calls"] = tool_calls
+    return wire, logprobs
+
+
+def _set_content(wire: Node, text: str | None, parts: list[Any] | None, first: Node | None, w: Writer) -> None:
+    chat_born = first is not None and w.form(first, "turn") == "choice"
+    form = w.form(first, "content") if first is not None else None
+    if parts is not None:
+        wire["content"] = parts if text is None else [*parts, {"type": "text", "text": text}]
+    elif text is not None and not (text == "" and form):
+        wire["content"] = text
+    elif not chat_born or form == "null":
+        wire["content"] = None
+    elif form == "empty":
+        wire["content"] = ""
+    if not chat_born:
+        wire.setdefault("refusal", None)

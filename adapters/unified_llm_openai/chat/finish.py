@@ -1,0 +1,82 @@
+"""Why a choice ended: `finish_reason`, read with what the choice holds and computed where the source does not say it.
+
+A server that says `stop` beside tool calls means `tool_calls`, and one that says `tool_calls` without any means `stop`;
+the word it used is kept and goes back to it. Another surface's own word travels in `native_finish_reason`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.mapping import Reader, Writer
+
+from .tables import FINISH
+
+__all__ = ["CLIENT_CALLS", "finish_of", "finish_word", "read_finish"]
+
+Node = dict[str, Any]
+
+CLIENT_CALLS = frozenset(("function_call", "custom_tool_call"))
+
+
+def finish_of(word: str, calls: bool, refused: bool = False) -> tuple[str, bool]:
+    """The canonical reason of a wire word, and whether the word has to be kept to be written again."""
+    reason = FINISH.reads.get(word, "other")
+    if reason == "stop" and calls:
+        return "tool_calls", True
+    if reason == "tool_calls" and not calls:
+        return "stop", True
+    if reason == "stop" and refused:
+        return "refusal", False
+    return reason, FINISH.write(reason) != word
+
+
+def read_finish(rest: Node, items: list[Node], r: Reader) -> Node | None:
+    """The finish of a choice, popped from it; None (and a marker) where it does not say."""
+    word = rest.get("finish_reason")
+    if type(word) is not str or not word:
+        if word is None or word == "":
+            r.form(items[0], "finish", "empty" if word == "" else "null" if "finish_reason" in rest else "absent")
+            rest.pop("finish_reason", None)
+        return None
+    del rest["finish_reason"]
+    calls = any(item["type"] in CLIENT_CALLS for item in items)
+    refused = any(part.get("type") == "refusal" for item in items if item["type"] == "message" for part in item["content"])
+    reason, odd = finish_of(word, calls, refused)
+    finish: Node = {"reason": reason}
+    if odd:
+        finish["native"] = word
+        r.form(items[0], "finish", "word")
+    elif type(rest.get("native_finish_reason")) is str:
+        finish["native"] = rest.pop("native_finish_reason")
+        r.form(items[0], "finish", "beside")
+    return finish
+
+
+def finish_word(c: Node, node: Node, keys: tuple[Any, ...], output: Any, w: Writer) -> Any:
+    """The word for the end of the choice `c` (the copy being consumed of `node`); None where a chat server said none."""
+    items = output or []
+    marker = w.form(items[0], "finish") if items else None
+    finish = c.pop("finish", None)
+    calls = any(item.get("type") in CLIENT_CALLS for item in items)
+    if not finish:
+        return None if marker in ("null", "empty", "absent") else "tool_calls" if calls else "stop"
+    reason, native = finish.get("reason"), finish.get("native")
+    for key, value in finish.items():
+        if key not in ("reason", "native") and value is not None and key != "extra":
+            w.report(node, (*keys, "finish", key), "lost")
+    if native is not None:
+        if marker == "word" and finish_of(native, calls)[0] == reason:
+            return native
+        if marker == "word":
+            w.report(node, (*keys, "finish", "native"), "lost")
+        else:
+            w.context["native finish"] = native
+    if reason == "stop" and calls and marker is None:
+        return "tool_calls"
+    if reason is None:
+        return "tool_calls" if calls else "stop"
+    word = FINISH.writes.get(reason, reason)
+    if FINISH.read(word) != reason and not (reason == "refusal" and word == "stop"):
+        w.report(node, (*keys, "finish", "reason"), "approximated", f"sent as {word!r}")
+    return word

@@ -1,0 +1,233 @@
+"""Assistant messages: one wire message holds what the canonical model keeps as several items.
+
+Reasoning, message and calls of one wire message share a turn, and what the message had beside them stays with the first.
+A request's message and an answer's are read by the same function; they are written by two, since an answer's content
+is a string with its refusal, sources and log probabilities beside it, and a request's may be a list of parts.
+
+https://platform.openai.com/docs/api-reference/chat/create
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.mapping import IllTyped, Reader, Writer, take
+from unified_llm.provenance import anchor_of
+
+from .content import annotations, assistant_parts
+from .reasoning import THINKING, read_reasoning, read_thinking, write_reasoning
+from .tools import call_id_of, calls, read_arguments, write_arguments
+
+__all__ = ["AUDIO_KEYS", "read_message_items", "write_assistant", "write_call"]
+
+Node = dict[str, Any]
+
+AUDIO_KEYS = ("id", "data", "transcript", "expires_at")
+
+
+# ---- reading --------------------------------------------------------------------------------------------------------
+
+
+def read_message_items(
+    rest: Node, wire: Node, number: int, r: Reader, legacy: list[str], *, answer: bool = False
+) -> list[Node]:
+    """The items of an assistant message; pops what it understands from `rest`. An `answer` has parts, never a string."""
+    items = read_reasoning(rest, wire, r)
+    content = rest.get("content")
+    message: Node = {"type": "message", "role": "assistant"}
+    form = None
+    if type(content) is str and content:
+        message["content"] = _text(rest, wire, r) if answer else rest.pop("content")
+    elif type(content) is list:
+        items += _read_list(rest, wire, message, r)
+        if len(message) > 2:
+            r.form(message, "content", "parts")
+    elif content is None or content == "":
+        form = "absent" if "content" not in rest else "null" if content is None else "empty"
+        rest.pop("content", None)
+    else:
+        raise IllTyped("content")
+    _read_refusal_and_audio(rest, message, wire, r)
+    _read_annotations(rest, message, wire, r)
+    if "name" in rest:
+        message["name"] = rest.pop("name")
+    made: list[Node] = []
+    if type(rest.get("tool_calls")) is list and rest["tool_calls"]:
+        made = r.nodes(calls, rest.pop("tool_calls"))
+    if type(rest.get("function_call")) is dict:
+        made.append(_read_legacy_call(rest, wire, number, r, legacy))
+    if len(message) > 2 or not (made or items):
+        message.setdefault("content", "" if form == "empty" and not answer else [])
+        sealed = r.context.pop("sealed message", None)
+        if sealed is not None and anchor_of(sealed) == anchor_of(message):
+            message = {**sealed, "extra": {**(sealed.get("extra") or {}), **message.get("extra", {})}}
+        items.append(r.made(message, wire))
+    items.extend(made)
+    if form and not (form == "empty" and message.get("content") == ""):
+        r.form(items[0], "content", form)
+    return items
+
+
+def _text(rest: Node, wire: Node, r: Reader) -> list[Node]:
+    return [r.made({"type": "output_text", "text": rest.pop("content")}, wire)]
+
+
+def _read_list(rest: Node, wire: Node, message: Node, r: Reader) -> list[Node]:
+    """Content as a list: its leading thinking chunks are reasoning items."""
+    content = rest.pop("content")
+    count = 0
+    while count < len(content) and type(content[count]) is dict and content[count].get("type") == THINKING:
+        count += 1
+    items = [read_thinking(chunk, wire, r) for chunk in content[:count]]
+    if count < len(content) or not content:
+        message["content"] = r.nodes(assistant_parts, content[count:])
+    return items
+
+
+def _read_refusal_and_audio(rest: Node, message: Node, wire: Node, r: Reader) -> None:
+    parts = []
+    if type(rest.get("refusal")) is str and rest["refusal"]:
+        part: Node = {"type": "refusal", "refusal": rest.pop("refusal")}
+        r.form(part, "slot", True)
+        parts.append(r.made(part, wire))
+    if type(rest.get("audio")) is dict:
+        audio = take(rest, "audio")
+        part = {"type": "output_audio", **{key: audio.pop(key) for key in AUDIO_KEYS if key in audio}}
+        parts.append(r.made(part, wire["audio"]))
+    if parts:
+        content = message.get("content")
+        if type(content) is str:
+            part = {"type": "output_text", "text": content}
+            r.form(part, "string", True)
+            parts.insert(0, r.made(part, wire))
+        elif content:
+            parts[:0] = content
+        message["content"] = parts
+
+
+def _read_annotations(rest: Node, message: Node, wire: Node, r: Reader) -> None:
+    if type(rest.get("annotations")) is not list:
+        return
+    content = message.get("content")
+    if type(content) is str:
+        part: Node = {"type": "output_text", "text": content}
+        r.form(part, "string", True)
+        content = message["content"] = [r.made(part, wire)]
+    if content and content[0].get("type") == "output_text":
+        content[0]["annotations"] = r.nodes(annotations, rest.pop("annotations"))
+
+
+def _read_legacy_call(rest: Node, wire: Node, number: int, r: Reader, legacy: list[str]) -> Node:
+    call = take(rest, "function_call")
+    call_id = call_id_of(r.seed, "legacy", number)
+    legacy.append(call_id)
+    item: Node = {"type": "function_call", "call_id": call_id, "name": call.pop("name")}
+    if type(item["name"]) is not str:
+        raise IllTyped("name")
+    item["arguments"], marker = read_arguments(call.pop("arguments")) if "arguments" in call else ("{}", "absent")
+    if marker:
+        r.form(item, "arguments", marker)
+    r.form(item, "legacy", True)
+    return r.made(item, wire["function_call"])
+
+
+# ---- writing --------------------------------------------------------------------------------------------------------
+
+
+def write_assistant(group: list[Node], w: Writer) -> Node:
+    """The request message of a group of items."""
+    if len(group) == 1:
+        item = group[0]
+        if len(item) == 3 and item["type"] == "message" and type(item.get("content")) is str:
+            return {"role": "assistant", "content": item["content"]}
+    wire: Node = {"role": "assistant"}
+    contents: list[Any] = []
+    tool_calls: list[Node] = []
+    thinking = [item for item in group if item["type"] == "reasoning"]
+    if thinking:
+        wire.update(write_reasoning(thinking, w))
+        if "content" in wire:
+            contents.append(wire.pop("content"))
+    for item in group:
+        kind = item["type"]
+        if kind == "message":
+            wire.update(w.piece(_write_message, item))
+            contents.append(wire.pop("content", None))
+        elif kind == "function_call" and w.form(item, "legacy"):
+            wire["function_call"] = w.piece(write_legacy_call, item)
+        elif kind != "reasoning":
+            tool_calls.extend(write_call(item, w))
+    form = w.form(group[0], "content")
+    content = contents[0] if len(contents) == 1 else _joined(contents) if contents else []
+    if content == [] and not any(w.form(item, "content") == "parts" for item in group):
+        content = "" if form == "empty" else None
+    if w.dialect.get("string_content") and type(content) is list and all(part["type"] == "text" for part in content):
+        content = "".join(part["text"] for part in content)
+    if content is not None or form != "absent":
+        wire["content"] = content
+    if tool_calls:
+        wire["tool_calls"] = tool_calls
+        field = w.dialect.get("reasoning_field")
+        if w.dialect.get("reasoning_required") and field not in wire:
+            wire[field] = ""
+            w.report(group[0], (), "lost", "the server wants the reasoning of this turn back", "reasoning.text")
+    return w.turn(group[0], wire)
+
+
+def write_call(item: Node, w: Writer) -> list[Node]:
+    w.context["bearer"] = item
+    return w.nodes(calls, (item,))
+
+
+def _joined(contents: list[Any]) -> list[Node]:
+    parts: list[Node] = []
+    for content in contents:
+        parts.extend([{"type": "text", "text": content}] if type(content) is str else content or ())
+    return parts
+
+
+def _write_message(c: Node, w: Writer) -> Node:
+    wire: Node = {}
+    c.pop("role")
+    content = c.pop("content", None)
+    if type(content) is list:
+        slots = [part for part in content if part.get("type") == "output_audio" or w.form(part, "slot")]
+        for part in slots:
+            wire.update(w.piece(_write_slot, part))
+        others = [part for part in content if part not in slots] if slots else content
+        if len(others) == 1 and (w.form(others[0], "string") or _is_plain(others[0]) and w.form(c, "content") != "parts"):
+            wire.update(w.piece(_write_string, others[0]))
+        else:
+            wire["content"] = w.nodes(assistant_parts, others)
+    else:
+        wire["content"] = [] if content is None else content
+    if "name" in c:
+        wire["name"] = c.pop("name")
+    return wire
+
+
+def _is_plain(part: Node) -> bool:
+    return part.get("type") in ("output_text", "input_text", "text") and "cache" not in part and "opaque" not in part
+
+
+def _write_string(c: Node, w: Writer) -> Node:
+    wire: Node = {"content": c.pop("text")}
+    if w.form(c, "string") and "annotations" in c:
+        wire["annotations"] = w.nodes(annotations, c.pop("annotations"))
+    return wire
+
+
+def _write_slot(c: Node, w: Writer) -> Node:
+    if "refusal" in c:
+        return {"refusal": c.pop("refusal")}
+    return {"audio": {key: c.pop(key) for key in AUDIO_KEYS if key in c}}
+
+
+def write_legacy_call(c: Node, w: Writer) -> Node:
+    c.pop("call_id")
+    marker = w.form(c, "arguments")
+    wire = {"name": c.pop("name")}
+    arguments = c.pop("arguments", "{}")
+    if marker != "absent" or arguments != "{}":
+        wire["arguments"] = write_arguments(arguments, marker)
+    return wire

@@ -1,0 +1,50 @@
+"""The list of models: `{"object": "list", "data": [...]}` and its entries.
+
+https://platform.openai.com/docs/api-reference/models/list
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.mapping import IllTyped, Mapping, Reader, Writer
+
+__all__ = ["models", "read_models", "write_models"]
+
+Node = dict[str, Any]
+
+models = Mapping("openai-chat models", tag="object", default="model")
+_KEYS = (("id", "id"), ("created", "created_at"), ("owned_by", "owned_by"))
+
+
+@models.read("model")
+def read_model(w: Node, r: Reader) -> Node:
+    return {"type": "model", **{hub: w.pop(key) for key, hub in _KEYS if key in w}}
+
+
+@models.write("model")
+def write_model(c: Node, w: Writer) -> Node:
+    wire: Node = {"object": "model"}
+    if w.form(c, "tag") == "absent":
+        del wire["object"]
+    for key, hub in _KEYS:
+        if hub in c:
+            wire[key] = c.pop(hub)
+    return wire
+
+
+def read_models(w: Node, r: Reader) -> Node:
+    if type(w.get("data")) is not list:
+        raise IllTyped("data")
+    node: Node = {"models": r.nodes(models, w.pop("data"))}
+    if w.get("object") == "list":
+        del w["object"]
+    else:
+        r.form(node, "object", "absent")
+    return node
+
+
+def write_models(c: Node, w: Writer) -> Node:
+    wire: Node = {"object": "list"} if w.form(c, "object") != "absent" else {}
+    wire["data"] = w.nodes(models, c.pop("models", None) or [])
+    return wire

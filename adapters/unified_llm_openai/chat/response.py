@@ -1,0 +1,267 @@
+"""Answers of Chat Completions: choices to items and back.
+
+The first choice is the response's output, the others are its choices. What a choice or its message had beside what is
+understood lives on the first item of its turn. Writing joins all items of a choice into the one message a choice has;
+the word for its end is computed where the source did not say it in ours. A failed response has no form of its own
+here: it is written as the error body a failed request gets.
+
+https://platform.openai.com/docs/api-reference/chat/object
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.ids import made_id
+from unified_llm.mapping import IllTyped, Mapping, Reader, Writer, take
+
+from .answer import write_answer
+from .errors import read_error_node, write_error_body
+from .finish import finish_word, read_finish
+from .messages import read_message_items
+from .tables import COMPLETION, RESPONSE
+from .usage import read_usage, write_usage
+
+__all__ = ["message_and_choice", "read_head", "read_response", "whole", "write_head", "write_response"]
+
+Node = dict[str, Any]
+
+_choices = Mapping("openai-chat choices")
+
+
+def whole(w: Writer, pair: Any, node: Node) -> Any:
+    """Write a node that has no type of its own (usage, an error) with `pair`, its leftovers seen to by the engine."""
+    doc = w.doc
+    try:
+        return w.root(pair, node)
+    finally:
+        w.doc = doc
+
+
+# ---- reading --------------------------------------------------------------------------------------------------------
+
+
+def read_response(w: Node, r: Reader) -> Node:
+    node: Node = {}
+    r.seed = w["id"] if type(w.get("id")) is str else ""
+    choices = w.get("choices")
+    if "error" in w and w["error"] and not (type(choices) is list and choices):
+        node["status"] = "failed"
+        node["error"] = read_error_node(w, r)
+        w.pop("choices", None)
+        r.form(node, "choices", "absent" if "choices" not in r.doc else "null" if choices is None else "empty")
+        if w.get("object") == COMPLETION:
+            r.form(node, "object", "present")
+    if "error" not in node:
+        if type(choices) is list and choices:
+            del w["choices"]
+            for place, wire in enumerate(choices):
+                _read_choice(wire, place, node, r)
+        elif choices is None or type(choices) is list:
+            r.form(node, "choices", "absent" if "choices" not in w else "null" if choices is None else "empty")
+            w.pop("choices", None)
+            node["output"] = []
+        else:
+            raise IllTyped("choices")
+        if "object" not in w:
+            r.form(node, "object", "absent")
+    read_head(w, node)
+    if type(w.get("usage")) is dict:
+        node["usage"] = read_usage(w.pop("usage"), r)
+    elif w.get("usage", 0) is None:
+        node["usage"] = w.pop("usage")
+    return node
+
+
+def read_head(w: Node, node: Node) -> None:
+    """What stands beside the choices of an answer or a chunk."""
+    if w.get("object") == COMPLETION:
+        del w["object"]
+    RESPONSE.read(w, node)
+
+
+def _read_choice(wire: Any, place: int, node: Node, r: Reader) -> None:
+    if type(wire) is not dict or type(wire.get("message")) is not dict:
+        items = [r.unread(wire, _choices.name)]
+        finish = None
+    else:
+        rest = wire.copy()
+        message = take(rest, "message")
+        items = read_message_items(message, wire["message"], place, r, [], answer=True)
+        finish = message_and_choice(items, rest, message, wire, place, r)
+    if place == 0:
+        node["output"] = items
+        if finish:
+            node["finish"] = finish
+        return
+    choice = {"index": place, "output": items, **({"finish": finish} if finish else {})}
+    node.setdefault("choices", []).append(r.made(choice, wire if type(wire) is dict else {}))
+
+
+def message_and_choice(items: list[Node], rest: Node, message: Node, wire: Node, place: int, r: Reader) -> Node | None:
+    """Read what a choice has beside its message's items; the leftovers of both go to the first item. The finish."""
+    first = items[0]
+    r.form(first, "turn", "choice")
+    if message.get("role") == "assistant":
+        del message["role"]
+    if "index" not in rest:
+        r.form(first, "index", "absent")
+    elif rest["index"] == place and type(rest["index"]) is int:
+        del rest["index"]
+    _read_logprobs(rest, items, r)
+    finish = read_finish(rest, items, r)
+    r.turn(items, wire, rest, place)
+    return finish
+
+
+def _read_logprobs(rest: Node, items: list[Node], r: Reader) -> None:
+    logprobs = rest.get("logprobs")
+    if type(logprobs) is not dict:
+        return
+    if logprobs == {"content": None, "refusal": None}:
+        del rest["logprobs"]
+        r.form(items[0], "logprobs", "nulls")
+        return
+    parts = [part for item in items if item["type"] == "message" for part in item["content"]]
+    own = take(rest, "logprobs")
+    for key, kind in (("content", "output_text"), ("refusal", "refusal")):
+        part = next((part for part in parts if part.get("type") == kind), None)
+        if part is not None and type(own.get(key)) is list:
+            part["logprobs"] = own.pop(key)
+
+
+# ---- writing --------------------------------------------------------------------------------------------------------
+
+
+def write_response(c: Node, w: Writer) -> Any:
+    if c.get("status") == "failed" or (c.get("error") and not c.get("output")):
+        return _write_failure(c, w)
+    wire: Node = {}
+    _consume_status(c)
+    write_head(c, wire, w)
+    form = w.form(c, "choices")
+    output = c.pop("output", None)
+    if not output and form:
+        c.pop("finish", None)
+        if form != "absent":
+            wire["choices"] = None if form == "null" else []
+    else:
+        wire["choices"] = [_write_choice(output or [], finish_word(c, w.doc, (), output, w), 0, w)]
+        for place, choice in enumerate(c.pop("choices", None) or (), 1):
+            own = choice.copy()
+            word = finish_word(own, choice, (), own.get("output"), w)
+            wire["choices"].append(_write_choice(own.get("output") or [], word, own.get("index", place), w))
+    usage = c.get("usage")
+    if type(usage) is dict:
+        del c["usage"]
+        wire["usage"] = whole(w, write_usage, usage)
+    elif "usage" in c:
+        wire["usage"] = c.pop("usage")
+    return wire
+
+
+def _consume_status(c: Node) -> None:
+    """What `finish_reason` says already."""
+    details = c.pop("incomplete_details", None)
+    status = c.get("status")
+    if status in ("completed", "incomplete", "requires_action", "in_progress"):
+        del c["status"]
+    if not c.get("finish") and status == "incomplete":
+        reason = details.get("reason") if type(details) is dict else None
+        c["finish"] = {"reason": "safety" if reason == "content_filter" else "length"}
+    c.pop("error", None) if not c.get("error") else None
+
+
+def write_head(c: Node, wire: Node, w: Writer) -> None:
+    """The fields every answer has, made up where the source has none; the client's own name for the model."""
+    c.pop("object", None)
+    kept = ((c.get("extra") or {}).get(w.protocol) or {}).get("rest") or {}
+    bare = w.form(c, "object") == "absent"
+    RESPONSE.write(c, wire, w, w.doc)
+    own = "openai-chat" in (w.doc.get("extra") or {})
+    if not own:
+        _add_missing(wire, w)
+    if type(wire.get("created")) is float and wire["created"].is_integer():
+        wire["created"] = int(wire["created"])
+    alias = w.exchange.alias if w.exchange is not None else None
+    if alias and wire.get("model") != alias:
+        if wire.get("model"):
+            w.http.setdefault("headers", {})["x-resolved-model"] = wire["model"]
+        wire["model"] = alias
+    if "object" not in kept and not bare:
+        wire["object"] = COMPLETION
+
+
+def _add_missing(wire: Node, w: Writer) -> None:
+    if type(wire.get("id")) is not str:
+        wire["id"] = made_id("chatcmpl", w.seed)
+        w.added(wire, "id")
+    if wire.get("created") is None:
+        asked = w.exchange.created_at if w.exchange is not None else None
+        wire["created"] = 0 if asked is None else asked
+        w.added(wire, "created", "the source does not say when")
+    if wire.get("model") is None:
+        wire["model"] = w.model or (w.exchange.model if w.exchange is not None else None) or ""
+        w.added(wire, "model")
+
+
+def _write_choice(output: list[Node], word: Any, index: Any, w: Writer) -> Node:
+    first = output[0] if output else None
+    if first is not None and (native := _native(first, w)) is not None:
+        return native
+    message, logprobs = write_answer(output, w)
+    chat_born = first is not None and w.form(first, "turn") == "choice"
+    kept = ((first or {}).get("extra") or {}).get(w.protocol, {}).get("turn") or {}
+    wire: Node = {"index": index, "message": message}
+    if "index" in kept or (first is not None and w.form(first, "index") == "absent"):
+        del wire["index"]
+    marker = w.form(first, "finish") if first is not None else None
+    if word is not None or not chat_born:
+        wire["finish_reason"] = word
+    elif marker != "absent":
+        wire["finish_reason"] = "" if marker == "empty" else None
+    if first is not None and w.form(first, "logprobs") == "nulls":
+        logprobs = {"content": None, "refusal": None, **logprobs}
+    if logprobs and not chat_born:
+        logprobs = {"content": None, "refusal": None, **logprobs}
+    if logprobs or not chat_born:
+        wire["logprobs"] = logprobs or None
+    if chat_born and first is not None:
+        if "role" in (kept.get("message") or ()):
+            del message["role"]
+        native_word = w.context.pop("native finish", None)
+        if native_word is not None:
+            wire["native_finish_reason"] = native_word
+        return w.turn(first, wire)
+    native_word = w.context.pop("native finish", None)
+    if native_word is not None:
+        wire["native_finish_reason"] = native_word
+    if first is not None:
+        wire["message"] = w.turn(first, message)
+    return wire
+
+
+def _native(first: Node, w: Writer) -> Any:
+    own = (first.get("extra") or {}).get(w.protocol) or {}
+    return own.get("rest") if (own.get("form") or {}).get("native") == _choices.name else None
+
+
+def _write_failure(c: Node, w: Writer) -> Node:
+    """A failed response as the error body of a failed request."""
+    c.pop("status", None)
+    error = c.pop("error", None) or {"type": "server_error", "message": "the response failed"}
+    wire = write_error_body(error, w)
+    form = w.form(c, "choices")
+    if form:
+        RESPONSE.write(c, wire, w, w.doc)
+        if form != "absent":
+            wire["choices"] = None if form == "null" else []
+        if w.form(c, "object") == "present":
+            wire["object"] = COMPLETION
+        usage = c.pop("usage", None)
+        if type(usage) is dict:
+            wire["usage"] = whole(w, write_usage, usage)
+    if not c.get("output"):
+        c.pop("output", None)
+    c.pop("object", None)
+    return wire

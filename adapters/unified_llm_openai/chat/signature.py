@@ -1,0 +1,59 @@
+"""The signature of a tool call: `extra_content.google.thought_signature`, the slot that chat clients echo with a call.
+
+A server's own signature is an opaque piece of the call and goes back byte for byte. What another provider signed
+travels in the same slot, sealed, when we face a client, and never reaches a server.
+
+https://ai.google.dev/gemini-api/docs/openai
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.mapping import Reader, Writer, take
+from unified_llm.provenance import anchor_of, is_sealed, matches, open_sealed, opaque_piece, seal
+
+__all__ = ["read_signature", "write_signature"]
+
+Node = dict[str, Any]
+
+_KIND = "thought_signature"
+
+
+def read_signature(w: Node, item: Node, r: Reader) -> None:
+    content = w["extra_content"]
+    google = content.get("google") if type(content) is dict else None
+    signature = google.get(_KIND) if type(google) is dict else None
+    if type(signature) is not str or not signature:
+        return
+    take(take(w, "extra_content"), "google").pop(_KIND)
+    if is_sealed(signature):
+        opened = open_sealed(signature, anchor_of(item))
+        if opened is not None:
+            item["opaque"] = opened["opaque"]
+        return
+    item["opaque"] = [opaque_piece(_KIND, signature, r.protocol, r.model)]
+
+
+def write_signature(c: Node, wire: Node, w: Writer) -> None:
+    """Pops the pieces that go into the slot; what stays in `c` is reported as lost by the engine.
+
+    The call they belong to is in the writer's context, for the report.
+    """
+    bearer = w.context["bearer"]
+    here = {"protocol": w.protocol, "model": w.model}
+    own, foreign = [], []
+    for piece in c["opaque"] or ():
+        (own if matches(piece.get("origin") or {}, here, ("protocol",)) else foreign).append(piece)
+    slot = None
+    if own and not foreign and len(own) == 1 and own[0].get("kind") == _KIND:
+        slot = own[0]["data"]
+        del c["opaque"]
+    elif foreign and w.facing == "client":
+        slot = seal({"opaque": c.pop("opaque")}, anchor_of(bearer))
+        w.report(bearer, ("opaque",), "parked", "sealed for the way back")
+    elif foreign:
+        del c["opaque"]
+        w.report(bearer, ("opaque",), "parked" if w.vault is not None else "lost", "foreign")
+    if slot is not None:
+        wire["extra_content"] = {"google": {_KIND: slot}}

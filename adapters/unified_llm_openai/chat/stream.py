@@ -1,0 +1,266 @@
+"""Reading a stream of chunks.
+
+A chunk names no items: what opens, goes on and closes is worked out here (`stream_choice.py` holds one choice). The first
+event of a chunk carries its frame: what is left of the chunk once the canonical values are taken out, and the slots they
+go back into, so that our own writer rebuilds it. A chunk that repeats the shape of the last but for its text, the bulk
+of every stream, takes a path of its own: one comparison of dicts, and the frame is shared.
+
+The terminal event waits for `[DONE]` or the end, since usage and moderation come after the last choice has ended. A stream
+that ends before a choice did, and without `[DONE]`, was cut off.
+
+https://platform.openai.com/docs/api-reference/chat-streaming
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.mapping import Reader
+from unified_llm.stream import FRAME
+
+from .errors import read_error_node
+from .response import read_head
+from .stream_choice import ChoiceReader, copied, terminal_type
+from .tables import CHUNK, USAGE_PATHS
+from .usage import read_usage
+
+__all__ = ["ChatReader"]
+
+Event = dict[str, Any]
+Node = dict[str, Any]
+
+_HEAD = ("id", "object", "created", "model")
+_PLAIN = ("content", "reasoning_content", "reasoning", "refusal")
+
+
+class ChatReader:
+    """Chunks to canonical events."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.r = reader
+        self.head: Node | None = None
+        self.response: Node = {}
+        self.choices: dict[int, ChoiceReader] = {}
+        self.usage: Node | None = None
+        self.ended = False
+        self.failed = False
+        self._plain: _Plain | None = None
+
+    def feed(self, event: Event) -> list[Event]:
+        data = event["data"]
+        plain = self._plain
+        if plain is not None and type(data) is dict:
+            out = plain.feed(data)
+            if out is not None:
+                return out
+        if type(data) is not dict:
+            if type(data) is str and data.startswith("[DONE]"):
+                return self._done(event)
+            return [self._whole(event)]
+        return self._chunk(data, event)
+
+    def close(self) -> list[Event]:
+        if self.ended or self.failed:
+            return []
+        if self.head is None or not all(choice.ended for choice in self.choices.values()):
+            self.failed = True
+            error = {
+                "type": "server_error",
+                "code": "stream_truncated",
+                "message": "the stream ended before the answer did",
+            }
+            return [self._synthetic({"type": "error", "error": error})]
+        return [self._synthetic(event) for event in self._end()]
+
+    # ---- frames ------------------------------------------------------------------------------------------------------
+
+    def _synthetic(self, event: Event) -> Event:
+        return {**event, "extra": {self.r.protocol: {"frame": {"synthetic": True}}}}
+
+    def _whole(self, event: Event) -> Event:
+        """A frame that means nothing to the others, or nothing yet."""
+        frame = {"data": event["data"], **({"event": event["event"]} if event.get("event") else {})}
+        return {"type": FRAME, "extra": {self.r.protocol: {"frame": frame}}}
+
+    def _framed(self, events: list[Event], frame: Node) -> list[Event]:
+        drawers = events[0].setdefault("extra", {})
+        drawers.setdefault(self.r.protocol, {})["frame"] = {"count": len(events), **frame}
+        return events
+
+    # ---- the end -----------------------------------------------------------------------------------------------------
+
+    def _done(self, event: Event) -> list[Event]:
+        if self.head is None or self.ended or self.failed:
+            return [self._whole(event)]
+        return self._framed(self._end(), {"chunk": event["data"], "slots": []})
+
+    def _end(self) -> list[Event]:
+        self.ended = True
+        self._plain = None
+        events: list[Event] = []
+        for choice in self.choices.values():
+            if not choice.ended:
+                choice.finish({}, events)
+        response = self.response
+        first = self.choices.get(0)
+        response["output"] = first.output() if first is not None else []
+        finish = first.finish_node if first is not None else None
+        if finish:
+            response["finish"] = finish
+        others = []
+        for index in sorted(self.choices):
+            choice = self.choices[index]
+            if index:
+                node: Node = {"index": index, "output": choice.output()}
+                if choice.finish_node:
+                    node["finish"] = choice.finish_node
+                others.append(node)
+        if others:
+            response["choices"] = others
+        if self.usage is not None:
+            response["usage"] = read_usage(self.usage, self.r)
+        events.append({"type": terminal_type(finish), "response": response})
+        return events
+
+    # ---- chunks ------------------------------------------------------------------------------------------------------
+
+    def _chunk(self, data: Node, event: Event) -> list[Event]:
+        self._plain = None
+        for path in USAGE_PATHS:
+            found: Any = data
+            for key in path:
+                found = found.get(key) if type(found) is dict else None
+            if type(found) is dict:
+                self.usage = found
+                break
+        if data.get("error"):
+            return self._error(data, event)
+        choices = data.get("choices")
+        if type(choices) is not list or not choices or self.ended:
+            if type(data.get("moderation")) is dict and self.head is not None:
+                self.response["moderation"] = data["moderation"]
+            return [self._whole(event)]
+        events: list[Event] = []
+        slots: list[list[Any]] = []
+        if self.head is None:
+            events.append(self._open(data))
+        chunk = copied(data)
+        for place, wire in enumerate(choices):
+            if type(wire) is not dict or type(wire.get("delta")) is not dict:
+                continue
+            index = wire.get("index")
+            if type(index) is not int or index < 0:
+                index = 0
+            choice = self.choices.get(index)
+            if choice is None:
+                choice = self.choices[index] = ChoiceReader(index, self.r)
+            choice.feed(wire, ["choices", place], chunk["choices"][place], events, slots)
+        if not events:
+            return [self._whole(event)]
+        if len(events) == 1 and len(slots) == 1 and len(choices) == 1:
+            self._plain = self._learn(data, choices[0], events[0], slots[0])
+        frame: Node = {"chunk": chunk, "slots": slots}
+        self._strip_head(data, chunk, frame)
+        if event.get("event"):
+            frame["event"] = event["event"]
+        self._framed(events, frame)
+        if self._plain is not None:
+            self._plain.share(events[0])
+        return events
+
+    def _open(self, data: Node) -> Event:
+        self.head = {key: data[key] for key in _HEAD if key in data}
+        self.r.seed = data["id"] if type(data.get("id")) is str else ""
+        rest = {key: value for key, value in data.items() if key not in ("choices", "usage", "obfuscation")}
+        if rest.get("object") == CHUNK:
+            del rest["object"]
+        response: Node = {}
+        read_head(rest, response)
+        self.response = dict(response)
+        if rest:
+            self.r.keep(response, rest)
+        return {"type": "response.created", "response": self.r.made(response, data)}
+
+    def _strip_head(self, data: Node, chunk: Node, frame: Node) -> None:
+        head = self.head or {}
+        bare = []
+        for key, value in head.items():
+            if key not in data:
+                bare.append(key)
+            elif data[key] == value and type(data[key]) is type(value):
+                del chunk[key]
+        if bare:
+            frame["bare"] = bare
+
+    def _error(self, data: Node, event: Event) -> list[Event]:
+        rest = data.copy()
+        error = read_error_node(rest, self.r)
+        self.failed = True
+        out = [{"type": "error", "error": error}]
+        if self.ended:
+            return [self._whole(event)]
+        self.ended = True
+        frame: Node = {"chunk": copied(data), "slots": [], "bare": list(_HEAD)}
+        if event.get("event"):
+            frame["event"] = event["event"]
+        return self._framed(out, frame)
+
+    def _learn(self, data: Node, wire: Node, event: Event, slot: list[Any]) -> _Plain | None:
+        """A shape worth remembering: one choice, one delta of text, nothing else that changes."""
+        path = slot[2]
+        if len(path) != 4 or path[3] not in _PLAIN or "logprobs" in event or type(data["choices"]) is not list:
+            return None
+        choice = self.choices[event.get("choice", 0)]
+        return _Plain(data, wire, path[3], event, choice.open_fragments, self.r.protocol)
+
+
+class _Plain:
+    """The fast path: a chunk equal to the last one but for its text (and its padding)."""
+
+    __slots__ = ("choice", "delta", "event", "extra", "fragments", "frame", "key", "padded", "protocol", "top")
+
+    def __init__(
+        self, data: Node, choice: Node, key: str, event: Event, fragments: list[str], protocol: str
+    ) -> None:
+        self.top = data.copy()
+        self.choice = choice.copy()
+        self.delta = choice["delta"].copy()
+        self.key = key
+        self.event = {name: value for name, value in event.items() if name not in ("delta", "extra")}
+        self.fragments = fragments
+        self.padded = "obfuscation" in data
+        self.protocol = protocol
+        self.extra: Node = {}
+        self.frame: Node = {}
+
+    def share(self, event: Event) -> None:
+        self.extra = event["extra"]
+        self.frame = self.extra[self.protocol]["frame"]
+
+    def feed(self, data: Node) -> list[Event] | None:
+        try:
+            choices = data["choices"]
+            (choice,) = choices
+            delta = choice["delta"]
+            text = delta[self.key]
+            if type(text) is not str or not text:
+                return None
+            top = self.top
+            top["choices"] = choices
+            if self.padded:
+                top["obfuscation"] = data["obfuscation"]
+            if data != top:
+                return None
+            self.choice["delta"] = delta
+            if choice != self.choice:
+                return None
+            self.delta[self.key] = text
+            if delta != self.delta:
+                return None
+        except (KeyError, TypeError, ValueError):
+            return None
+        self.fragments.append(text)
+        if self.padded:
+            frame = {"count": 1, "like": self.frame, "obfuscation": top["obfuscation"]}
+            return [{**self.event, "delta": text, "extra": {self.protocol: {"frame": frame}}}]
+        return [{**self.event, "delta": text, "extra": self.extra}]

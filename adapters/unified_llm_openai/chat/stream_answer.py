@@ -1,0 +1,271 @@
+"""One choice being written as deltas: what was sent, what waits, and what the end still owes.
+
+The role goes out with the first delta. Text goes out at once; calls one after the other; sources and what is sealed at
+the end. An item that is done is weighed as a whole by the pairs that write answers, so that a stream reports the
+losses a whole answer would.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.mapping import Writer
+
+from .answer import answer_items, message_fields
+from .content import annotations
+from .messages import AUDIO_KEYS, write_call, write_legacy_call
+from .reasoning import seal_message, write_reasoning
+from .tables import REASONING_FIELDS
+
+__all__ = ["ChoiceWriter"]
+
+Event = dict[str, Any]
+Node = dict[str, Any]
+Delta = tuple[Node, Any]
+
+_TEXT = {"response.output_text.delta": "content", "response.refusal.delta": "refusal"}
+_REASONING = frozenset(
+    ("response.reasoning_text.delta", "response.reasoning.delta", "response.reasoning_summary_text.delta")
+)
+_ARGUMENTS = frozenset(("response.function_call_arguments.delta", "response.custom_tool_call_input.delta"))
+_CALLS = frozenset(("function_call", "custom_tool_call"))
+
+
+class _Call:
+    __slots__ = ("closed", "index", "key", "kind", "legacy", "sent", "waiting")
+
+    def __init__(self, index: int, kind: str, legacy: bool) -> None:
+        self.index = index
+        self.kind = kind
+        self.key = "input" if kind == "custom" else "arguments"
+        self.legacy = legacy
+        self.sent = ""
+        self.waiting: list[Node] = []
+        self.closed = False
+
+
+class ChoiceWriter:
+    """The state of one choice."""
+
+    def __init__(self, index: int, writer: Writer) -> None:
+        self.index = index
+        self.w = writer
+        self.begun = False
+        self.glue = ""
+        self.items: list[Node] = []
+        self.length = 0
+        self.messages = 0
+        self.calls: dict[int, _Call] = {}
+        self.texts: dict[tuple[Any, ...], str] = {}
+        self.reasoned = ""
+        self.annotations: list[Node] = []
+        self.tail: Node = {}
+        self.done_places: set[int] = set()
+
+    def feed(self, event: Event) -> list[Delta]:
+        kind = event["type"]
+        if kind in _TEXT:
+            return self._text(_TEXT[kind], event)
+        if kind in _REASONING:
+            return self._reasoning(event)
+        if kind in _ARGUMENTS:
+            return self._arguments(event)
+        if kind == "response.output_item.added":
+            return self._added(event)
+        if kind == "response.output_item.done":
+            return self._done(event.get("item") or {}, event.get("output_index", 0))
+        if kind == "response.output_audio.delta":
+            return self._first({"audio": {"data": event["delta"]}})
+        if kind == "response.output_audio_transcript.delta":
+            return self._first({"audio": {"transcript": event["delta"]}})
+        if kind == "response.content_part.added" and (event.get("part") or {}).get("id"):
+            return self._first({"audio": {"id": event["part"]["id"]}})
+        return []
+
+    def _first(self, delta: Node, logprobs: Any = None) -> list[Delta]:
+        """A delta, with the role before it if it is the first."""
+        if self.begun:
+            return [(delta, logprobs)]
+        self.begun = True
+        if "tool_calls" in delta:
+            return [({"role": "assistant", "content": None, **delta}, logprobs)]
+        return [({"role": "assistant", "content": "", "refusal": None}, None), (delta, logprobs)]
+
+    # ---- text ----------------------------------------------------------------------------------------------------
+
+    def _text(self, key: str, event: Event) -> list[Delta]:
+        found = event.get("logprobs")
+        logprobs = None
+        if found:
+            side = "content" if key == "content" else "refusal"
+            logprobs = {"content": None, "refusal": None, side: found}
+        text = event["delta"]
+        if not text and not found:
+            return []
+        place = (event.get("output_index", 0), event.get("content_index", 0))
+        self.texts[place] = self.texts.get(place, "") + text
+        if key == "content":
+            text = self.glue + text
+            self.glue = ""
+            self.length += len(text)
+        return self._first({key: text}, logprobs)
+
+    def _reasoning(self, event: Event) -> list[Delta]:
+        field = self.w.dialect.get("reasoning_field") or "reasoning_content"
+        if field not in REASONING_FIELDS:
+            field = "reasoning_content"
+        at = ("r", event.get("output_index", 0), event["type"], event.get("summary_index"), event.get("content_index"))
+        text = event["delta"]
+        if not text:
+            return []
+        if at not in self.texts and self.reasoned:
+            text = "\n\n" + text
+        self.texts[at] = self.texts.get(at, "") + text
+        self.reasoned += text
+        return self._first({field: text})
+
+    # ---- calls ---------------------------------------------------------------------------------------------------
+
+    def _added(self, event: Event) -> list[Delta]:
+        item = event.get("item") or {}
+        kind = item.get("type")
+        if kind == "message" and item.get("role") in ("assistant", None):
+            self.messages += 1
+            if self.messages > 1 and self.length:
+                self.glue = "\n\n"
+            return []
+        if kind not in _CALLS:
+            return []
+        return self._open_call(item, event.get("output_index", 0))
+
+    def _open_call(self, item: Node, place: int) -> list[Delta]:
+        legacy = bool(self.w.form(item, "legacy"))
+        call = _Call(len(self.calls), "custom" if item["type"] == "custom_tool_call" else "function", legacy)
+        self.calls[place] = call
+        inner = {"name": item.get("name"), call.key: ""}
+        if legacy:
+            return self._in_turn(call, {"function_call": inner})
+        wire = {"index": call.index, "id": item.get("call_id"), "type": call.kind, call.kind: inner}
+        return self._in_turn(call, {"tool_calls": [wire]})
+
+    def _arguments(self, event: Event) -> list[Delta]:
+        call = self.calls.get(event.get("output_index", 0))
+        if call is None or not event["delta"]:
+            return []
+        call.sent += event["delta"]
+        return self._in_turn(call, self._fragment(call, event["delta"]))
+
+    def _fragment(self, call: _Call, text: str) -> Node:
+        if call.legacy:
+            return {"function_call": {"arguments": text}}
+        return {"tool_calls": [{"index": call.index, call.kind: {call.key: text}}]}
+
+    def _in_turn(self, call: _Call, delta: Node) -> list[Delta]:
+        """Now, if no earlier call is still open; else it waits."""
+        current = next((one for one in self.calls.values() if not one.closed), call)
+        if current is call:
+            return self._first(delta)
+        call.waiting.append(delta)
+        return []
+
+    def _close_call(self, call: _Call) -> list[Delta]:
+        call.closed = True
+        out: list[Delta] = []
+        for one in self.calls.values():
+            for delta in one.waiting:
+                out += self._first(delta)
+            one.waiting = []
+            if not one.closed:
+                break
+        return out
+
+    # ---- items ---------------------------------------------------------------------------------------------------
+
+    def _done(self, item: Node, place: int) -> list[Delta]:
+        if place in self.done_places:
+            return []
+        self.done_places.add(place)
+        self.items.append(item)
+        kind, w = item.get("type"), self.w
+        if kind == "message" and item.get("role") in ("assistant", None):
+            return self._message_done(item, place)
+        if kind == "reasoning":
+            fields = write_reasoning([item], w)
+            if "reasoning_details" in fields:
+                self.tail["reasoning_details"] = [*self.tail.get("reasoning_details", ()), *fields["reasoning_details"]]
+            text = next((fields[key] for key in REASONING_FIELDS if fields.get(key)), "")
+            if text and not any(at[0] == "r" and at[1] == place for at in self.texts):
+                key = "response.reasoning_text.delta"
+                return self._reasoning({"type": key, "output_index": place, "delta": text})
+            return []
+        if kind in _CALLS:
+            return self._call_done(item, place)
+        w.native(item, answer_items.name, answer_items.cannots.get(kind, "") if type(kind) is str else "")
+        return []
+
+    def _message_done(self, item: Node, place: int) -> list[Delta]:
+        w = self.w
+        out: list[Delta] = []
+        sent = sum(len(text) for at, text in self.texts.items() if at[0] == place)
+        w.context["offset"] = 0
+        fields = w.piece(message_fields, item)
+        w.context.pop("offset", None)
+        if len([one for one in self.items if one.get("type") == "message"]) > 1:
+            w.report(item, (), "approximated", "joined with the message before", "item.turn")
+        if not sent:
+            for key in ("text", "refusal"):
+                if fields.get(key):
+                    kind = "response.output_text.delta" if key == "text" else "response.refusal.delta"
+                    out += self._text(_TEXT[kind], {"output_index": place, "delta": fields[key]})
+        if fields.get("annotations"):
+            w.context["offset"] = self.length - len(fields.get("text") or "")
+            for part in item.get("content") or ():
+                if type(part) is dict and part.get("annotations"):
+                    raw = len(w.raw)
+                    self.annotations += w.nodes(annotations, part["annotations"])
+                    del w.raw[raw:]
+            w.context.pop("offset", None)
+        audio = fields.get("audio") or {}
+        late = {key: audio[key] for key in AUDIO_KEYS[3:] if key in audio}
+        if late:
+            out += self._first({"audio": late})
+        if w.context.pop("signed", None):
+            self.tail.setdefault("reasoning_details", []).append(seal_message(item, w))
+        return out
+
+    def _call_done(self, item: Node, place: int) -> list[Delta]:
+        out: list[Delta] = []
+        call = self.calls.get(place)
+        if call is None:
+            out += self._open_call(item, place)
+            call = self.calls[place]
+        if call.legacy:
+            self.w.piece(write_legacy_call, item)
+            written: Node = {}
+        else:
+            written = next(iter(write_call(item, self.w)), {})
+        text = item.get(call.key) or ""
+        if text.startswith(call.sent) and text != call.sent:
+            out += self._in_turn(call, self._fragment(call, text[len(call.sent) :]))
+            call.sent = text
+        if "extra_content" in written:
+            out += self._in_turn(call, {"tool_calls": [{"index": call.index, "extra_content": written["extra_content"]}]})
+        return out + self._close_call(call)
+
+    def close(self, output: list[Node]) -> list[Delta]:
+        """What the end of the choice still owes: items that were only in the terminal event, sources, sealed pieces."""
+        out: list[Delta] = []
+        for place, item in enumerate(output):
+            if place not in self.done_places and len(self.items) < len(output):
+                out += self._done(item, place)
+        for call in self.calls.values():
+            if not call.closed:
+                out += self._close_call(call)
+        if self.annotations:
+            out += self._first({"annotations": self.annotations})
+        if self.tail:
+            out += self._first(self.tail)
+        if not self.begun:
+            self.begun = True
+            out.append(({"role": "assistant", "content": "", "refusal": None}, None))
+        return out

@@ -1,0 +1,265 @@
+"""Writing a stream of chunks.
+
+Events that came from a chunk carry its frame and go back into it. All others become chunks of OpenAI's own shape under
+the rules of its SDK's accumulator: role, id and name are sent once, calls are numbered from 0 per choice without a gap and
+never interleave (fragments of a later call wait for the earlier one), and sources come in one delta. Every choice ends
+with its own finish chunk, then comes the usage chunk, then `[DONE]`.
+
+With an exchange, usage is sent only where the client asked for it (`stream_options.include_usage`), and the model is the one it
+asked for. Without one nobody knows what was asked, and usage that is there is sent.
+
+https://platform.openai.com/docs/api-reference/chat-streaming
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.ids import made_id
+from unified_llm.mapping import Writer
+from unified_llm.stream import FRAME, TERMINAL
+
+from .errors import write_error_body
+from .finish import finish_word
+from .response import RESPONSE, whole
+from .stream_answer import ChoiceWriter
+from .stream_choice import copied
+from .tables import CHUNK
+from .usage import write_usage
+
+__all__ = ["ChatWriter"]
+
+Event = dict[str, Any]
+Node = dict[str, Any]
+
+_PASSED = frozenset(
+    ("response.in_progress", "response.queued", "response.content_part.done", "response.output_text.done", FRAME)
+)
+
+
+class ChatWriter:
+    """Canonical events to chunks."""
+
+    def __init__(self, writer: Writer) -> None:
+        self.w = writer
+        self.head: Node | None = None
+        self.response: Node = {}
+        self.choices: dict[int, ChoiceWriter] = {}
+        self.group: list[Event] = []
+        self.frame: Node = {}
+        self.failed = False
+        exchange = writer.exchange
+        options = exchange.options.get("stream_options") if exchange is not None else None
+        asked = type(options) is dict and options.get("include_usage")
+        self.usage_wanted = exchange is None or bool(asked)
+        self._plain: tuple[Node, Node, Node, Node, str] | None = None
+
+    def feed(self, event: Event) -> list[Event]:
+        extra = event.get("extra")
+        if extra is not None and not self.group:
+            own = extra.get(self.w.protocol)
+            frame = own.get("frame") if own is not None else None
+            if frame is not None:
+                plain = self._plain
+                if plain is not None and (frame is plain[0] or frame.get("like") is plain[0]):
+                    return self._fast(plain, frame, event["delta"])
+                return self._framed(event, frame)
+        if self.group:
+            self.group.append(event)
+            return self._rebuilt() if len(self.group) >= self.frame["count"] else []
+        return self._write(event)
+
+    def close(self) -> list[Event]:
+        return self._rebuilt() if self.group else []
+
+    # ---- chunks that were chunks ---------------------------------------------------------------------------------
+
+    def _framed(self, event: Event, frame: Node) -> list[Event]:
+        if frame.get("synthetic"):
+            return []
+        if "data" in frame:
+            return self._whole(frame)
+        if "like" in frame:
+            frame = {**frame["like"], "chunk": {**frame["like"]["chunk"], "obfuscation": frame["obfuscation"]}}
+        self.group = [event]
+        self.frame = frame
+        return self._rebuilt() if frame["count"] == 1 else []
+
+    def _whole(self, frame: Node) -> list[Event]:
+        data = frame["data"]
+        if type(data) is dict and not self.usage_wanted and "usage" in data:
+            if not data.get("choices") and not data.keys() - _USAGE_CHUNK:
+                return []
+            data = {key: value for key, value in data.items() if key != "usage"}
+        return [{"event": frame.get("event"), "data": self._aliased(data) if type(data) is dict else data}]
+
+    def _aliased(self, data: Node) -> Node:
+        alias = self.w.exchange.alias if self.w.exchange is not None else None
+        return {**data, "model": alias} if alias and data.get("model") else data
+
+    def _rebuilt(self) -> list[Event]:
+        group, frame = self.group, self.frame
+        self.group = []
+        for event in group:
+            if event["type"] == "response.created":
+                self._open(event["response"], own=True)
+        chunk = frame["chunk"]
+        if type(chunk) is not dict:
+            return [{"event": frame.get("event"), "data": chunk}]
+        bare = frame.get("bare", ())
+        head = {key: value for key, value in (self.head or {}).items() if key not in chunk and key not in bare}
+        data = {**head, **copied(chunk)}
+        for number, source, path in frame["slots"]:
+            if number < len(group):
+                value: Any = group[number]
+                for key in source:
+                    value = value.get(key)
+                place = data
+                for key in path[:-1]:
+                    place = place[key]
+                place[path[-1]] = value
+        data = self._aliased(data)
+        if not self.usage_wanted:
+            data.pop("usage", None)
+        slots = frame["slots"]
+        if frame["count"] == 1 and len(slots) == 1 and len(slots[0][2]) == 4 and len(data["choices"]) == 1:
+            self._remember(data, group[0], slots[0][2][3])
+        return [{"event": frame.get("event"), "data": data}]
+
+    def _remember(self, data: Node, event: Event, key: str) -> None:
+        frame = event["extra"][self.w.protocol]["frame"]
+        choice = data["choices"][0]
+        self._plain = (frame.get("like", frame), data, choice, choice["delta"], key)
+
+    def _fast(self, plain: tuple[Node, Node, Node, Node, str], frame: Node, text: str) -> list[Event]:
+        shared, top, choice, delta, key = plain
+        data = {**top, "choices": [{**choice, "delta": {**delta, key: text}}]}
+        if frame is not shared:
+            data["obfuscation"] = frame["obfuscation"]
+        return [{"event": None, "data": data}]
+
+    # ---- chunks of our own ---------------------------------------------------------------------------------------
+
+    def _open(self, response: Node, *, own: bool = False) -> None:
+        """The head all chunks share."""
+        self.response = response
+        head: Node = {}
+        if own:
+            kept = ((response.get("extra") or {}).get(self.w.protocol) or {}).get("rest") or {}
+            for key, hub in (("id", "id"), ("created", "created_at"), ("model", "model")):
+                if hub in response:
+                    head[key] = response[hub]
+            if "object" not in kept:
+                head["object"] = CHUNK
+        else:
+            exchange = self.w.exchange
+            created = response.get("created_at")
+            if created is None:
+                created = (exchange.created_at if exchange is not None else None) or 0
+            head["id"] = response.get("id") or made_id("chatcmpl", self.w.seed)
+            head["object"] = CHUNK
+            head["created"] = int(created)
+            head["model"] = response.get("model") or self.w.model or ""
+            if response.get("service_tier") is not None:
+                head["service_tier"] = response["service_tier"]
+        if self.w.exchange is not None and self.w.exchange.alias:
+            head["model"] = self.w.exchange.alias
+        self.head = head
+
+    def _chunk(self, choice: int, delta: Node, finish: Any = None, logprobs: Any = None) -> Event:
+        wire = {"index": choice, "delta": delta, "finish_reason": finish, "logprobs": logprobs}
+        return {"event": None, "data": {**(self.head or {}), "choices": [wire]}}
+
+    def _write(self, event: Event) -> list[Event]:
+        kind = event["type"]
+        if kind == "response.output_text.delta":
+            choice = self._choice(event)
+            if choice.begun and choice.glue == "" and not event.get("logprobs"):
+                return [self._chunk(choice.index, {"content": event["delta"]})]
+        if kind == "response.created":
+            self._open(event["response"])
+            return []
+        if kind in _PASSED:
+            return []
+        if kind == "error":
+            return self._error(event.get("error") or {})
+        if self.head is None:
+            self._open(event.get("response") or {})
+        if kind in TERMINAL:
+            return self._end(event)
+        choice = self._choice(event)
+        return [self._chunk(choice.index, delta, None, logprobs) for delta, logprobs in choice.feed(event)]
+
+    def _choice(self, event: Event) -> ChoiceWriter:
+        index = event.get("choice", 0)
+        choice = self.choices.get(index)
+        if choice is None:
+            choice = self.choices[index] = ChoiceWriter(index, self.w)
+        return choice
+
+    def _error(self, error: Node) -> list[Event]:
+        if self.failed:
+            return []
+        self.failed = True
+        return [{"event": None, "data": write_error_body(error, self.w)}]
+
+    def _end(self, event: Event) -> list[Event]:
+        response = event["response"]
+        if event["type"] == "response.failed" and (response.get("error") or not response.get("finish")):
+            return self._error(response.get("error") or {"type": "server_error", "message": "the response failed"})
+        if self.failed:
+            return []
+        out: list[Event] = []
+        ends = self._ends(response)
+        for index, (output, word) in sorted(ends.items()):
+            choice = self._choice({"choice": index})
+            deltas = choice.close(output)
+            out += [self._chunk(index, delta, None, logprobs) for delta, logprobs in deltas]
+            out.append(self._chunk(index, {}, word))
+            native = self.w.context.pop(f"native finish {index}", None)
+            if native is not None:
+                out[-1]["data"]["choices"][0]["native_finish_reason"] = native
+        usage = response.get("usage")
+        if type(usage) is dict and self.usage_wanted:
+            wire = whole(self.w, write_usage, usage)
+            out.append({"event": None, "data": {**(self.head or {}), "choices": [], "usage": wire}})
+        out.append({"event": None, "data": "[DONE]"})
+        return out
+
+    def _ends(self, response: Node) -> dict[int, tuple[list[Node], Any]]:
+        """Choice to its whole output and the word for its end; what the response says beside them is reported."""
+        ends: dict[int, tuple[list[Node], Any]] = {}
+
+        def pair(c: Node, w: Writer) -> Node:
+            c.pop("output", None)
+            c.pop("usage", None)
+            c.pop("object", None)
+            c.pop("completed_at", None)
+            details = c.pop("incomplete_details", None)
+            if c.pop("status", None) == "incomplete" and not c.get("finish"):
+                reason = details.get("reason") if type(details) is dict else None
+                c["finish"] = {"reason": "safety" if reason == "content_filter" else "length"}
+            for index, choice in [(0, c), *((one["index"], one.copy()) for one in c.pop("choices", None) or ())]:
+                items = self._items(index, response if not index else choice)
+                word = finish_word(c if not index else choice, response if not index else choice, (), items, w)
+                ends[index] = (items, word)
+                native = w.context.pop("native finish", None)
+                if native is not None:
+                    w.context[f"native finish {index}"] = native
+            RESPONSE.write(c, {}, w, response)
+            return {}
+
+        whole(self.w, pair, response)
+        return ends
+
+    def _items(self, index: int, node: Node) -> list[Node]:
+        output = node.get("output")
+        if type(output) is list and output:
+            return output
+        seen = self.choices.get(index)
+        return seen.items if seen is not None else []
+
+
+_USAGE_CHUNK = frozenset(
+    ("id", "object", "created", "model", "choices", "usage", "service_tier", "system_fingerprint", "obfuscation", "provider")
+)

@@ -1,0 +1,169 @@
+"""Tool calls and tools of Chat Completions, each read and written side by side.
+
+Chat nests under `function` and `custom` what Responses keeps flat, and has one id where Responses has two. Servers leave
+out ids, indexes and arguments; what was left out is a form, what is made up for it carries a made id.
+
+https://platform.openai.com/docs/api-reference/chat/create
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.ids import is_made, made_id
+from unified_llm.jsonvalue import dump_text, load_text
+from unified_llm.mapping import IllTyped, Mapping, Reader, Writer, take
+
+from .signature import read_signature, write_signature
+
+__all__ = ["call_id_of", "calls", "read_arguments", "tools", "write_arguments"]
+
+Node = dict[str, Any]
+
+calls = Mapping("openai-chat tool calls", default="function")
+tools = Mapping("openai-chat tools", default="function")
+
+
+_NO_ARGUMENTS = {"": "empty", None: "null"}
+
+
+def read_arguments(value: Any) -> tuple[str, str | None]:
+    """Arguments as canonical JSON text, and the marker of the form they had: a call without any is `{}` everywhere."""
+    if type(value) is str and value:
+        return value, None
+    if type(value) is dict:
+        return dump_text(value), "object"
+    if value is None or value == "":
+        return "{}", _NO_ARGUMENTS[value]
+    raise IllTyped("arguments")
+
+
+def write_arguments(value: Any, marker: str | None) -> Any:
+    """The inverse of `read_arguments`, as far as the canonical text still says the same."""
+    if marker == "object":
+        try:
+            return load_text(value)
+        except ValueError:
+            return value
+    if marker is not None and value == "{}":
+        return "" if marker == "empty" else None
+    return value
+
+
+@calls.read("function")
+def read_function_call(w: Node, r: Reader) -> Node:
+    function = take(w, "function")
+    item: Node = {"type": "function_call", "call_id": "", "name": function.pop("name")}
+    if type(item["name"]) is not str:
+        raise IllTyped("name")
+    arguments, marker = read_arguments(function.pop("arguments")) if "arguments" in function else ("{}", "absent")
+    item["arguments"] = arguments
+    _read_id(w, item, r)
+    if marker:
+        r.form(item, "arguments", marker)
+    if "extra_content" in w:
+        read_signature(w, item, r)
+    return item
+
+
+def _read_id(w: Node, item: Node, r: Reader) -> None:
+    """A call's id; one that is missing or empty is made from the call's place in the conversation."""
+    ordinal = r.context["calls"] = r.context.get("calls", 0) + 1
+    call_id = w.pop("id", None) if "id" in w else False
+    if type(call_id) is str and call_id:
+        item["call_id"] = call_id
+        return
+    if call_id not in (False, None, ""):
+        raise IllTyped("id")
+    item["call_id"] = call_id_of(r.seed, ordinal)
+    r.form(item, "id", "absent" if call_id is False else "null" if call_id is None else "empty")
+
+
+def _write_id(c: Node, w: Writer) -> Node:
+    marker = w.form(c, "id")
+    call_id = c.pop("call_id", None)
+    if marker and is_made(call_id):
+        return {} if marker == "absent" else {"id": None if marker == "null" else ""}
+    return {"id": call_id}
+
+
+@calls.write("function_call")
+def write_function_call(c: Node, w: Writer) -> Node:
+    function: Node = {"name": c.pop("name")}
+    marker = w.form(c, "arguments")
+    arguments = c.pop("arguments", None)
+    if marker != "absent" or arguments != "{}":
+        function["arguments"] = write_arguments("{}" if arguments is None else arguments, marker)
+    wire = {**_write_id(c, w), "type": "function", "function": function}
+    if "opaque" in c:
+        write_signature(c, wire, w)
+    return wire
+
+
+@calls.read("custom")
+def read_custom_call(w: Node, r: Reader) -> Node:
+    custom = take(w, "custom")
+    item: Node = {"type": "custom_tool_call", "call_id": "", "name": custom.pop("name"), "input": custom.pop("input")}
+    _read_id(w, item, r)
+    return item
+
+
+@calls.write("custom_tool_call")
+def write_custom_call(c: Node, w: Writer) -> Node:
+    return {**_write_id(c, w), "type": "custom", "custom": {"name": c.pop("name"), "input": c.pop("input", "")}}
+
+
+# ---- tools ----------------------------------------------------------------------------------------------------------
+
+_FUNCTION_KEYS = ("name", "description", "parameters", "strict")
+
+
+@tools.read("function")
+def read_function(w: Node, r: Reader) -> Node:
+    function = take(w, "function")
+    return {"type": "function", **{key: function.pop(key) for key in _FUNCTION_KEYS if key in function}}
+
+
+@tools.write("function")
+def write_function(c: Node, w: Writer) -> Node:
+    return {"type": "function", "function": {key: c.pop(key) for key in _FUNCTION_KEYS if key in c}}
+
+
+@tools.read("custom")
+def read_custom(w: Node, r: Reader) -> Node:
+    custom = take(w, "custom")
+    tool: Node = {"type": "custom", **{key: custom.pop(key) for key in ("name", "description") if key in custom}}
+    if "format" in custom:
+        format_ = take(custom, "format")
+        tool["format"] = {"type": format_.pop("type")}
+        if "grammar" in format_:
+            grammar = take(format_, "grammar")
+            tool["format"].update({key: grammar.pop(key) for key in ("syntax", "definition") if key in grammar})
+    return tool
+
+
+@tools.write("custom")
+def write_custom(c: Node, w: Writer) -> Node:
+    custom: Node = {key: c.pop(key) for key in ("name", "description") if key in c}
+    if type(c.get("format")) is dict:
+        format_ = take(c, "format")
+        custom["format"] = {"type": format_.pop("type")}
+        grammar = {key: format_.pop(key) for key in ("syntax", "definition") if key in format_}
+        if grammar:
+            custom["format"]["grammar"] = grammar
+    return {"type": "custom", "custom": custom}
+
+
+tools.cannot(
+    """web_search_2025_08_26 web_search_preview web_search_preview_2025_03_11 web_fetch url_fetch code_interpreter
+    file_search image_generation maps retrieval computer computer_use_preview shell local_shell apply_patch""",
+    "Chat has no hosted tools but web search",
+)
+tools.cannot("web_search", "one web search at most")
+tools.cannot("mcp", "Chat has no MCP tools")
+tools.cannot("namespace tool_search programmatic_tool_calling", "Chat declares all tools, each on its own")
+
+
+def call_id_of(seed: str, *position: object) -> str:
+    """An id for a call that came without one (`function_call` of old, servers that send none)."""
+    return made_id("call", seed, *position)

@@ -1,0 +1,89 @@
+"""Usage: the sums renamed, the details under their own names, and what servers say elsewhere.
+
+Canonical sums include their parts. A server whose `completion_tokens` leaves reasoning out (the total tells) is read
+inclusively and written as it was; a server's own counters stay with the usage object.
+
+https://platform.openai.com/docs/api-reference/chat/object#chat/object-usage
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.mapping import Reader, Writer, take
+
+from .tables import CACHED_SPELLINGS, INPUT_DETAILS, OUTPUT_DETAILS
+
+__all__ = ["read_usage", "write_usage"]
+
+Node = dict[str, Any]
+
+_SUMS = (("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens"), ("total_tokens", "total_tokens"))
+_DETAILS = (
+    ("prompt_tokens_details", "input_tokens_details", INPUT_DETAILS),
+    ("completion_tokens_details", "output_tokens_details", OUTPUT_DETAILS),
+)
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int or value is None
+
+
+def read_usage(wire: Node, r: Reader) -> Node:
+    """The canonical usage of a wire usage object."""
+    w = wire.copy()
+    usage: Node = {}
+    for name, hub in _SUMS:
+        if name in w and _is_count(w[name]):
+            usage[hub] = w.pop(name)
+    for name, hub, keys in _DETAILS:
+        if name in w and w[name] is None:
+            usage[hub] = w.pop(name)
+        elif type(w.get(name)) is dict:
+            own = take(w, name)
+            usage[hub] = {key: own.pop(key) for key in keys if key in own and _is_count(own[key])}
+    for spelling in CACHED_SPELLINGS:
+        if type(w.get(spelling)) is int and "input_tokens_details" not in usage:
+            usage["input_tokens_details"] = {"cached_tokens": w.pop(spelling)}
+            r.form(usage, "cached", spelling)
+    reasoning = (usage.get("output_tokens_details") or {}).get("reasoning_tokens")
+    if reasoning and usage.get("total_tokens") == _sum(usage, reasoning) and usage["output_tokens"] is not None:
+        usage["output_tokens"] += reasoning
+        r.form(usage, "reasoning", "apart")
+    if w:
+        r.keep(usage, w)
+    return r.made(usage, wire)
+
+
+def _sum(usage: Node, *more: int) -> int | None:
+    counts = (usage.get("input_tokens"), usage.get("output_tokens"))
+    return sum(counts) + sum(more) if None not in counts else None  # type: ignore[arg-type]
+
+
+def write_usage(c: Node, w: Writer) -> Node:
+    """The wire usage of a canonical one; pops what it understands."""
+    wire: Node = {}
+    spelling = w.form(c, "cached")
+    apart = w.form(c, "reasoning") == "apart"
+    for name, hub in _SUMS:
+        if hub in c:
+            wire[name] = c.pop(hub)
+    if "total_tokens" not in wire and type(wire.get("prompt_tokens")) is int and type(wire.get("completion_tokens")) is int:
+        if not (c.get("extra") or {}).get(w.protocol):
+            wire["total_tokens"] = wire["prompt_tokens"] + wire["completion_tokens"]
+    for name, hub, keys in _DETAILS:
+        if hub not in c:
+            continue
+        if type(c[hub]) is not dict:
+            wire[name] = c.pop(hub)
+            continue
+        own = take(c, hub)
+        details = {key: own.pop(key) for key in keys if key in own}
+        if spelling and "cached_tokens" in details:
+            wire[spelling] = details.pop("cached_tokens")
+            if not details:
+                continue
+        wire[name] = details
+    if apart and type(wire.get("completion_tokens")) is int:
+        wire["completion_tokens"] -= (wire.get("completion_tokens_details") or {}).get("reasoning_tokens") or 0
+    return wire
