@@ -5,7 +5,7 @@ from __future__ import annotations
 from unified_llm.adapter import Adapter, Framing, Kind, Route, Streams
 
 from .answer import answer_parts
-from .content import annotations, assistant_parts, thinking_parts, user_parts
+from .content import assistant_parts, citations, thinking_parts, user_parts
 from .dialects import DIALECTS
 from .errors import read_error, write_error
 from .models import models, read_models, write_models
@@ -29,7 +29,7 @@ adapter = Adapter(
         "models": Kind(read_models, write_models, "models"),
     },
     streams=Streams(ChatReader, ChatWriter, Framing(named=False)),
-    mappings=(user_parts, assistant_parts, thinking_parts, answer_parts, annotations, calls, tools, models),
+    mappings=(user_parts, assistant_parts, thinking_parts, answer_parts, citations, calls, tools, models),
     settings={"request": REQUEST, "response": RESPONSE},
     natives=NATIVES,
     refuses=REFUSES,

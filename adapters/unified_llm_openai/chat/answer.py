@@ -1,8 +1,8 @@
 """The message of an answer: all items of a choice joined into one.
 
-Content is one string: several messages are joined by a blank line, the parts of one without any, and sources are shifted
-with their text. Refusal, sources, sound and log probabilities stand beside it. What has no form in a chat message is
-dropped with its reason.
+Content is one string: several messages are joined by a blank line, the parts of one without any, and sources are
+shifted with their text. Refusal, sources, sound and log probabilities stand beside it. What has no form in a chat
+message is dropped with its reason.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any
 
 from unified_llm.mapping import Mapping, Writer
 
-from .content import annotations, assistant_parts
-from .messages import AUDIO_KEYS, write_call, write_legacy_call
+from .content import assistant_parts, citations
+from .messages import AUDIO_KEYS, is_call, write_call, write_legacy_call
 from .reasoning import seal_message, write_reasoning
 from .tables import REFUSES
 
@@ -22,6 +22,8 @@ Node = dict[str, Any]
 
 answer_parts = Mapping("openai-chat answer parts")
 answer_items = Mapping("openai-chat answer items")
+# Who else may speak in an output of another protocol.
+_OTHERS = frozenset(("user", "system", "developer", "tool"))
 for _type, _reason in REFUSES.items():
     answer_items.cannot(_type, _reason)
 answer_items.cannot("function_call_output custom_tool_call_output", "an answer of Chat holds no results")
@@ -32,7 +34,7 @@ def write_text(c: Node, w: Writer) -> Node:
     piece: Node = {"text": c.pop("text")}
     if type(c.get("annotations")) is list:
         written = c.pop("annotations")
-        piece["annotations"] = w.nodes(annotations, written) if written else []
+        piece["annotations"] = w.nodes(citations, written) if written else []
     if "logprobs" in c:
         piece["content logprobs"] = c.pop("logprobs")
     _seal(c, w)
@@ -103,10 +105,12 @@ def write_answer(output: list[Node], w: Writer) -> tuple[Node, Node]:
     messages = 0
     for item in output:
         kind = item.get("type")
-        if kind == "message" and item.get("role") in ("assistant", None):
+        if kind == "message" and item.get("role") not in _OTHERS:
             w.context["offset"] = 0 if text is None else len(text) + (2 if text else 0)
             fields = w.piece(message_fields, item)
             messages += 1
+            if messages == 1 and type(item.get("role")) is str:
+                wire["role"] = item["role"]
             if messages > 1:
                 w.report(item, (), "approximated", "joined with the message before", "item.turn")
             if "text" in fields:
@@ -123,12 +127,14 @@ def write_answer(output: list[Node], w: Writer) -> tuple[Node, Node]:
                 wire.setdefault("reasoning_details", []).append(seal_message(item, w))
         elif kind == "function_call" and w.form(item, "legacy"):
             wire["function_call"] = w.piece(write_legacy_call, item)
-        elif kind in ("function_call", "custom_tool_call"):
-            tool_calls += write_call(item, w)
+        elif is_call(item, w):
+            tool_calls += write_call(item, w, len(tool_calls))
         elif kind != "reasoning":
             w.native(item, answer_items.name, answer_items.cannots.get(kind, "") if type(kind) is str else "")
     w.context.pop("offset", None)
     _set_content(wire, text, parts, output[0] if output else None, w)
+    if output and w.form(output[0], "annotations"):
+        wire.setdefault("annotations", [])
     if tool_calls:
         wire["tool_calls"] = tool_calls
     return wire, logprobs

@@ -14,14 +14,14 @@ from unified_llm.mapping import Mapping, Reader, Writer, take
 
 from .tables import AUDIO_FORMATS
 
-__all__ = ["annotations", "assistant_parts", "thinking_parts", "user_parts"]
+__all__ = ["assistant_parts", "citations", "thinking_parts", "user_parts"]
 
 Node = dict[str, Any]
 
 user_parts = Mapping("openai-chat user parts")
 assistant_parts = Mapping("openai-chat assistant parts")
 thinking_parts = Mapping("openai-chat thinking parts")
-annotations = Mapping("openai-chat annotations")
+citations = Mapping("openai-chat annotations")
 
 
 # ---- parts ----------------------------------------------------------------------------------------------------------
@@ -172,13 +172,13 @@ def write_thinking_text(c: Node, w: Writer) -> Node:
 _CITATION_KEYS = ("url", "title", "start_index", "end_index")
 
 
-@annotations.read("url_citation")
+@citations.read("url_citation")
 def read_url_citation(w: Node, r: Reader) -> Node:
     citation = take(w, "url_citation")
     return {"type": "url_citation", **{key: citation.pop(key) for key in _CITATION_KEYS if key in citation}}
 
 
-@annotations.write("url_citation")
+@citations.write("url_citation")
 def write_url_citation(c: Node, w: Writer) -> Node:
     """`start` is how much text of the message stands before the annotated part."""
     start = w.context.get("offset", 0)
@@ -190,7 +190,7 @@ def write_url_citation(c: Node, w: Writer) -> Node:
     return {"type": "url_citation", "url_citation": citation}
 
 
-annotations.cannot(
+citations.cannot(
     """file_citation container_file_citation file_path document_citation search_result_citation place_citation
     speech_metadata word_info""",
     "Chat cites web pages only",

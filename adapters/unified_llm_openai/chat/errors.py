@@ -1,8 +1,8 @@
 """Errors: bodies of failed requests, and errors inside a stream.
 
-OpenAI's body is `{"error": {message, type, param, code}}`; others send bare text, a list, `{"error": "text"}`, or the fields
-at the top. The canonical type is drawn from type, code and HTTP status together; the wire's own type word is kept
-where it says something else, and each form is remembered.
+OpenAI's body is `{"error": {message, type, param, code}}`; others send bare text, a list, `{"error": "text"}`, or the
+fields at the top. The canonical type is drawn from type, code and HTTP status together; the wire's own type word is
+kept where it says something else, and each form is remembered.
 
 https://platform.openai.com/docs/guides/error-codes
 """
@@ -120,7 +120,7 @@ def _typed(error: Node, own: Node | None, r: Reader) -> Node:
     if absent:
         r.form(error, "absent", absent)
     if "native_type" in error:
-        r.form(error, "type", "native")
+        r.form(error, "type", kind)
     if status is not None:
         error["status"] = status
     retry = _retry_after(r.http.get("headers"))
@@ -215,7 +215,7 @@ def _write_error(c: Node, w: Writer) -> Node:
             wire[key] = c.pop(key)
         elif key not in absent:
             wire[key] = "" if key == "message" else None
-    if form == "native" and _classify(c.get("native_type"), wire.get("code"), wire.get("message"), c.get("status")) == kind:
+    if form == kind and "native_type" in c:
         wire["type"] = c.pop("native_type")
     elif form != "absent":
         wire["type"] = ERROR_TYPES.write(kind)

@@ -41,7 +41,9 @@ def read_finish(rest: Node, items: list[Node], r: Reader) -> Node | None:
         return None
     del rest["finish_reason"]
     calls = any(item["type"] in CLIENT_CALLS for item in items)
-    refused = any(part.get("type") == "refusal" for item in items if item["type"] == "message" for part in item["content"])
+    refused = any(
+        part.get("type") == "refusal" for item in items if item["type"] == "message" for part in item["content"]
+    )
     reason, odd = finish_of(word, calls, refused)
     finish: Node = {"reason": reason}
     if odd:
@@ -54,7 +56,7 @@ def read_finish(rest: Node, items: list[Node], r: Reader) -> Node | None:
 
 
 def finish_word(c: Node, node: Node, keys: tuple[Any, ...], output: Any, w: Writer) -> Any:
-    """The word for the end of the choice `c` (the copy being consumed of `node`); None where a chat server said none."""
+    """The word for the end of choice `c` (the copy being consumed of `node`); None where a chat server said none."""
     items = output or []
     marker = w.form(items[0], "finish") if items else None
     finish = c.pop("finish", None)

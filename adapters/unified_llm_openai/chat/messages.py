@@ -1,8 +1,8 @@
 """Assistant messages: one wire message holds what the canonical model keeps as several items.
 
-Reasoning, message and calls of one wire message share a turn, and what the message had beside them stays with the first.
-A request's message and an answer's are read by the same function; they are written by two, since an answer's content
-is a string with its refusal, sources and log probabilities beside it, and a request's may be a list of parts.
+Reasoning, message and calls of one wire message share a turn, and what the message had beside them stays with the
+first. A request's message and an answer's are read by the same function; they are written by two, since an answer's
+content is a string with its refusal, sources and log probabilities beside it, and a request's may be a list of parts.
 
 https://platform.openai.com/docs/api-reference/chat/create
 """
@@ -14,11 +14,11 @@ from typing import Any
 from unified_llm.mapping import IllTyped, Reader, Writer, take
 from unified_llm.provenance import anchor_of
 
-from .content import annotations, assistant_parts
+from .content import assistant_parts, citations
 from .reasoning import THINKING, read_reasoning, read_thinking, write_reasoning
 from .tools import call_id_of, calls, read_arguments, write_arguments
 
-__all__ = ["AUDIO_KEYS", "read_message_items", "write_assistant", "write_call"]
+__all__ = ["AUDIO_KEYS", "is_call", "read_message_items", "write_assistant", "write_call"]
 
 Node = dict[str, Any]
 
@@ -31,7 +31,7 @@ AUDIO_KEYS = ("id", "data", "transcript", "expires_at")
 def read_message_items(
     rest: Node, wire: Node, number: int, r: Reader, legacy: list[str], *, answer: bool = False
 ) -> list[Node]:
-    """The items of an assistant message; pops what it understands from `rest`. An `answer` has parts, never a string."""
+    """The items of an assistant message; pops what it understands from `rest`. An `answer` has parts, no string."""
     items = read_reasoning(rest, wire, r)
     content = rest.get("content")
     message: Node = {"type": "message", "role": "assistant"}
@@ -54,7 +54,8 @@ def read_message_items(
     made: list[Node] = []
     if type(rest.get("tool_calls")) is list and rest["tool_calls"]:
         made = r.nodes(calls, rest.pop("tool_calls"))
-    if type(rest.get("function_call")) is dict:
+        _read_indexes(made, r)
+    if type(rest.get("function_call")) is dict and rest["function_call"].get("name"):
         made.append(_read_legacy_call(rest, wire, number, r, legacy))
     if len(message) > 2 or not (made or items):
         message.setdefault("content", "" if form == "empty" and not answer else [])
@@ -65,7 +66,24 @@ def read_message_items(
     items.extend(made)
     if form and not (form == "empty" and message.get("content") == ""):
         r.form(items[0], "content", form)
+    if rest.get("annotations") == []:
+        del rest["annotations"]
+        r.form(items[0], "annotations", "empty")
     return items
+
+
+def _read_indexes(made: list[Node], r: Reader) -> None:
+    """A call's index says what its place says: a form."""
+    for place, item in enumerate(made):
+        drawer = (item.get("extra") or {}).get(r.protocol) or {}
+        rest = drawer.get("rest")
+        if type(rest) is dict and "native" not in drawer.get("form", ()) and rest.get("index", -1) == place:
+            if type(rest.pop("index")) is not int:
+                rest["index"] = place
+                continue
+            if not rest:
+                del drawer["rest"]
+            r.form(item, "index", True)
 
 
 def _text(rest: Node, wire: Node, r: Reader) -> list[Node]:
@@ -90,7 +108,7 @@ def _read_refusal_and_audio(rest: Node, message: Node, wire: Node, r: Reader) ->
         part: Node = {"type": "refusal", "refusal": rest.pop("refusal")}
         r.form(part, "slot", True)
         parts.append(r.made(part, wire))
-    if type(rest.get("audio")) is dict:
+    if type(rest.get("audio")) is dict and any(rest["audio"].values()):
         audio = take(rest, "audio")
         part = {"type": "output_audio", **{key: audio.pop(key) for key in AUDIO_KEYS if key in audio}}
         parts.append(r.made(part, wire["audio"]))
@@ -106,7 +124,7 @@ def _read_refusal_and_audio(rest: Node, message: Node, wire: Node, r: Reader) ->
 
 
 def _read_annotations(rest: Node, message: Node, wire: Node, r: Reader) -> None:
-    if type(rest.get("annotations")) is not list:
+    if type(rest.get("annotations")) is not list or not rest["annotations"]:
         return
     content = message.get("content")
     if type(content) is str:
@@ -114,7 +132,7 @@ def _read_annotations(rest: Node, message: Node, wire: Node, r: Reader) -> None:
         r.form(part, "string", True)
         content = message["content"] = [r.made(part, wire)]
     if content and content[0].get("type") == "output_text":
-        content[0]["annotations"] = r.nodes(annotations, rest.pop("annotations"))
+        content[0]["annotations"] = r.nodes(citations, rest.pop("annotations"))
 
 
 def _read_legacy_call(rest: Node, wire: Node, number: int, r: Reader, legacy: list[str]) -> Node:
@@ -156,7 +174,7 @@ def write_assistant(group: list[Node], w: Writer) -> Node:
         elif kind == "function_call" and w.form(item, "legacy"):
             wire["function_call"] = w.piece(write_legacy_call, item)
         elif kind != "reasoning":
-            tool_calls.extend(write_call(item, w))
+            tool_calls.extend(write_call(item, w, len(tool_calls)))
     form = w.form(group[0], "content")
     content = contents[0] if len(contents) == 1 else _joined(contents) if contents else []
     if content == [] and not any(w.form(item, "content") == "parts" for item in group):
@@ -165,6 +183,8 @@ def write_assistant(group: list[Node], w: Writer) -> Node:
         content = "".join(part["text"] for part in content)
     if content is not None or form != "absent":
         wire["content"] = content
+    if w.form(group[0], "annotations"):
+        wire.setdefault("annotations", [])
     if tool_calls:
         wire["tool_calls"] = tool_calls
         field = w.dialect.get("reasoning_field")
@@ -174,9 +194,17 @@ def write_assistant(group: list[Node], w: Writer) -> Node:
     return w.turn(group[0], wire)
 
 
-def write_call(item: Node, w: Writer) -> list[Node]:
+def is_call(item: Node, w: Writer) -> bool:
+    """A tool call, or the one no pair could read."""
+    return item.get("type") in ("function_call", "custom_tool_call") or w.form(item, "native") == calls.name
+
+
+def write_call(item: Node, w: Writer, place: int = 0) -> list[Node]:
     w.context["bearer"] = item
-    return w.nodes(calls, (item,))
+    written = w.nodes(calls, (item,))
+    if written and w.form(item, "index"):
+        written[0]["index"] = place
+    return written
 
 
 def _joined(contents: list[Any]) -> list[Node]:
@@ -195,7 +223,9 @@ def _write_message(c: Node, w: Writer) -> Node:
         for part in slots:
             wire.update(w.piece(_write_slot, part))
         others = [part for part in content if part not in slots] if slots else content
-        if len(others) == 1 and (w.form(others[0], "string") or _is_plain(others[0]) and w.form(c, "content") != "parts"):
+        if len(others) == 1 and (
+            w.form(others[0], "string") or (_is_plain(others[0]) and w.form(c, "content") != "parts")
+        ):
             wire.update(w.piece(_write_string, others[0]))
         else:
             wire["content"] = w.nodes(assistant_parts, others)
@@ -213,7 +243,7 @@ def _is_plain(part: Node) -> bool:
 def _write_string(c: Node, w: Writer) -> Node:
     wire: Node = {"content": c.pop("text")}
     if w.form(c, "string") and "annotations" in c:
-        wire["annotations"] = w.nodes(annotations, c.pop("annotations"))
+        wire["annotations"] = w.nodes(citations, c.pop("annotations"))
     return wire
 
 

@@ -1,9 +1,9 @@
 """Reasoning in Chat Completions: fields the protocol never specified and every server has.
 
 `reasoning_content`, `reasoning` and `reasoning_text` hold text (two of them may hold the same text: the first is
-believed); `reasoning_details` and `reasoning_opaque` hold typed and opaque pieces; some servers put `thinking` chunks into
-the content. The canonical item remembers the field it came from and goes back into it. What a client surface must carry
-for another provider travels in `reasoning_details`, sealed.
+believed); `reasoning_details` and `reasoning_opaque` hold typed and opaque pieces; some servers put `thinking` chunks
+into the content. The canonical item remembers the field it came from and goes back into it. What a client surface
+must carry for another provider travels in `reasoning_details`, sealed.
 
 https://openrouter.ai/docs/use-cases/reasoning-tokens https://docs.mistral.ai/capabilities/reasoning
 """
@@ -14,7 +14,7 @@ from typing import Any
 
 from unified_llm.jsonvalue import dump_text, load_text
 from unified_llm.mapping import IllTyped, Reader, Writer
-from unified_llm.provenance import anchor_of, is_sealed, open_sealed, opaque_piece, seal, split_opaque
+from unified_llm.provenance import anchor_of, is_sealed, opaque_piece, open_sealed, seal, split_opaque
 
 from .content import thinking_parts
 from .tables import REASONING_FIELDS
@@ -179,8 +179,11 @@ def _write_fields(c: Node, item: Node, field: str, w: Writer) -> Node:
 
 def _edited(details: list[Any], texts: list[str]) -> list[Any]:
     """Details whose readable text is what the canonical item says."""
-    places = [(index, "text" if kind == "reasoning_text" else "summary") for index, (text, kind) in
-              enumerate(map(detail_text, details)) if text]
+    places = [
+        (index, "text" if kind == "reasoning_text" else "summary")
+        for index, (text, kind) in enumerate(map(detail_text, details))
+        if text
+    ]
     places.sort(key=lambda place: place[1] == "text")
     if len(places) == len(texts):
         for (index, key), text in zip(places, texts):

@@ -1,8 +1,8 @@
 """Requests of Chat Completions: messages to items and back, and the settings around them.
 
-Items are grouped into messages again by turn where one is known, else by the protocol's own rule: reasoning and text open
-an assistant message, calls join it. Tool messages hold text only: media of results follow in a user message, after all
-results of the turn, each labelled with its call.
+Items are grouped into messages again by turn where one is known, else by the protocol's own rule: reasoning and text
+open an assistant message, calls join it. Tool messages hold text only: media of results follow in a user message,
+after all results of the turn, each labelled with its call.
 
 https://platform.openai.com/docs/api-reference/chat/create
 """
@@ -12,11 +12,10 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.errors import InvalidBody
-from unified_llm.ids import is_made
 from unified_llm.mapping import IllTyped, Mapping, Reader, Writer
 
 from .content import user_parts
-from .messages import read_message_items, write_assistant
+from .messages import is_call, read_message_items, write_assistant
 from .settings import read_settings, write_settings
 from .tables import REFUSES, REQUEST
 from .tools import call_id_of
@@ -187,7 +186,7 @@ def write_messages(items: Any, w: Writer) -> list[Node]:
                 out.append({"role": item.get("role"), "content": content})
             else:
                 out.append(w.turn(item, w.piece(lambda c, w, item=item: _write_message(c, item, w), item)))
-        elif kind in _CALLS or kind == "message" or kind == "reasoning":
+        elif kind == "message" or kind == "reasoning" or is_call(item, w):
             if group and not _joins(group, item, kind):
                 flush()
             group.append(item)
@@ -208,7 +207,7 @@ def _joins(group: list[Node], item: Node, kind: Any) -> bool:
     turn, before = item.get("turn"), last.get("turn")
     if turn is not None or before is not None:
         return bool(turn == before)
-    return kind in _CALLS or last.get("type") == "reasoning"
+    return (kind != "message" and kind != "reasoning") or last.get("type") == "reasoning"
 
 
 def _write_message(c: Node, item: Node, w: Writer) -> Node:

@@ -130,7 +130,7 @@ def _read_tool_choice(w: Node, c: Node, r: Reader) -> None:
         if choice is None or type(choice) is str:
             c["tool_choice"] = w.pop("tool_choice")
         elif type(choice) is dict:
-            read = _read_choice(take(w, "tool_choice"))
+            read = _read_choice(take(w, "tool_choice"), r)
             if read is not None:
                 c["tool_choice"] = read
     elif type(w["function_call"]) is str:
@@ -141,7 +141,7 @@ def _read_tool_choice(w: Node, c: Node, r: Reader) -> None:
         r.form(c, "tool_choice", "legacy")
 
 
-def _read_choice(choice: Node) -> Node | None:
+def _read_choice(choice: Node, r: Reader) -> Node | None:
     kind = choice.get("type")
     if kind in ("function", "custom") and type(choice.get(kind)) is dict and "name" in choice[kind]:
         del choice["type"]
@@ -153,21 +153,9 @@ def _read_choice(choice: Node) -> Node | None:
         if "mode" in allowed:
             out["mode"] = allowed.pop("mode")
         if type(allowed.get("tools")) is list:
-            out["tools"] = [_flat(tool) for tool in allowed.pop("tools")]
+            out["tools"] = r.nodes(tools, allowed.pop("tools"))
         return out
     return None
-
-
-def _flat(tool: Any) -> Any:
-    kind = tool.get("type") if type(tool) is dict else None
-    inner = tool.get(kind) if kind else None
-    return {**{k: v for k, v in tool.items() if k != kind}, **inner} if type(inner) is dict else tool
-
-
-def _nested(tool: Any) -> Any:
-    if type(tool) is dict and tool.get("type") in ("function", "custom"):
-        return {"type": tool["type"], tool["type"]: {key: value for key, value in tool.items() if key != "type"}}
-    return None if type(tool) is dict and tool.get("type") in tools.cannots else tool
 
 
 def _write_tool_choice(c: Node, wire: Node, w: Writer) -> None:
@@ -186,13 +174,7 @@ def _write_tool_choice(c: Node, wire: Node, w: Writer) -> None:
         own.pop("type")
         allowed: Node = {"mode": own.pop("mode")} if "mode" in own else {}
         if type(own.get("tools")) is list:
-            for index, tool in enumerate(own["tools"]):
-                nested = _nested(tool)
-                if nested is None:
-                    w.report(w.doc, ("tool_choice", "tools", index), "lost", "Chat has function and custom tools only")
-                else:
-                    allowed.setdefault("tools", []).append(nested)
-            del own["tools"]
+            allowed["tools"] = w.nodes(tools, own.pop("tools"))
         wire["tool_choice"] = {"type": kind, kind: allowed}
 
 

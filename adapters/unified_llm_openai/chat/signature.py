@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.mapping import Reader, Writer, take
-from unified_llm.provenance import anchor_of, is_sealed, matches, open_sealed, opaque_piece, seal
+from unified_llm.provenance import anchor_of, is_sealed, matches, opaque_piece, open_sealed, seal
 
 __all__ = ["read_signature", "write_signature"]
 
@@ -42,7 +42,8 @@ def write_signature(c: Node, wire: Node, w: Writer) -> None:
     """
     bearer = w.context["bearer"]
     here = {"protocol": w.protocol, "model": w.model}
-    own, foreign = [], []
+    own: list[Node] = []
+    foreign: list[Node] = []
     for piece in c["opaque"] or ():
         (own if matches(piece.get("origin") or {}, here, ("protocol",)) else foreign).append(piece)
     slot = None

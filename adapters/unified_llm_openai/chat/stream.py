@@ -1,12 +1,12 @@
 """Reading a stream of chunks.
 
-A chunk names no items: what opens, goes on and closes is worked out here (`stream_choice.py` holds one choice). The first
-event of a chunk carries its frame: what is left of the chunk once the canonical values are taken out, and the slots they
-go back into, so that our own writer rebuilds it. A chunk that repeats the shape of the last but for its text, the bulk
-of every stream, takes a path of its own: one comparison of dicts, and the frame is shared.
+A chunk names no items: what opens, goes on and closes is worked out here (`stream_choice.py` holds one choice). The
+first event of a chunk carries its frame: what is left of the chunk once the canonical values are taken out, and the
+slots they go back into, so that our own writer rebuilds it. A chunk that repeats the shape of the last but for its
+text, the bulk of every stream, takes a path of its own: one comparison of dicts, and the frame is shared.
 
-The terminal event waits for `[DONE]` or the end, since usage and moderation come after the last choice has ended. A stream
-that ends before a choice did, and without `[DONE]`, was cut off.
+The terminal event waits for `[DONE]` or the end, since usage and moderation come after the last choice has ended. A
+stream that ends before a choice did, and without `[DONE]`, was cut off.
 
 https://platform.openai.com/docs/api-reference/chat-streaming
 """
@@ -21,7 +21,7 @@ from unified_llm.stream import FRAME
 from .errors import read_error_node
 from .response import read_head
 from .stream_choice import ChoiceReader, copied, terminal_type
-from .tables import CHUNK, USAGE_PATHS
+from .tables import CHUNK, PADDING, USAGE_PATHS
 from .usage import read_usage
 
 __all__ = ["ChatReader"]
@@ -30,7 +30,20 @@ Event = dict[str, Any]
 Node = dict[str, Any]
 
 _HEAD = ("id", "object", "created", "model")
+_PER_CHUNK = frozenset(("id", "object", "created", "model", "choices", "usage", "service_tier", *PADDING))
 _PLAIN = ("content", "reasoning_content", "reasoning", "refusal")
+
+
+def _beside(event: Event) -> Node:
+    """What an event has beside its data; nothing, as a rule."""
+    if len(event) == 2 and not event.get("event"):
+        return {}
+    beside = {key: value for key, value in event.items() if key not in ("event", "data")}
+    return {"event": event.get("event"), **({"beside": beside} if beside else {})}
+
+
+# What may be said again and again in a delta without adding up.
+_REPEATED = frozenset(("role", *_PLAIN))
 
 
 class ChatReader:
@@ -42,6 +55,9 @@ class ChatReader:
         self.response: Node = {}
         self.choices: dict[int, ChoiceReader] = {}
         self.usage: Node | None = None
+        self.usage_null = False
+        self.kept: Node = {}
+        self.late: Node = {}
         self.ended = False
         self.failed = False
         self._plain: _Plain | None = None
@@ -49,7 +65,7 @@ class ChatReader:
     def feed(self, event: Event) -> list[Event]:
         data = event["data"]
         plain = self._plain
-        if plain is not None and type(data) is dict:
+        if plain is not None and type(data) is dict and len(event) == 2 and event["event"] is None:
             out = plain.feed(data)
             if out is not None:
                 return out
@@ -79,7 +95,7 @@ class ChatReader:
 
     def _whole(self, event: Event) -> Event:
         """A frame that means nothing to the others, or nothing yet."""
-        frame = {"data": event["data"], **({"event": event["event"]} if event.get("event") else {})}
+        frame = {"data": event["data"], **_beside(event)}
         return {"type": FRAME, "extra": {self.r.protocol: {"frame": frame}}}
 
     def _framed(self, events: list[Event], frame: Node) -> list[Event]:
@@ -92,7 +108,7 @@ class ChatReader:
     def _done(self, event: Event) -> list[Event]:
         if self.head is None or self.ended or self.failed:
             return [self._whole(event)]
-        return self._framed(self._end(), {"chunk": event["data"], "slots": []})
+        return self._framed(self._end(), {"chunk": event["data"], "slots": [], **_beside(event)})
 
     def _end(self) -> list[Event]:
         self.ended = True
@@ -119,6 +135,10 @@ class ChatReader:
             response["choices"] = others
         if self.usage is not None:
             response["usage"] = read_usage(self.usage, self.r)
+        elif self.usage_null:
+            response["usage"] = None
+        if self.late:
+            self.r.keep(response, {**self.kept, **self.late})
         events.append({"type": terminal_type(finish), "response": response})
         return events
 
@@ -137,13 +157,15 @@ class ChatReader:
             return self._error(data, event)
         choices = data.get("choices")
         if type(choices) is not list or not choices or self.ended:
-            if type(data.get("moderation")) is dict and self.head is not None:
-                self.response["moderation"] = data["moderation"]
+            if self.head is not None:
+                self._late(data)
             return [self._whole(event)]
         events: list[Event] = []
         slots: list[list[Any]] = []
         if self.head is None:
             events.append(self._open(data))
+        else:
+            self._late(data)
         chunk = copied(data)
         for place, wire in enumerate(choices):
             if type(wire) is not dict or type(wire.get("delta")) is not dict:
@@ -161,8 +183,7 @@ class ChatReader:
             self._plain = self._learn(data, choices[0], events[0], slots[0])
         frame: Node = {"chunk": chunk, "slots": slots}
         self._strip_head(data, chunk, frame)
-        if event.get("event"):
-            frame["event"] = event["event"]
+        frame.update(_beside(event))
         self._framed(events, frame)
         if self._plain is not None:
             self._plain.share(events[0])
@@ -171,15 +192,29 @@ class ChatReader:
     def _open(self, data: Node) -> Event:
         self.head = {key: data[key] for key in _HEAD if key in data}
         self.r.seed = data["id"] if type(data.get("id")) is str else ""
-        rest = {key: value for key, value in data.items() if key not in ("choices", "usage", "obfuscation")}
+        rest = {key: value for key, value in data.items() if key not in ("choices", "usage", *PADDING)}
         if rest.get("object") == CHUNK:
             del rest["object"]
         response: Node = {}
         read_head(rest, response)
         self.response = dict(response)
+        self.usage_null = "usage" in data
+        self.kept = rest
         if rest:
             self.r.keep(response, rest)
         return {"type": "response.created", "response": self.r.made(response, data)}
+
+    def _late(self, data: Node) -> None:
+        """What a later chunk says of the whole answer: what is new, and the fingerprint, which the last one decides."""
+        new = {key: value for key, value in data.items() if key not in _PER_CHUNK and key not in self.kept}
+        if new:
+            node: Node = {}
+            read_head(new, node)
+            for key, value in node.items():
+                self.response.setdefault(key, value)
+            self.late.update(new)
+        if "system_fingerprint" in data and self.kept.get("system_fingerprint") != data["system_fingerprint"]:
+            self.late["system_fingerprint"] = data["system_fingerprint"]
 
     def _strip_head(self, data: Node, chunk: Node, frame: Node) -> None:
         head = self.head or {}
@@ -200,15 +235,14 @@ class ChatReader:
         if self.ended:
             return [self._whole(event)]
         self.ended = True
-        frame: Node = {"chunk": copied(data), "slots": [], "bare": list(_HEAD)}
-        if event.get("event"):
-            frame["event"] = event["event"]
-        return self._framed(out, frame)
+        return self._framed(out, {"chunk": copied(data), "slots": [], "bare": list(_HEAD), **_beside(event)})
 
     def _learn(self, data: Node, wire: Node, event: Event, slot: list[Any]) -> _Plain | None:
         """A shape worth remembering: one choice, one delta of text, nothing else that changes."""
         path = slot[2]
-        if len(path) != 4 or path[3] not in _PLAIN or "logprobs" in event or type(data["choices"]) is not list:
+        if len(path) != 4 or path[3] not in _PLAIN or "logprobs" in event:
+            return None
+        if any(key not in _REPEATED and value is not None for key, value in wire["delta"].items()):
             return None
         choice = self.choices[event.get("choice", 0)]
         return _Plain(data, wire, path[3], event, choice.open_fragments, self.r.protocol)
@@ -219,9 +253,7 @@ class _Plain:
 
     __slots__ = ("choice", "delta", "event", "extra", "fragments", "frame", "key", "padded", "protocol", "top")
 
-    def __init__(
-        self, data: Node, choice: Node, key: str, event: Event, fragments: list[str], protocol: str
-    ) -> None:
+    def __init__(self, data: Node, choice: Node, key: str, event: Event, fragments: list[str], protocol: str) -> None:
         self.top = data.copy()
         self.choice = choice.copy()
         self.delta = choice["delta"].copy()

@@ -12,7 +12,7 @@ from typing import Any
 from unified_llm.mapping import Writer
 
 from .answer import answer_items, message_fields
-from .content import annotations
+from .content import citations
 from .messages import AUDIO_KEYS, write_call, write_legacy_call
 from .reasoning import seal_message, write_reasoning
 from .tables import REASONING_FIELDS
@@ -60,6 +60,9 @@ class ChoiceWriter:
         self.reasoned = ""
         self.annotations: list[Node] = []
         self.tail: Node = {}
+        self.texted: set[int] = set()
+        self.audio: Node = {}
+        self.beside: Node = {}
         self.done_places: set[int] = set()
 
     def feed(self, event: Event) -> list[Delta]:
@@ -75,12 +78,16 @@ class ChoiceWriter:
         if kind == "response.output_item.done":
             return self._done(event.get("item") or {}, event.get("output_index", 0))
         if kind == "response.output_audio.delta":
-            return self._first({"audio": {"data": event["delta"]}})
+            return self._sound("data", event["delta"])
         if kind == "response.output_audio_transcript.delta":
-            return self._first({"audio": {"transcript": event["delta"]}})
+            return self._sound("transcript", event["delta"])
         if kind == "response.content_part.added" and (event.get("part") or {}).get("id"):
-            return self._first({"audio": {"id": event["part"]["id"]}})
+            return self._sound("id", event["part"]["id"])
         return []
+
+    def _sound(self, key: str, value: Any) -> list[Delta]:
+        self.audio[key] = True
+        return self._first({"audio": {key: value}})
 
     def _first(self, delta: Node, logprobs: Any = None) -> list[Delta]:
         """A delta, with the role before it if it is the first."""
@@ -102,8 +109,7 @@ class ChoiceWriter:
         text = event["delta"]
         if not text and not found:
             return []
-        place = (event.get("output_index", 0), event.get("content_index", 0))
-        self.texts[place] = self.texts.get(place, "") + text
+        self.texted.add(event.get("output_index", 0))
         if key == "content":
             text = self.glue + text
             self.glue = ""
@@ -191,13 +197,15 @@ class ChoiceWriter:
             return self._message_done(item, place)
         if kind == "reasoning":
             fields = write_reasoning([item], w)
-            if "reasoning_details" in fields:
-                self.tail["reasoning_details"] = [*self.tail.get("reasoning_details", ()), *fields["reasoning_details"]]
             text = next((fields[key] for key in REASONING_FIELDS if fields.get(key)), "")
+            if "content" in fields and self.w.form(item, "field") == "thinking":
+                self._report_extras(item)
+            out: list[Delta] = []
             if text and not any(at[0] == "r" and at[1] == place for at in self.texts):
                 key = "response.reasoning_text.delta"
-                return self._reasoning({"type": key, "output_index": place, "delta": text})
-            return []
+                out += self._reasoning({"type": key, "output_index": place, "delta": text})
+            late = {key: fields[key] for key in ("reasoning_details", "reasoning_opaque") if key in fields}
+            return out + (self._first(late) if late else [])
         if kind in _CALLS:
             return self._call_done(item, place)
         w.native(item, answer_items.name, answer_items.cannots.get(kind, "") if type(kind) is str else "")
@@ -206,13 +214,12 @@ class ChoiceWriter:
     def _message_done(self, item: Node, place: int) -> list[Delta]:
         w = self.w
         out: list[Delta] = []
-        sent = sum(len(text) for at, text in self.texts.items() if at[0] == place)
         w.context["offset"] = 0
         fields = w.piece(message_fields, item)
         w.context.pop("offset", None)
         if len([one for one in self.items if one.get("type") == "message"]) > 1:
             w.report(item, (), "approximated", "joined with the message before", "item.turn")
-        if not sent:
+        if place not in self.texted:
             for key in ("text", "refusal"):
                 if fields.get(key):
                     kind = "response.output_text.delta" if key == "text" else "response.refusal.delta"
@@ -222,16 +229,25 @@ class ChoiceWriter:
             for part in item.get("content") or ():
                 if type(part) is dict and part.get("annotations"):
                     raw = len(w.raw)
-                    self.annotations += w.nodes(annotations, part["annotations"])
+                    self.annotations += w.nodes(citations, part["annotations"])
                     del w.raw[raw:]
             w.context.pop("offset", None)
+        if "parts" in fields:
+            for part in item.get("content") or ():
+                self._report_extras(part)
         audio = fields.get("audio") or {}
-        late = {key: audio[key] for key in AUDIO_KEYS[3:] if key in audio}
+        late = {key: audio[key] for key in AUDIO_KEYS if key in audio and key not in self.audio}
         if late:
             out += self._first({"audio": late})
         if w.context.pop("signed", None):
             self.tail.setdefault("reasoning_details", []).append(seal_message(item, w))
         return out
+
+    def _report_extras(self, node: Node) -> None:
+        """A delta holds text only: what its own server had beside the text stays behind."""
+        own = (node.get("extra") or {}).get(self.w.protocol) or {}
+        if own.get("rest"):
+            self.w.report(node, ("extra", self.w.protocol, "rest"), "lost", "a delta holds text only")
 
     def _call_done(self, item: Node, place: int) -> list[Delta]:
         out: list[Delta] = []
@@ -248,8 +264,9 @@ class ChoiceWriter:
         if text.startswith(call.sent) and text != call.sent:
             out += self._in_turn(call, self._fragment(call, text[len(call.sent) :]))
             call.sent = text
-        if "extra_content" in written:
-            out += self._in_turn(call, {"tool_calls": [{"index": call.index, "extra_content": written["extra_content"]}]})
+        late = {key: value for key, value in written.items() if key not in ("index", "id", "type", call.kind)}
+        if late:
+            out += self._in_turn(call, {"tool_calls": [{"index": call.index, **late}]})
         return out + self._close_call(call)
 
     def close(self, output: list[Node]) -> list[Delta]:
@@ -265,6 +282,12 @@ class ChoiceWriter:
             out += self._first({"annotations": self.annotations})
         if self.tail:
             out += self._first(self.tail)
+        kept = dict(((output[0] if output else {}).get("extra") or {}).get(self.w.protocol, {}).get("turn") or {})
+        if kept and self.w.form(output[0], "turn") == "choice":
+            message = kept.pop("message", None)
+            self.beside = kept
+            if message:
+                out += self._first(message)
         if not self.begun:
             self.begun = True
             out.append(({"role": "assistant", "content": "", "refusal": None}, None))

@@ -1,25 +1,24 @@
 """One choice of a chunked stream: which items its deltas open, build and close.
 
-Items are closed as soon as something else begins, calls excepted: fragments of parallel calls may interleave, so a call
-stays open until its arguments are whole and another begins, or the choice ends. A fragment belongs to the call with
-its id, else to the last one under its index, else to the last one; a new id, or a new name after whole arguments, is a new
-call whatever its index. A call is announced once its id and name are known.
+An item is closed as soon as something else begins, calls excepted (`stream_calls.py`), so that the items are in the
+order in which the model spoke. What nobody understands adds up and goes to the first item when the choice ends.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.jsonvalue import dump_text, load_text
+from unified_llm.jsonvalue import dump_text
 from unified_llm.mapping import Owned, Reader
+from unified_llm.provenance import opaque_piece
 
-from .content import annotations
+from .content import citations
 from .messages import AUDIO_KEYS
 from .reasoning import THINKING, detail_text
 from .response import message_and_choice
+from .stream_calls import Calls
 from .stream_merge import merged, merged_details
 from .tables import REASONING_FIELDS
-from .tools import call_id_of, calls
 
 __all__ = ["ChoiceReader", "copied", "terminal_type"]
 
@@ -47,7 +46,7 @@ def copied(value: Any) -> Any:
 class _Open:
     """An open message or reasoning item: its place, its parts with their text so far."""
 
-    __slots__ = ("at", "details", "fields", "item", "parts", "wire")
+    __slots__ = ("at", "details", "fields", "item", "parts", "sealed", "wire")
 
     def __init__(self, at: Node, item: Node, wire: Node) -> None:
         self.at = at
@@ -56,37 +55,10 @@ class _Open:
         self.parts: list[tuple[Node, list[str]]] = []
         self.fields: list[str] = []
         self.details: list[Any] = []
+        self.sealed: str | None = None
 
     def part(self, kind: str) -> int | None:
         return next((i for i, (part, _) in enumerate(self.parts) if part["type"] == kind), None)
-
-
-class _Call:
-    """A call being gathered."""
-
-    __slots__ = ("arguments", "at", "done", "id", "index", "item", "kind", "marker", "name", "rest", "waiting")
-
-    def __init__(self, index: Any) -> None:
-        self.index = index
-        self.id: str | None = None
-        self.name: str | None = None
-        self.kind = "function"
-        self.arguments: list[str] = []
-        self.waiting = ""
-        self.rest: Node = {}
-        self.at: Node | None = None
-        self.item: Node | None = None
-        self.done = False
-        self.marker: str | None = None
-
-    def whole(self) -> bool:
-        text = "".join(self.arguments)
-        if not text.rstrip().endswith("}"):
-            return False
-        try:
-            return type(load_text(text)) is dict
-        except ValueError:
-            return False
 
 
 _STEMS = {
@@ -107,14 +79,13 @@ class ChoiceReader:
         self.ended = False
         self.finish_node: Node | None = None
         self.open: _Open | None = None
-        self.calls: list[_Call] = []
+        self.calls = Calls(self)
         self.items: list[Node] = []
         self.count = 0
         self.message: Node = {}
         self.rest: Node = {}
         self.logprobs: Node = {}
         self.content: str | None = None
-        self.legacy: _Call | None = None
         self.open_fragments: list[str] = []
 
     def feed(self, wire: Node, path: Path, left: Node, events: list[Event], slots: list[list[Any]]) -> None:
@@ -148,9 +119,13 @@ class ChoiceReader:
         if type(delta.get("tool_calls")) is list:
             for place, fragment in enumerate(delta["tool_calls"]):
                 if type(fragment) is dict:
-                    self._fragment(fragment, d["tool_calls"][place], [*dpath, "tool_calls", place], wire, events, slots)
+                    self.calls.fragment(
+                        fragment, d["tool_calls"][place], [*dpath, "tool_calls", place], wire, events, slots
+                    )
         if type(delta.get("function_call")) is dict:
-            self._legacy(delta["function_call"], d["function_call"], [*dpath, "function_call"], wire, events, slots)
+            self.calls.legacy_call(
+                delta["function_call"], d["function_call"], [*dpath, "function_call"], wire, events, slots
+            )
         self._keep(delta, wire, logprobs)
         if wire.get("finish_reason") and not self.ended:
             self.finish(wire, events)
@@ -158,7 +133,7 @@ class ChoiceReader:
     def _keep(self, delta: Node, wire: Node, logprobs: Any) -> None:
         """What nobody understands of a delta adds up like everything else in it."""
         for key, value in delta.items():
-            if key not in _UNDERSTOOD or value is None and key != "content" and key not in self.message:
+            if key not in _UNDERSTOOD or (value is None and key in _NULLS and key not in self.message):
                 self.message = merged(self.message, {key: value})
         for key, value in wire.items():
             if key not in ("index", "delta", "logprobs", "finish_reason"):
@@ -175,22 +150,22 @@ class ChoiceReader:
 
     # ---- text ----------------------------------------------------------------------------------------------------
 
-    def _event(self, kind: str, at: Node, **fields: Any) -> Event:
+    def event(self, kind: str, at: Node, **fields: Any) -> Event:
         return {"type": kind, **({"choice": self.index} if self.index else {}), **at, **fields}
 
-    def _place(self) -> Node:
+    def place(self) -> Node:
         at = {"output_index": self.count}
         self.count += 1
         self.items.append({})
         return at
 
     def _begin(self, item: Node, wire: Node, events: list[Event]) -> _Open:
-        self._close_open(events)
+        self.close_open(events)
         if item["type"] == "message":
-            self._close_calls(events, only_whole=True)
-        self.open = _Open(self._place(), item, wire)
+            self.calls.close(events, only_whole=True)
+        self.open = _Open(self.place(), item, wire)
         announced = {**item, "content": []}
-        events.append(self._event("response.output_item.added", self.open.at, item=announced))
+        events.append(self.event("response.output_item.added", self.open.at, item=announced))
         return self.open
 
     def _text(self, kind: str, text: str, wire: Node, events: list[Event]) -> Event:
@@ -198,21 +173,23 @@ class ChoiceReader:
         bearer = "reasoning" if kind == "reasoning_text" else "message"
         open_ = self.open
         if open_ is None or open_.item["type"] != bearer:
-            item: Node = {"type": bearer, "role": "assistant"} if bearer == "message" else {"type": bearer, "summary": []}
+            item: Node = (
+                {"type": bearer, "role": "assistant"} if bearer == "message" else {"type": bearer, "summary": []}
+            )
             open_ = self._begin(item, wire, events)
         place = open_.part(kind)
         if place is None:
             place = self._part(open_, {"type": kind, _VALUES[kind]: ""}, events)
         fragments = self.open_fragments = open_.parts[place][1]
         fragments.append(text)
-        event = self._event(f"{_STEMS[kind]}.delta", open_.at, content_index=place, delta=text)
+        event = self.event(f"{_STEMS[kind]}.delta", open_.at, content_index=place, delta=text)
         events.append(event)
         return event
 
     def _part(self, open_: _Open, part: Node, events: list[Event]) -> int:
         open_.parts.append((part, []))
         place = len(open_.parts) - 1
-        events.append(self._event("response.content_part.added", open_.at, content_index=place, part=dict(part)))
+        events.append(self.event("response.content_part.added", open_.at, content_index=place, part=dict(part)))
         return place
 
     def _reasoning(
@@ -221,10 +198,17 @@ class ChoiceReader:
         fields = [field for field in REASONING_FIELDS if type(delta.get(field)) is str and delta[field]]
         details = delta.get("reasoning_details")
         details = details if type(details) is list and details else None
+        if type(delta.get("reasoning_opaque")) is str:
+            if self.open is not None and self.open.item["type"] == "reasoning":
+                self.open.sealed = delta["reasoning_opaque"]
+            else:
+                self.message = merged(self.message, {"reasoning_opaque": delta["reasoning_opaque"]})
         if not fields and details is None:
             return
         texts = [detail_text(detail)[0] for detail in details or ()]
-        text = delta[fields[0]] if fields else "".join(texts)
+        # Beside a field that holds the text, details only repeat it.
+        told = self.open is not None and self.open.item["type"] == "reasoning" and bool(self.open.fields)
+        text = delta[fields[0]] if fields else "" if told else "".join(texts)
         if text:
             self._text("reasoning_text", text, wire, events)
             number = len(events) - 1
@@ -269,6 +253,9 @@ class ChoiceReader:
     def _audio(
         self, audio: Node, left: Node, path: Path, wire: Node, events: list[Event], slots: list[list[Any]]
     ) -> None:
+        if not any(audio.values()):
+            self.message = merged(self.message, {"audio": audio})
+            return
         open_ = self.open
         if open_ is None or open_.item["type"] != "message":
             open_ = self._begin({"type": "message", "role": "assistant"}, wire, events)
@@ -282,11 +269,11 @@ class ChoiceReader:
                 continue
             if key == "data" and type(value) is str:
                 fragments.append(value)
-                events.append(self._event("response.output_audio.delta", open_.at, content_index=place, delta=value))
+                events.append(self.event("response.output_audio.delta", open_.at, content_index=place, delta=value))
             elif key == "transcript" and type(value) is str:
                 part[key] = part.get(key, "") + value
                 kind = "response.output_audio_transcript.delta"
-                events.append(self._event(kind, open_.at, content_index=place, delta=value))
+                events.append(self.event(kind, open_.at, content_index=place, delta=value))
             else:
                 part[key] = value
                 continue
@@ -297,17 +284,26 @@ class ChoiceReader:
         open_ = self.open
         place = open_.part("output_text") if open_ is not None else None
         if open_ is None or place is None:
-            self.message = merged(self.message, {"annotations": wires})
+            self._late_annotations(wires)
             return
         part = open_.parts[place][0]
-        for node in self.r.nodes(annotations, wires):
+        for node in self.r.nodes(citations, wires):
             index = len(part.setdefault("annotations", []))
             part["annotations"].append(node)
             kind = "response.output_text.annotation.added"
             at = {**open_.at, "content_index": place, "annotation_index": index}
-            events.append(self._event(kind, at, annotation=node))
+            events.append(self.event(kind, at, annotation=node))
 
-    def _close_open(self, events: list[Event]) -> None:
+    def _late_annotations(self, wires: list[Any]) -> None:
+        """Sources that come when the text is closed: only the whole answer can still hold them."""
+        for item in reversed(self.items):
+            for part in item["content"] if item.get("type") == "message" else ():
+                if part["type"] == "output_text":
+                    part["annotations"] = [*(part.get("annotations") or ()), *self.r.nodes(citations, wires)]
+                    return
+        self.message = merged(self.message, {"annotations": wires})
+
+    def close_open(self, events: list[Event]) -> None:
         open_, self.open = self.open, None
         if open_ is None:
             return
@@ -323,21 +319,21 @@ class ChoiceReader:
                 if found is not None:
                     part["logprobs"] = found
             if kind == "output_audio":
-                events.append(self._event("response.output_audio.done", at))
-                events.append(self._event("response.output_audio_transcript.done", at, transcript=part.get("transcript", "")))
+                events.append(self.event("response.output_audio.done", at))
+                events.append(
+                    self.event("response.output_audio_transcript.done", at, transcript=part.get("transcript", ""))
+                )
             else:
-                events.append(self._event(f"{_STEMS[kind]}.done", at, **{key: part[key]}))
-            events.append(self._event("response.content_part.done", at, part=part))
+                events.append(self.event(f"{_STEMS[kind]}.done", at, **{key: part[key]}))
+            events.append(self.event("response.content_part.done", at, part=part))
             content.append(part)
         if content or item["type"] == "message":
             item["content"] = content
         if item["type"] == "reasoning":
             self._seal_reasoning(open_)
-        self._done(open_.at, self.r.made(item, open_.wire), events)
+        self.done(open_.at, self.r.made(item, open_.wire), events)
 
     def _seal_reasoning(self, open_: _Open) -> None:
-        from unified_llm.provenance import opaque_piece
-
         r, item = self.r, open_.item
         fields = open_.fields or ["reasoning_details"]
         r.form(item, "field", fields[0])
@@ -346,179 +342,51 @@ class ChoiceReader:
         if open_.details:
             data = dump_text(open_.details)
             item["opaque"] = [opaque_piece("reasoning_details", data, r.protocol, r.model)]
+        if open_.sealed is not None:
+            item.setdefault("opaque", []).append(opaque_piece("reasoning_opaque", open_.sealed, r.protocol, r.model))
 
-    def _done(self, at: Node, item: Node, events: list[Event]) -> None:
+    def done(self, at: Node, item: Node, events: list[Event]) -> None:
         self.items[at["output_index"]] = item
-        events.append(self._event("response.output_item.done", at, item=item))
-
-    # ---- calls ---------------------------------------------------------------------------------------------------
-
-    def _fragment(
-        self, fragment: Node, left: Node, path: Path, wire: Node, events: list[Event], slots: list[list[Any]]
-    ) -> None:
-        custom = type(fragment.get("custom")) is dict
-        inner = fragment.get("custom") if custom else fragment.get("function")
-        inner = inner if type(inner) is dict else {}
-        call_id = fragment.get("id")
-        call_id = call_id if type(call_id) is str and call_id else None
-        name = inner.get("name")
-        name = name if type(name) is str and name else None
-        call = self._find(fragment.get("index"), call_id, name)
-        if call is None:
-            self._close_open(events)
-            self._close_calls(events, only_whole=True)
-            call = _Call(fragment.get("index"))
-            call.kind = "custom" if custom else "function"
-            self.calls.append(call)
-        opened = call.at is not None
-        if call_id is not None and call.id is None:
-            call.id = call_id
-        if name is not None and call.name is None:
-            call.name = name
-        for key, value in fragment.items():
-            if key not in ("index", "id", "type", "function", "custom"):
-                call.rest = merged(call.rest, {key: value})
-        value = inner.get("input" if custom else "arguments")
-        text = value if type(value) is str else dump_text(value) if type(value) is dict else ""
-        if not opened and call.id is not None and call.name is not None:
-            self._announce(call, events)
-            if "custom" in fragment or "function" in fragment:
-                key = "custom" if custom else "function"
-                if inner.get("name") == call.name:
-                    slots.append([len(events) - 1, ["item", "name"], [*path, key, "name"]])
-                    del left[key]["name"]
-            if fragment.get("id") == call.id:
-                slots.append([len(events) - 1, ["item", "call_id"], [*path, "id"]])
-                del left["id"]
-            if call.waiting:
-                self._arguments(call, call.waiting, events)
-                call.waiting = ""
-        if not text or call.done:
-            return
-        if call.at is None:
-            call.arguments.append(text)
-            call.waiting += text
-            return
-        call.arguments.append(text)
-        self._arguments(call, text, events)
-        if type(value) is str:
-            key = "custom" if custom else "function"
-            slots.append([len(events) - 1, ["delta"], [*path, key, "input" if custom else "arguments"]])
-            del left[key]["input" if custom else "arguments"]
-
-    def _find(self, index: Any, call_id: str | None, name: str | None) -> _Call | None:
-        """The call a fragment goes on with; None when it begins one."""
-        if call_id is not None:
-            for call in self.calls:
-                if call.id == call_id:
-                    return call
-        last = None
-        for call in self.calls:
-            if index is None or call.index == index:
-                last = call
-        if last is None:
-            return None
-        if call_id is not None:
-            return last if last.id is None else None
-        if name is not None and last.name is not None and (index is None or name != last.name or last.whole()):
-            return None if last.whole() or index is None else last
-        return last
-
-    def _announce(self, call: _Call, events: list[Event]) -> None:
-        call.at = self._place()
-        key = "input" if call.kind == "custom" else "arguments"
-        type_ = "custom_tool_call" if call.kind == "custom" else "function_call"
-        item = {"type": type_, "call_id": call.id, "name": call.name, key: ""}
-        events.append(self._event("response.output_item.added", call.at, item=item))
-
-    def _arguments(self, call: _Call, text: str, events: list[Event]) -> None:
-        stem = "response.custom_tool_call_input" if call.kind == "custom" else "response.function_call_arguments"
-        events.append(self._event(f"{stem}.delta", call.at or {}, delta=text))
-
-    def _close_calls(self, events: list[Event], *, only_whole: bool = False) -> None:
-        for call in self.calls:
-            if call.done or (only_whole and not call.whole()):
-                continue
-            if call.name is None or (only_whole and call.at is None):
-                continue
-            if call.id is None:
-                call.id = call_id_of(self.r.seed, self.index, self.calls.index(call))
-                call.marker = "absent"
-            if call.at is None:
-                self._announce(call, events)
-                if call.waiting:
-                    self._arguments(call, call.waiting, events)
-            call.done = True
-            item = self._call_item(call)
-            if item["type"] == "function_call":
-                done = self._event("response.function_call_arguments.done", call.at or {}, arguments=item["arguments"])
-            else:
-                done = self._event("response.custom_tool_call_input.done", call.at or {}, input=item.get("input", ""))
-            events.append(done)
-            self._done(call.at or {}, item, events)
-
-    def _call_item(self, call: _Call) -> Node:
-        text = "".join(call.arguments)
-        if call is self.legacy:
-            item: Node = {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": text or "{}"}
-            self.r.form(item, "legacy", True)
-            if not text:
-                self.r.form(item, "arguments", "empty")
-            return item
-        key = "input" if call.kind == "custom" else "arguments"
-        wire = {"id": call.id, "type": call.kind, call.kind: {"name": call.name, key: text}, **call.rest}
-        item = call.item = self.r.node(calls, wire)
-        if call.marker:
-            self.r.form(item, "id", call.marker)
-        return item
-
-    def _legacy(
-        self, wire: Node, left: Node, path: Path, choice: Node, events: list[Event], slots: list[list[Any]]
-    ) -> None:
-        call = self.legacy
-        if call is None:
-            self._close_open(events)
-            call = self.legacy = _Call(object())
-            call.id = call_id_of(self.r.seed, "legacy", self.index)
-            self.calls.append(call)
-        if type(wire.get("name")) is str and wire["name"] and call.name is None:
-            call.name = wire["name"]
-            self._announce(call, events)
-            slots.append([len(events) - 1, ["item", "name"], [*path, "name"]])
-            del left["name"]
-        text = wire.get("arguments")
-        if type(text) is str and text and call.at is not None:
-            call.arguments.append(text)
-            self._arguments(call, text, events)
-            slots.append([len(events) - 1, ["delta"], [*path, "arguments"]])
-            del left["arguments"]
+        events.append(self.event("response.output_item.done", at, item=item))
 
     # ---- the end -------------------------------------------------------------------------------------------------
 
     def finish(self, wire: Node, events: list[Event]) -> None:
         """The choice ends: everything open is closed, and what is left over goes to the first item."""
         self.ended = True
-        self._close_open(events)
-        self._close_calls(events)
+        self.close_open(events)
+        self.calls.close(events)
         if not self.items:
             open_ = self._begin({"type": "message", "role": "assistant"}, wire, events)
             del open_
-            self._close_open(events)
+            self.close_open(events)
         items = self.output()
         rest: Node = {"index": self.index, **self.rest, "finish_reason": wire.get("finish_reason")}
         if self.logprobs:
             rest["logprobs"] = self.logprobs
         message = rest["message"] = Owned(self.message)
-        has_text = any(part["type"] == "output_text" for item in items if item["type"] == "message" for part in item["content"])
+        has_text = any(
+            part["type"] == "output_text" for item in items if item["type"] == "message" for part in item["content"]
+        )
         if not has_text and not any(item["type"] == "message" and item["content"] == "" for item in items):
-            self.r.form(items[0], "content", "empty" if self.content == "" else "null" if "content" in message else "absent")
+            self.r.form(
+                items[0], "content", "empty" if self.content == "" else "null" if "content" in message else "absent"
+            )
         message.pop("content", None)
+        for item in items:
+            for part in item["content"] if item["type"] == "message" else ():
+                if message.get(part["type"], 0) is None:
+                    del message[part["type"]]
         self.finish_node = message_and_choice(items, rest, message, wire, self.index, self.r)
 
     def output(self) -> list[Node]:
         return [item for item in self.items if item]
 
 
+_NULLS = frozenset(("content", "refusal", "audio", "tool_calls", "function_call"))
 _UNDERSTOOD = frozenset(
-    ("content", "refusal", "audio", "annotations", "tool_calls", "function_call", "reasoning_details", *REASONING_FIELDS)
+    (
+        *"content refusal audio annotations tool_calls function_call reasoning_details reasoning_opaque".split(),
+        *REASONING_FIELDS,
+    )
 )

@@ -1,4 +1,4 @@
-"""How fragments of what nobody understands add up: text concatenates, lists with an `index` merge by it, the rest follow.
+"""How fragments of what nobody understands add up: text concatenates, lists merge by `index`, the rest follow.
 
 The rules are those of the official SDK's own accumulator, less its traps: a repeated `role` or `id` stays one.
 """
@@ -52,7 +52,9 @@ def merged_details(old: list[Any], new: list[Any]) -> list[Any]:
         same = None
         if type(entry) is dict and "index" in entry:
             keys = ("index", "type")
-            same = next((i for i, x in enumerate(out) if type(x) is dict and all(x.get(k) == entry.get(k) for k in keys)), None)
+            same = next(
+                (i for i, x in enumerate(out) if type(x) is dict and all(x.get(k) == entry.get(k) for k in keys)), None
+            )
         if same is None:
             out.append(entry)
         else:

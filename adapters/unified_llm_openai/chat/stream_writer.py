@@ -1,12 +1,12 @@
 """Writing a stream of chunks.
 
-Events that came from a chunk carry its frame and go back into it. All others become chunks of OpenAI's own shape under
-the rules of its SDK's accumulator: role, id and name are sent once, calls are numbered from 0 per choice without a gap and
-never interleave (fragments of a later call wait for the earlier one), and sources come in one delta. Every choice ends
-with its own finish chunk, then comes the usage chunk, then `[DONE]`.
+Events that came from a chunk carry its frame and go back into it. All others become chunks of OpenAI's own shape
+under the rules of its SDK's accumulator: role, id and name are sent once, calls are numbered from 0 per choice
+without a gap and never interleave (fragments of a later call wait for the earlier one), and sources come in one
+delta. Every choice ends with its own finish chunk, then comes the usage chunk, then `[DONE]`.
 
-With an exchange, usage is sent only where the client asked for it (`stream_options.include_usage`), and the model is the one it
-asked for. Without one nobody knows what was asked, and usage that is there is sent.
+With an exchange, usage is sent only where the client asked for it (`stream_options.include_usage`), and the model is
+the one it asked for. Without one nobody knows what was asked, and usage that is there is sent.
 
 https://platform.openai.com/docs/api-reference/chat-streaming
 """
@@ -21,10 +21,10 @@ from unified_llm.stream import FRAME, TERMINAL
 
 from .errors import write_error_body
 from .finish import finish_word
-from .response import RESPONSE, whole
+from .response import whole
 from .stream_answer import ChoiceWriter
 from .stream_choice import copied
-from .tables import CHUNK
+from .tables import CHUNK, RESPONSE
 from .usage import write_usage
 
 __all__ = ["ChatWriter"]
@@ -52,6 +52,7 @@ class ChatWriter:
         options = exchange.options.get("stream_options") if exchange is not None else None
         asked = type(options) is dict and options.get("include_usage")
         self.usage_wanted = exchange is None or bool(asked)
+        self.beside: Node = {}
         self._plain: tuple[Node, Node, Node, Node, str] | None = None
 
     def feed(self, event: Event) -> list[Event]:
@@ -91,7 +92,9 @@ class ChatWriter:
             if not data.get("choices") and not data.keys() - _USAGE_CHUNK:
                 return []
             data = {key: value for key, value in data.items() if key != "usage"}
-        return [{"event": frame.get("event"), "data": self._aliased(data) if type(data) is dict else data}]
+        if type(data) is dict:
+            data = self._aliased(data)
+        return [{"event": frame.get("event"), "data": data, **frame.get("beside", {})}]
 
     def _aliased(self, data: Node) -> Node:
         alias = self.w.exchange.alias if self.w.exchange is not None else None
@@ -105,7 +108,7 @@ class ChatWriter:
                 self._open(event["response"], own=True)
         chunk = frame["chunk"]
         if type(chunk) is not dict:
-            return [{"event": frame.get("event"), "data": chunk}]
+            return [{"event": frame.get("event"), "data": chunk, **frame.get("beside", {})}]
         bare = frame.get("bare", ())
         head = {key: value for key, value in (self.head or {}).items() if key not in chunk and key not in bare}
         data = {**head, **copied(chunk)}
@@ -124,7 +127,7 @@ class ChatWriter:
         slots = frame["slots"]
         if frame["count"] == 1 and len(slots) == 1 and len(slots[0][2]) == 4 and len(data["choices"]) == 1:
             self._remember(data, group[0], slots[0][2][3])
-        return [{"event": frame.get("event"), "data": data}]
+        return [{"event": frame.get("event"), "data": data, **frame.get("beside", {})}]
 
     def _remember(self, data: Node, event: Event, key: str) -> None:
         frame = event["extra"][self.w.protocol]["frame"]
@@ -149,14 +152,13 @@ class ChatWriter:
             for key, hub in (("id", "id"), ("created", "created_at"), ("model", "model")):
                 if hub in response:
                     head[key] = response[hub]
-            if "object" not in kept:
-                head["object"] = CHUNK
+            head["object"] = kept.get("object", CHUNK)
         else:
             exchange = self.w.exchange
             created = response.get("created_at")
             if created is None:
                 created = (exchange.created_at if exchange is not None else None) or 0
-            head["id"] = response.get("id") or made_id("chatcmpl", self.w.seed)
+            head["id"] = response["id"] if type(response.get("id")) is str else made_id("chatcmpl", self.w.seed)
             head["object"] = CHUNK
             head["created"] = int(created)
             head["model"] = response.get("model") or self.w.model or ""
@@ -175,6 +177,8 @@ class ChatWriter:
         if kind == "response.output_text.delta":
             choice = self._choice(event)
             if choice.begun and choice.glue == "" and not event.get("logprobs"):
+                choice.length += len(event["delta"])
+                choice.texted.add(event.get("output_index", 0))
                 return [self._chunk(choice.index, {"content": event["delta"]})]
         if kind == "response.created":
             self._open(event["response"])
@@ -216,6 +220,9 @@ class ChatWriter:
             deltas = choice.close(output)
             out += [self._chunk(index, delta, None, logprobs) for delta, logprobs in deltas]
             out.append(self._chunk(index, {}, word))
+            out[-1]["data"]["choices"][0].update(choice.beside)
+            if not index:
+                out[-1]["data"].update(self.beside)
             native = self.w.context.pop(f"native finish {index}", None)
             if native is not None:
                 out[-1]["data"]["choices"][0]["native_finish_reason"] = native
@@ -246,10 +253,12 @@ class ChatWriter:
                 native = w.context.pop("native finish", None)
                 if native is not None:
                     w.context[f"native finish {index}"] = native
-            RESPONSE.write(c, {}, w, response)
-            return {}
+            wire: Node = {}
+            RESPONSE.write(c, wire, w, response)
+            return {key: wire[key] for key in ("metadata", "moderation") if wire.get(key) is not None}
 
-        whole(self.w, pair, response)
+        # What stands beside the choices of an answer goes out with the end of the first.
+        self.beside = {key: value for key, value in whole(self.w, pair, response).items() if key != "object"}
         return ends
 
     def _items(self, index: int, node: Node) -> list[Node]:
@@ -261,5 +270,5 @@ class ChatWriter:
 
 
 _USAGE_CHUNK = frozenset(
-    ("id", "object", "created", "model", "choices", "usage", "service_tier", "system_fingerprint", "obfuscation", "provider")
+    "id object created model choices usage service_tier system_fingerprint obfuscation provider".split()
 )

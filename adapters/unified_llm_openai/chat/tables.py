@@ -19,6 +19,7 @@ __all__ = [
     "INPUT_DETAILS",
     "NATIVES",
     "OUTPUT_DETAILS",
+    "PADDING",
     "REASONING_FIELDS",
     "REFUSES",
     "REQUEST",
@@ -92,6 +93,8 @@ OUTPUT_DETAILS = (
 )
 # Where servers without `prompt_tokens_details` say how much was read from a cache.
 CACHED_SPELLINGS = ("cached_tokens", "prompt_cache_hit_tokens", "num_cached_tokens")
+# What pads chunks against guessing from their length.
+PADDING = ("obfuscation", "p")
 # Where a chunk may hold the usage of the whole answer.
 USAGE_PATHS = (("usage",), ("x_groq", "usage"))
 
@@ -232,7 +235,9 @@ _ITEMS = "a chat message has no form for it"
 REFUSES = {
     **dict.fromkeys(("previous_response_id", "conversation", "prompt", "item_reference"), _STATELESS),
     **dict.fromkeys(("background", "continuation_token", "container"), "Chat answers in one go"),
-    **dict.fromkeys(("truncation", "context_management", "compaction", "compaction_trigger"), "Chat never edits the context"),
+    **dict.fromkeys(
+        ("truncation", "context_management", "compaction", "compaction_trigger"), "Chat never edits the context"
+    ),
     "max_tool_calls": "Chat runs no tools itself",
     "cached_content": "a handle of another provider",
     **dict.fromkeys(

@@ -1,7 +1,7 @@
 """Tool calls and tools of Chat Completions, each read and written side by side.
 
-Chat nests under `function` and `custom` what Responses keeps flat, and has one id where Responses has two. Servers leave
-out ids, indexes and arguments; what was left out is a form, what is made up for it carries a made id.
+Chat nests under `function` and `custom` what Responses keeps flat, and has one id where Responses has two. Servers
+leave out ids, indexes and arguments; what was left out is a form, what is made up for it carries a made id.
 
 https://platform.openai.com/docs/api-reference/chat/create
 """

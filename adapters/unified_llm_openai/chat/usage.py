@@ -68,7 +68,11 @@ def write_usage(c: Node, w: Writer) -> Node:
     for name, hub in _SUMS:
         if hub in c:
             wire[name] = c.pop(hub)
-    if "total_tokens" not in wire and type(wire.get("prompt_tokens")) is int and type(wire.get("completion_tokens")) is int:
+    if (
+        "total_tokens" not in wire
+        and type(wire.get("prompt_tokens")) is int
+        and type(wire.get("completion_tokens")) is int
+    ):
         if not (c.get("extra") or {}).get(w.protocol):
             wire["total_tokens"] = wire["prompt_tokens"] + wire["completion_tokens"]
     for name, hub, keys in _DETAILS:
