@@ -188,7 +188,7 @@ def write_assistant(group: list[Node], w: Writer) -> Node:
     if tool_calls:
         wire["tool_calls"] = tool_calls
         field = w.dialect.get("reasoning_field")
-        if w.dialect.get("reasoning_required") and field not in wire:
+        if field and w.dialect.get("reasoning_required") and field not in wire:
             wire[field] = ""
             w.report(group[0], (), "lost", "the server wants the reasoning of this turn back", "reasoning.text")
     return w.turn(group[0], wire)

@@ -10,6 +10,7 @@ https://openrouter.ai/docs/use-cases/reasoning-tokens https://docs.mistral.ai/ca
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from unified_llm.jsonvalue import dump_text, load_text
@@ -85,7 +86,7 @@ def _read_sealed(w: Node, wire: Node, details: list[Any], r: Reader) -> list[Nod
     items, others = [], []
     for detail in details:
         data = detail.get("data") if type(detail) is dict else None
-        opened = open_sealed(data) if is_sealed(data) else None
+        opened = open_sealed(data) if type(data) is str and is_sealed(data) else None
         if opened is None:
             # A damaged envelope is nobody's, and never reaches a provider.
             if not is_sealed(data):
@@ -136,7 +137,7 @@ def write_reasoning(items: list[Node], w: Writer) -> Node:
         if field == THINKING:
             wire.setdefault("content", []).append(w.piece(_write_thinking, item))
             continue
-        written = w.piece(lambda c, _, item=item, field=field: _write_fields(c, item, field, w), item)
+        written = w.piece(partial(_write_fields, item, field), item)
         for key, value in written.items():
             if key in wire:
                 value = f"{wire[key]}\n\n{value}" if type(value) is str else [*wire[key], *value]
@@ -149,7 +150,7 @@ def _write_thinking(c: Node, w: Writer) -> Node:
     return {"type": THINKING, THINKING: w.nodes(thinking_parts, texts)}
 
 
-def _write_fields(c: Node, item: Node, field: str, w: Writer) -> Node:
+def _write_fields(item: Node, field: str, c: Node, w: Writer) -> Node:
     wire: Node = {}
     own, foreign = split_opaque(c, item, w, ("protocol",)) if "opaque" in c else ([], [])
     texts = [part["text"] for key in ("summary", "content") for part in item.get(key) or () if part.get("text")]

@@ -9,6 +9,7 @@ https://platform.openai.com/docs/api-reference/chat/create
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from unified_llm.errors import InvalidBody
@@ -175,7 +176,7 @@ def write_messages(items: Any, w: Writer) -> list[Node]:
         kind = item.get("type")
         if kind in _OUTPUTS:
             flush()
-            out.append(w.turn(item, w.piece(lambda c, w, item=item: _write_output(c, item, media, w), item)))
+            out.append(w.turn(item, w.piece(partial(_write_output, item, media), item)))
             continue
         if media:
             out.append(_write_media(media, w))
@@ -185,7 +186,7 @@ def write_messages(items: Any, w: Writer) -> list[Node]:
             if len(item) == 3 and type(content) is str and "roles" not in w.dialect:
                 out.append({"role": item.get("role"), "content": content})
             else:
-                out.append(w.turn(item, w.piece(lambda c, w, item=item: _write_message(c, item, w), item)))
+                out.append(w.turn(item, w.piece(partial(_write_message, item), item)))
         elif kind == "message" or kind == "reasoning" or is_call(item, w):
             if group and not _joins(group, item, kind):
                 flush()
@@ -210,7 +211,7 @@ def _joins(group: list[Node], item: Node, kind: Any) -> bool:
     return (kind != "message" and kind != "reasoning") or last.get("type") == "reasoning"
 
 
-def _write_message(c: Node, item: Node, w: Writer) -> Node:
+def _write_message(item: Node, c: Node, w: Writer) -> Node:
     role = c.pop("role", None)
     allowed = w.dialect.get("roles", {}).get(role, role)
     if allowed != role:
@@ -222,7 +223,7 @@ def _write_message(c: Node, item: Node, w: Writer) -> Node:
     return wire
 
 
-def _write_output(c: Node, item: Node, media: list[tuple[Node, Node]], w: Writer) -> Node:
+def _write_output(item: Node, media: list[tuple[Node, Node]], c: Node, w: Writer) -> Node:
     content = c.pop("output", None)
     if content is None:
         content = ""

@@ -208,7 +208,7 @@ def _add_missing(wire: Node, w: Writer) -> None:
 def _write_choice(output: list[Node], word: Any, index: Any, w: Writer) -> Node:
     first = output[0] if output else None
     if first is not None and (native := _native(first, w)) is not None:
-        return native
+        return native  # type: ignore[no-any-return]
     message, logprobs = write_answer(output, w)
     chat_born = first is not None and w.form(first, "turn") == "choice"
     kept = ((first or {}).get("extra") or {}).get(w.protocol, {}).get("turn") or {}

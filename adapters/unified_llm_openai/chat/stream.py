@@ -21,6 +21,7 @@ from unified_llm.stream import FRAME
 from .errors import read_error_node
 from .response import read_head
 from .stream_choice import ChoiceReader, copied, terminal_type
+from .stream_plain import Plain, learn
 from .tables import CHUNK, PADDING, USAGE_PATHS
 from .usage import read_usage
 
@@ -31,7 +32,6 @@ Node = dict[str, Any]
 
 _HEAD = ("id", "object", "created", "model")
 _PER_CHUNK = frozenset(("id", "object", "created", "model", "choices", "usage", "service_tier", *PADDING))
-_PLAIN = ("content", "reasoning_content", "reasoning", "refusal")
 
 
 def _beside(event: Event) -> Node:
@@ -40,10 +40,6 @@ def _beside(event: Event) -> Node:
         return {}
     beside = {key: value for key, value in event.items() if key not in ("event", "data")}
     return {"event": event.get("event"), **({"beside": beside} if beside else {})}
-
-
-# What may be said again and again in a delta without adding up.
-_REPEATED = frozenset(("role", *_PLAIN))
 
 
 class ChatReader:
@@ -60,7 +56,7 @@ class ChatReader:
         self.late: Node = {}
         self.ended = False
         self.failed = False
-        self._plain: _Plain | None = None
+        self._plain: Plain | None = None
 
     def feed(self, event: Event) -> list[Event]:
         data = event["data"]
@@ -180,7 +176,8 @@ class ChatReader:
         if not events:
             return [self._whole(event)]
         if len(events) == 1 and len(slots) == 1 and len(choices) == 1:
-            self._plain = self._learn(data, choices[0], events[0], slots[0])
+            choice = self.choices[events[0].get("choice", 0)]
+            self._plain = learn(data, choices[0], events[0], slots[0][2], choice, self.r.protocol)
         frame: Node = {"chunk": chunk, "slots": slots}
         self._strip_head(data, chunk, frame)
         frame.update(_beside(event))
@@ -236,63 +233,3 @@ class ChatReader:
             return [self._whole(event)]
         self.ended = True
         return self._framed(out, {"chunk": copied(data), "slots": [], "bare": list(_HEAD), **_beside(event)})
-
-    def _learn(self, data: Node, wire: Node, event: Event, slot: list[Any]) -> _Plain | None:
-        """A shape worth remembering: one choice, one delta of text, nothing else that changes."""
-        path = slot[2]
-        if len(path) != 4 or path[3] not in _PLAIN or "logprobs" in event:
-            return None
-        if any(key not in _REPEATED and value is not None for key, value in wire["delta"].items()):
-            return None
-        choice = self.choices[event.get("choice", 0)]
-        return _Plain(data, wire, path[3], event, choice.open_fragments, self.r.protocol)
-
-
-class _Plain:
-    """The fast path: a chunk equal to the last one but for its text (and its padding)."""
-
-    __slots__ = ("choice", "delta", "event", "extra", "fragments", "frame", "key", "padded", "protocol", "top")
-
-    def __init__(self, data: Node, choice: Node, key: str, event: Event, fragments: list[str], protocol: str) -> None:
-        self.top = data.copy()
-        self.choice = choice.copy()
-        self.delta = choice["delta"].copy()
-        self.key = key
-        self.event = {name: value for name, value in event.items() if name not in ("delta", "extra")}
-        self.fragments = fragments
-        self.padded = "obfuscation" in data
-        self.protocol = protocol
-        self.extra: Node = {}
-        self.frame: Node = {}
-
-    def share(self, event: Event) -> None:
-        self.extra = event["extra"]
-        self.frame = self.extra[self.protocol]["frame"]
-
-    def feed(self, data: Node) -> list[Event] | None:
-        try:
-            choices = data["choices"]
-            (choice,) = choices
-            delta = choice["delta"]
-            text = delta[self.key]
-            if type(text) is not str or not text:
-                return None
-            top = self.top
-            top["choices"] = choices
-            if self.padded:
-                top["obfuscation"] = data["obfuscation"]
-            if data != top:
-                return None
-            self.choice["delta"] = delta
-            if choice != self.choice:
-                return None
-            self.delta[self.key] = text
-            if delta != self.delta:
-                return None
-        except (KeyError, TypeError, ValueError):
-            return None
-        self.fragments.append(text)
-        if self.padded:
-            frame = {"count": 1, "like": self.frame, "obfuscation": top["obfuscation"]}
-            return [{**self.event, "delta": text, "extra": {self.protocol: {"frame": frame}}}]
-        return [{**self.event, "delta": text, "extra": self.extra}]

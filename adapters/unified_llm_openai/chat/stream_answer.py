@@ -204,7 +204,7 @@ class ChoiceWriter:
             if text and not any(at[0] == "r" and at[1] == place for at in self.texts):
                 key = "response.reasoning_text.delta"
                 out += self._reasoning({"type": key, "output_index": place, "delta": text})
-            late = {key: fields[key] for key in ("reasoning_details", "reasoning_opaque") if key in fields}
+            late: Node = {key: fields[key] for key in ("reasoning_details", "reasoning_opaque") if key in fields}
             return out + (self._first(late) if late else [])
         if kind in _CALLS:
             return self._call_done(item, place)

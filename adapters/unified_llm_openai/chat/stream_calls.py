@@ -63,6 +63,7 @@ class Calls:
         self.choice = choice
         self.r = choice.r
         self.all: list[_Call] = []
+        self.last_fragments: list[str] = []
         self.legacy: _Call | None = None
 
     def fragment(
@@ -115,6 +116,7 @@ class Calls:
             call.waiting += text
             return
         call.arguments.append(text)
+        self.last_fragments = call.arguments
         self._arguments(call, text, events)
         if type(value) is str:
             key = "custom" if custom else "function"

@@ -13,6 +13,7 @@ https://platform.openai.com/docs/api-reference/chat-streaming
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from unified_llm.ids import made_id
@@ -53,7 +54,7 @@ class ChatWriter:
         asked = type(options) is dict and options.get("include_usage")
         self.usage_wanted = exchange is None or bool(asked)
         self.beside: Node = {}
-        self._plain: tuple[Node, Node, Node, Node, str] | None = None
+        self._plain: tuple[Node, Callable[[str], Node]] | None = None
 
     def feed(self, event: Event) -> list[Event]:
         extra = event.get("extra")
@@ -63,7 +64,10 @@ class ChatWriter:
             if frame is not None:
                 plain = self._plain
                 if plain is not None and (frame is plain[0] or frame.get("like") is plain[0]):
-                    return self._fast(plain, frame, event["delta"])
+                    data = plain[1](event["delta"])
+                    if frame is not plain[0]:
+                        data["obfuscation"] = frame["obfuscation"]
+                    return [{"event": None, "data": data}]
                 return self._framed(event, frame)
         if self.group:
             self.group.append(event)
@@ -125,21 +129,35 @@ class ChatWriter:
         if not self.usage_wanted:
             data.pop("usage", None)
         slots = frame["slots"]
-        if frame["count"] == 1 and len(slots) == 1 and len(slots[0][2]) == 4 and len(data["choices"]) == 1:
-            self._remember(data, group[0], slots[0][2][3])
+        if frame["count"] == 1 and len(slots) == 1 and slots[0][1] == ["delta"] and not frame.get("event"):
+            self._remember(data, group[0], slots[0][2])
         return [{"event": frame.get("event"), "data": data, **frame.get("beside", {})}]
 
-    def _remember(self, data: Node, event: Event, key: str) -> None:
+    def _remember(self, data: Node, event: Event, path: list[Any]) -> None:
+        """How to write the next chunk of this shape: everything but its text is known."""
         frame = event["extra"][self.w.protocol]["frame"]
+        if len(data["choices"]) != 1:
+            return
+        top = data
         choice = data["choices"][0]
-        self._plain = (frame.get("like", frame), data, choice, choice["delta"], key)
+        delta = choice["delta"]
+        if len(path) == 4:
+            key = path[3]
 
-    def _fast(self, plain: tuple[Node, Node, Node, Node, str], frame: Node, text: str) -> list[Event]:
-        shared, top, choice, delta, key = plain
-        data = {**top, "choices": [{**choice, "delta": {**delta, key: text}}]}
-        if frame is not shared:
-            data["obfuscation"] = frame["obfuscation"]
-        return [{"event": None, "data": data}]
+            def write(text: str) -> Node:
+                return {**top, "choices": [{**choice, "delta": {**delta, key: text}}]}
+
+        elif path[3:6] == ["tool_calls", 0, "function"] and len(delta["tool_calls"]) == 1:
+            call = delta["tool_calls"][0]
+            function = call["function"]
+
+            def write(text: str) -> Node:
+                calls = [{**call, "function": {**function, "arguments": text}}]
+                return {**top, "choices": [{**choice, "delta": {**delta, "tool_calls": calls}}]}
+
+        else:
+            return
+        self._plain = (frame.get("like", frame), write)
 
     # ---- chunks of our own ---------------------------------------------------------------------------------------
 
