@@ -111,7 +111,7 @@ class Writer:
     def piece(self, pair: WritePair, node: Node) -> Any:
         """Write one node with `pair` where the wire has no node of its own for it but a piece of another."""
         rest = node.copy()
-        del rest["type"]
+        rest.pop("type", None)
         wire = pair(rest, self)
         return self._finish(node, rest, wire) if rest else wire
 
