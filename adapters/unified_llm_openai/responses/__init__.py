@@ -1,11 +1,20 @@
-"""OpenAI Responses: `adapter` is the whole declaration."""
+"""OpenAI Responses, a superset of Open Responses: `adapter` is the whole declaration."""
 
 from __future__ import annotations
 
-from unified_llm.adapter import Adapter, Kind, Streams
+from unified_llm.adapter import Adapter, Framing, Kind, Route, Streams
+from unified_llm.repair import Rules
 
-from .content import items, parts, tools
-from .request import REQUEST, read_request, write_request
+from . import lists
+from .content import annotations, answer_parts, assistant_parts, parts, user_parts
+from .errors import read_error, write_error
+from .items import ORIGIN, answer_items, items, request_items
+from .request import read_request, write_compact_request, write_count_tokens_request, write_request
+from .response import read_response, write_response
+from .stream import ResponsesReader
+from .stream_writer import ResponsesWriter
+from .tables import DIALECTS, NATIVES, REFUSES, REQUEST, RESPONSE
+from .tools import foreign_tools, tools
 
 __all__ = ["adapter"]
 
@@ -13,8 +22,62 @@ adapter = Adapter(
     protocol="openai-responses",
     title="OpenAI Responses",
     url="https://platform.openai.com/docs/api-reference/responses",
-    kinds={"request": Kind(read_request, write_request, "request", "provider")},
-    streams=Streams(None, None),
-    mappings=(parts, items, tools),
-    settings={"request": REQUEST},
+    kinds={
+        "request": Kind(read_request, write_request, "request", "provider"),
+        "response": Kind(read_response, write_response, "response"),
+        "error": Kind(read_error, write_error, "error"),
+        "compact_request": Kind(read_request, write_compact_request, "request", "provider"),
+        "compact_response": Kind(lists.read_compact_response, lists.write_compact_response, "response"),
+        "count_tokens_request": Kind(read_request, write_count_tokens_request, "request", "provider"),
+        "count_tokens_response": Kind(
+            lists.read_count_tokens_response, lists.write_count_tokens_response, "count_tokens_response"
+        ),
+        "input_items": Kind(lists.read_input_items, lists.write_input_items, "input_items"),
+        "deleted": Kind(lists.read_deleted, lists.write_deleted, "deleted"),
+        "models": Kind(lists.read_models, lists.write_models, "models"),
+    },
+    streams=Streams(ResponsesReader, ResponsesWriter, Framing(named=True)),
+    mappings=(
+        parts,
+        user_parts,
+        assistant_parts,
+        answer_parts,
+        annotations,
+        items,
+        request_items,
+        answer_items,
+        tools,
+        foreign_tools,
+        lists.models,
+    ),
+    settings={"request": REQUEST, "response": RESPONSE},
+    natives=NATIVES,
+    refuses=REFUSES,
+    routes=(
+        Route("POST", "responses", "request"),
+        Route("POST", "responses/compact", "compact_request", False),
+        Route("POST", "responses/input_tokens", "count_tokens_request", False),
+        Route("GET", "responses/{id}", "response"),
+        Route("DELETE", "responses/{id}", "deleted", False),
+        Route("POST", "responses/{id}/cancel", "response", False),
+        Route("GET", "responses/{id}/input_items", "input_items", False),
+        Route("GET", "models", "models", False),
+    ),
+    auth=(("authorization", "Bearer {}"), ("api-key", "{}")),
+    sdk={
+        "response": "openai.types.responses:Response",
+        "stream": "openai.types.responses:ResponseStreamEvent",
+        "compact_response": "openai.types.responses:CompactedResponse",
+        "count_tokens_response": "openai.types.responses.input_token_count_response:InputTokenCountResponse",
+        "models": "openai.pagination:SyncPage",
+    },
+    sdk_extra="openai",
+    origin=ORIGIN,
+    repair=Rules(call_id_length=64, reasoning_follower=True),
+    dialects=DIALECTS,
+    declared={
+        "request": "openai.types.responses.response_create_params:ResponseCreateParams",
+        "response": "openai.types.responses:Response",
+        "event": "openai.types.responses:ResponseStreamEvent",
+    },
 )

@@ -1,43 +1,81 @@
-"""Items, parts and tools of the Responses API: mostly the canonical shapes themselves, declared key by key.
+"""Content parts and annotations of the Responses API, each read and written side by side.
 
-What differs is small: opaque pieces have names here (`encrypted_content`, `fingerprint`) and an origin in the canonical
-model, a cache breakpoint is spelt `prompt_cache_breakpoint`, and items nest content, tools and other items.
+Four families write the same parts. `parts` is the wire as it is. The others serve what another protocol brought, where
+the role decides: `user_parts` and `assistant_parts` for requests, whose assistant history may hold nothing but
+`output_text` and `refusal`, and `answer_parts` for answers, which may hold no more.
 
-https://platform.openai.com/docs/api-reference/responses
+https://platform.openai.com/docs/api-reference/responses/create
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from unified_llm.mapping import Mapping, Reader, Writer
+from unified_llm.mapping import IllTyped, Mapping, Reader, Writer, take
+from unified_llm.provenance import opaque_piece
 
-__all__ = ["items", "parts", "tools"]
+from .tables import REFUSES
+
+__all__ = ["annotations", "answer_parts", "assistant_parts", "parts", "pick", "user_parts"]
 
 Node = dict[str, Any]
 
+annotations = Mapping("openai-responses annotations")
 parts = Mapping("openai-responses parts")
-items = Mapping("openai-responses items", default="message")
-tools = Mapping("openai-responses tools")
+user_parts = Mapping("openai-responses parts")
+assistant_parts = Mapping("openai-responses parts")
+answer_parts = Mapping("openai-responses parts")
+_FOREIGN = (user_parts, assistant_parts, answer_parts)
 
-parts.same("output_text", "text annotations logprobs")
-parts.same("refusal", "refusal")
-parts.same("reasoning_text", "text")
-parts.same("summary_text", "text")
-
-
-@parts.read("input_text")
-def read_text(w: Node, r: Reader) -> Node:
-    return _read_cache(w, {"type": "input_text", "text": w.pop("text")})
+_NONE = type(None)
+_TEXT = (str, _NONE)
 
 
-@parts.write("input_text")
-def write_text(c: Node, w: Writer) -> Node:
-    return _write_cache(c, {"type": "input_text", "text": c.pop("text")})
+def pick(w: Node, keys: Iterable[str]) -> Node:
+    """The keys of a wire node that hold text or null, popped."""
+    return {key: w.pop(key) for key in keys if key in w and type(w[key]) in _TEXT}
+
+
+def take_text(w: Node, key: str) -> str:
+    """The text a node cannot do without."""
+    text = w.pop(key)
+    if type(text) is not str:
+        raise IllTyped(key)
+    return text
+
+
+def _writes(*families: Mapping, types: str) -> Any:
+    """Declare one writing pair in several families."""
+
+    def declare(pair: Any) -> Any:
+        for family in families:
+            family.write(*types.split())(pair)
+        return pair
+
+    return declare
+
+
+# ---- annotations ----------------------------------------------------------------------------------------------------
+
+annotations.same("url_citation", "url title start_index end_index")
+annotations.same("file_citation", "file_id filename index")
+annotations.same("container_file_citation", "container_id file_id filename start_index end_index")
+annotations.same("file_path", "file_id index")
+annotations.cannot("document_citation search_result_citation", "the API cites no documents of the request")
+annotations.cannot("place_citation word_info speech_metadata", "the API has no such annotation")
+
+# ---- text -----------------------------------------------------------------------------------------------------------
+
+parts.same("output_text", "text logprobs", annotations=annotations)
+for _family in (parts, *_FOREIGN):
+    _family.same("refusal", "refusal")
+for _kind in ("reasoning_text", "summary_text", "text"):
+    parts.same(_kind, "text")
 
 
 def _read_cache(w: Node, part: Node) -> Node:
-    if "prompt_cache_breakpoint" in w:
+    if "prompt_cache_breakpoint" in w and type(w["prompt_cache_breakpoint"]) in (dict, _NONE):
         part["cache"] = w.pop("prompt_cache_breakpoint")
     return part
 
@@ -48,37 +86,120 @@ def _write_cache(c: Node, wire: Node) -> Node:
     return wire
 
 
-items.same("function_call", "id call_id name arguments status namespace caller async created_by")
-
-_MESSAGE = ("id", "role", "status", "phase")
-
-
-@items.read("message")
-def read_message(w: Node, r: Reader) -> Node:
-    item = {"type": "message", **{key: w.pop(key) for key in _MESSAGE if key in w}}
-    item["content"] = r.parts(parts, w.pop("content"))
-    return item
+@parts.read("input_text")
+def read_text(w: Node, r: Reader) -> Node:
+    part: Node = {"type": "input_text", "text": take_text(w, "text")}
+    return _read_cache(w, part) if w else part
 
 
-@items.write("message")
-def write_message(c: Node, w: Writer) -> Node:
-    wire = {"type": "message", **{key: c.pop(key) for key in _MESSAGE if key in c}}
-    wire["content"] = w.parts(parts, c.pop("content", None))
+@_writes(parts, types="input_text")
+@_writes(user_parts, types="input_text output_text text")
+def write_text(c: Node, w: Writer) -> Node:
+    wire = {"type": "input_text", "text": c.pop("text")}
+    return _write_cache(c, wire) if "cache" in c else wire
+
+
+@_writes(assistant_parts, answer_parts, types="output_text input_text text")
+def write_output_text(c: Node, w: Writer) -> Node:
+    wire: Node = {"type": "output_text", "text": c.pop("text")}
+    wire["annotations"] = w.nodes(annotations, c.pop("annotations", None) or [])
+    if c.get("logprobs"):
+        wire["logprobs"] = c.pop("logprobs")
     return wire
 
 
-@items.read("function_call_output")
-def read_output(w: Node, r: Reader) -> Node:
-    item = {"type": "function_call_output", **{key: w.pop(key) for key in ("id", "call_id", "status") if key in w}}
-    item["output"] = r.parts(parts, w.pop("output"))
-    return item
+# ---- media ----------------------------------------------------------------------------------------------------------
+
+_IMAGE = ("image_url", "file_id", "detail")
+_FILE = ("file_data", "file_id", "file_url", "filename", "detail")
 
 
-@items.write("function_call_output")
-def write_output(c: Node, w: Writer) -> Node:
-    wire = {"type": "function_call_output", **{key: c.pop(key) for key in ("id", "call_id", "status") if key in c}}
-    wire["output"] = w.parts(parts, c.pop("output", None))
+@parts.read("input_image")
+def read_image(w: Node, r: Reader) -> Node:
+    return _read_cache(w, {"type": "input_image", **pick(w, _IMAGE)})
+
+
+@_writes(parts, types="input_image")
+def write_image(c: Node, w: Writer) -> Node:
+    return _write_cache(c, {"type": "input_image", **{key: c.pop(key) for key in _IMAGE if key in c}})
+
+
+@_writes(user_parts, types="input_image output_image")
+def write_any_image(c: Node, w: Writer) -> Node | None:
+    if not (c.get("image_url") or c.get("file_id")):
+        return None
+    wire = write_image(c, w)
+    if wire.get("detail") is None:
+        wire["detail"] = "auto"
+        w.added(wire, "detail", "the default")
     return wire
 
 
-tools.same("function", "name description parameters strict defer_loading allowed_callers async output_schema")
+@parts.read("input_file")
+def read_file(w: Node, r: Reader) -> Node:
+    return _read_cache(w, {"type": "input_file", **pick(w, _FILE)})
+
+
+@_writes(parts, types="input_file")
+def write_file(c: Node, w: Writer) -> Node:
+    return _write_cache(c, {"type": "input_file", **{key: c.pop(key) for key in _FILE if key in c}})
+
+
+@_writes(user_parts, types="input_file output_file")
+def write_any_file(c: Node, w: Writer) -> Node | None:
+    data = c.get("file_data")
+    if not (data or c.get("file_id") or c.get("file_url")):
+        return None
+    if data and not data.startswith("data:") and c.get("media_type"):
+        # The API takes data URLs; bare base64 does not say what it is.
+        c["file_data"] = f"data:{c.pop('media_type')};base64,{data}"
+    return write_file(c, w)
+
+
+@parts.read("input_audio")
+def read_audio(w: Node, r: Reader) -> Node:
+    return {"type": "input_audio", **pick(take(w, "input_audio"), ("data", "format"))}
+
+
+@_writes(parts, types="input_audio")
+def write_audio(c: Node, w: Writer) -> Node:
+    return {"type": "input_audio", "input_audio": {key: c.pop(key) for key in ("data", "format") if key in c}}
+
+
+parts.same("input_video", "video_url")
+parts.same("computer_screenshot", "image_url file_id detail")
+parts.same("output_audio", "data transcript")
+
+
+@_writes(user_parts, types="input_video")
+def write_any_video(c: Node, w: Writer) -> Node | None:
+    if "input_video" not in w.dialect.get("media", ()) or not c.get("video_url"):
+        return None
+    return {"type": "input_video", "video_url": c.pop("video_url")}
+
+
+# ---- what only agents read ------------------------------------------------------------------------------------------
+
+
+@parts.read("encrypted_content")
+def read_encrypted(w: Node, r: Reader) -> Node:
+    data = take_text(w, "encrypted_content")
+    return {"type": "encrypted_content", "opaque": [opaque_piece("encrypted_content", data, r.protocol, r.model)]}
+
+
+@_writes(parts, types="encrypted_content")
+def write_encrypted(c: Node, w: Writer) -> Node | None:
+    piece = (c.pop("opaque", None) or [{}])[0]
+    if (piece.get("origin") or {}).get("protocol") != w.protocol:
+        return None
+    return {"type": "encrypted_content", "encrypted_content": piece.get("data")}
+
+
+for _family in (parts, *_FOREIGN):
+    for _type in "output_image output_audio output_video output_file search_result tool_reference".split():
+        _family.cannot(_type, REFUSES[_type])
+for _family in _FOREIGN:
+    _family.cannot("input_audio", "the API takes no sound in messages")
+    _family.cannot("input_video", "the API takes no video in messages")
+for _family in (assistant_parts, answer_parts):
+    _family.cannot("input_image input_file", REFUSES["output_image"])

@@ -1,36 +1,82 @@
-"""Requests of the Responses API."""
+"""Requests of the Responses API: create, compact and the counting of input tokens.
+
+What another protocol brought is sent with the defaults of its own world made explicit: nothing is stored that was not
+asked to be, no schema is made strict, and a limit below the API's least is raised to it.
+
+https://platform.openai.com/docs/api-reference/responses/create
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Reader, Writer
-from unified_llm.table import Field, Table
+from unified_llm.mapping import Fated, Reader, Writer
 
-from .content import items, tools
+from .history import is_own, read_items, write_items
+from .settings import read_settings, write_instructions, write_settings
+from .tables import REQUEST
+
+__all__ = [
+    "read_request",
+    "write_compact_request",
+    "write_count_tokens_request",
+    "write_request",
+]
 
 Node = dict[str, Any]
 
-REQUEST = Table("request", *map(Field, "model instructions temperature top_p max_output_tokens parallel_tool_calls tool_choice text reasoning store stream metadata".split()))
+_LEAST_OUTPUT = 16
+_PENALTIES = ("presence_penalty", "frequency_penalty")
 
 
 def read_request(w: Node, r: Reader) -> Node:
     node: Node = {}
     if "input" in w:
-        node["input"] = r.parts(items, w.pop("input"))
-    if type(w.get("tools")) is list:
-        node["tools"] = r.nodes(tools, w.pop("tools"))
+        wires = w["input"]
+        if type(wires) is list:
+            node["input"] = read_items(w.pop("input"), r)
+        elif wires is None or type(wires) is str:
+            node["input"] = w.pop("input")
+    if "instructions" in w and (w["instructions"] is None or type(w["instructions"]) is str):
+        node["instructions"] = w.pop("instructions")
+    read_settings(w, node, r)
     REQUEST.read(w, node)
     return node
 
 
 def write_request(c: Node, w: Writer) -> Node:
+    return _write(c, w, "responses")
+
+
+def write_compact_request(c: Node, w: Writer) -> Node:
+    return _write(c, w, "responses/compact")
+
+
+def write_count_tokens_request(c: Node, w: Writer) -> Node:
+    return _write(c, w, "responses/input_tokens")
+
+
+def _write(c: Node, w: Writer, path: str) -> Node:
     wire: Node = {}
-    if "model" in c:
-        wire["model"] = c.pop("model")
+    own = is_own(w)
     if "input" in c:
-        wire["input"] = w.parts(items, c.pop("input"))
-    if type(c.get("tools")) is list:
-        wire["tools"] = w.nodes(tools, c.pop("tools"))
+        wire["input"] = write_items(c.pop("input"), w)
+    write_instructions(c, wire, w)
+    write_settings(c, wire, w)
+    if not own and c.get("tool_choice") == "validated":
+        c["tool_choice"] = "auto"
+        w.report(w.doc, ("tool_choice",), "approximated", "sent as 'auto'")
+    limit = c.get("max_output_tokens")
+    if not own and type(limit) is int and limit < _LEAST_OUTPUT:
+        wire["max_output_tokens"] = _LEAST_OUTPUT
+        c["max_output_tokens"] = Fated("approximated", f"the least is {_LEAST_OUTPUT}")
+    held = {} if own or w.dialect.get("penalties") else {key: c.pop(key) for key in _PENALTIES if key in c}
     REQUEST.write(c, wire, w, w.doc)
+    c.update(held)
+    if w.model:
+        wire["model"] = w.model
+    if not own and path == "responses" and "store" not in wire:
+        wire["store"] = False
+        w.added(wire, "store", "the default differs")
+    w.http.update(method="POST", path=path)
     return wire

@@ -1,0 +1,264 @@
+"""What clients of the API demand of an answer and another protocol's answer does not have.
+
+The settings of the request are echoed from the exchange; what nobody said gets the documented default and is recorded
+as added. Ids that have to be made follow from the conversation. The strict form of Open Responses wants every key of
+the resource, an id and a status on every item, and some values in a form of its own.
+
+https://www.openresponses.org/specification
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.ids import made_id
+from unified_llm.jsonvalue import load_text
+from unified_llm.mapping import Writer
+
+from .settings import write_instructions, write_settings
+from .tables import RESPONSE, SLUG
+from .usage import complete_usage
+
+__all__ = ["complete_item", "complete_items", "complete_response", "id_prefix", "restored"]
+
+Node = dict[str, Any]
+
+_PREFIXES = {
+    "message": "msg",
+    "function_call": "fc",
+    "custom_tool_call": "ctc",
+    "reasoning": "rs",
+    "web_search_call": "ws",
+    "file_search_call": "fs",
+    "code_interpreter_call": "ci",
+    "image_generation_call": "ig",
+    "mcp_call": "mcp",
+    "mcp_list_tools": "mcpl",
+    "mcp_approval_request": "mcpr",
+    "shell_call": "sh",
+    "shell_call_output": "sho",
+    "apply_patch_call": "apc",
+    "compaction": "cmp",
+    "program": "cm",
+    "tool_search_call": "tsc",
+    "tool_search_output": "tso",
+}
+# Types that have no status on this wire; Open Responses' own schema has none for the first two either.
+_NO_STATUS = frozenset(
+    """reasoning compaction mcp_list_tools mcp_approval_request mcp_approval_response program additional_tools
+    item_reference""".split()
+)
+# What a request does not say is this; a client that reads the echo may rely on the keys.
+_DEFAULTS: Node = {
+    "error": None,
+    "instructions": None,
+    "metadata": {},
+    "parallel_tool_calls": True,
+    "temperature": None,
+    "tool_choice": "auto",
+    "tools": [],
+    "top_p": None,
+}
+_STRICT: Node = {
+    **_DEFAULTS,
+    "completed_at": None,
+    "previous_response_id": None,
+    "truncation": "disabled",
+    "text": {"format": {"type": "text"}},
+    "top_p": 1,
+    "presence_penalty": 0,
+    "frequency_penalty": 0,
+    "top_logprobs": 0,
+    "temperature": 1,
+    "reasoning": None,
+    "max_output_tokens": None,
+    "max_tool_calls": None,
+    "store": False,
+    "background": False,
+    "service_tier": "default",
+    "safety_identifier": None,
+    "prompt_cache_key": None,
+}
+_NOT_NULL = frozenset(key for key, value in _STRICT.items() if value is not None)
+_NOT_ECHOED = frozenset(("model", "service_tier", "stream", "stream_options", "include", "id", "status"))
+
+
+def id_prefix(kind: str) -> str:
+    """The prefix of the ids of a type of items, with or without its slug."""
+    return _PREFIXES.get(kind.removeprefix(SLUG), "item")
+
+
+# ---- items ----------------------------------------------------------------------------------------------------------
+
+
+def complete_items(wires: list[Any], w: Writer) -> list[Any]:
+    """The items of an answer, each with what a client wants to see on it."""
+    return [complete_item(wire, w, index) for index, wire in enumerate(wires)]
+
+
+def complete_item(wire: Any, w: Writer, *position: Any, status: str = "completed") -> Any:
+    """One item, completed in place."""
+    if type(wire) is not dict or type(wire.get("type")) is not str:
+        return wire
+    kind = wire["type"]
+    if wire.get("id") is None:
+        wire["id"] = made_id(id_prefix(kind), w.seed, *position)
+        w.added(wire, "id")
+    if kind == "reasoning":
+        if type(wire.get("summary")) is not list:
+            wire["summary"] = []
+        for key in ("content", "encrypted_content", "status"):
+            if wire.get(key, 0) is None:
+                del wire[key]
+    elif kind.removeprefix(SLUG) not in _NO_STATUS or kind.startswith(SLUG):
+        if wire.get("status") is None:
+            wire["status"] = status
+            w.added(wire, "status")
+    if kind == "message":
+        wire.setdefault("role", "assistant")
+        if type(wire.get("content")) is str:
+            wire["content"] = [{"type": "output_text", "text": wire["content"]}]
+        for part in wire.get("content") or ():
+            if type(part) is dict and part.get("type") == "output_text":
+                part.setdefault("annotations", [])
+        if w.dialect.get("strict") and wire.get("phase", 0) is None:
+            del wire["phase"]
+    elif kind == "function_call":
+        if type(wire.get("arguments")) is not str:
+            wire["arguments"] = ""
+        if wire.get("call_id") is None:
+            wire["call_id"] = wire["id"]
+    return wire
+
+
+def restored(items: list[Node], w: Writer) -> list[Node]:
+    """The items of an answer under the names and ids its client used, lowered tools as they were declared."""
+    exchange = w.exchange
+    if exchange is None or not (exchange.ids or exchange.names or exchange.tools):
+        return items
+    return [restored_item(item, w) for item in items]
+
+
+def restored_item(item: Node, w: Writer) -> Node:
+    """One item as its client knows it."""
+    exchange = w.exchange
+    if exchange is None:
+        return item
+    call_id, name = item.get("call_id"), item.get("name")
+    changes: Node = {}
+    if call_id in exchange.ids:
+        changes["call_id"] = exchange.ids[call_id]
+    if name in exchange.names:
+        changes["name"] = name = exchange.names[name]
+    declared = exchange.tools.get(name) if type(name) is str else None
+    kind = declared.get("type") if type(declared) is dict else declared
+    if kind == "custom" and item.get("type") == "function_call":
+        changes.update(type="custom_tool_call", input=_raw_input(item.get("arguments")))
+        item = {key: value for key, value in item.items() if key != "arguments"}
+    return {**item, **changes} if changes else item
+
+
+def _raw_input(arguments: Any) -> str:
+    """The text that a lowered custom tool got as its one string argument."""
+    try:
+        value = load_text(arguments)
+    except (ValueError, TypeError):
+        return arguments if type(arguments) is str else ""
+    if type(value) is dict and type(value.get("input")) is str:
+        text: str = value["input"]
+        return text
+    return str(arguments)
+
+
+# ---- the resource ---------------------------------------------------------------------------------------------------
+
+
+def complete_response(wire: Node, w: Writer, final: bool) -> Node:
+    """The resource with all that its readers need, in place; `final` says that it is the whole answer."""
+    strict = bool(w.dialect.get("strict"))
+    echo = _echo(w)
+    for key, value in echo.items():
+        if wire.get(key) is None:
+            wire[key] = value
+    wire["object"] = wire.get("object") or "response"
+    _head(wire, w)
+    for key, value in (_STRICT if strict else _DEFAULTS).items():
+        if key in wire and not (strict and wire[key] is None and key in _NOT_NULL):
+            continue
+        wire[key] = value.copy() if type(value) in (list, dict) else value
+        if value is not None and w.exchange is None:
+            w.added(wire, key, "the default")
+    wire.setdefault("incomplete_details", None)
+    wire.setdefault("output", [])
+    if final:
+        complete_usage(wire, w)
+    else:
+        wire.setdefault("usage", None)
+    if strict:
+        _make_strict(wire, w)
+    return wire
+
+
+def _head(wire: Node, w: Writer) -> None:
+    if type(wire.get("id")) is not str:
+        wire["id"] = made_id("resp", w.seed)
+        w.added(wire, "id")
+    if wire.get("created_at") is None:
+        asked = w.exchange.created_at if w.exchange is not None else None
+        wire["created_at"] = asked or 0
+        if not asked:
+            w.added(wire, "created_at", "the source does not say when")
+    if wire.get("model") is None:
+        wire["model"] = w.model or (w.exchange.model if w.exchange is not None else None) or ""
+        w.added(wire, "model")
+
+
+def _echo(w: Writer) -> Node:
+    """The client's own settings as an answer repeats them."""
+    if w.exchange is None or not w.exchange.settings:
+        return {}
+    settings = {key: value for key, value in w.exchange.settings.items() if key not in _NOT_ECHOED}
+    mark, doc = len(w.raw), w.doc
+    wire: Node = {}
+    write_instructions(settings, wire, w)
+    write_settings(settings, wire, w)
+    RESPONSE.write(settings, wire, w, settings)
+    w.doc = doc
+    del w.raw[mark:]  # what an echo cannot say was reported with the request
+    return wire
+
+
+def _make_strict(wire: Node, w: Writer) -> None:
+    for tool in wire["tools"]:
+        if type(tool) is not dict:
+            continue
+        if tool.get("type") == "function":
+            for key in ("description", "parameters", "strict"):
+                tool.setdefault(key, None)
+        elif type(tool.get("type")) is str and ":" not in tool["type"]:
+            tool["type"] = SLUG + tool["type"]
+    reasoning = wire.get("reasoning")
+    if type(reasoning) is dict:
+        wire["reasoning"] = {"effort": None, "summary": None, **reasoning}
+    text = wire.get("text")
+    if type(text) is dict:
+        format_ = text.get("format")
+        if type(format_) is not dict:
+            format_ = {"type": "text"}
+        if format_.get("type") == "json_schema":
+            # The contract types the echoed schema as null.
+            format_ = {"name": "", "description": None, **format_, "schema": None}
+            format_["strict"] = bool(format_.get("strict"))
+        wire["text"] = {**text, "format": format_}
+        if wire["text"].get("verbosity", 0) is None:
+            del wire["text"]["verbosity"]
+    if type(wire.get("instructions")) is list:
+        wire["instructions"] = None
+    for key in ("created_at", "completed_at"):
+        if type(wire[key]) is float:
+            wire[key] = int(wire[key])
+    if type(wire.get("error")) is dict:
+        wire["error"] = {"code": "server_error", "message": "", **wire["error"]}
+    choice = wire.get("tool_choice")
+    if type(choice) is dict and choice.get("type") == "allowed_tools":
+        choice.setdefault("mode", "auto")

@@ -1,0 +1,156 @@
+"""Lists of items, read and written: what one item cannot decide alone.
+
+Pieces that belong to another provider travel through a client in the slot its clients echo, the `encrypted_content` of a
+reasoning item: of the item itself, or of one made to carry what has no slot. They are put back on reading. A provider
+is never sent a foreign piece, nor the half of an item that had one.
+
+https://platform.openai.com/docs/guides/conversation-state
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.ids import made_id
+from unified_llm.mapping import Reader, Writer
+from unified_llm.provenance import anchor_of, is_sealed, open_sealed, seal
+
+from .items import BEARERS, answer_items, is_foreign_piece, items, request_items
+from .tables import CORE_ITEMS, SLUG
+
+__all__ = ["is_own", "read_items", "write_item", "write_items"]
+
+Node = dict[str, Any]
+
+
+def is_own(w: Writer) -> bool:
+    """Whether what is written was read from this protocol, or made for no protocol: it is written as it is."""
+    return w.source is None or w.source == w.protocol
+
+
+# ---- reading --------------------------------------------------------------------------------------------------------
+
+
+def read_items(wires: list[Any], r: Reader) -> list[Node]:
+    """The items of a list on the wire."""
+    nodes = r.nodes(items, wires)
+    sealed = []
+    for index, wire in enumerate(wires):
+        if type(wire) is not dict:
+            continue
+        if "type" not in wire and "role" not in wire and type(wire.get("id")) is str:
+            # An item with nothing but an id refers to a stored one.
+            nodes[index] = r.node(items, {**wire, "type": "item_reference"})
+            r.form(nodes[index], "tag", "absent")
+            r.made(nodes[index], wire)
+        elif is_sealed(wire.get("encrypted_content")):
+            sealed.append(index)
+    return _opened(nodes, wires, sealed, r) if sealed else nodes
+
+
+def _opened(nodes: list[Node], wires: list[Any], sealed: list[int], r: Reader) -> list[Node]:
+    """The list with sealed items as they were; an envelope that fits nothing is nobody's and goes."""
+    out: list[Node | None] = list(nodes)
+    for index in sealed:
+        text = wires[index]["encrypted_content"]
+        bearer = nodes[index]
+        opened = open_sealed(text, anchor_of({**bearer, "opaque": None}))
+        if opened is not None and opened.get("type") == bearer["type"]:
+            out[index] = r.made(opened, wires[index])
+            continue
+        out[index] = None
+        for place in sorted(range(len(nodes)), key=lambda at: abs(at - index)):
+            if place in sealed:
+                continue
+            opened = open_sealed(text, anchor_of(nodes[place]))
+            if opened is not None and opened.get("type") == nodes[place]["type"]:
+                out[place] = r.made(opened, wires[place])
+                break
+        else:
+            if bearer.get("summary") or bearer.get("content"):
+                bearer.pop("opaque", None)
+                out[index] = bearer
+    return [node for node in out if node is not None]
+
+
+# ---- writing --------------------------------------------------------------------------------------------------------
+
+
+def write_items(nodes: Any, w: Writer) -> Any:
+    """The wire items of canonical ones (or the string or null that stands in their place)."""
+    if type(nodes) is not list:
+        return nodes
+    if w.facing == "provider":
+        nodes = _sendable(nodes, w)
+        if not is_own(w):
+            return w.nodes(request_items, nodes)
+    if is_own(w) and not w.dialect.get("strict") and not any(_is_slugged(node, w) for node in nodes):
+        return w.nodes(items, nodes)
+    out = []
+    for index, node in enumerate(nodes):
+        out += write_item(node, w, index)
+    return out
+
+
+def write_item(node: Node, w: Writer, *position: Any) -> list[Node]:
+    """The wire item of one canonical item, and the one that carries its foreign pieces where it has no slot for them."""
+    family = items if is_own(w) else answer_items
+    if w.facing != "client" or not _has_foreign(node, w):
+        wire = w.node(family, node)
+        return [] if wire is None else [_spelt(wire, node, w)]
+    sealed = seal(node, anchor_of(node))
+    mark = len(w.raw)
+    if node.get("type") in BEARERS:
+        w.context["sealed"] = sealed
+        wire = w.node(family, node)
+        del w.context["sealed"]
+        return [] if wire is None else [wire]
+    wire = w.node(family, node)
+    for at in range(mark, len(w.raw)):
+        lost, keys, fate, _, capability = w.raw[at]
+        if keys[:1] == ("opaque",) and fate == "lost":
+            w.raw[at] = (lost, keys, "parked", "sealed for the way back", capability)
+    carrier = {"type": "reasoning", "id": made_id("rs", w.seed, *position), "summary": [], "encrypted_content": sealed}
+    w.added(carrier, "id", "carries what its neighbour has no slot for")
+    return [carrier] if wire is None else [wire, carrier]
+
+
+def _has_foreign(node: Node, w: Writer) -> bool:
+    pieces = node.get("opaque") or ()
+    if any(is_foreign_piece(piece, w) for piece in pieces):
+        return True
+    content = node.get("content")
+    if type(content) is not list:
+        return False
+    return any(is_foreign_piece(piece, w) for part in content for piece in part.get("opaque") or ())
+
+
+def _sendable(nodes: list[Node], w: Writer) -> list[Node]:
+    """What a provider may be sent: no item with a foreign piece, no reasoning in clear where it is not taken back."""
+    foreign = not is_own(w)
+    out = []
+    for node in nodes:
+        if node.get("type") in BEARERS:
+            pieces = node.get("opaque")
+            if pieces and any(is_foreign_piece(piece, w) for piece in pieces):
+                w.drop(node, "foreign", "lost" if w.vault is None else "parked")
+                continue
+            if foreign and not pieces and not (w.dialect.get("plain_reasoning") and node["type"] == "reasoning"):
+                w.drop(node, "only encrypted reasoning is taken back")
+                continue
+        out.append(node)
+    return out
+
+
+def _is_slugged(node: Node, w: Writer) -> bool:
+    return "extra" in node and w.form(node, "type") == "slug"
+
+
+def _spelt(wire: Any, node: Node, w: Writer) -> Any:
+    """With the type under Open Responses' spelling, in its strict form or where it was read so."""
+    if type(wire) is not dict or type(wire.get("type")) is not str:
+        return wire
+    kind = wire["type"]
+    if w.dialect.get("strict"):
+        return wire if kind in CORE_ITEMS or ":" in kind else {**wire, "type": SLUG + kind}
+    return {**wire, "type": SLUG + kind} if _is_slugged(node, w) and ":" not in kind else wire

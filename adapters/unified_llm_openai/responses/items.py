@@ -1,0 +1,302 @@
+"""Items of the Responses API: mostly the canonical shapes themselves, declared key by key in tables.py.
+
+What differs is small: opaque pieces have names here (`encrypted_content`, `fingerprint`) and an origin in the canonical
+model. `items` is the wire as it is. `request_items` and `answer_items` write what another protocol brought: a provider
+is sent no id that it did not give, and a client gets the messages of an answer in the form it expects.
+
+https://platform.openai.com/docs/api-reference/responses/object
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.mapping import Fated, IllTyped, Mapping, Reader, Writer
+from unified_llm.provenance import matches, opaque_piece
+
+from .content import answer_parts, assistant_parts, parts, pick, user_parts
+from .tables import CORE_ITEMS, ITEMS, REFUSES, SLUG
+from .tools import foreign_tools, tools
+
+__all__ = ["BEARERS", "ORIGIN", "answer_items", "is_foreign_piece", "items", "request_items"]
+
+Node = dict[str, Any]
+
+ORIGIN = ("protocol", "provider", "scope")
+"""What of an opaque piece's origin must match for it to be sent back."""
+BEARERS = frozenset(("reasoning", "compaction"))
+"""The items whose opaque piece has a slot on this wire, which clients echo."""
+
+items = Mapping("openai-responses items", default="message")
+request_items = Mapping("openai-responses items", default="message")
+answer_items = Mapping("openai-responses items", default="message")
+
+_BASE = "id status agent created_by"
+_OUTPUT = f"{_BASE} call_id caller"
+# Calls that a provider made and ran belong to it, with their ids.
+_HELD = frozenset(
+    """file_search_call web_search_call image_generation_call code_interpreter_call mcp_list_tools mcp_call
+    mcp_approval_request mcp_approval_response program_output agent_message multi_agent_call multi_agent_call_output
+    item_reference local_shell_call local_shell_call_output""".split()
+)
+_LISTS: dict[str, dict[str, Mapping]] = {
+    "additional_tools": {"tools": tools},
+    "tool_search_output": {"tools": tools},
+    "agent_message": {"content": parts},
+    "multi_agent_call_output": {"output": parts},
+}
+
+for _type, _keys in ITEMS.items():
+    _lists = _LISTS.get(_type, {})
+    items.same(_type, _keys, **_lists)
+    answer_items.same(_type, _keys, **_lists)
+    if _type in _HELD:
+        request_items.cannot(_type, "the provider does not know what another one did")
+    else:
+        _lists = {key: foreign_tools if family is tools else family for key, family in _lists.items()}
+        request_items.same(_type, _keys.replace("id ", "", 1), **_lists)
+for _type, _reason in REFUSES.items():
+    for _family in (items, request_items, answer_items):
+        if _type.endswith(("_result", "_call")) or _type in ("tool_change", "fallback"):
+            _family.cannot(_type, _reason)
+request_items.cannot("program", "the provider does not know what another one did")
+
+# ---- messages -------------------------------------------------------------------------------------------------------
+
+items.same("message", f"{_BASE} role phase", content=parts)
+
+
+@request_items.write("message")
+def write_message(c: Node, w: Writer) -> Node:
+    wire: Node = {"type": "message", "role": c.pop("role")}
+    content = c.pop("content", None)
+    if wire["role"] == "assistant":
+        content = w.parts(assistant_parts, content)
+        if type(content) is list and len(content) == 1 and _is_plain(content[0]):
+            content = content[0]["text"]
+    else:
+        content = w.parts(user_parts, content)
+    wire["content"] = [] if content is None else content
+    if "phase" in c:
+        wire["phase"] = c.pop("phase")
+    if c.get("status") == "completed":
+        del c["status"]
+    return wire
+
+
+def _is_plain(part: Any) -> bool:
+    return part == {"type": "output_text", "text": part.get("text"), "annotations": []}
+
+
+@answer_items.write("message")
+def write_answer(c: Node, w: Writer) -> Node:
+    wire = {"type": "message", **{key: c.pop(key) for key in f"{_BASE} role phase".split() if key in c}}
+    content = c.pop("content", None)
+    if type(content) is str:
+        content = [{"type": "output_text", "text": content}]
+    wire["content"] = w.nodes(answer_parts, content or [])
+    return wire
+
+
+# ---- results --------------------------------------------------------------------------------------------------------
+
+items.same("function_call_output", f"{_OUTPUT} name namespace", output=parts)
+items.same("custom_tool_call_output", _OUTPUT, output=parts)
+answer_items.same("function_call_output", f"{_OUTPUT} name namespace", output=parts)
+answer_items.same("custom_tool_call_output", _OUTPUT, output=parts)
+
+
+@request_items.write("function_call_output")
+def write_function_output(c: Node, w: Writer) -> Node:
+    return _write_output("function_call_output", "call_id caller name namespace", c, w)
+
+
+@request_items.write("custom_tool_call_output")
+def write_custom_output(c: Node, w: Writer) -> Node:
+    return _write_output("custom_tool_call_output", "call_id caller", c, w)
+
+
+def _write_output(kind: str, keys: str, c: Node, w: Writer) -> Node:
+    wire: Node = {"type": kind, **{key: c.pop(key) for key in keys.split() if key in c}}
+    output = w.parts(user_parts, c.pop("output", None))
+    wire["output"] = "" if output is None else output
+    if c.get("is_error") is True:
+        # The API has no flag for a failed tool and refuses an `error` key.
+        wire["status"] = "incomplete"
+        c["is_error"] = Fated("approximated", "sent as status incomplete")
+        c.pop("status", None)
+    elif c.get("status") is not None:
+        wire["status"] = c.pop("status")
+    return wire
+
+
+@items.read("computer_call_output")
+def read_computer_output(w: Node, r: Reader) -> Node:
+    item: Node = {"type": "computer_call_output", **pick(w, _OUTPUT_TEXTS)}
+    item.update({key: w.pop(key) for key in _OUTPUT_OTHERS if key in w})
+    if type(w.get("output")) is dict:
+        item["output"] = r.node(parts, w.pop("output"))
+    return item
+
+
+_OUTPUT_TEXTS = ("id", "status", "created_by", "call_id")
+_OUTPUT_OTHERS = ("agent", "caller", "acknowledged_safety_checks")
+
+
+def write_computer_output(c: Node, w: Writer) -> Node:
+    wire: Node = {"type": "computer_call_output"}
+    wire.update({key: c.pop(key) for key in (*_OUTPUT_TEXTS, *_OUTPUT_OTHERS) if key in c})
+    if type(c.get("output")) is dict:
+        wire["output"] = w.node(parts, c.pop("output"))
+    return wire
+
+
+# ---- opaque pieces --------------------------------------------------------------------------------------------------
+
+
+@items.read("reasoning")
+def read_reasoning(w: Node, r: Reader) -> Node:
+    item: Node = {"type": "reasoning"}
+    for key in ("id", "status", "agent", "created_by"):
+        if key in w:
+            item[key] = w.pop(key)
+    for key in ("summary", "content"):
+        if type(w.get(key)) is list:
+            item[key] = r.nodes(parts, w.pop(key))
+        elif w.get(key, 0) is None:
+            item[key] = w.pop(key)
+    _read_opaque(w, "encrypted_content", item, r)
+    return item
+
+
+def write_reasoning(c: Node, w: Writer) -> Node:
+    wire: Node = {"type": "reasoning"}
+    for key in ("id", "status", "agent", "created_by"):
+        if key in c:
+            wire[key] = c.pop(key)
+    for key in ("summary", "content"):
+        if key in c:
+            wire[key] = w.parts(parts, c.pop(key))
+    _write_opaque(c, "encrypted_content", wire, w)
+    return wire
+
+
+@request_items.write("reasoning")
+def write_foreign_reasoning(c: Node, w: Writer) -> Node:
+    """Encrypted reasoning goes back with the id it had; an id of ours or of others means nothing to the provider."""
+    id_ = None if c.get("opaque") else c.pop("id", None)
+    wire = write_reasoning(c, w)
+    wire.setdefault("summary", [])
+    for key in ("content", "encrypted_content"):
+        # Strict servers refuse the nulls that they send themselves.
+        if wire.get(key, 0) in ([], None):
+            del wire[key]
+    if id_ is not None:
+        c["id"] = id_
+    return wire
+
+
+@items.read("compaction")
+def read_compaction(w: Node, r: Reader) -> Node:
+    item: Node = {"type": "compaction"}
+    for key in ("id", "agent", "created_by"):
+        if key in w:
+            item[key] = w.pop(key)
+    _read_opaque(w, "encrypted_content", item, r)
+    return item
+
+
+def write_compaction(c: Node, w: Writer) -> Node:
+    wire: Node = {"type": "compaction"}
+    for key in ("id", "agent", "created_by"):
+        if key in c:
+            wire[key] = c.pop(key)
+    _write_opaque(c, "encrypted_content", wire, w)
+    return wire
+
+
+@items.read("program")
+def read_program(w: Node, r: Reader) -> Node:
+    item: Node = {"type": "program"}
+    for key in ("id", "agent", "created_by", "call_id", "code"):
+        if key in w:
+            item[key] = w.pop(key)
+    _read_opaque(w, "fingerprint", item, r)
+    return item
+
+
+def write_program(c: Node, w: Writer) -> Node:
+    wire: Node = {"type": "program"}
+    for key in ("id", "agent", "created_by", "call_id", "code"):
+        if key in c:
+            wire[key] = c.pop(key)
+    _write_opaque(c, "fingerprint", wire, w)
+    return wire
+
+
+for _family in (items, answer_items):
+    _family.write("reasoning")(write_reasoning)
+    _family.write("compaction")(write_compaction)
+    _family.write("program")(write_program)
+    _family.write("computer_call_output")(write_computer_output)
+request_items.write("compaction")(write_compaction)
+request_items.write("computer_call_output")(write_computer_output)
+
+
+def _read_opaque(w: Node, slot: str, item: Node, r: Reader) -> None:
+    if slot not in w:
+        return
+    if type(w[slot]) is str:
+        item["opaque"] = [opaque_piece(slot, w.pop(slot), r.protocol, r.model)]
+    elif w[slot] is None:
+        del w[slot]
+        r.form(item, slot, "null")
+
+
+def is_foreign_piece(piece: Any, w: Writer) -> bool:
+    """Whether an opaque piece was made elsewhere, so that it must not go to the provider we write for."""
+    here = w.context.get("here") or {"protocol": w.protocol}
+    origin = piece.get("origin") if type(piece) is dict else None
+    return not matches(origin or {}, here, ORIGIN)
+
+
+def _write_opaque(c: Node, slot: str, wire: Node, w: Writer) -> None:
+    pieces = c.get("opaque")
+    if not pieces:
+        c.pop("opaque", None)
+        if w.form(c, slot) == "null":
+            wire[slot] = None
+        return
+    own = [piece for piece in pieces if not is_foreign_piece(piece, w) and piece.get("kind") == slot]
+    if own:
+        wire[slot] = own[0].get("data")
+        left = [piece for piece in pieces if piece is not own[0]]
+        if left:
+            c["opaque"] = left
+        else:
+            del c["opaque"]
+    elif "sealed" in w.context:
+        wire[slot] = w.context["sealed"]
+        c["opaque"] = Fated("parked", "sealed for the way back")
+
+
+# ---- Open Responses' spelling of the others -------------------------------------------------------------------------
+
+
+def _read_slugged(w: Node, r: Reader, kind: str) -> Node:
+    wire = {**w, "type": kind}
+    w.clear()
+    item = r.node(items, wire)
+    if item["type"] != kind:
+        raise IllTyped(kind)
+    r.form(item, "type", "slug")
+    return item
+
+
+def _declare_slug(kind: str) -> None:
+    items.read(SLUG + kind)(lambda w, r: _read_slugged(w, r, kind))
+
+
+for _type in [*ITEMS, "computer_call_output", "program", "custom_tool_call_output"]:
+    if _type not in CORE_ITEMS:
+        _declare_slug(_type)

@@ -1,0 +1,149 @@
+"""The small documents beside requests and answers: pages of items, compactions, token counts, deletions, models.
+
+https://platform.openai.com/docs/api-reference/responses/input-items
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.mapping import IllTyped, Mapping, Reader, Writer
+
+from .complete import complete_items
+from .history import is_own, read_items, write_items
+from .usage import read_usage, write_usage
+
+__all__ = [
+    "models",
+    "read_compact_response",
+    "read_count_tokens_response",
+    "read_deleted",
+    "read_input_items",
+    "read_models",
+    "write_compact_response",
+    "write_count_tokens_response",
+    "write_deleted",
+    "write_input_items",
+    "write_models",
+]
+
+Node = dict[str, Any]
+
+models = Mapping("openai-responses models", tag="object", default="model")
+_MODEL = (("id", "id"), ("created", "created_at"), ("owned_by", "owned_by"))
+
+
+def _object(w: Node, node: Node, name: str, r: Reader) -> None:
+    """The name of the document's kind, which its writer knows."""
+    if w.get("object") == name:
+        del w["object"]
+    elif "object" not in w:
+        r.form(node, "object", "absent")
+
+
+def _named(wire: Node, c: Node, name: str, w: Writer) -> Node:
+    kept = ((c.get("extra") or {}).get(w.protocol) or {}).get("rest") or {}
+    if w.form(c, "object") != "absent" and "object" not in kept:
+        wire["object"] = name
+    return wire
+
+
+def read_input_items(w: Node, r: Reader) -> Node:
+    node: Node = {"input": read_items(_list(w, "data"), r)}
+    _object(w, node, "list", r)
+    for key in ("first_id", "last_id", "has_more"):
+        if key in w:
+            node[key] = w.pop(key)
+    return node
+
+
+def write_input_items(c: Node, w: Writer) -> Node:
+    data = write_items(c.pop("input", None) or [], w)
+    wire = _named({}, c, "list", w)
+    wire["data"] = data if is_own(w) else complete_items(data, w)
+    for key in ("first_id", "last_id", "has_more"):
+        if key in c:
+            wire[key] = c.pop(key)
+    return wire
+
+
+def read_compact_response(w: Node, r: Reader) -> Node:
+    node: Node = {"output": read_items(_list(w, "output"), r)}
+    _object(w, node, "response.compaction", r)
+    for key in ("id", "created_at"):
+        if key in w:
+            node[key] = w.pop(key)
+    if type(w.get("usage")) is dict:
+        node["usage"] = read_usage(w, r)
+    return node
+
+
+def write_compact_response(c: Node, w: Writer) -> Node:
+    output = write_items(c.pop("output", None) or [], w)
+    wire = _named({}, c, "response.compaction", w)
+    wire["output"] = output if is_own(w) else complete_items(output, w)
+    for key in ("id", "created_at"):
+        if key in c:
+            wire[key] = c.pop(key)
+    if type(c.get("usage")) is dict:
+        wire["usage"] = write_usage(c, w, is_own(w))
+    return wire
+
+
+def read_count_tokens_response(w: Node, r: Reader) -> Node:
+    node: Node = {}
+    _object(w, node, "response.input_tokens", r)
+    if type(w.get("input_tokens")) is int:
+        node["input_tokens"] = w.pop("input_tokens")
+    return node
+
+
+def write_count_tokens_response(c: Node, w: Writer) -> Node:
+    wire = _named({}, c, "response.input_tokens", w)
+    if "input_tokens" in c:
+        wire["input_tokens"] = c.pop("input_tokens")
+    return wire
+
+
+def read_deleted(w: Node, r: Reader) -> Node:
+    node: Node = {}
+    _object(w, node, "response.deleted", r)
+    for key in ("id", "deleted"):
+        if key in w:
+            node[key] = w.pop(key)
+    return node
+
+
+def write_deleted(c: Node, w: Writer) -> Node:
+    return _named({key: c.pop(key) for key in ("id", "deleted") if key in c}, c, "response.deleted", w)
+
+
+@models.read("model")
+def read_model(w: Node, r: Reader) -> Node:
+    return {"type": "model", **{hub: w.pop(key) for key, hub in _MODEL if key in w}}
+
+
+@models.write("model")
+def write_model(c: Node, w: Writer) -> Node:
+    wire: Node = {} if w.form(c, "tag") == "absent" else {"object": "model"}
+    wire.update({key: c.pop(hub) for key, hub in _MODEL if hub in c})
+    return wire
+
+
+def read_models(w: Node, r: Reader) -> Node:
+    node: Node = {"models": r.nodes(models, _list(w, "data"))}
+    _object(w, node, "list", r)
+    return node
+
+
+def write_models(c: Node, w: Writer) -> Node:
+    wire = _named({}, c, "list", w)
+    wire["data"] = w.nodes(models, c.pop("models", None) or [])
+    return wire
+
+
+def _list(w: Node, key: str) -> list[Any]:
+    value = w.pop(key, None)
+    if type(value) is not list:
+        raise IllTyped(key)
+    return value

@@ -1,0 +1,177 @@
+"""Answers of the Responses API: the response resource, whole or as a stream's events hold it.
+
+An answer of another protocol is completed to what the API's clients demand (complete.py); one that was read from the
+API is written as it is.
+
+https://platform.openai.com/docs/api-reference/responses/object
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.mapping import Fated, Reader, Writer, take
+
+from .complete import complete_items, complete_response, restored
+from .errors import read_error_node, write_response_error
+from .history import is_own, read_items, write_items
+from .settings import read_settings, write_instructions, write_settings
+from .tables import INCOMPLETE, RESPONSE
+from .usage import read_usage, write_usage
+
+__all__ = ["is_completed", "read_response", "resource", "status_of", "write_response"]
+
+Node = dict[str, Any]
+
+# Words of ours that may stand in `incomplete_details.reason`, where the set is open.
+_OURS = frozenset(("context_window", "recitation", "malformed_call", "pause", "cancelled", "error", "other"))
+_INCOMPLETE = frozenset(("length", "context_window", "safety", "recitation", "malformed_call", "pause", "other"))
+
+
+# ---- reading --------------------------------------------------------------------------------------------------------
+
+
+def read_response(w: Node, r: Reader) -> Node:
+    node: Node = {}
+    if type(w.get("id")) is str:
+        r.seed = w["id"]
+    for key in ("output", "input", "instructions"):
+        if key not in w:
+            continue
+        if type(w[key]) is list:
+            node[key] = read_items(w.pop(key), r)
+        elif w[key] is None or (type(w[key]) is str and key != "output"):
+            node[key] = w.pop(key)
+    read_settings(w, node, r)
+    _read_end(w, node, r)
+    if type(w.get("usage")) is dict:
+        node["usage"] = read_usage(w, r)
+    elif w.get("usage", 0) is None:
+        node["usage"] = w.pop("usage")
+    RESPONSE.read(w, node)
+    return node
+
+
+def _read_end(w: Node, node: Node, r: Reader) -> None:
+    if type(w.get("error")) is dict:
+        node["error"] = read_error_node(w.pop("error"), r)
+    elif w.get("error", 0) is None:
+        node["error"] = w.pop("error")
+    if w.get("incomplete_details", 0) is None:
+        node["incomplete_details"] = w.pop("incomplete_details")
+    elif type(w.get("incomplete_details")) is dict:
+        word = w["incomplete_details"].get("reason")
+        if type(word) is str:
+            reason = INCOMPLETE.reads.get(word) or (word if word in _OURS else "other")
+            node["finish"] = {"reason": reason}
+            if reason == "other" and word != "other":
+                node["finish"]["native"] = word
+            take(w, "incomplete_details").pop("reason")
+
+
+# ---- writing --------------------------------------------------------------------------------------------------------
+
+
+def write_response(c: Node, w: Writer) -> Node:
+    own = is_own(w)
+    if own and not w.dialect.get("strict"):
+        wire = resource(c, w)
+        wire.update({key: write_items(c.pop(key), w) for key in ("output", "input") if key in c})
+        return _with_alias(wire, w)
+    output = c.pop("output", None) or []
+    calls = any(_waits(item) for item in output)
+    wire = resource(c, w)
+    wire["output"] = complete_items(write_items(restored(output, w), w), w)
+    if "status" not in wire or wire["status"] is None:
+        wire["status"] = status_of(w.doc)
+    _finish_left(c, wire, w, calls)
+    complete_response(wire, w, final=True)
+    return _with_alias(wire, w)
+
+
+def resource(c: Node, w: Writer) -> Node:
+    """The resource without its items; pops what it understands."""
+    wire: Node = {}
+    own = is_own(w)
+    if type(c.get("instructions")) is list and own:
+        wire["instructions"] = write_items(c.pop("instructions"), w)
+    write_instructions(c, wire, w)
+    write_settings(c, wire, w)
+    RESPONSE.write(c, wire, w, w.doc)
+    if type(c.get("error")) is dict:
+        wire["error"] = write_response_error(c.pop("error"), w)
+    elif "error" in c:
+        wire["error"] = c.pop("error")
+    if type(c.get("usage")) is dict:
+        wire["usage"] = write_usage(c, w, own)
+    elif "usage" in c:
+        wire["usage"] = c.pop("usage")
+    _write_end(c, wire)
+    return wire
+
+
+def _write_end(c: Node, wire: Node) -> None:
+    """`incomplete_details` of the finish; what says no more than the status is left in `c`."""
+    if "incomplete_details" in c and not (c["incomplete_details"] is None and c.get("finish")):
+        wire["incomplete_details"] = c.pop("incomplete_details")
+    if type(c.get("finish")) is not dict:
+        c.pop("finish", None)
+        return
+    c.pop("incomplete_details", None)
+    finish = take(c, "finish")
+    reason, native = finish.get("reason"), finish.get("native")
+    if reason == "other" and native is not None:
+        wire["incomplete_details"] = {"reason": finish.pop("native")}
+        del finish["reason"]
+    elif reason in INCOMPLETE.writes or reason in _INCOMPLETE:
+        word = INCOMPLETE.writes.get(reason, reason)
+        wire["incomplete_details"] = {"reason": word}
+        finish["reason"] = Fated("approximated", f"sent as {word!r}") if INCOMPLETE.read(word) != reason else None
+        if word == reason:
+            del finish["reason"]
+
+
+def _finish_left(c: Node, wire: Node, w: Writer, calls: bool) -> None:
+    """An end that the status implies: `stop`, or `tool_calls` where calls wait, says nothing more."""
+    finish = c.get("finish")
+    wire.setdefault("incomplete_details", None)
+    if not finish:
+        return
+    reason = finish.get("reason")
+    if type(reason) is str:
+        exact = reason == ("tool_calls" if calls else "stop")
+        if exact:
+            del finish["reason"]
+        else:
+            finish["reason"] = Fated("approximated", f"sent as status {wire['status']!r}")
+
+
+def _waits(item: Any) -> bool:
+    return item.get("type") in ("function_call", "custom_tool_call")
+
+
+def status_of(node: Node) -> str:
+    """The status of a canonical response that has none."""
+    if node.get("status"):
+        return str(node["status"])
+    reason = (node.get("finish") or {}).get("reason")
+    if node.get("error") or reason == "error":
+        return "failed"
+    if reason == "cancelled":
+        return "cancelled"
+    return "incomplete" if reason in _INCOMPLETE else "completed"
+
+
+def is_completed(node: Node) -> bool:
+    """Whether an answer counts as whole."""
+    return status_of(node) == "completed"
+
+
+def _with_alias(wire: Node, w: Writer) -> Node:
+    """The model under the name the client asked for; what it resolved to goes into a header."""
+    alias = w.exchange.alias if w.exchange is not None else None
+    if alias and wire.get("model") != alias:
+        if wire.get("model"):
+            w.http.setdefault("headers", {})["x-resolved-model"] = wire["model"]
+        wire["model"] = alias
+    return wire

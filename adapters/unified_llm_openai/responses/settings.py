@@ -1,0 +1,112 @@
+"""Settings that are objects or lists, shared by requests and the answers that echo them.
+
+The canonical objects (`reasoning`, `text`, ...) hold what other protocols have too. Each is taken apart key by key, so
+that what this wire does not know stays behind and is told.
+
+https://platform.openai.com/docs/api-reference/responses/create
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.mapping import Fated, Mapping, Reader, Writer, json_types, take
+
+from .history import is_own
+from .tables import OBJECTS
+from .tools import foreign_tools, tools
+
+__all__ = ["read_settings", "write_instructions", "write_settings"]
+
+Node = dict[str, Any]
+
+_NODES = {
+    "reasoning": "reasoning_config",
+    "text": "text_config",
+    "stream_options": "stream_options",
+    "image": "image_config",
+}
+_TYPES = {
+    name: {key: kinds for key, kinds in json_types(node).items() if key in OBJECTS[name]}
+    for name, node in _NODES.items()
+}
+_FORMAT = {key: kinds for key, kinds in json_types("text_format").items() if key != "media_type"}
+
+# Instructions are one string here: the texts of another protocol's parts.
+_texts = Mapping("openai-responses instructions")
+
+
+@_texts.write("input_text", "output_text", "text")
+def write_text(c: Node, w: Writer) -> str:
+    text: str = c.pop("text")
+    return text
+
+
+def read_settings(w: Node, node: Node, r: Reader) -> None:
+    if type(w.get("tools")) is list:
+        node["tools"] = r.nodes(tools, w.pop("tools"))
+    elif w.get("tools", 0) is None:
+        node["tools"] = w.pop("tools")
+    for name, types in _TYPES.items():
+        if name not in w:
+            continue
+        if w[name] is None:
+            node[name] = w.pop(name)
+        elif type(w[name]) is dict:
+            own = take(w, name)
+            node[name] = {key: own.pop(key) for key in tuple(own) if key in types and type(own[key]) in types[key]}
+            if type(node[name].get("format")) is dict:
+                own["format"] = node[name]["format"]
+                format_ = take(own, "format")
+                node[name]["format"] = _typed(format_)
+            if not own:
+                del w[name]
+
+
+def _typed(own: Node) -> Node:
+    return {key: own.pop(key) for key in tuple(own) if key in _FORMAT and type(own[key]) in _FORMAT[key]}
+
+
+def write_settings(c: Node, wire: Node, w: Writer) -> None:
+    family = tools if is_own(w) or w.facing == "client" else foreign_tools
+    if type(c.get("tools")) is list:
+        given = c.pop("tools")
+        wire["tools"] = w.nodes(family, given)
+        if given and not wire["tools"]:
+            del wire["tools"]
+    elif "tools" in c:
+        wire["tools"] = c.pop("tools")
+    for name, types in _TYPES.items():
+        if name not in c:
+            continue
+        if type(c[name]) is not dict:
+            wire[name] = c.pop(name)
+            continue
+        given = c[name]
+        own = take(c, name)
+        written = {key: own.pop(key) for key in tuple(own) if key in types}
+        if type(written.get("format")) is dict:
+            own["format"] = written["format"]
+            format_ = take(own, "format")
+            written["format"] = {key: format_.pop(key) for key in tuple(format_) if key in _FORMAT}
+        if name == "reasoning" and "effort" not in written and own.get("control") == "disabled":
+            written["effort"] = "none"
+            own["control"] = Fated("approximated", "sent as effort none")
+        if name == "stream_options" and own.get("include_usage") is not None:
+            own["include_usage"] = Fated("emulated", "usage is always in the last event")
+        if written or not given:
+            wire[name] = written
+
+
+def write_instructions(c: Node, wire: Node, w: Writer) -> None:
+    """System text in parts becomes one string, its parts told apart by a blank line."""
+    value = c.get("instructions")
+    if type(value) is not list:
+        if "instructions" in c:
+            wire["instructions"] = c.pop("instructions")
+        return
+    del c["instructions"]
+    texts = w.nodes(_texts, value)
+    if len(texts) > 1:
+        c["instructions"] = Fated("approximated", "joined")
+    wire["instructions"] = "\n\n".join(texts)

@@ -1,0 +1,68 @@
+"""Tools of the Responses API: the canonical shapes, key for key.
+
+`tools` is the wire as it is; `foreign_tools` writes what another protocol declared, where the API's own defaults have
+to be said: a function without `strict` would be made strict here and was not meant to be.
+
+https://platform.openai.com/docs/guides/tools
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.mapping import Mapping, Writer, take
+
+from .tables import REFUSES, SLUG, TOOLS
+
+__all__ = ["foreign_tools", "tools"]
+
+Node = dict[str, Any]
+
+tools = Mapping("openai-responses tools")
+foreign_tools = Mapping("openai-responses tools")
+
+for _type, _keys in TOOLS.items():
+    tools.same(_type, _keys)
+    if _type not in ("function", "web_search", "code_interpreter"):
+        foreign_tools.same(_type, _keys)
+for _family in (tools, foreign_tools):
+    _family.same("namespace", "name description", tools=_family)
+    for _type in "url_fetch web_fetch maps retrieval".split():
+        _family.cannot(_type, REFUSES[_type])
+
+
+@foreign_tools.write("function")
+def write_function(c: Node, w: Writer) -> Node:
+    wire = {"type": "function", **{key: c.pop(key) for key in TOOLS["function"].split() if key in c}}
+    wire.setdefault("parameters", None)
+    if wire.get("strict") is None:
+        wire["strict"] = False
+        w.added(wire, "strict", "the default differs")
+    return wire
+
+
+@foreign_tools.write("web_search")
+def write_web_search(c: Node, w: Writer) -> Node:
+    wire = {"type": "web_search"}
+    if type(c.get("filters")) is dict:
+        filters = take(c, "filters")
+        if "allowed_domains" in filters:
+            wire["filters"] = {"allowed_domains": filters.pop("allowed_domains")}  # type: ignore[assignment]
+    wire.update({key: c.pop(key) for key in TOOLS["web_search"].split() if key in c and key != "filters"})
+    return wire
+
+
+@foreign_tools.write("code_interpreter")
+def write_code_interpreter(c: Node, w: Writer) -> Node:
+    wire: Node = {"type": "code_interpreter"}
+    wire.update({key: c.pop(key) for key in TOOLS["code_interpreter"].split() if key in c})
+    if wire.get("container") is None:
+        wire["container"] = {"type": "auto"}
+        w.added(wire, "container", "the API wants one")
+    return wire
+
+
+def is_slugged(wire: Any) -> bool:
+    """Whether a wire node has a type of ours under Open Responses' extension spelling."""
+    kind = wire.get("type") if type(wire) is dict else None
+    return type(kind) is str and kind.startswith(SLUG)

@@ -1,0 +1,78 @@
+"""Usage: the canonical sums are this wire's own, details under the same names.
+
+Clients of the API want every count to be there, as an integer; what a source does not say is 0 and recorded as added.
+
+https://platform.openai.com/docs/api-reference/responses/object
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.mapping import Reader, Writer, json_types, take
+
+__all__ = ["complete_usage", "read_usage", "write_usage"]
+
+Node = dict[str, Any]
+
+_SUMS = ("input_tokens", "output_tokens", "total_tokens")
+_DETAILS = {
+    "input_tokens_details": ("cached_tokens", "cache_write_tokens", "cache_write_tokens_details"),
+    "output_tokens_details": ("reasoning_tokens",),
+}
+_TYPES = {key: json_types(f"usage.{key}") for key in _DETAILS}
+
+
+def read_usage(w: Node, r: Reader) -> Node:
+    """The canonical usage of the wire node with `usage`; what is not understood stays there."""
+    own = take(w, "usage")
+    usage: Node = {}
+    for key in _SUMS:
+        if key in own and (type(own[key]) is int or own[key] is None):
+            usage[key] = own.pop(key)
+    for key, types in _TYPES.items():
+        if key in own and own[key] is None:
+            usage[key] = own.pop(key)
+        elif type(own.get(key)) is dict:
+            details = take(own, key)
+            usage[key] = {
+                name: details.pop(name) for name in tuple(details) if name in types and type(details[name]) in types[name]
+            }
+    if not own:
+        del w["usage"]
+    return usage
+
+
+def write_usage(c: Node, w: Writer, own: bool) -> Node:
+    """The wire usage of the canonical node with `usage`; what has no form is left there."""
+    usage = take(c, "usage")
+    wire: Node = {key: usage.pop(key) for key in _SUMS if key in usage}
+    for key, names in _DETAILS.items():
+        if type(usage.get(key)) is dict:
+            details = take(usage, key)
+            wire[key] = {name: details.pop(name) for name in tuple(details) if own or name in names}
+        elif key in usage:
+            wire[key] = usage.pop(key)
+    return wire
+
+
+def complete_usage(wire: Node, w: Writer) -> None:
+    """Give the response its usage, whole."""
+    usage = wire.get("usage")
+    if type(usage) is not dict:
+        usage = wire["usage"] = {}
+        w.added(wire, "usage", "unknown")
+    sums = [usage.get("input_tokens"), usage.get("output_tokens")]
+    for key in _SUMS:
+        if type(usage.get(key)) is not int:
+            known = key == "total_tokens" and type(sums[0]) is int and type(sums[1]) is int
+            usage[key] = sum(sums) if known else 0
+            w.added(usage, key, "the sum of both" if known else "unknown")
+    for key, names in _DETAILS.items():
+        details = usage.get(key)
+        if type(details) is not dict:
+            details = usage[key] = {}
+        for name in names[:2]:
+            if type(details.get(name)) is not int:
+                details[name] = 0
+                w.added(details, name, "unknown")
