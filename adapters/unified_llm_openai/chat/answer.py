@@ -133,8 +133,9 @@ def write_answer(output: list[Node], w: Writer) -> tuple[Node, Node]:
             w.native(item, answer_items.name, answer_items.cannots.get(kind, "") if type(kind) is str else "")
     w.context.pop("offset", None)
     _set_content(wire, text, parts, output[0] if output else None, w)
-    if output and w.form(output[0], "annotations"):
-        wire.setdefault("annotations", [])
+    for key, empty in (("annotations", []), ("refusal", None)):
+        if output and w.form(output[0], key):
+            wire.setdefault(key, empty)
     if tool_calls:
         wire["tool_calls"] = tool_calls
     return wire, logprobs

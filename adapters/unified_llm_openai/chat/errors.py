@@ -161,7 +161,8 @@ def _retry_after(headers: Any) -> float | int | None:
 
 def write_error(c: Node, w: Writer) -> Any:
     form = w.form(c, "body")
-    error = c.pop("error", None)
+    error = c.get("error")
+    c.pop("error", None)
     if type(error) is not dict:
         error = {"message": "" if error is None else str(error)}
     status = error.get("status")

@@ -59,10 +59,14 @@ def finish_word(c: Node, node: Node, keys: tuple[Any, ...], output: Any, w: Writ
     """The word for the end of choice `c` (the copy being consumed of `node`); None where a chat server said none."""
     items = output or []
     marker = w.form(items[0], "finish") if items else None
-    finish = c.pop("finish", None)
+    finish = c.get("finish")
+    c.pop("finish", None)
     calls = any(item.get("type") in CLIENT_CALLS for item in items)
     if not finish:
-        return None if marker in ("null", "empty", "absent") else "tool_calls" if calls else "stop"
+        if marker in ("null", "empty", "absent"):
+            return None
+        w.context["made finish"] = True
+        return "tool_calls" if calls else "stop"
     reason, native = finish.get("reason"), finish.get("native")
     for key, value in finish.items():
         if key not in ("reason", "native") and value is not None and key != "extra":

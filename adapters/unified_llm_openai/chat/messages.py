@@ -17,6 +17,7 @@ from unified_llm.provenance import anchor_of
 from .content import assistant_parts, citations
 from .reasoning import THINKING, read_reasoning, read_thinking, write_reasoning
 from .tools import call_id_of, calls, read_arguments, write_arguments
+from .usual import write_usual
 
 __all__ = ["AUDIO_KEYS", "is_call", "read_message_items", "write_assistant", "write_call"]
 
@@ -59,9 +60,7 @@ def read_message_items(
         made.append(_read_legacy_call(rest, wire, number, r, legacy))
     if len(message) > 2 or not (made or items):
         message.setdefault("content", "" if form == "empty" and not answer else [])
-        sealed = r.context.pop("sealed message", None)
-        if sealed is not None and anchor_of(sealed) == anchor_of(message):
-            message = {**sealed, "extra": {**(sealed.get("extra") or {}), **message.get("extra", {})}}
+        message = _opened(message, r)
         items.append(r.made(message, wire))
     items.extend(made)
     if form and not (form == "empty" and message.get("content") == ""):
@@ -69,6 +68,9 @@ def read_message_items(
     if rest.get("annotations") == []:
         del rest["annotations"]
         r.form(items[0], "annotations", "empty")
+    if rest.get("refusal", 0) is None:
+        del rest["refusal"]
+        r.form(items[0], "refusal", "null")
     return items
 
 
@@ -84,6 +86,17 @@ def _read_indexes(made: list[Node], r: Reader) -> None:
             if not rest:
                 del drawer["rest"]
             r.form(item, "index", True)
+
+
+def _opened(message: Node, r: Reader) -> Node:
+    """The message, with the signatures that came sealed beside it if they are this message's."""
+    sealed: Node | None = r.context.get("sealed message")
+    if sealed is None:
+        return message
+    del r.context["sealed message"]
+    if anchor_of(sealed) != anchor_of(message):
+        return message
+    return {**sealed, "extra": {**(sealed.get("extra") or {}), **message.get("extra", {})}}
 
 
 def _text(rest: Node, wire: Node, r: Reader) -> list[Node]:
@@ -154,10 +167,9 @@ def _read_legacy_call(rest: Node, wire: Node, number: int, r: Reader, legacy: li
 
 def write_assistant(group: list[Node], w: Writer) -> Node:
     """The request message of a group of items."""
-    if len(group) == 1:
-        item = group[0]
-        if len(item) == 3 and item["type"] == "message" and type(item.get("content")) is str:
-            return {"role": "assistant", "content": item["content"]}
+    usual = write_usual(group, w)
+    if usual is not None:
+        return usual
     wire: Node = {"role": "assistant"}
     contents: list[Any] = []
     tool_calls: list[Node] = []
@@ -183,8 +195,9 @@ def write_assistant(group: list[Node], w: Writer) -> Node:
         content = "".join(part["text"] for part in content)
     if content is not None or form != "absent":
         wire["content"] = content
-    if w.form(group[0], "annotations"):
-        wire.setdefault("annotations", [])
+    for key, empty in (("annotations", []), ("refusal", None)):
+        if w.form(group[0], key):
+            wire.setdefault(key, empty)
     if tool_calls:
         wire["tool_calls"] = tool_calls
         field = w.dialect.get("reasoning_field")

@@ -159,6 +159,8 @@ def _write_fields(item: Node, field: str, c: Node, w: Writer) -> Node:
         wire[_DETAILS] = _edited(load_text(details["data"]), texts) if field == _DETAILS else load_text(details["data"])
     elif field == _DETAILS and texts:
         field = "reasoning"
+    if texts and item.get("summary") and w.form(item, "field") is None:
+        w.report(item, ("summary",), "approximated", f"sent as {field}", "reasoning.summary")
     if texts and field != _DETAILS:
         wire[field] = "\n\n".join(texts)
         for other in w.form(item, "also") or ():

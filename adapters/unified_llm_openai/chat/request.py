@@ -20,6 +20,7 @@ from .messages import is_call, read_message_items, write_assistant
 from .settings import read_settings, write_settings
 from .tables import REFUSES, REQUEST
 from .tools import call_id_of
+from .usual import read_usual, write_usual_result
 
 __all__ = ["messages", "read_request", "write_messages", "write_request"]
 
@@ -78,11 +79,9 @@ def _read_messages(wires: list[Any], r: Reader) -> list[Node]:
     open_ = _Open()
     for number, wire in enumerate(wires):
         role = wire.get("role") if type(wire) is dict else None
-        content = wire.get("content") if type(wire) is dict else None
-        if type(content) is str and len(wire) == 2 and type(role) is str and role != "tool" and role != "function":
-            item = {"type": "message", "role": role, "content": content}
-            r.trace.append((item, wire))
-            items.append(item)
+        usual = read_usual(wire, role, number, open_.calls, r) if type(role) is str else None
+        if usual is not None:
+            items += usual
             continue
         mark = len(r.trace)
         try:
@@ -176,7 +175,10 @@ def write_messages(items: Any, w: Writer) -> list[Node]:
         kind = item.get("type")
         if kind in _OUTPUTS:
             flush()
-            out.append(w.turn(item, w.piece(partial(_write_output, item, media), item)))
+            usual = write_usual_result(item, w)
+            if usual is None:
+                usual = w.turn(item, w.piece(partial(_write_output, item, media), item))
+            out.append(usual)
             continue
         if media:
             out.append(_write_media(media, w))

@@ -22,7 +22,15 @@ from .messages import read_message_items
 from .tables import COMPLETION, RESPONSE
 from .usage import read_usage, write_usage
 
-__all__ = ["message_and_choice", "read_head", "read_response", "whole", "write_head", "write_response"]
+__all__ = [
+    "consume_status",
+    "message_and_choice",
+    "read_head",
+    "read_response",
+    "whole",
+    "write_head",
+    "write_response",
+]
 
 Node = dict[str, Any]
 
@@ -115,7 +123,10 @@ def message_and_choice(items: list[Node], rest: Node, message: Node, wire: Node,
 
 
 def _read_logprobs(rest: Node, items: list[Node], r: Reader) -> None:
-    logprobs = rest.get("logprobs")
+    logprobs = rest.get("logprobs", 0)
+    if logprobs is None:
+        del rest["logprobs"]
+        r.form(items[0], "logprobs", "null")
     if type(logprobs) is not dict:
         return
     if logprobs == {"content": None, "refusal": None}:
@@ -137,7 +148,7 @@ def write_response(c: Node, w: Writer) -> Any:
     if c.get("status") == "failed" or (c.get("error") and not c.get("output")):
         return _write_failure(c, w)
     wire: Node = {}
-    _consume_status(c)
+    consume_status(c, w)
     write_head(c, wire, w)
     form = w.form(c, "choices")
     output = c.pop("output", None)
@@ -160,21 +171,31 @@ def write_response(c: Node, w: Writer) -> Any:
     return wire
 
 
-def _consume_status(c: Node) -> None:
-    """What `finish_reason` says already."""
-    details = c.pop("incomplete_details", None)
+def consume_status(c: Node, w: Writer) -> None:
+    """Pop what `finish_reason` says already; where it is all there is, it becomes the finish."""
+    reason = None
+    if type(c.get("incomplete_details")) is dict:
+        reason = take(c, "incomplete_details").pop("reason", None)
     status = c.get("status")
-    if status in ("completed", "incomplete", "requires_action", "in_progress"):
+    if status in _SAID:
         del c["status"]
-    if not c.get("finish") and status == "incomplete":
-        reason = details.get("reason") if type(details) is dict else None
-        c["finish"] = {"reason": "safety" if reason == "content_filter" else "length"}
-    c.pop("error", None) if not c.get("error") else None
+        w.report(w.doc, ("status",), "approximated", "said by finish_reason")
+    if not c.get("finish") and (status == "incomplete" or reason):
+        c["finish"] = {
+            "reason": {"content_filter": "safety", "max_output_tokens": "length"}.get(reason or "", "length")
+        }
+    if "error" in c and not c["error"]:
+        del c["error"]
+    if c.get("object") == "response":
+        del c["object"]
+        w.report(w.doc, ("object",), "approximated", f"sent as {COMPLETION!r}")
+
+
+_SAID = frozenset(("completed", "incomplete", "requires_action", "in_progress"))
 
 
 def write_head(c: Node, wire: Node, w: Writer) -> None:
     """The fields every answer has, made up where the source has none; the client's own name for the model."""
-    c.pop("object", None)
     kept = ((c.get("extra") or {}).get(w.protocol) or {}).get("rest") or {}
     bare = w.form(c, "object") == "absent"
     RESPONSE.write(c, wire, w, w.doc)
@@ -224,7 +245,9 @@ def _write_choice(output: list[Node], word: Any, index: Any, w: Writer) -> Node:
         logprobs = {"content": None, "refusal": None, **logprobs}
     if logprobs and not chat_born:
         logprobs = {"content": None, "refusal": None, **logprobs}
-    if logprobs or not chat_born:
+    if w.context.pop("made finish", False):
+        w.added(wire, "finish_reason", "drawn from what the answer holds")
+    if logprobs or not chat_born or (first is not None and w.form(first, "logprobs") == "null"):
         wire["logprobs"] = logprobs or None
     if chat_born and first is not None:
         if "role" in (kept.get("message") or ()):

@@ -1,8 +1,9 @@
 """The fast path: a chunk equal to the last one but for its text, which is the bulk of every stream.
 
-The last chunk is kept as a template. The varying piece of a new one is put into it, and one comparison of dicts, made in
-C, says whether anything else differs; if not, the event is known but for its text, and the frame is shared with the last
-one's. Only the padding may differ too. Anything else goes the long way, and becomes the next template.
+The last chunk is kept as a template. The varying piece of a new one is put into it, and one comparison of dicts,
+made in C, says whether anything else differs; if not, the event is known but for its text, and the frame is shared
+with the last one's. Only the padding may differ too. Anything else goes the long way, and becomes the next
+template.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from unified_llm.stream import FRAME, TERMINAL
 
 from .errors import write_error_body
 from .finish import finish_word
-from .response import whole
+from .response import consume_status, whole
 from .stream_answer import ChoiceWriter
 from .stream_choice import copied
 from .tables import CHUNK, RESPONSE
@@ -258,16 +258,12 @@ class ChatWriter:
         def pair(c: Node, w: Writer) -> Node:
             c.pop("output", None)
             c.pop("usage", None)
-            c.pop("object", None)
-            c.pop("completed_at", None)
-            details = c.pop("incomplete_details", None)
-            if c.pop("status", None) == "incomplete" and not c.get("finish"):
-                reason = details.get("reason") if type(details) is dict else None
-                c["finish"] = {"reason": "safety" if reason == "content_filter" else "length"}
+            consume_status(c, w)
             for index, choice in [(0, c), *((one["index"], one.copy()) for one in c.pop("choices", None) or ())]:
                 items = self._items(index, response if not index else choice)
                 word = finish_word(c if not index else choice, response if not index else choice, (), items, w)
                 ends[index] = (items, word)
+                w.context.pop("made finish", None)
                 native = w.context.pop("native finish", None)
                 if native is not None:
                     w.context[f"native finish {index}"] = native
