@@ -8,6 +8,7 @@ it, by its name, or by its value, and else the smallest node it can have come fr
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from .losses import Loss, Losses
@@ -57,22 +58,39 @@ class _Finder:
     ) -> None:
         self.root, self.target, self.name, self.base = root, target, name, base
         self.writer, self.reader, self.source = writer, reader, source
+        self.doc = root if reader is None else reader.doc
         self.parents: dict[int, tuple[Any, Any]] | None = None
-        self.target_paths: dict[int, Keys] | None = None
-        if reader is None:
-            self.wires: dict[int, Any] = {}
-            self.turns: dict[int, Any] = {}
-            self.paths: dict[int, Keys] = _paths(root)
-        else:
-            self.wires = {id(node): wire for node, wire in reader.trace}
-            self.turns = {id(node): wire for node, wire in reader.turns}
-            self.paths = _paths(reader.doc)
+
+    # Most losses are settings of the root: nothing below is walked for those.
+
+    @cached_property
+    def wires(self) -> dict[int, Any]:
+        return {} if self.reader is None else {id(node): wire for node, wire in self.reader.trace}
+
+    @cached_property
+    def turns(self) -> dict[int, Any]:
+        return {} if self.reader is None else {id(node): wire for node, wire in self.reader.turns}
+
+    @cached_property
+    def _paths(self) -> dict[int, Keys]:
+        return _paths(self.doc)
+
+    @cached_property
+    def _target_paths(self) -> dict[int, Keys]:
+        return _paths(self.target)
+
+    def _wire(self, node: Any) -> Any:
+        if node is self.root and self.reader is not None:
+            return self.doc
+        return self.wires.get(id(node)) if type(node) is dict else None
+
+    def _path(self, wire: Any) -> Keys:
+        return () if wire is self.doc else self._paths.get(id(wire), ())
 
     def loss(self, node: Node, keys: Keys, fate: str, detail: str, capability: str | None) -> list[Loss]:
         if fate == "added":
-            if self.target_paths is None:
-                self.target_paths = _paths(self.target)
-            path = (*self.target_paths.get(id(node), ()), *keys)
+            above = () if node is self.target else self._target_paths.get(id(node), ())
+            path = (*above, *keys)
             return [Loss(pointer(path), capability or self._capability(node, keys, wire=True), "added", detail, "target")]
         if keys[:1] == ("extra",):
             return self._foreign(node, keys, fate, detail, capability)
@@ -126,26 +144,26 @@ class _Finder:
     def _source(self, node: Any, keys: Keys) -> Keys:
         """The path in the caller's document of the canonical leaf `keys` below `node`."""
         if self.reader is None:
-            return (*self.paths.get(id(node), ()), *keys)
-        wire = self.wires.get(id(node))
+            return (*self._path(node), *keys)
+        wire = self._wire(node)
         while wire is None:
             above = self._parent(node)
             if above is None:
                 return ()
             node, key = above
             keys = (key, *keys)
-            wire = self.wires.get(id(node)) if type(node) is dict else None
-        return self.paths.get(id(wire), ()) + self._leaf(node, wire, keys)
+            wire = self._wire(node)
+        return self._path(wire) + self._leaf(node, wire, keys)
 
     def _shared(self, node: Node) -> list[Keys]:
         """The leaves of a node that came from a wire node together with others, of which something may have arrived."""
-        wire = self.wires.get(id(node))
+        wire = self._wire(node)
         if self.reader is None or wire is None or id(node) in self.reader.below:
             return []
         inside = _paths(wire)
         if not any(id(other) in inside and id(made) not in _ids(node) for made, other in self.reader.trace):
             return []
-        base = self.paths.get(id(wire), ())
+        base = self._path(wire)
         leaves = (keys for keys in _leaves(node) if keys[0] not in ("extra", "turn") and keys[-1] != "type")
         found = (self._leaf(node, wire, keys, exact=True) for keys in leaves)
         return list(dict.fromkeys(base + path for path in found if path))
@@ -180,17 +198,17 @@ class _Finder:
         start = node
         wire = None
         if mine:
-            wire = (self.turns if slot == "turn" else self.wires).get(id(node))
+            wire = self.turns.get(id(node)) if slot == "turn" else self._wire(node)
             while wire is None and slot == "rest":
                 above = self._parent(start)
                 if above is None:
                     break
                 start = above[0]
-                wire = self.wires.get(id(start))
+                wire = self._wire(start)
         natives = self.source.natives if mine and self.source is not None else {}
         rest = _at(node, keys)
         out = []
-        prefix = self.paths.get(id(wire), ()) if wire is not None else self._source(node, tuple(keys[:3]))
+        prefix = self._path(wire) if wire is not None else self._source(node, tuple(keys[:3]))
         item = capability or ("native.item" if "type" in node and node["type"] not in _known() else "native.field")
         if wire is not None and (rest is wire or (type(rest) is dict and node.get("extra", {}).get(protocol, {}).get("form", {}).get("native"))):
             return [Loss(pointer(self.base + prefix), natives.get(str(node.get("type")), item), fate, detail or "unknown to the target")]  # type: ignore[arg-type]

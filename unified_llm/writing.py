@@ -82,12 +82,10 @@ class Writer:
             kind = node.get("type")
             keys = same.get(kind)
             if keys is not None:
-                rest = node.copy()
-                if node.keys() <= keys:
-                    wire: Any = rest
-                    rest = None
-                else:
-                    wire = {key: rest.pop(key) for key in node if key in keys}
+                wire: Any = node.copy()
+                # Grouped the items; has no place on the wire.
+                wire.pop("turn", None)
+                rest = {key: wire.pop(key) for key in wire.keys() - keys} if not wire.keys() <= keys else None
                 if kind in lists:
                     for key, family in lists[kind]:
                         if type(wire.get(key)) is list:
