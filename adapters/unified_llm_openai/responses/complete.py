@@ -19,7 +19,7 @@ from .settings import write_instructions, write_settings
 from .tables import RESPONSE, SLUG
 from .usage import complete_usage
 
-__all__ = ["complete_item", "complete_items", "complete_response", "id_prefix", "restored"]
+__all__ = ["complete_item", "complete_items", "complete_response", "id_prefix", "restored", "restored_item", "with_bytes", "without_bytes"]
 
 Node = dict[str, Any]
 
@@ -121,6 +121,8 @@ def complete_item(wire: Any, w: Writer, *position: Any, status: str = "completed
         for part in wire.get("content") or ():
             if type(part) is dict and part.get("type") == "output_text":
                 part.setdefault("annotations", [])
+                if part.get("logprobs"):
+                    part["logprobs"] = with_bytes(part["logprobs"])
         if w.dialect.get("strict") and wire.get("phase", 0) is None:
             del wire["phase"]
     elif kind == "function_call":
@@ -129,6 +131,36 @@ def complete_item(wire: Any, w: Writer, *position: Any, status: str = "completed
         if wire.get("call_id") is None:
             wire["call_id"] = wire["id"]
     return wire
+
+
+def with_bytes(logprobs: Any) -> Any:
+    """Log probabilities in the form of items, where every token has its bytes."""
+    if type(logprobs) is not list:
+        return logprobs
+    out = []
+    for each in logprobs:
+        if type(each) is dict:
+            each = dict(each)
+            if type(each.get("bytes")) is not list:
+                each["bytes"] = list(str(each.get("token", "")).encode("utf-8", "surrogatepass"))
+            if "top_logprobs" in each:
+                each["top_logprobs"] = with_bytes(each["top_logprobs"] or [])
+        out.append(each)
+    return out
+
+
+def without_bytes(logprobs: Any) -> Any:
+    """Log probabilities in the form of a stream's events, where no token has its bytes."""
+    if type(logprobs) is not list:
+        return logprobs
+    out = []
+    for each in logprobs:
+        if type(each) is dict:
+            each = {key: value for key, value in each.items() if key != "bytes"}
+            if "top_logprobs" in each:
+                each["top_logprobs"] = without_bytes(each["top_logprobs"] or [])
+        out.append(each)
+    return out
 
 
 def restored(items: list[Node], w: Writer) -> list[Node]:

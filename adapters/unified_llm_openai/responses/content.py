@@ -189,9 +189,10 @@ def read_encrypted(w: Node, r: Reader) -> Node:
 
 @_writes(parts, types="encrypted_content")
 def write_encrypted(c: Node, w: Writer) -> Node | None:
-    piece = (c.pop("opaque", None) or [{}])[0]
-    if (piece.get("origin") or {}).get("protocol") != w.protocol:
+    piece = (c.get("opaque") or [{}])[0]
+    if (piece.get("origin") or {}).get("protocol") != w.protocol or piece.get("kind") != "encrypted_content":
         return None
+    del c["opaque"]
     return {"type": "encrypted_content", "encrypted_content": piece.get("data")}
 
 

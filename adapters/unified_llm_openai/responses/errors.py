@@ -13,7 +13,7 @@ from typing import Any
 
 from unified_llm.mapping import Bimap, Reader, Writer
 
-__all__ = ["read_error", "read_error_node", "write_error", "write_error_node", "write_response_error"]
+__all__ = ["read_error", "read_error_node", "whole", "write_error", "write_error_node", "write_response_error"]
 
 Node = dict[str, Any]
 
@@ -221,15 +221,16 @@ def write_error(c: Node, w: Writer) -> Any:
 
 def write_error_node(error: Node, w: Writer) -> Node:
     """The error object of a canonical error."""
-    return _whole(_write_fields, error, w)
+    return whole(_write_fields, error, w)
 
 
 def write_response_error(error: Node, w: Writer) -> Node:
     """The error of a failed response: a code and a message."""
-    return _whole(_write_code, error, w)
+    return whole(_write_code, error, w)
 
 
-def _whole(pair: Any, node: Node, w: Writer) -> Node:
+def whole(pair: Any, node: Node, w: Writer) -> Node:
+    """Write a node of its own (an error, the response of an event) with `pair`; the engine sees to its leftovers."""
     doc = w.doc
     try:
         wire: Node = w.root(pair, node)
@@ -246,6 +247,7 @@ def _write_fields(c: Node, w: Writer) -> Node:
     kind = c.pop("type", None) or "other"
     wire: Node = {}
     own = _was_read(c, w)
+    strict = w.dialect.get("strict")
     for key in _FIELDS:
         if key in c:
             wire[key] = c.pop(key)
@@ -254,10 +256,12 @@ def _write_fields(c: Node, w: Writer) -> Node:
     if kind == "context_overflow" and not own and not wire.get("code"):
         # The signal that agents look for before they compact.
         wire["code"] = "context_length_exceeded"
+        w.added(wire, "code")
     if w.form(c, "untyped") != kind:
-        if w.form(c, "type") == kind and "native_type" in c:
+        native = c.get("native_type")
+        if native is not None and (w.form(c, "type") == kind or (not own and native in TYPES.reads and not strict)):
             wire["type"] = c.pop("native_type")
-        elif w.dialect.get("strict"):
+        elif strict:
             wire["type"] = STRICT_TYPES.get(kind, "invalid_request")
         else:
             wire["type"] = TYPES.write(kind)
@@ -278,6 +282,6 @@ def _write_code(c: Node, w: Writer) -> Node:
 
 
 def _pop_http(c: Node) -> None:
-    """What travels in HTTP; and another protocol's own word, which the canonical type has replaced."""
-    for key in ("status", "retry_after", "native_type"):
+    """What travels in HTTP."""
+    for key in ("status", "retry_after"):
         c.pop(key, None)

@@ -117,6 +117,8 @@ def write_custom_output(c: Node, w: Writer) -> Node:
 
 
 def _write_output(kind: str, keys: str, c: Node, w: Writer) -> Node:
+    if len(c) == 2 and "call_id" in c and type(c.get("output")) is str:
+        return {"type": kind, "call_id": c.pop("call_id"), "output": c.pop("output")}
     wire: Node = {"type": kind, **{key: c.pop(key) for key in keys.split() if key in c}}
     output = w.parts(user_parts, c.pop("output", None))
     wire["output"] = "" if output is None else output

@@ -19,7 +19,7 @@ from .settings import read_settings, write_instructions, write_settings
 from .tables import INCOMPLETE, RESPONSE
 from .usage import read_usage, write_usage
 
-__all__ = ["is_completed", "read_response", "resource", "status_of", "write_response"]
+__all__ = ["pop_implied", "read_response", "resource", "status_of", "write_response"]
 
 Node = dict[str, Any]
 
@@ -67,6 +67,8 @@ def _read_end(w: Node, node: Node, r: Reader) -> None:
             if reason == "other" and word != "other":
                 node["finish"]["native"] = word
             take(w, "incomplete_details").pop("reason")
+            for key in ("reason", "native"):
+                r.place(node, ("finish", key), ("incomplete_details", "reason"))
 
 
 # ---- writing --------------------------------------------------------------------------------------------------------
@@ -79,12 +81,13 @@ def write_response(c: Node, w: Writer) -> Node:
         wire.update({key: write_items(c.pop(key), w) for key in ("output", "input") if key in c})
         return _with_alias(wire, w)
     output = c.pop("output", None) or []
-    calls = any(_waits(item) for item in output)
     wire = resource(c, w)
     wire["output"] = complete_items(write_items(restored(output, w), w), w)
     if "status" not in wire or wire["status"] is None:
         wire["status"] = status_of(w.doc)
-    _finish_left(c, wire, w, calls)
+    pop_implied(c, wire, output)
+    for choice in c.pop("choices", None) or ():
+        w.drop(choice, "the API gives one answer")
     complete_response(wire, w, final=True)
     return _with_alias(wire, w)
 
@@ -131,23 +134,25 @@ def _write_end(c: Node, wire: Node) -> None:
             del finish["reason"]
 
 
-def _finish_left(c: Node, wire: Node, w: Writer, calls: bool) -> None:
-    """An end that the status implies: `stop`, or `tool_calls` where calls wait, says nothing more."""
+def pop_implied(c: Node, wire: Node, output: list[Node]) -> None:
+    """An end that status and items imply: `stop`, `tool_calls` where calls wait, a refusal in words."""
     finish = c.get("finish")
-    wire.setdefault("incomplete_details", None)
     if not finish:
         return
     reason = finish.get("reason")
-    if type(reason) is str:
-        exact = reason == ("tool_calls" if calls else "stop")
-        if exact:
-            del finish["reason"]
-        else:
-            finish["reason"] = Fated("approximated", f"sent as status {wire['status']!r}")
-
-
-def _waits(item: Any) -> bool:
-    return item.get("type") in ("function_call", "custom_tool_call")
+    if type(reason) is not str:
+        return
+    calls = any(item.get("type") in ("function_call", "custom_tool_call") for item in output)
+    refused = any(
+        part.get("type") == "refusal"
+        for item in output
+        if type(item.get("content")) is list
+        for part in item["content"]
+    )
+    if reason == ("tool_calls" if calls else "stop") or (reason == "refusal" and refused):
+        del finish["reason"]
+    else:
+        finish["reason"] = Fated("approximated", f"sent as status {wire['status']!r}")
 
 
 def status_of(node: Node) -> str:
@@ -160,11 +165,6 @@ def status_of(node: Node) -> str:
     if reason == "cancelled":
         return "cancelled"
     return "incomplete" if reason in _INCOMPLETE else "completed"
-
-
-def is_completed(node: Node) -> bool:
-    """Whether an answer counts as whole."""
-    return status_of(node) == "completed"
 
 
 def _with_alias(wire: Node, w: Writer) -> Node:

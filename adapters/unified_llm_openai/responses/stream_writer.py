@@ -15,12 +15,12 @@ from unified_llm.ids import made_id
 from unified_llm.mapping import NATIVE, Writer
 from unified_llm.stream import FRAME
 
-from .complete import complete_item, complete_response, id_prefix, restored_item
+from .complete import complete_item, complete_response, id_prefix, restored_item, with_bytes, without_bytes
 from .content import annotations, answer_parts, parts
-from .errors import write_error_node
+from .errors import whole, write_error_node
 from .events import EVENTS, FAMILY, LIFECYCLE, TERMINAL
 from .history import is_own, write_item
-from .response import resource, status_of, write_response
+from .response import pop_implied, resource, status_of, write_response
 from .tables import CORE_EVENTS, SLUG
 
 __all__ = ["ResponsesWriter"]
@@ -64,16 +64,6 @@ class ResponsesWriter:
 
     def close(self) -> list[Event]:
         return self.writer.close() if self.writer is not None else []
-
-
-def _whole(w: Writer, pair: Any, node: Node) -> Node:
-    """Write a response with `pair`; its leftovers are seen to by the engine."""
-    doc = w.doc
-    try:
-        wire: Node = w.root(pair, node)
-        return wire
-    finally:
-        w.doc = doc
 
 
 class _Own:
@@ -128,7 +118,7 @@ class _Own:
             value = c.pop(key)
             if type(value) is dict:
                 if key == "response":
-                    value = _whole(w, write_response, value)
+                    value = whole(write_response, value, w)
                 elif key == "item":
                     written = write_item(value, w)
                     value = written[0] if written else None
@@ -184,7 +174,7 @@ class _Foreign:
             hot = self.hot
             if hot and hot[0] == event.get("output_index") and hot[1] == event.get("content_index"):
                 extra = event.get("extra")
-                if (extra is None or not _has_rest(extra)) and "choice" not in event:
+                if (extra is None or not _has_rest(extra)) and "choice" not in event and not event.get("logprobs"):
                     number = self.number
                     self.number = number + 1
                     data = {
@@ -194,7 +184,7 @@ class _Foreign:
                         "output_index": self.hot_index,
                         "content_index": hot[1],
                         "delta": event["delta"],
-                        "logprobs": event.get("logprobs") or _NO_LOGPROBS,
+                        "logprobs": _NO_LOGPROBS,
                     }
                     return [{"event": kind, "data": data}]
         return self._feed(event, kind)
@@ -305,7 +295,7 @@ class _Foreign:
             w.seed = str(response.get("id") or "")
         mark = len(w.raw)
         given = {key: value for key, value in response.items() if key not in ("output", "usage", "choices", "finish")}
-        wire = _whole(w, resource, given)
+        wire = whole(resource, given, w)
         # What the opening cannot say is told of the whole response at its end.
         del w.raw[mark:]
         wire["status"] = wire.get("status") or "in_progress"
@@ -327,14 +317,14 @@ class _Foreign:
             given = c.pop("output", None)
             wire = resource(c, w)
             wire["output"] = self._output(given, w, out)
-            finish = c.get("finish")
-            if type(finish) is dict and finish.get("reason") in ("stop", "tool_calls"):
-                finish.pop("reason")
+            wire["status"] = implied if status == "completed" else status
+            pop_implied(c, wire, wire["output"])
+            for choice in c.pop("choices", None) or ():
+                w.drop(choice, "the API gives one answer")
             return wire
 
-        wire = _whole(w, pair, event["response"])
         implied = status_of(event["response"])
-        wire["status"] = implied if status == "completed" and implied != "completed" else status
+        wire = whole(pair, event["response"], w)
         if wire["status"] == "cancelled":
             wire["status"] = status = "failed"
         for key, value in self.head.items():
@@ -362,6 +352,8 @@ class _Foreign:
         out = self._begun() if self.state == "idle" else []
         error = event.get("error") or {key: event.get(key) for key in ("code", "message", "param")}
         nested = write_error_node(error, w)
+        if type(nested.get("code")) is int:
+            nested["code"] = str(nested["code"])
         copies = {key: nested.get(key) for key in ("code", "message", "param")}
         out += self._send("error", {**copies, "error": nested})
         failed = self._copy("failed")
@@ -465,8 +457,11 @@ class _Foreign:
             if kind == "response.output_text.delta":
                 self.hot = (event.get("output_index"), event.get("content_index"))
                 self.hot_id, self.hot_index = place.id, place.index
-        if kind.startswith("response.output_text.") and "annotation" not in kind and not wire.get("logprobs"):
-            wire["logprobs"] = []
+        if kind.startswith("response.output_text.") and "annotation" not in kind:
+            probabilities = wire.get("logprobs") or []
+            wire["logprobs"] = with_bytes(probabilities) if self.strict else without_bytes(probabilities)
+        elif "logprobs" in wire:
+            del wire["logprobs"]  # of a refusal: the item's end tells
         if self.strict and "part" in wire and type(wire["part"]) is dict and wire["part"].get("type") == "output_text":
             wire["part"].setdefault("annotations", [])
         return self._send(kind, wire)

@@ -45,7 +45,11 @@ def read_usage(w: Node, r: Reader) -> Node:
 
 def write_usage(c: Node, w: Writer, own: bool) -> Node:
     """The wire usage of the canonical node with `usage`; what has no form is left there."""
-    usage = take(c, "usage")
+    wire: Node = w.piece(lambda usage, _: _write_counts(usage, own), c.pop("usage"))
+    return wire
+
+
+def _write_counts(usage: Node, own: bool) -> Node:
     wire: Node = {key: usage.pop(key) for key in _SUMS if key in usage}
     for key, names in _DETAILS.items():
         if type(usage.get(key)) is dict:
