@@ -1,0 +1,1 @@
+"""Anthropic's wire protocols for unified_llm: `messages`."""

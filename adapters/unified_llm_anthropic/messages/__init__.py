@@ -1,0 +1,62 @@
+"""Anthropic Messages: `adapter` is the whole declaration."""
+
+from __future__ import annotations
+
+from unified_llm.adapter import Adapter, Framing, Kind, Route, Streams
+from unified_llm.repair import Rules
+
+from . import calls, hosted, reasoning  # noqa: F401  (they declare the pairs of `blocks`)
+from .blocks import blocks
+from .citations import citations
+from .content import answer_parts, parts
+from .errors import read_error, write_error
+from .mcp import servers
+from .models import models, read_models, write_models
+from .request import read_request, write_count_request, write_request
+from .response import read_count_response, read_response, write_count_response, write_response
+from .settings import edits
+from .stream import MessagesReader
+from .stream_writer import MessagesWriter
+from .tables import NATIVES, PROTOCOL, REFUSES, REQUEST, RESPONSE
+from .tools import tools
+
+__all__ = ["adapter"]
+
+adapter = Adapter(
+    protocol=PROTOCOL,
+    title="Anthropic Messages",
+    url="https://docs.claude.com/en/api/messages",
+    kinds={
+        "request": Kind(read_request, write_request, "request", "provider"),
+        "response": Kind(read_response, write_response, "response"),
+        "error": Kind(read_error, write_error, "error"),
+        "count_tokens_request": Kind(read_request, write_count_request, "request", "provider"),
+        "count_tokens_response": Kind(read_count_response, write_count_response, "usage"),
+        "models": Kind(read_models, write_models, "models"),
+    },
+    streams=Streams(MessagesReader, MessagesWriter, Framing(named=True)),
+    mappings=(parts, answer_parts, blocks, citations, hosted.hits, tools, servers, edits, models),
+    settings={"request": REQUEST, "response": RESPONSE},
+    natives=NATIVES,
+    refuses=REFUSES,
+    routes=(
+        Route("POST", "v1/messages", "request"),
+        Route("POST", "v1/messages/count_tokens", "count_tokens_request"),
+        Route("GET", "v1/models", "models"),
+    ),
+    auth=(("authorization", "Bearer {}"), ("x-api-key", "{}")),
+    sdk={
+        "response": "anthropic.types.beta:BetaMessage",
+        "stream": "anthropic.types.beta:BetaRawMessageStreamEvent",
+        "count_tokens_response": "anthropic.types.beta:BetaMessageTokensCount",
+        "models": "anthropic.pagination:SyncPage",
+    },
+    sdk_extra="anthropic",
+    origin=("protocol",),
+    repair=Rules(),
+    declared={
+        "request": "anthropic.types.beta.message_create_params:MessageCreateParams",
+        "response": "anthropic.types.beta:BetaMessage",
+        "event": "anthropic.types.beta:BetaRawMessageStreamEvent",
+    },
+)

@@ -1,0 +1,167 @@
+"""Errors: bodies of failed requests, and errors inside a stream.
+
+`{"type": "error", "error": {type, message, details}, "request_id"}`. The wire has one word for every bad request; a
+prompt that is too long is told by its message, which clients of this surface look for before they compact. Words nobody
+knows are kept beside the canonical type.
+
+https://docs.claude.com/en/api/errors
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.mapping import Fated, Reader, Writer, take
+
+from .tables import ERROR_STATUS, ERRORS
+
+__all__ = ["read_error", "write_error"]
+
+Node = dict[str, Any]
+
+TOO_LONG = "prompt is too long"
+_OVERFLOW = (TOO_LONG, "exceed context limit", "context window", "context length")
+_BY_STATUS = {status: kind for kind, status in reversed(ERROR_STATUS.items())} | {503: "overloaded", 408: "timeout"}
+
+
+# ---- reading --------------------------------------------------------------------------------------------------------
+
+
+def read_error(w: Any, r: Reader) -> Node:
+    if type(w) is not dict or type(w.get("error")) is not dict:
+        return _read_other(w, r)
+    node: Node = {}
+    if w.get("type") == "error":
+        del w["type"]
+    elif "type" not in w:
+        r.form(node, "type", "absent")
+    wire = w["error"]
+    own = wire.copy()
+    del w["error"]
+    error: Node = {}
+    status = r.http.get("status")
+    word, message = own.get("type"), own.get("message")
+    kind = ERRORS.reads.get(word) if type(word) is str else None
+    if kind in (None, "invalid_request") and type(message) is str and any(s in message.lower() for s in _OVERFLOW):
+        kind = "context_overflow"
+    if kind is None and type(status) is int:
+        kind = _BY_STATUS.get(status) or ("server_error" if status >= 500 else "invalid_request")
+    error["type"] = kind or "other"
+    if type(word) is str:
+        del own["type"]
+        r.place(error, ("type",), ("type",))
+        if ERRORS.write(error["type"]) != word:
+            error["native_type"] = word
+            r.place(error, ("native_type",), ("type",))
+    elif "type" not in own:
+        r.form(error, "type", "absent")
+    if type(message) is str:
+        error["message"] = own.pop("message")
+    if type(own.get("details")) is dict and type(own["details"].get("error_code")) is str:
+        error["code"] = take(own, "details").pop("error_code")
+        r.place(error, ("code",), ("details", "error_code"))
+    if type(w.get("request_id")) is str:
+        error["request_id"] = w.pop("request_id")
+    elif w.get("request_id", 0) is None:
+        error["request_id"] = w.pop("request_id")
+    _read_http(error, r)
+    if own:
+        r.keep(error, own)
+    node["error"] = error
+    r.made(error, wire)
+    return node
+
+
+def _read_other(w: Any, r: Reader) -> Node:
+    """A body of another shape (text, a proxy's page): its text, and the whole of it for its own protocol."""
+    error: Node = {"type": "other"}
+    status = r.http.get("status")
+    if type(status) is int:
+        error["type"] = _BY_STATUS.get(status) or ("server_error" if status >= 500 else "invalid_request")
+    node: Node = {"error": error}
+    if type(w) is str:
+        error["message"] = w
+        r.form(node, "body", "text")
+    elif type(w) is dict and type(w.get("message")) is str:
+        error["message"] = w.pop("message")
+        r.form(node, "body", "flat")
+    elif type(w) is dict:
+        r.form(node, "body", "flat")
+    else:
+        r.form(node, "body", "value")
+        r.extra(node)["rest"] = {"body": w}
+    _read_http(error, r)
+    return node
+
+
+def _read_http(error: Node, r: Reader) -> None:
+    status = r.http.get("status")
+    if type(status) is int:
+        error["status"] = status
+    for key, value in (r.http.get("headers") or {}).items():
+        if key.lower() == "retry-after" and str(value).strip().isdigit():
+            error["retry_after"] = int(value)
+
+
+# ---- writing --------------------------------------------------------------------------------------------------------
+
+
+def write_error(c: Node, w: Writer) -> Any:
+    error = c.pop("error", None)
+    if type(error) is not dict:
+        error = {"message": "" if error is None else str(error)}
+    status = error.get("status")
+    kind = error.get("type") or "other"
+    if w.source != w.protocol and kind in ("overloaded", "context_overflow"):
+        status = ERROR_STATUS[kind]
+    w.http["status"] = status if type(status) is int and status >= 400 else ERROR_STATUS.get(str(kind), 500)
+    if error.get("retry_after") is not None:
+        w.http.setdefault("headers", {})["retry-after"] = str(error["retry_after"])
+    form = w.form(c, "body")
+    if form == "text":
+        return error.get("message")
+    if form == "value":
+        return c.pop("extra")[w.protocol]["rest"]["body"]
+    if form == "flat":
+        return {"message": error["message"]} if "message" in error else {}
+    doc = w.doc
+    head: Node = {} if w.form(c, "type") == "absent" else {"type": "error"}
+    w.context["request_id"] = ...
+    head["error"] = w.root(_write_error, error)
+    w.doc = doc
+    request_id = w.context.pop("request_id")
+    if request_id is not ...:
+        head["request_id"] = request_id
+    return head
+
+
+def _write_error(c: Node, w: Writer) -> Node:
+    kind = c.pop("type", None) or "other"
+    form = w.form(c, "type")
+    native = c.pop("native_type", None)
+    wire: Node = {}
+    if native in ERRORS.reads or (native is not None and _own(c, w)):
+        wire["type"] = native
+    elif form != "absent":
+        wire["type"] = ERRORS.write(kind) if kind in ERRORS.writes else "api_error"
+    message = c.get("message")
+    if type(message) is str:
+        if kind == "context_overflow" and not _own(c, w) and not any(s in message.lower() for s in _OVERFLOW):
+            wire["message"] = f"{TOO_LONG}: {message}"
+            c["message"] = Fated("approximated", "said in the words clients look for")
+        else:
+            wire["message"] = c.pop("message")
+    elif w.source != w.protocol:
+        wire["message"] = ""
+        c.pop("message", None)
+    if type(c.get("code")) is str:
+        wire["details"] = {"error_code": c.pop("code")}
+    if "request_id" in c:
+        w.context["request_id"] = c.pop("request_id")
+    c.pop("status", None)
+    c.pop("retry_after", None)
+    return wire
+
+
+def _own(c: Node, w: Writer) -> bool:
+    return w.source == w.protocol

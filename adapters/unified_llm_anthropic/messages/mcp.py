@@ -1,0 +1,132 @@
+"""MCP servers: a list of their own on the wire, with a toolset among the tools; one tool each in the canonical model.
+
+Server and toolset are one canonical tool where they belong together one to one and stand in the same order, and two
+otherwise. Which tools a server offers is said by the toolset's configuration, or by the server's where it is old.
+
+https://docs.claude.com/en/docs/agents-and-tools/mcp-connector
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.mapping import Fated, Mapping, Reader, Writer, take
+
+from .content import move_cache_out, own_born
+from .tools import tools
+
+__all__ = ["read_servers", "servers", "write_tools"]
+
+Node = dict[str, Any]
+
+servers = Mapping("anthropic-messages mcp servers")
+
+
+@servers.read("url")
+def read_server(w: Node, r: Reader) -> Node:
+    tool: Node = {"type": "mcp", "server_label": w.pop("name"), "server_url": w.pop("url")}
+    if "authorization_token" in w:
+        tool["authorization"] = w.pop("authorization_token")
+    if type(w.get("tool_configuration")) is dict:
+        own = take(w, "tool_configuration")
+        if type(own.get("allowed_tools")) in (list, type(None)) and "allowed_tools" in own:
+            tool["allowed_tools"] = own.pop("allowed_tools")
+        if "enabled" in own:
+            tool["enabled"] = own.pop("enabled")
+        if len(tool) > 3 and ("allowed_tools" in tool or "enabled" in tool):
+            r.form(tool, "configuration", True)
+    return tool
+
+
+@servers.write("mcp")
+def write_server(c: Node, w: Writer) -> Node | None:
+    if type(c.get("server_url")) is not str:
+        return None
+    wire: Node = {"type": "url", "name": c.pop("server_label", ""), "url": c.pop("server_url")}
+    if "authorization" in c:
+        wire["authorization_token"] = c.pop("authorization")
+    if w.form(c, "configuration"):
+        wire["tool_configuration"] = {k: c.pop(k) for k in ("allowed_tools", "enabled") if k in c}
+    elif w.form(c, "toolset") or not own_born(w):
+        w.context["toolset"] = _toolset(c, w)
+        move_cache_out(c, w.context["toolset"])
+    if c.get("require_approval") == "never":
+        c["require_approval"] = Fated("approximated", "nobody is asked here")
+    return wire
+
+
+def _toolset(c: Node, w: Writer) -> Node:
+    wire: Node = {"type": "mcp_toolset", "mcp_server_name": None}
+    allowed = c.get("allowed_tools")
+    if type(allowed) is list and all(type(name) is str for name in allowed):
+        wire["default_config"] = {"enabled": False}
+        wire["configs"] = {name: {"enabled": True} for name in c.pop("allowed_tools")}
+    return wire
+
+
+def read_servers(w: Node, node: Node, r: Reader) -> None:
+    """Read `mcp_servers` to tools, joined with their toolsets where that can be undone."""
+    wires = w["mcp_servers"]
+    if type(wires) is not list or not wires or any(type(x) is not dict or x.get("type") != "url" for x in wires):
+        return
+    made = r.nodes(servers, w.pop("mcp_servers"))
+    given = node.get("tools")
+    listed = given if type(given) is list else []
+    sets = [tool for tool in listed if tool["type"] == "mcp_toolset"]
+    labels = [_label(tool, r) for tool in sets]
+    if sets and labels == [server.get("server_label") for server in made] and len(set(labels)) == len(labels):
+        allowed = [_allowed(toolset["extra"][r.protocol]["rest"]) for toolset in sets]
+        if None not in allowed and not any(names and "allowed_tools" in server for names, server in zip(allowed, made)):
+            for toolset, server, names in zip(sets, made, allowed):
+                if names:
+                    server["allowed_tools"] = names
+                r.form(server, "toolset", True)
+                listed[listed.index(toolset)] = server
+            return
+    node["tools"] = [*listed, *made]
+    if given is None:
+        r.form(node, "tools", "null" if "tools" in r.doc else "absent")
+
+
+def _label(toolset: Node, r: Reader) -> Any:
+    return toolset["extra"][r.protocol]["rest"].get("mcp_server_name")
+
+
+def _allowed(rest: Node) -> list[str] | None:
+    """The allowed tools a toolset's configuration amounts to: [] for all; None where it says more than that."""
+    if rest.keys() == {"mcp_server_name"}:
+        return []
+    configs = rest.get("configs")
+    if rest.keys() != {"mcp_server_name", "default_config", "configs"} or rest["default_config"] != {"enabled": False}:
+        return None
+    if type(configs) is not dict or not configs or any(config != {"enabled": True} for config in configs.values()):
+        return None
+    return list(configs)
+
+
+def write_tools(c: Node, wire: Node, w: Writer) -> None:
+    """Write the tools, those of MCP servers in both their places."""
+    if c.get("tools") is None:
+        if "tools" in c:
+            wire["tools"] = c.pop("tools")
+        return
+    form = w.form(c, "tools")
+    out: list[Node] = []
+    listed: list[Node] = []
+    for tool in c.pop("tools"):
+        if tool.get("type") != "mcp":
+            out += w.nodes(tools, (tool,))
+            continue
+        w.context.pop("toolset", None)
+        server = w.nodes(servers, (tool,))
+        listed += server
+        toolset = w.context.pop("toolset", None)
+        if server and toolset is not None:
+            toolset["mcp_server_name"] = server[0]["name"]
+            out.append(toolset)
+    if listed:
+        wire["mcp_servers"] = listed
+    if out or not listed or form is None:
+        if form != "absent" or out:
+            wire["tools"] = out if out or form != "null" else None
+

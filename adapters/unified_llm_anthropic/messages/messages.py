@@ -1,0 +1,357 @@
+"""Messages to items and back.
+
+A wire message holds what the canonical model keeps as several items (text, thinking, calls, results): they share a
+turn, and what the message had beside them stays with the first. Writing gathers neighbours of one role into one message,
+results of calls first, because the API wants all of them in the message that follows the calls; a message that stood
+apart from its neighbour on the wire stays apart.
+
+What another provider signed on a call or a text, and this wire has no slot for, travels towards a client in a thinking
+block of its own, sealed, and finds its bearer again when it comes back.
+
+https://docs.claude.com/en/api/messages
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.mapping import ILL_TYPED, Fated, IllTyped, Reader, Writer
+from unified_llm.provenance import anchor_of, is_sealed, matches, open_sealed, seal
+
+from .blocks import blocks
+from .content import answer_parts, own_born, parts
+
+__all__ = ["CARRIER", "carrier_of", "join_carried", "read_content", "read_messages", "write_blocks", "write_messages"]
+
+Node = dict[str, Any]
+
+FAMILY = "anthropic-messages messages"
+CARRIER = "unified_llm:carrier"
+_OUTPUTS = frozenset(("function_call_output", "custom_tool_call_output"))
+_ROLES = {"user": "user", "assistant": "assistant", "system": "system", "developer": "system"}
+
+
+# ---- reading --------------------------------------------------------------------------------------------------------
+
+
+def read_messages(messages: list[Any], r: Reader) -> list[Node]:
+    """The items of a list of messages."""
+    items: list[Node] = []
+    before: Any = None
+    for number, wire in enumerate(messages):
+        role = wire.get("role") if type(wire) is dict else None
+        if type(role) is str and len(wire) == 2 and type(wire.get("content")) is str and role in _ROLES:
+            found = [{"type": "message", "role": role, "content": wire["content"]}]
+            r.trace.append((found[0], wire))
+        else:
+            mark = len(r.trace), len(r.turns)
+            try:
+                found = _read_message(wire, number, r)
+            except ILL_TYPED:
+                del r.trace[mark[0] :], r.turns[mark[1] :]
+                found = [r.unread(wire, FAMILY)]
+        if role == before and role is not None:
+            r.form(found[0], "opens", True)
+        if role == "system" and not items:
+            r.form(found[0], "place", "messages")
+        before = role
+        items += found
+    return items
+
+
+def _read_message(wire: Node, number: int, r: Reader) -> list[Node]:
+    rest = wire.copy()
+    role, content = rest.pop("role"), rest.pop("content")
+    if role not in _ROLES:
+        raise IllTyped("role")
+    if type(content) is str:
+        items = [r.made({"type": "message", "role": role, "content": content}, wire)]
+    else:
+        items = read_content(content, role, wire, r)
+        if not items:
+            items = [r.made({"type": "message", "role": role, "content": []}, wire)]
+        for item in items:
+            if role_of(item, None) != role:
+                r.form(item, "role", role)
+    return r.turn(items, wire, rest, number)
+
+
+def read_content(content: Any, role: str, wire: Node, r: Reader) -> list[Node]:
+    """The items of a list of blocks; blocks that are parts gather in messages."""
+    if type(content) is not list:
+        raise IllTyped("content")
+    family = answer_parts if role == "assistant" else parts
+    items: list[Node] = []
+    carried: list[Node] = []
+    message: Node | None = None
+    for block in content:
+        kind = block.get("type") if type(block) is dict else None
+        if kind in family.reads or (role != "assistant" and kind not in blocks.reads):
+            part = r.nodes(family, (block,))[0]
+            if message is None:
+                message = {"type": "message", "role": role, "content": []}
+                # Its text is found where it stands; the node of several blocks is their message.
+                r.made(message, wire)
+                items.append(message)
+            message["content"].append(part)
+            continue
+        if kind in ("thinking", "redacted_thinking"):
+            opened = _carried(block)
+            if opened is not None:
+                carried.append(opened)
+                continue
+        message = None
+        items.append(r.nodes(blocks, (block,))[0])
+    if carried:
+        join_carried(items, carried)
+    return items
+
+
+def _carried(block: Node) -> Node | None:
+    """What a sealed block carries for another item; None for any other block."""
+    signature = block.get("signature")
+    if not is_sealed(signature):
+        return None
+    opened = open_sealed(signature, None)
+    return opened if opened is not None and opened.get("type") == CARRIER else None
+
+
+def join_carried(items: list[Node], carried: list[Node]) -> None:
+    """Give what travelled apart back to its bearers; what finds none is forgotten with them."""
+    for item in items:
+        anchor = anchor_of(item)
+        for each in carried:
+            if each["anchor"] != anchor or each["bearer"] != item.get("type"):
+                continue
+            if "opaque" in each:
+                item["opaque"] = each["opaque"]
+            if "content" in each:
+                item["content"] = each["content"]
+
+
+def carrier_of(item: Node, w: Writer) -> Node | None:
+    """The block that carries what others signed on an item, None when there is nothing of that kind."""
+    signed = [*(item.get("opaque") or ())]
+    content = item.get("content")
+    on_parts = [p for part in content for p in part.get("opaque") or ()] if type(content) is list else []
+    here = {"protocol": w.protocol}
+    if not any(not matches(piece.get("origin") or {}, here, ("protocol",)) for piece in signed + on_parts):
+        return None
+    anchor = anchor_of(item)
+    node: Node = {"type": CARRIER, "bearer": item.get("type"), "anchor": anchor}
+    if signed:
+        node["opaque"] = signed
+    if on_parts:
+        node["content"] = content
+    return {"type": "thinking", "thinking": "", "signature": seal(node, "")}
+
+
+# ---- writing --------------------------------------------------------------------------------------------------------
+
+
+def role_of(item: Node, w: Writer | None) -> str:
+    """The role of the wire message an item belongs to."""
+    if w is not None:
+        marked = w.form(item, "role")
+        if marked is not None:
+            return str(marked)
+    kind = item.get("type")
+    if kind == "message":
+        return _ROLES.get(item.get("role") or "", "user")
+    if kind in _OUTPUTS or (kind == "shell_call_output" and item.get("executor") != "provider"):
+        return "user"
+    return "system" if kind == "tool_change" else "assistant"
+
+
+def write_messages(items: Any, w: Writer) -> list[Node]:
+    """The messages of a list of items (or of a string, one user message)."""
+    if type(items) is str:
+        return [{"role": "user", "content": items}]
+    items = items or []
+    if w.facing == "provider" and not own_born(w):
+        items = _paired(items, w)
+    out: list[Any] = []
+    group: list[Node] = []
+    role = ""
+    for item in items:
+        if _is_native_message(item, w):
+            out += _written(group, role, w)
+            group = []
+            out.append(w.native(item, FAMILY))
+            continue
+        its = role_of(item, w)
+        if group and (its != role or w.form(item, "opens") or (its == "system" and not _same_turn(group, item))):
+            out += _written(group, role, w)
+            group = []
+        group.append(item)
+        role = its
+    return out + _written(group, role, w)
+
+
+def _is_native_message(item: Node, w: Writer) -> bool:
+    return bool(w.form(item, "native") == FAMILY)
+
+
+def _same_turn(group: list[Node], item: Node) -> bool:
+    return item.get("turn") is not None and group[-1].get("turn") == item["turn"]
+
+
+def _written(group: list[Node], role: str, w: Writer) -> list[Node]:
+    if not group:
+        return []
+    first = group[0]
+    if len(group) == 1 and first.get("type") == "message" and type(first.get("content")) is str:
+        if first["content"] or own_born(w):
+            return [w.turn(first, w.piece(_write_plain, first))]
+        w.piece(_write_nothing, first)
+        return []
+    if role == "user" and len(group) > 1 and not own_born(w):
+        results = [item for item in group if item.get("type") in _OUTPUTS]
+        if results:
+            group = results + [item for item in group if item.get("type") not in _OUTPUTS]
+    content = write_blocks(group, w)
+    if not content and not own_born(w):
+        return []
+    return [w.turn(first, {"role": role, "content": content})]
+
+
+def _write_plain(c: Node, w: Writer) -> Node:
+    role = _role_out(c)
+    return {"role": role, "content": c.pop("content")}
+
+
+def _write_nothing(c: Node, w: Writer) -> Node:
+    _role_out(c)
+    c.pop("content")
+    return {}
+
+
+def _role_out(c: Node) -> str:
+    role = c["role"]
+    wire = _ROLES.get(role, "user")
+    if wire != role:
+        c["role"] = Fated("approximated", f"sent as {wire}")
+    else:
+        del c["role"]
+    return wire
+
+
+def write_blocks(items: list[Node], w: Writer) -> list[Any]:
+    """The blocks of the items of one message."""
+    out: list[Any] = []
+    for item in items:
+        if w.facing == "client" and item.get("type") not in ("reasoning", "compaction"):
+            carrier = carrier_of(item, w)
+            if carrier is not None:
+                out.append(carrier)
+        if item.get("type") == "message":
+            out += w.piece(_write_message_blocks, item)
+        else:
+            out += _write_item(item, w)
+    return out
+
+
+def _write_message_blocks(c: Node, w: Writer) -> list[Any]:
+    role = _role_out(c)
+    content = c.pop("content", None)
+    if "opaque" in c and w.facing == "client":
+        c["opaque"] = Fated("parked", "sealed for the way back")
+    if type(content) is str:
+        return [{"type": "text", "text": content}] if content or own_born(w) else []
+    return w.nodes(answer_parts if role == "assistant" else parts, content or [])
+
+
+def _write_item(item: Node, w: Writer) -> list[Any]:
+    """The block of an item; two where results stand inside a hosted call."""
+    flat = w.context.get("flat")
+    if flat and id(item) in flat:
+        return _flattened(item, w)
+    kind = item.get("type")
+    inline = _INLINE.get(kind) if type(kind) is str else None
+    if inline is None or all(item.get(key) is None for key in inline[1]):
+        return w.nodes(blocks, (item,))
+    written: list[Any] = w.piece(lambda c, _: _write_split(c, str(kind), inline, w), item)
+    return written
+
+
+# Hosted calls that may hold their results, the item such results are apart, and the keys that hold them.
+_INLINE: dict[str, tuple[str, tuple[str, ...]]] = {
+    "web_search_call": ("web_search_result", ("results",)),
+    "mcp_call": ("mcp_result", ("output", "error")),
+    "code_interpreter_call": ("code_interpreter_result", ("outputs",)),
+}
+
+
+def _write_split(c: Node, kind: str, inline: tuple[str, tuple[str, ...]], w: Writer) -> list[Any]:
+    """A hosted call and, in a block of its own, the result it holds."""
+    result: Node = {"call_id": c.get("call_id") or c.get("id")}
+    result.update({key: c.pop(key) for key in inline[1] if c.get(key) is not None})
+    call = blocks.writes[kind](c, w)
+    if call is None:
+        c.update(result)
+        return []
+    block = blocks.writes[inline[0]](result, w)
+    result.pop("call_id", None)
+    c.update(result)
+    if block is None:
+        return [call]
+    w.added(block, "tool_use_id", "results stand apart from their call here")
+    return [call, block]
+
+
+# ---- hosted calls of other providers --------------------------------------------------------------------------------
+
+_HOSTED = {
+    "web_search_call": "web_search_result",
+    "web_fetch_call": "web_fetch_result",
+    "code_interpreter_call": "code_interpreter_result",
+    "mcp_call": "mcp_result",
+    "tool_search_call": "tool_search_result",
+    "shell_call": "shell_call_output",
+}
+_UNPAIRED = "the API takes a call of its own tools with its result or not at all"
+
+
+def _paired(items: list[Node], w: Writer) -> list[Node]:
+    """Without the hosted calls whose results the API would not take back, and without those results."""
+    if not any(item.get("type") in _HOSTED for item in items):
+        return items
+    results = {item.get("call_id"): item for item in items if item.get("type") in _HOSTED.values()}
+    gone: set[int] = set()
+    flat: set[int] = w.context.setdefault("flat", set())
+    for item in items:
+        kind = item.get("type")
+        if kind not in _HOSTED or (kind == "shell_call" and item.get("executor") != "provider"):
+            continue
+        result = results.get(item.get("call_id"))
+        if _writable(item, w) >= 2 or (result is not None and _writable(item, w) == 1 and _writable(result, w)):
+            continue
+        gone.add(id(item))
+        if result is None:
+            continue
+        if result.get("results"):
+            flat.add(id(result))
+        else:
+            gone.add(id(result))
+    for item in items:
+        if id(item) in gone:
+            w.drop(item, _UNPAIRED)
+    return [item for item in items if id(item) not in gone]
+
+
+def _writable(item: Node, w: Writer) -> int:
+    """How many blocks an item would become: tried, and forgotten."""
+    mark = len(w.raw)
+    out = _write_item(item, w)
+    del w.raw[mark:]
+    return len(out)
+
+
+def _flattened(item: Node, w: Writer) -> list[Any]:
+    """What a search of another provider found, as text."""
+    lines = []
+    for hit in item.get("results") or ():
+        said = [str(hit[key]) for key in ("title", "url", "snippet") if hit.get(key)]
+        lines.append(" - ".join(said))
+    w.report(item, (), "approximated", "sent as text")
+    return [{"type": "text", "text": "\n".join(lines) or "no results"}]

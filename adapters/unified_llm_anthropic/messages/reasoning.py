@@ -1,0 +1,176 @@
+"""Thinking, redacted thinking and compaction: blocks that only their maker may see again, unchanged and in place.
+
+`signature` proves a thinking block, `data` is one in cipher. A provider gets back what it signed itself and nothing
+else: unsigned thinking is refused by the API, foreign thinking fails the check. A client gets everything: what another
+provider made travels sealed in `signature`, the slot every client of this surface echoes.
+
+https://docs.claude.com/en/docs/build-with-claude/extended-thinking
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.mapping import Fated, IllTyped, Reader, Writer
+from unified_llm.provenance import anchor_of, is_sealed, open_sealed, opaque_piece, seal, split_opaque
+
+from .blocks import blocks
+from .content import move_cache_in, move_cache_out, own_born
+
+__all__ = ["sealed_signature", "thinking_text"]
+
+Node = dict[str, Any]
+
+
+def thinking_text(item: Node) -> str:
+    """The readable text of a reasoning item, as a thinking block says it."""
+    texts = [part.get("text") for key in ("summary", "content") for part in item.get(key) or ()]
+    return "\n\n".join(text for text in texts if type(text) is str and text)
+
+
+def sealed_signature(item: Node, text: str) -> str:
+    """The envelope that carries a reasoning item of another provider in a signature."""
+    bare = {key: value for key, value in item.items() if key != "turn"}
+    return seal(bare, anchor_of({"text": text}))
+
+
+@blocks.read("thinking")
+def read_thinking(w: Node, r: Reader) -> Node:
+    text, signature = w["thinking"], w.get("signature")
+    if type(text) is not str:
+        raise IllTyped("thinking")
+    if is_sealed(signature):
+        opened = open_sealed(w.pop("signature"), anchor_of({"text": text}))
+        if opened is not None and opened.get("type") == "reasoning":
+            del w["thinking"]
+            return opened
+    del w["thinking"]
+    content = [{"type": "reasoning_text", "text": text}] if text else []
+    item: Node = {"type": "reasoning", "summary": [], "content": content}
+    if type(signature) is str and signature and not is_sealed(signature):
+        item["opaque"] = [opaque_piece("signature", w.pop("signature"), r.protocol, r.model)]
+    elif signature == "" and "signature" in w:
+        r.form(item, "signature", w.pop("signature"))
+    elif "signature" not in w:
+        r.form(item, "signature", "absent")
+    if is_sealed(signature):
+        r.note(item, ("opaque",), "lost", "an envelope that does not belong here")
+    return item
+
+
+@blocks.read("redacted_thinking")
+def read_redacted(w: Node, r: Reader) -> Node:
+    data = w["data"]
+    if type(data) is not str:
+        raise IllTyped("data")
+    if is_sealed(data):
+        opened = open_sealed(w.pop("data"))
+        if opened is not None and opened.get("type") == "reasoning":
+            return opened
+        item: Node = {"type": "reasoning", "summary": []}
+        r.note(item, ("opaque",), "lost", "an envelope that does not belong here")
+        return item
+    return {"type": "reasoning", "summary": [], "opaque": [opaque_piece("redacted", w.pop("data"), r.protocol, r.model)]}
+
+
+@blocks.write("reasoning")
+def write_reasoning(c: Node, w: Writer) -> Node | None:
+    item = {"type": "reasoning", **c}
+    own, foreign = split_opaque(c, item, w, ("protocol",))
+    by_kind = {piece.get("kind"): piece["data"] for piece in own}
+    form = w.form(c, "signature")
+    if "redacted" in by_kind and len(own) == 1 and not foreign:
+        c.pop("summary", None)
+        c.pop("content", None) if not c.get("content") else None
+        return {"type": "redacted_thinking", "data": by_kind["redacted"]}
+    text = thinking_text(item)
+    if by_kind.keys() == {"signature"} and not foreign:
+        return _thinking(c, text, by_kind["signature"])
+    if form is not None and not own and not foreign:
+        return _thinking(c, text, None if form == "absent" else form)
+    if w.facing == "client":
+        wire = _thinking(c, text, sealed_signature(item, text))
+        for key in ("id", "status"):
+            c.pop(key, None)
+        if "extra" in c:
+            c["extra"] = {}
+        if own or foreign:
+            c["opaque"] = Fated("parked", "sealed for the way back")
+        return wire
+    if foreign or own:
+        # Never half of it: without its proof a thinking block is refused.
+        c["opaque"] = own + foreign
+    return None
+
+
+def _thinking(c: Node, text: str, signature: str | None) -> Node:
+    wire: Node = {"type": "thinking", "thinking": text}
+    if signature is not None:
+        wire["signature"] = signature
+    parts = [*(c.get("summary") or ()), *(c.get("content") or ())]
+    for key in ("summary", "content"):
+        c.pop(key, None)
+    if len([part for part in parts if part.get("text")]) > 1:
+        c["content"] = Fated("approximated", "joined to one text")
+    return wire
+
+
+# ---- compaction -----------------------------------------------------------------------------------------------------
+
+_PIECES = ("encrypted_content", "signature")
+
+
+@blocks.read("compaction")
+def read_compaction(w: Node, r: Reader) -> Node:
+    sealed = w.get("encrypted_content")
+    if is_sealed(sealed):
+        opened = open_sealed(w.pop("encrypted_content"))
+        if opened is not None and opened.get("type") == "compaction":
+            for key in ("content", "signature", "tool_changes"):
+                w.pop(key, None)
+            return opened
+    item: Node = {"type": "compaction"}
+    if "content" in w:
+        content = w["content"]
+        if content is not None and type(content) is not str:
+            raise IllTyped("content")
+        item["content"] = w.pop("content")
+    pieces = [opaque_piece(key, w.pop(key), r.protocol, r.model) for key in _PIECES if type(w.get(key)) is str]
+    if pieces:
+        item["opaque"] = pieces
+    if type(w.get("tool_changes")) is list:
+        item["tool_changes"] = r.nodes(blocks, w.pop("tool_changes"))
+    elif w.get("tool_changes", 0) is None:
+        item["tool_changes"] = w.pop("tool_changes")
+    return move_cache_in(w, item)
+
+
+@blocks.write("compaction")
+def write_compaction(c: Node, w: Writer) -> Node | None:
+    item = {"type": "compaction", **c}
+    own, foreign = split_opaque(c, item, w, ("protocol",))
+    if foreign and w.facing == "provider":
+        c["opaque"] = own + foreign
+        return None
+    wire: Node = {"type": "compaction"}
+    if type(c.get("content")) is list:
+        wire["content"] = "\n\n".join(part["text"] for part in c["content"] if type(part.get("text")) is str)
+        c["content"] = Fated("approximated", "joined to one text")
+    elif "content" in c:
+        wire["content"] = c.pop("content")
+    elif not own_born(w):
+        wire["content"] = None
+    for piece in own:
+        wire[str(piece.get("kind"))] = piece["data"]
+    if foreign:
+        wire["encrypted_content"] = seal({key: value for key, value in item.items() if key != "turn"}, "")
+        c["opaque"] = Fated("parked", "sealed for the way back")
+        for key in ("id", "status"):
+            c.pop(key, None)
+        if "extra" in c:
+            c["extra"] = {}
+    if type(c.get("tool_changes")) is list:
+        wire["tool_changes"] = w.nodes(blocks, c.pop("tool_changes"))
+    elif "tool_changes" in c:
+        wire["tool_changes"] = c.pop("tool_changes")
+    return move_cache_out(c, wire)

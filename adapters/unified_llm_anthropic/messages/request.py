@@ -1,0 +1,209 @@
+"""Requests of Messages, and those that only count their tokens.
+
+System text is the canonical instructions; of another protocol's system and developer messages the leading run joins
+it, later ones stay in the conversation, where this protocol has them too. The version of the API that a request needs
+goes into the headers.
+
+https://docs.claude.com/en/api/messages
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.errors import InvalidBody
+from unified_llm.mapping import Fated, Reader, Writer
+
+from .content import own_born, parts
+from .mcp import read_servers, write_tools
+from .messages import read_messages, write_messages
+from .settings import read_settings, write_settings
+from .tables import API_VERSION, BETAS, DEFAULT_MAX_TOKENS, LEGACY_VERSION, REQUEST
+from .tools import read_tools
+
+__all__ = ["read_request", "write_count_request", "write_request"]
+
+Node = dict[str, Any]
+
+_SAMPLING = ("temperature", "top_p", "top_k")
+
+
+# ---- reading --------------------------------------------------------------------------------------------------------
+
+
+def read_request(w: Node, r: Reader) -> Node:
+    messages = w.pop("messages", None)
+    if type(messages) is not list:
+        raise InvalidBody("/messages", "a list of messages is required")
+    node: Node = {}
+    r.form(node, "own", True)
+    if type(w.get("system")) in (str, type(None)) and "system" in w:
+        node["instructions"] = w.pop("system")
+    elif type(w.get("system")) is list:
+        node["instructions"] = r.nodes(parts, w.pop("system"))
+    node["input"] = read_messages(messages, r)
+    if type(w.get("tools")) is list:
+        node["tools"] = read_tools(w.pop("tools"), r)
+    elif w.get("tools", 0) is None:
+        node["tools"] = w.pop("tools")
+    if "mcp_servers" in w:
+        read_servers(w, node, r)
+    read_settings(w, node, r)
+    REQUEST.read(w, node)
+    headers = {key.lower(): value for key, value in (r.http.get("headers") or {}).items()}
+    for header in ("anthropic-version", "anthropic-beta"):
+        if header in headers:
+            r.extra(node).setdefault("headers", {})[header] = headers[header]
+    return node
+
+
+# ---- writing --------------------------------------------------------------------------------------------------------
+
+
+def write_request(c: Node, w: Writer) -> Node:
+    wire = _write_prompt(c, w)
+    _write_limit(c, wire, w)
+    if not own_born(w):
+        _settle_sampling(c, wire)
+    settled = {key: c.pop(key) for key in tuple(c) if type(c[key]) is Fated}
+    REQUEST.write(c, wire, w, w.doc)
+    c.update(settled)
+    if w.model:
+        wire["model"] = w.model
+    _write_headers(c, wire, w)
+    return wire
+
+
+def write_count_request(c: Node, w: Writer) -> Node:
+    """A request that counts tokens: what makes no difference to the count has no place in it."""
+    wire = _write_prompt(c, w)
+    for key in ("model", "cache"):
+        if key in c:
+            REQUEST.write({key: c.pop(key)}, wire, w, w.doc)
+    if w.model:
+        wire["model"] = w.model
+    _write_headers(c, wire, w)
+    w.http.update(method="POST", path="v1/messages/count_tokens")
+    return wire
+
+
+def _write_prompt(c: Node, w: Writer) -> Node:
+    """Tools, system text, messages, in the order the cache knows them."""
+    own_born(w)
+    wire: Node = {}
+    write_tools(c, wire, w)
+    items = _write_system(c, wire, w)
+    wire["messages"] = write_messages(items, w)
+    if not own_born(w):
+        if wire.get("tools") == []:
+            del wire["tools"]
+        if c.get("container") is not None and w.facing == "provider":
+            c["container"] = Fated("lost", "foreign")
+    write_settings(c, wire, w)
+    return wire
+
+
+def _write_system(c: Node, wire: Node, w: Writer) -> Any:
+    """Write `system`; what remains of the conversation."""
+    items = c.pop("input", None)
+    instructions = c.pop("instructions", None) if "instructions" in c else ...
+    leading: list[Node] = []
+    if type(items) is list:
+        while len(leading) < len(items) and _is_leading(items[len(leading)], w):
+            leading.append(items[len(leading)])
+        items = items[len(leading) :]
+    if not leading:
+        if instructions is not ... and (instructions is not None or own_born(w)):
+            wire["system"] = w.parts(parts, instructions)
+        return items
+    texts = [instructions] if instructions is not ... and instructions is not None else []
+    texts += [w.piece(_write_leading, item) for item in leading]
+    texts = [text for text in texts if text]
+    if len(texts) == 1:
+        wire["system"] = w.parts(parts, texts[0])
+    elif texts:
+        wire["system"] = [block for text in texts for block in _as_blocks(text, w)]
+    return items
+
+
+def _is_leading(item: Node, w: Writer) -> bool:
+    if item.get("type") != "message" or item.get("role") not in ("system", "developer"):
+        return False
+    return w.form(item, "place") is None
+
+
+def _write_leading(c: Node, w: Writer) -> Any:
+    if c.pop("role") == "developer":
+        c["role"] = Fated("approximated", "sent as system text")
+    return c.pop("content", None)
+
+
+def _as_blocks(text: Any, w: Writer) -> list[Node]:
+    return [{"type": "text", "text": text}] if type(text) is str else w.nodes(parts, text)
+
+
+def _write_limit(c: Node, wire: Node, w: Writer) -> None:
+    """`max_tokens`, without which there is no request."""
+    wanted = w.context.get("max_tokens")
+    if wanted is not None:
+        wire["max_tokens"] = wanted
+        if type(c.get("max_output_tokens")) is not Fated:
+            w.added(wire, "max_tokens", "the API demands a limit")
+        return
+    if c.get("max_output_tokens") is None and not own_born(w):
+        wire["max_tokens"] = w.dialect.get("max_tokens", DEFAULT_MAX_TOKENS)
+        w.added(wire, "max_tokens", "the API demands a limit")
+
+
+def _settle_sampling(c: Node, wire: Node) -> None:
+    """Sampling as the API takes it: a temperature up to 1, not together with top_p, none of it beside thinking."""
+    if (wire.get("thinking") or {}).get("type") in ("enabled", "adaptive", "between_tools"):
+        for key in _SAMPLING:
+            if c.get(key) is not None and not (key == "temperature" and c[key] == 1):
+                c[key] = Fated("lost", "no sampling beside thinking")
+        return
+    temperature = c.get("temperature")
+    if type(temperature) in (int, float) and temperature > 1:
+        wire["temperature"] = 1
+        c["temperature"] = Fated("approximated", "1 is the most")
+    if temperature is not None and c.get("top_p") is not None:
+        c["top_p"] = Fated("lost", "not together with temperature")
+    stop = c.get("stop")
+    if type(stop) is list and any(type(text) is str and not text.strip() for text in stop):
+        kept = [text for text in stop if not (type(text) is str and not text.strip())]
+        if kept:
+            wire["stop_sequences"] = kept
+        c["stop"] = Fated("approximated" if kept else "lost", "blank texts are refused")
+
+
+def _write_headers(c: Node, wire: Node, w: Writer) -> None:
+    extra = c.get("extra") or {}
+    headers: Node = dict((extra.get(w.protocol) or {}).get("headers") or {})
+    if "anthropic-version" not in headers:
+        legacy = any(key in wire for key in _SAMPLING) or _has_legacy_blocks(wire)
+        headers["anthropic-version"] = LEGACY_VERSION if legacy else API_VERSION
+    if not own_born(w):
+        flags = [flag for key, flag in BETAS.items() if key in wire]
+        flags += [BETAS[tool["type"]] for tool in wire.get("tools") or () if tool.get("type") in BETAS]
+        for edit in (wire.get("context_management") or {}).get("edits") or ():
+            flags += [BETAS[edit["type"]]] if edit.get("type") in BETAS else []
+        if flags:
+            headers["anthropic-beta"] = ",".join(dict.fromkeys(flags))
+    w.http.update(method="POST", path="v1/messages", headers=headers)
+
+
+def _has_legacy_blocks(wire: Node) -> bool:
+    """Documents of the assistant and citations of the user, which the newer version refuses."""
+    for message in wire["messages"]:
+        content = message.get("content")
+        if type(content) is not list:
+            continue
+        for block in content:
+            if type(block) is not dict:
+                continue
+            kind = block.get("type")
+            if message.get("role") == "assistant" and kind == "document":
+                return True
+            if message.get("role") == "user" and kind == "text" and block.get("citations"):
+                return True
+    return False

@@ -1,0 +1,297 @@
+"""Answers of Messages: one message whose blocks are the items of the output.
+
+Why it ended is read to one canonical finish and written from it; where the source did not say it in such words, it is
+computed, and open calls win over a plain stop. A failed response has no form of its own here: it is the error body a
+failed request gets.
+
+https://docs.claude.com/en/api/messages
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.ids import made_id
+from unified_llm.mapping import Fated, IllTyped, Owned, Reader, Writer
+
+from .content import own_born
+from .errors import read_error, write_error
+from .messages import read_content, write_blocks
+from .tables import FINISH, PROTOCOL, RESPONSE, SERVED_TIER
+from .usage import read_usage, write_usage
+
+__all__ = [
+    "finish_keys",
+    "read_count_response",
+    "read_message",
+    "read_response",
+    "write_count_response",
+    "write_head",
+    "write_response",
+]
+
+Node = dict[str, Any]
+
+
+# ---- reading --------------------------------------------------------------------------------------------------------
+
+
+def read_response(w: Node, r: Reader) -> Node:
+    if w.get("type") == "error":
+        doc = w.copy()
+        w.clear()
+        node = read_error(doc, r)
+        if doc:
+            r.keep(node, doc)
+        return {"status": "failed", **node}
+    content = w.pop("content")
+    if type(content) is not list:
+        raise IllTyped("content")
+    node = read_message(w, r)
+    node["output"] = read_content(content, "assistant", r.doc, r)
+    return node
+
+
+def read_message(w: Node, r: Reader) -> Node:
+    """What a message says beside its content; pops what it understands."""
+    node: Node = {}
+    r.form(node, "own", True)
+    for key, value in (("type", "message"), ("role", "assistant")):
+        if w.get(key) == value:
+            del w[key]
+        elif key not in w:
+            r.form(node, key, "absent")
+    RESPONSE.read(w, node)
+    _read_finish(w, node, r)
+    if type(w.get("usage")) is dict:
+        usage = w.pop("usage")
+        inner = usage.copy()
+        tier = inner.get("service_tier", 0)
+        if tier is None or type(tier) is str:
+            node["service_tier"] = SERVED_TIER.read(inner.pop("service_tier"))
+            r.place(node, ("service_tier",), ("usage", "service_tier"))
+        node["usage"] = read_usage(inner, r)
+        r.trace.append((node["usage"], usage))
+    elif w.get("usage", 0) is None:
+        node["usage"] = w.pop("usage")
+    return node
+
+
+def _read_finish(w: Node, node: Node, r: Reader) -> None:
+    reason, stop, details = w.get("stop_reason"), w.get("stop_sequence"), w.get("stop_details")
+    finish: Node = {}
+    if type(reason) is str:
+        del w["stop_reason"]
+        known = FINISH.reads.get(reason)
+        finish = node["finish"] = {"reason": known or "other"}
+        r.place(node, ("finish", "reason"), ("stop_reason",))
+        if known is None or FINISH.write(known) != reason:
+            finish["native"] = reason
+            r.place(node, ("finish", "native"), ("stop_reason",))
+    elif "stop_reason" in w and reason is None:
+        del w["stop_reason"]
+    else:
+        r.form(node, "stop_reason", "absent")
+    if "stop_sequence" not in w:
+        r.form(node, "stop_sequence", "absent")
+    elif stop is None:
+        del w["stop_sequence"]
+    elif type(stop) is str and finish.get("reason") == "stop_sequence":
+        finish["detail"] = w.pop("stop_sequence")
+        r.place(node, ("finish", "detail"), ("stop_sequence",))
+    if "stop_details" in w and details is None:
+        del w["stop_details"]
+        r.form(node, "stop_details", "null")
+    elif type(details) is dict and finish and "detail" not in finish:
+        finish["detail"] = w.pop("stop_details")
+        r.place(node, ("finish", "detail"), ("stop_details",))
+        r.form(node, "stop_details", "object")
+
+
+# ---- writing --------------------------------------------------------------------------------------------------------
+
+
+def write_response(c: Node, w: Writer) -> Any:
+    own_born(w)
+    if c.get("status") in ("failed", "cancelled") or (c.get("error") and not c.get("output")):
+        return _write_failure(c, w)
+    output = c.pop("output", None) or []
+    content = write_blocks(output, w)
+    return write_head(c, content, output, w)
+
+
+def write_head(c: Node, content: list[Any], output: list[Node], w: Writer) -> Node:
+    """The message around its content."""
+    own = own_born(w)
+    wire: Node = {}
+    head: Node = {}
+    RESPONSE.write(c, head, w, w.doc)
+    for key in ("container", "diagnostics"):
+        if head.get(key) is None and not own:
+            head.pop(key, None)
+    if type(head.get("container")) is str and not own:
+        c["container"] = Fated("lost", "foreign")
+        del head["container"]
+    if not own:
+        _add_missing(head, w)
+    alias = w.exchange.alias if w.exchange is not None else None
+    if alias and head.get("model") != alias:
+        if head.get("model"):
+            w.http.setdefault("headers", {})["x-resolved-model"] = head["model"]
+        head["model"] = alias
+    if "id" in head:
+        wire["id"] = head.pop("id")
+    for key, value in (("type", "message"), ("role", "assistant")):
+        if w.form(c, key) != "absent":
+            wire[key] = value
+    wire.update(head)
+    wire["content"] = content
+    write_finish(c, wire, output, w)
+    tier = c.pop("service_tier", None) if "service_tier" in c else ...
+    usage = c.get("usage")
+    if type(usage) is dict:
+        del c["usage"]
+        doc = w.doc
+        wire["usage"] = w.root(write_usage, usage)
+        w.doc = doc
+    elif "usage" in c and own:
+        wire["usage"] = c.pop("usage")
+    elif not own:
+        c.pop("usage", None)
+        wire["usage"] = {"input_tokens": 0, "output_tokens": 0}
+        w.added(wire, "usage", "the source does not say")
+    if tier is not ...:
+        if type(wire.get("usage")) is dict and (own or tier in SERVED_TIER.writes or tier in ("priority", "batch")):
+            if tier is not None or own:
+                wire["usage"]["service_tier"] = SERVED_TIER.write(tier)
+        else:
+            c["service_tier"] = tier
+    if not own:
+        _consume_status(c)
+    return wire
+
+
+def _add_missing(head: Node, w: Writer) -> None:
+    if type(head.get("id")) is not str:
+        head["id"] = made_id("msg", w.seed)
+        w.added(head, "id")
+    if head.get("model") is None:
+        head["model"] = w.model or (w.exchange.model if w.exchange is not None else None) or ""
+        w.added(head, "model")
+
+
+def _consume_status(c: Node) -> None:
+    """What the stop reason says already."""
+    c.pop("object", None)
+    if c.get("status") in ("completed", "incomplete", "in_progress", "requires_action"):
+        del c["status"]
+    c.pop("incomplete_details", None)
+    if not c.get("error"):
+        c.pop("error", None)
+
+
+_STATUS_REASONS = {"max_output_tokens": "length", "content_filter": "safety"}
+_CLIENT_CALLS = frozenset(("function_call", "custom_tool_call"))
+
+
+def finish_of(c: Node, output: list[Node]) -> Node:
+    """The finish of a response: as said, else as status and output tell."""
+    said = c.get("finish")
+    reason = said.get("reason") if type(said) is dict else None
+    calls = any(
+        item.get("type") in _CLIENT_CALLS or (item.get("type") == "shell_call" and item.get("executor") != "provider")
+        for item in output
+    )
+    refused = any(
+        type(part) is dict and part.get("type") == "refusal"
+        for item in output
+        for part in (item.get("content") if type(item.get("content")) is list else ())
+    )
+    if reason is None:
+        details = c.get("incomplete_details")
+        why = details.get("reason") if type(details) is dict else None
+        reason = "stop"
+        if c.get("status") == "incomplete":
+            reason = _STATUS_REASONS.get(str(why), "length")
+    if reason in ("stop", "tool_calls"):
+        # A call never looks like a plain stop, nor a plain stop like a call.
+        reason = "tool_calls" if calls else "refusal" if refused else "stop"
+    return {**(said if type(said) is dict else {}), "reason": reason}
+
+
+def write_finish(c: Node, wire: Node, output: list[Node], w: Writer) -> None:
+    own = own_born(w)
+    if own:
+        finish = c.pop("finish", None)
+        said = finish if type(finish) is dict else None
+    else:
+        said = finish_of(c, output)
+        finish = c.pop("finish", None)
+    wire["stop_reason"] = None
+    wire["stop_sequence"] = None
+    if w.form(c, "stop_reason") == "absent":
+        del wire["stop_reason"]
+    if w.form(c, "stop_sequence") == "absent":
+        del wire["stop_sequence"]
+    if w.form(c, "stop_details") == "null":
+        wire["stop_details"] = None
+    if said is None:
+        return
+    reason, native, detail = said.get("reason"), said.get("native"), said.get("detail")
+    word = FINISH.write(reason)
+    if own and type(native) is str and FINISH.reads.get(native, "other") == reason:
+        word, native = native, None
+    wire["stop_reason"] = word
+    left: Node = {}
+    if native is not None:
+        left["native"] = native
+    given = finish.get("reason") if type(finish) is dict else None
+    if given is not None and FINISH.read(word) != given and not (given == "other" and own):
+        left["reason"] = Fated("approximated", f"sent as {word!r}")
+    if detail is not None:
+        if reason == "stop_sequence" and type(detail) is str:
+            wire["stop_sequence"] = detail
+        elif type(detail) is dict and (own or detail.get("type") == "refusal"):
+            wire["stop_details"] = detail
+        else:
+            left["detail"] = detail
+    if left:
+        c["finish"] = Owned(left)
+
+
+def finish_keys() -> tuple[str, ...]:
+    """The keys of a message that say why it ended, as a message_delta repeats them."""
+    return ("stop_reason", "stop_sequence", "stop_details")
+
+
+def _write_failure(c: Node, w: Writer) -> Any:
+    """A failed response as the error body of a failed request."""
+    error = c.pop("error", None)
+    status = c.pop("status", None)
+    if type(error) is not dict:
+        error = {"type": "server_error", "message": "the response failed" if status != "cancelled" else "cancelled"}
+    keep = {"error": error}
+    if "extra" in c and PROTOCOL in (c["extra"] or {}):
+        keep["extra"] = c.pop("extra")
+    doc = w.doc
+    wire = w.root(write_error, keep)
+    w.doc = doc
+    if not c.get("output"):
+        c.pop("output", None)
+    c.pop("object", None)
+    c.pop("incomplete_details", None)
+    return wire
+
+
+# ---- counting -------------------------------------------------------------------------------------------------------
+
+
+def read_count_response(w: Node, r: Reader) -> Node:
+    if type(w.get("input_tokens")) is not int:
+        raise IllTyped("input_tokens")
+    return {"input_tokens": w.pop("input_tokens")}
+
+
+def write_count_response(c: Node, w: Writer) -> Node:
+    count = c.pop("input_tokens", None)
+    return {"input_tokens": count if type(count) is int else 0}

@@ -1,0 +1,476 @@
+"""Reading a stream: message and blocks to canonical events.
+
+A block is an item, or a part of the open message where it is text; text blocks in a row are one message. Pieces of text,
+thinking and arguments become deltas; what has no canonical event (ping, the signature, the input of hosted calls) is a
+frame, kept for this protocol, and what it says is in the finished item. The end is told by two frames, `message_delta`
+and `message_stop`: the first is held until the second, so that both are one terminal event. Usage in it is cumulative,
+and zero or null never lowers what was counted before.
+
+Block indexes are followed, not trusted: a second message in the same stream starts them again.
+https://docs.claude.com/en/api/messages-streaming
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.jsonvalue import load_text
+from unified_llm.mapping import Reader
+from unified_llm.stream import FRAME
+
+from .blocks import blocks
+from .citations import citations
+from .content import answer_parts
+from .errors import read_error
+from .messages import read_content
+from .response import read_message
+
+__all__ = ["MessagesReader"]
+
+Event = dict[str, Any]
+Node = dict[str, Any]
+
+_INPUT = {
+    "tool_use": "response.function_call_arguments",
+    "mcp_tool_use": "response.mcp_call_arguments",
+    "server_tool_use": "",
+}
+_INCOMPLETE = frozenset(("length", "context_window", "safety", "recitation", "pause"))
+
+
+class _Block:
+    """One block that is open: its wire form so far, and where it stands in the output."""
+
+    __slots__ = ("at", "buffer", "citations", "index", "item", "kind", "part", "shift", "wire")
+
+    def __init__(self, index: Any, kind: str, wire: Node) -> None:
+        self.index = index
+        self.kind = kind
+        self.wire = wire
+        self.buffer: list[str] = []
+        self.at: Node = {}
+        self.item: Node = {}
+        self.part: Node = {}
+        self.citations: list[Node] = []
+        self.shift = False
+
+
+class MessagesReader:
+    """Wire events to canonical events."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.r = reader
+        self.state = "idle"
+        self.message: Node = {}
+        self.count = 0
+        self.started = 0
+        self.open: dict[Any, _Block] = {}
+        self.items: list[Node] = []
+        self.text: Node | None = None
+        self.text_at = 0
+        self.pending: Event | None = None
+
+    # ---- one wire event ----------------------------------------------------------------------------------------
+
+    def feed(self, event: Event) -> list[Event]:
+        data = event["data"]
+        kind = data.get("type") if type(data) is dict else None
+        if kind == "content_block_delta" and event["event"] == kind and len(data) == 3 and self.pending is None:
+            block = self.open.get(data["index"]) if type(data.get("index")) is int else None
+            delta = data.get("delta")
+            if block is not None and type(delta) is dict and not block.shift:
+                found = self._delta(block, delta)
+                if found is not None:
+                    return found
+        elif kind in _HANDLERS and type(data) is dict:
+            return self._named(event, data, _HANDLERS[kind](self, data, event))
+        elif kind == "content_block_delta" and self.pending is None:
+            return self._named(event, data, self._odd_delta(data))
+        return [*self._flush(), self._frame(event)]
+
+    def _named(self, event: Event, data: Node, found: list[Event] | None) -> list[Event]:
+        """Note how a frame was named when it was not named after its data."""
+        if found is None:
+            return [*self._flush(), self._frame(event)]
+        if event["event"] != data.get("type"):
+            first = next((each for each in found if not _is_synthetic(each, self.r.protocol)), None)
+            if first is not None and first["type"] != FRAME:
+                self._mark(first)["event"] = event["event"]
+        return found
+
+    def _mark(self, event: Event) -> Node:
+        own = event.setdefault("extra", {}).setdefault(self.r.protocol, {})
+        frame: Node = own.setdefault("frame", {})
+        return frame
+
+    def _frame(self, event: Event) -> Event:
+        frame = {"event": event["event"], "data": event["data"]}
+        return {"type": FRAME, "extra": {self.r.protocol: {"frame": frame}}}
+
+    def _synthetic(self, event: Event) -> Event:
+        event["extra"] = {self.r.protocol: {"frame": {"synthetic": True}}}
+        return event
+
+    def _flush(self) -> list[Event]:
+        pending, self.pending = self.pending, None
+        return [self._frame(pending)] if pending is not None else []
+
+    # ---- the message -------------------------------------------------------------------------------------------
+
+    def _start(self, data: Node, event: Event) -> list[Event] | None:
+        message = data.get("message")
+        if self.state != "idle" or type(message) is not dict:
+            # A second message, spliced in: its blocks go on, what it says of itself counts from here.
+            if self.state == "open" and type(message) is dict:
+                self.message = {**self.message, **message}
+                self.open.clear()
+            return None
+        self.state = "open"
+        self.message = dict(message)
+        content = message.get("content")
+        node = self._head(message)
+        items: list[Node] = []
+        if type(content) is list and content:
+            items = node["output"] = read_content(content, "assistant", message, self.r)
+        else:
+            node["output"] = []
+            if "content" not in message:
+                self.r.form(node, "content", "absent")
+        node["status"] = "in_progress"
+        created: Event = {"type": "response.created", "response": node}
+        self._rest(created, data, ("type", "message"))
+        self._mark(created)
+        out = [created, self._synthetic({"type": "response.in_progress", "response": node})]
+        for item in items:
+            at = {"output_index": self.count}
+            self.count += 1
+            self.items.append(item)
+            out.append(self._synthetic({"type": "response.output_item.added", **at, "item": item}))
+            out.append(self._synthetic({"type": "response.output_item.done", **at, "item": item}))
+        return out
+
+    def _head(self, message: Node) -> Node:
+        """The canonical response of a message, without its content."""
+        rest = {key: value for key, value in message.items() if key != "content"}
+        node = read_message(rest, self.r)
+        if rest:
+            self.r.keep(node, rest)
+        return self.r.made(node, message)
+
+    def _rest(self, event: Event, data: Node, known: tuple[str, ...]) -> None:
+        """Keep what a frame holds beside what is understood."""
+        rest = {key: value for key, value in data.items() if key not in known}
+        if rest:
+            event.setdefault("extra", {}).setdefault(self.r.protocol, {})["rest"] = rest
+            self.r.made(event, data)
+
+    def _message_delta(self, data: Node, event: Event) -> list[Event] | None:
+        delta, usage = data.get("delta"), data.get("usage")
+        if self.state != "open" or type(delta) is not dict:
+            return None
+        out = self._flush()
+        before = dict(self.message)
+        merged = {**self.message, **{k: v for k, v in delta.items() if k != "container" or v is not None}}
+        merged.update({key: value for key, value in data.items() if key not in ("type", "delta", "usage")})
+        if type(usage) is dict:
+            counted = dict(merged.get("usage") or {}) if type(merged.get("usage")) is dict else {}
+            counted.update({k: v for k, v in usage.items() if v is not None and not (v == 0 and counted.get(k))})
+            merged["usage"] = counted
+        elif "usage" in data:
+            merged = before
+        self.message = merged
+        self.pending = event
+        return out
+
+    def _stop(self, data: Node, event: Event) -> list[Event] | None:
+        if self.state != "open":
+            return None
+        out = self._close_text()
+        for block in list(self.open.values()):
+            out += [self._synthetic(each) for each in self._finish(block)]
+        self.open.clear()
+        out += self._close_text()
+        node = self._head(self.message)
+        node["output"] = self.items
+        self.state = "closed"
+        reason = (node.get("finish") or {}).get("reason")
+        kind = "response.incomplete" if reason in _INCOMPLETE else "response.completed"
+        end: Event = {"type": kind, "response": node}
+        self._rest(end, data, ("type",))
+        frame = self._mark(end)
+        pending, self.pending = self.pending, None
+        if pending is not None:
+            shape = _shape(pending, self.message)
+            if shape is None:
+                out.append(self._frame(pending))
+            else:
+                frame["delta"] = shape
+        return [*out, end]
+
+    def _error(self, data: Node, event: Event) -> list[Event] | None:
+        if self.state in ("closed", "errored"):
+            return None
+        out = self._flush()
+        self.state = "errored"
+        node = read_error(dict(data), self.r)
+        found: Event = {"type": "error", "error": node["error"]}
+        if "extra" in node:
+            found["extra"] = node["extra"]
+        self._rest(found, data, ("type", "error", "request_id"))
+        self._mark(found)
+        return [*out, found]
+
+    # ---- blocks ------------------------------------------------------------------------------------------------
+
+    def _block_start(self, data: Node, event: Event) -> list[Event] | None:
+        wire, index = data.get("content_block"), data.get("index")
+        if self.state != "open" or type(wire) is not dict or type(index) is not int:
+            return None
+        kind = wire.get("type")
+        if type(kind) is not str:
+            return None
+        out = self._flush()
+        block = _Block(index, kind, dict(wire))
+        self.open[index] = block
+        block.shift = index != self.started or event["event"] != "content_block_start"
+        self.started = index + 1
+        found = self._text_start(block) if kind == "text" else self._item_start(block)
+        first = next(each for each in found if not _is_synthetic(each, self.r.protocol))
+        if block.shift:
+            self._mark(first)["index"] = index
+        self._rest(first, data, ("type", "index", "content_block"))
+        return out + found
+
+    def _text_start(self, block: _Block) -> list[Event]:
+        out: list[Event] = []
+        if self.text is None:
+            self.text = {"type": "message", "role": "assistant", "content": []}
+            self.text_at = self.count
+            self.count += 1
+            self.items.append(self.text)
+            opening = {"type": "message", "role": "assistant", "status": "in_progress", "content": []}
+            out.append({"type": "response.output_item.added", "output_index": self.text_at, "item": opening})
+        text = block.wire.get("text")
+        block.at = {"output_index": self.text_at, "content_index": len(self.text["content"])}
+        self.text["content"].append(block.part)
+        opening = dict(block.wire)
+        if type(text) is str:
+            opening["text"] = ""
+        part = self.r.nodes(answer_parts, (opening,))[0]
+        added: Event = {"type": "response.content_part.added", **block.at, "part": part}
+        out.append(added)
+        if type(text) is str and text:
+            self._mark(added)["text"] = text
+            block.buffer.append(text)
+            out.append(self._synthetic({"type": "response.output_text.delta", **block.at, "delta": text}))
+        return out
+
+    def _item_start(self, block: _Block) -> list[Event]:
+        out = self._close_text()
+        block.at = {"output_index": self.count}
+        self.count += 1
+        wire = block.wire
+        item = self._read(wire)
+        block.item = dict(item)
+        self.items.append(block.item)
+        added: Event = {"type": "response.output_item.added", **block.at, "item": item}
+        out.append(added)
+        stem = _INPUT.get(block.kind)
+        if block.kind == "thinking" and item.get("type") == "reasoning" and item.get("content"):
+            text = wire["thinking"]
+            item["content"] = []
+            self._mark(added)["text"] = text
+            out += [self._synthetic(each) for each in self._thinking(block, text)]
+        elif stem and type(item.get("arguments")) is str:
+            if item["arguments"] == "{}":
+                item["arguments"] = ""
+        if item.get("type") in ("function_call", "reasoning", "mcp_call", "web_search_call", "code_interpreter_call"):
+            item.setdefault("status", "in_progress")
+        return out
+
+    def _read(self, wire: Node) -> Node:
+        return self.r.nodes(blocks, (wire,))[0]
+
+    def _delta(self, block: _Block, delta: Node) -> list[Event] | None:
+        """The events of a delta that is just what its block calls for; None for any other."""
+        if len(delta) != 2:
+            return None
+        kind = delta.get("type")
+        if kind == "text_delta" and block.kind == "text":
+            text = delta.get("text")
+            if type(text) is not str or not text:
+                return None
+            block.buffer.append(text)
+            return [{"type": "response.output_text.delta", **block.at, "delta": text}]
+        if kind == "input_json_delta" and block.kind in _INPUT:
+            piece = delta.get("partial_json")
+            if type(piece) is not str or not piece:
+                return None
+            block.buffer.append(piece)
+            stem = _INPUT[block.kind]
+            return [{"type": f"{stem}.delta", **block.at, "delta": piece}] if stem else None
+        if kind == "thinking_delta" and block.kind == "thinking":
+            text = delta.get("thinking")
+            return self._thinking(block, text) if type(text) is str and text else None
+        if kind == "citations_delta" and block.kind == "text" and type(delta.get("citation")) is dict:
+            annotation = self.r.nodes(citations, (delta["citation"],))[0]
+            block.citations.append(delta["citation"])
+            at = {**block.at, "annotation_index": len(block.citations) - 1}
+            return [{"type": "response.output_text.annotation.added", **at, "annotation": annotation}]
+        if kind == "signature_delta" and block.kind == "thinking":
+            block.wire["signature"] = delta.get("signature")
+        return None
+
+    def _thinking(self, block: _Block, text: str) -> list[Event]:
+        out: list[Event] = []
+        at = {**block.at, "content_index": 0}
+        if not block.buffer:
+            part = {"type": "reasoning_text", "text": ""}
+            out.append(self._synthetic({"type": "response.content_part.added", **at, "part": part}))
+        block.buffer.append(text)
+        out.append({"type": "response.reasoning_text.delta", **at, "delta": text})
+        return out
+
+    def _odd_delta(self, data: Node) -> list[Event] | None:
+        """A delta that is read and yet needs its frame: another name, another index, more keys."""
+        block = self.open.get(data["index"]) if type(data.get("index")) is int else None
+        delta = data.get("delta")
+        if block is None or type(delta) is not dict:
+            return None
+        known = {key: delta[key] for key in ("type", _VALUES.get(str(delta.get("type")), "type")) if key in delta}
+        if delta.get("type") == "compaction_delta":
+            block.wire.update({key: value for key, value in delta.items() if key != "type"})
+            return None
+        found = self._delta(block, known)
+        if found is None:
+            return None
+        event = found[-1]
+        rest: Node = {key: value for key, value in data.items() if key not in ("type", "index", "delta")}
+        more = {key: value for key, value in delta.items() if key not in known}
+        if more:
+            rest["delta"] = more
+        if rest:
+            event.setdefault("extra", {}).setdefault(self.r.protocol, {})["rest"] = rest
+            self.r.made(event, data)
+        if block.shift:
+            self._mark(event)["index"] = block.index
+        return found
+
+    def _block_stop(self, data: Node, event: Event) -> list[Event] | None:
+        block = self.open.pop(data.get("index"), None) if type(data.get("index")) is int else None
+        if self.state != "open" or block is None:
+            return None
+        out = self._finish(block)
+        if block.shift:
+            self._mark(out[0])["index"] = block.index
+        elif block.kind != "text":
+            self._mark(out[0])
+        self._rest(out[0], data, ("type", "index"))
+        return self._flush() + out
+
+    def _finish(self, block: _Block) -> list[Event]:
+        """The done events of a block, its item or part whole."""
+        wire = block.wire
+        text = "".join(block.buffer)
+        if block.kind == "text":
+            if block.buffer or type(wire.get("text")) is str:
+                wire["text"] = text
+            if block.citations:
+                wire["citations"] = [*(wire.get("citations") or ()), *block.citations]
+            block.part.update(self.r.nodes(answer_parts, (wire,))[0])
+            done = [{"type": "response.output_text.done", **block.at, "text": text}]
+            return [*done, {"type": "response.content_part.done", **block.at, "part": block.part}]
+        out: list[Event] = []
+        if block.kind == "thinking":
+            wire["thinking"] = text
+        stem = _INPUT.get(block.kind)
+        broken = False
+        if stem is not None and text:
+            try:
+                wire["input"] = load_text(text)
+            except ValueError:
+                broken = True
+            broken = broken or type(wire["input"]) is not dict
+            if broken:
+                wire["input"] = {}
+        item = self._read(wire)
+        if stem and text and "arguments" in item:
+            # As the model wrote it: a broken one is for the client to see, and no call to be made.
+            item["arguments"] = text
+        if broken:
+            item["status"] = "incomplete"
+        block.item.clear()
+        block.item.update(item)
+        self.r.made(block.item, wire)
+        if block.kind == "thinking" and item.get("content"):
+            at = {**block.at, "content_index": 0}
+            out.append({"type": "response.reasoning_text.done", **at, "text": text})
+            out.append({"type": "response.content_part.done", **at, "part": item["content"][0]})
+        if stem and "arguments" in item:
+            out.append({"type": f"{stem}.done", **block.at, "arguments": item["arguments"]})
+        out.append({"type": "response.output_item.done", **block.at, "item": block.item})
+        return out
+
+    def _close_text(self) -> list[Event]:
+        """The open message is whole: another kind of block, or the end, has come."""
+        if self.text is None:
+            return []
+        item, self.text = self.text, None
+        self.r.made(item, self.message)
+        return [self._synthetic({"type": "response.output_item.done", "output_index": self.text_at, "item": item})]
+
+    # ---- the end -----------------------------------------------------------------------------------------------
+
+    def close(self) -> list[Event]:
+        if self.state in ("closed", "errored"):
+            return self._flush()
+        out = self._flush()
+        self.state = "errored"
+        error = {
+            "type": "server_error",
+            "code": "stream_truncated",
+            "message": "the stream ended before the message did",
+        }
+        return [*out, self._synthetic({"type": "error", "error": error})]
+
+
+_VALUES = {
+    "text_delta": "text",
+    "input_json_delta": "partial_json",
+    "thinking_delta": "thinking",
+    "citations_delta": "citation",
+    "signature_delta": "signature",
+}
+_HANDLERS: dict[Any, Any] = {
+    "message_start": MessagesReader._start,
+    "content_block_start": MessagesReader._block_start,
+    "content_block_stop": MessagesReader._block_stop,
+    "message_delta": MessagesReader._message_delta,
+    "message_stop": MessagesReader._stop,
+    "error": MessagesReader._error,
+}
+
+
+def _is_synthetic(event: Event, protocol: str) -> bool:
+    own = (event.get("extra") or {}).get(protocol) or {}
+    return bool((own.get("frame") or {}).get("synthetic"))
+
+
+def _shape(pending: Event, message: Node) -> Node | None:
+    """Which keys a message_delta holds, when all it says is what the merged message says; else None."""
+    data = pending["data"]
+    delta, usage = data["delta"], data.get("usage")
+    if any(message.get(key, ...) != value or type(message[key]) is not type(value) for key, value in delta.items()):
+        return None
+    if "usage" in data:
+        counted = message.get("usage")
+        if type(usage) is not dict or type(counted) is not dict:
+            return None
+        if any(counted.get(key, ...) != value for key, value in usage.items()):
+            return None
+    shape: Node = {"delta": list(delta), "top": [key for key in data if key not in ("type", "delta", "usage")]}
+    if "usage" in data:
+        shape["usage"] = list(usage)
+    if pending["event"] != "message_delta":
+        shape["event"] = pending["event"]
+    return shape

@@ -1,0 +1,276 @@
+"""The facts of Anthropic Messages that are tables: settings, enums, versions, and what no other protocol has a word for.
+
+https://docs.claude.com/en/api/messages
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.mapping import Bimap, IllTyped
+from unified_llm.table import Field, Table
+
+__all__ = [
+    "API_VERSION",
+    "BETAS",
+    "BUDGETS",
+    "DEFAULT_MAX_TOKENS",
+    "ERRORS",
+    "ERROR_STATUS",
+    "FINISH",
+    "HOSTED_NAMES",
+    "LEGACY_VERSION",
+    "NATIVES",
+    "PROTOCOL",
+    "REFUSES",
+    "LEAST_BUDGET",
+    "REQUEST",
+    "REQUEST_TIER",
+    "RESPONSE",
+    "SERVED_TIER",
+    "TOOL_VERSIONS",
+    "read_cache",
+    "read_request_tier",
+    "write_cache",
+]
+
+PROTOCOL = "anthropic-messages"
+
+# The newer version refuses temperature, top_p and top_k, documents in assistant messages and citations of the user.
+# https://docs.claude.com/en/api/versioning
+API_VERSION = "2026-10-21"
+LEGACY_VERSION = "2023-06-01"
+
+# The wire demands a limit. This one lies below what every model makes and below the length from which the official
+# SDK refuses to wait without streaming. https://docs.claude.com/en/api/errors#long-requests
+DEFAULT_MAX_TOKENS = 16_384
+
+_CACHE_MODE = Bimap({"ephemeral": "explicit"})
+
+
+def read_cache(value: Any) -> Any:
+    """`cache_control` as a canonical cache breakpoint: its one type is what others call an explicit breakpoint."""
+    if type(value) is not dict or type(value.get("type")) is not str or not value.keys() <= {"type", "ttl"}:
+        raise IllTyped("cache_control")
+    cache = {"mode": _CACHE_MODE.read(value["type"])}
+    if "ttl" in value:
+        cache["ttl"] = value["ttl"]
+    return cache
+
+
+def write_cache(value: Any) -> Any:
+    if type(value) is not dict or not value.keys() <= {"mode", "ttl"}:
+        raise IllTyped("cache")
+    wire = {"type": _CACHE_MODE.write(value.get("mode") or "explicit")}
+    if "ttl" in value:
+        wire["ttl"] = value["ttl"]
+    return wire
+
+
+REQUEST_TIER = Bimap({"auto": "auto", "standard_only": "default"}, writing={"priority": "auto"})
+# service_tier of a response's usage.
+SERVED_TIER = Bimap({"standard": "default"})
+
+
+def read_request_tier(value: Any) -> Any:
+    if value not in REQUEST_TIER.reads:
+        raise IllTyped("service_tier")
+    return REQUEST_TIER.read(value)
+
+
+REQUEST = Table(
+    "request",
+    Field("model"),
+    Field("max_tokens", "max_output_tokens"),
+    Field("stop_sequences", "stop"),
+    Field("stream"),
+    Field("temperature"),
+    Field("top_p"),
+    Field("top_k"),
+    Field("cache_control", "cache", read=read_cache, write=write_cache),
+    Field("container"),
+    Field("fallbacks"),
+)
+
+RESPONSE = Table(
+    "response",
+    Field("id"),
+    Field("model"),
+    Field("container"),
+    Field("diagnostics", "prompt_cache_diagnostics"),
+    Field("input_transformations"),
+)
+
+
+# stop_reason. "compaction" is read as a pause of its own kind. https://docs.claude.com/en/api/handling-stop-reasons
+FINISH = Bimap(
+    {
+        "end_turn": "stop",
+        "stop_sequence": "stop_sequence",
+        "max_tokens": "length",
+        "model_context_window_exceeded": "context_window",
+        "tool_use": "tool_calls",
+        "refusal": "refusal",
+        "pause_turn": "pause",
+    },
+    reading={"compaction": "pause"},
+    # No wire word says "broken off": the one for a refusal is what clients do not take for success.
+    writing={
+        "safety": "refusal",
+        "recitation": "refusal",
+        "malformed_call": "refusal",
+        "error": "refusal",
+        "cancelled": "refusal",
+        "other": "end_turn",
+    },
+)
+
+# Effort as a thinking budget, for models that know no effort; cut to fit below max_tokens, never below the least.
+BUDGETS = {"minimal": 1_024, "low": 2_048, "medium": 8_192, "high": 16_384, "xhigh": 32_768, "max": 63_999}
+LEAST_BUDGET = 1_024
+
+# Canonical tool type -> the version we ask for when the source names none: the oldest that every model still takes.
+TOOL_VERSIONS = {
+    "web_search": "web_search_20250305",
+    "url_fetch": "web_fetch_20250910",
+    "web_fetch": "web_fetch_20250910",
+    "code_interpreter": "code_execution_20250825",
+    "computer": "computer_20250124",
+    "shell": "bash_20250124",
+    "bm25": "tool_search_tool_bm25_20251119",
+    "regex": "tool_search_tool_regex_20251119",
+}
+
+# Canonical hosted tool type -> the name its calls go by.
+HOSTED_NAMES = {
+    "web_search": "web_search",
+    "url_fetch": "web_fetch",
+    "web_fetch": "web_fetch",
+    "code_interpreter": "code_execution",
+    "computer": "computer",
+    "shell": "bash",
+}
+
+# What is in beta needs a flag in the header `anthropic-beta`, by the wire key or tool type that uses it.
+BETAS = {
+    "mcp_servers": "mcp-client-2025-11-20",
+    "context_management": "context-management-2025-06-27",
+    "compact_20260112": "compact-2026-01-12",
+    "computer_20250124": "computer-use-2025-01-24",
+    "fallbacks": "server-side-fallback-2026-07-01",
+    "task_budget": "task-budgets-2026-03-13",
+    "tool_change": "mid-conversation-tool-changes-2026-07-01",
+}
+
+ERRORS = Bimap(
+    {
+        "invalid_request_error": "invalid_request",
+        "authentication_error": "authentication",
+        "billing_error": "quota",
+        "permission_error": "permission",
+        "not_found_error": "not_found",
+        "conflict_error": "conflict",
+        "request_too_large": "too_large",
+        "rate_limit_error": "rate_limit",
+        "api_error": "server_error",
+        "timeout_error": "timeout",
+        "overloaded_error": "overloaded",
+    },
+    writing={"context_overflow": "invalid_request_error", "content_filter": "invalid_request_error", "other": "api_error"},
+)
+
+ERROR_STATUS = {
+    "invalid_request": 400,
+    "context_overflow": 400,
+    "content_filter": 400,
+    "authentication": 401,
+    "quota": 402,
+    "permission": 403,
+    "not_found": 404,
+    "conflict": 409,
+    "too_large": 413,
+    "rate_limit": 429,
+    "server_error": 500,
+    "timeout": 504,
+    "overloaded": 529,
+    "other": 500,
+}
+
+NATIVES = {
+    # request and response fields
+    "anthropic_version": "native.field",
+    "anthropic_beta": "native.field",
+    "betas": "native.field",
+    "billing_policy": "service.tier",
+    "compaction": "context.compaction",
+    "context_management": "context.compaction",
+    "diagnostics": "cache.key",
+    "fallback_credit": "service.tier",
+    "fallback_credit_token": "service.tier",
+    "inference_geo": "service.tier",
+    "iterations": "usage.detail",
+    "mcp_servers": "tools.mcp",
+    "metadata": "metadata",
+    "output_config.task_budget": "reasoning.budget",
+    "output_format": "output.structured",
+    "service_tier": "service.tier",
+    "speed": "service.tier",
+    "stop_details": "finish.detail",
+    "stop_sequence": "finish.detail",
+    "thinking.block_binding": "reasoning.context",
+    "thread": "state.previous_response",
+    "user_profile_id": "safety.identifier",
+    # messages and blocks
+    "clear_at": "context.changes",
+    "output_config": "context.changes",
+    "toolset_name": "tools.namespace",
+    "caller": "tools.programmatic",
+    "transformations": "media.detail",
+    "container_upload": "state.environment",
+    "server_tool_use": "tools.hosted.other",
+    "advisor_tool_result": "tools.hosted.other",
+    "text_editor_code_execution_tool_result": "tools.hosted.code_interpreter",
+    "encrypted_code_execution_result": "tools.hosted.code_interpreter",
+    "browser_state": "tools.hosted.computer",
+    # tools
+    "eager_input_streaming": "stream.options",
+    "allowed_callers": "tools.programmatic",
+    "response_inclusion": "tools.hosted.web_search",
+    "url_sources": "tools.hosted.web_fetch",
+    "use_cache": "tools.hosted.web_fetch",
+    "enable_zoom": "tools.hosted.computer",
+    "advisor_20260301": "tools.hosted.other",
+    "browser_toolset_20260801": "tools.hosted.computer",
+    "computer_toolset_20260801": "tools.hosted.computer",
+    "mcp_toolset": "tools.mcp",
+    "memory_20250818": "tools.hosted.other",
+    "text_editor_20241022": "tools.hosted.apply_patch",
+    "text_editor_20250124": "tools.hosted.apply_patch",
+    "text_editor_20250429": "tools.hosted.apply_patch",
+    "text_editor_20250728": "tools.hosted.apply_patch",
+    # context edits
+    "clear_tool_uses_20250919": "context.compaction",
+    "clear_thinking_20251015": "reasoning.context",
+}
+
+REFUSES = {
+    "n": "one answer to a request",
+    "seed": "sampling cannot be repeated",
+    "presence_penalty": "no penalties",
+    "frequency_penalty": "no penalties",
+    "logit_bias": "no penalties",
+    "top_logprobs": "no log probabilities",
+    "store": "Messages keeps no conversations",
+    "previous_response_id": "Messages keeps no conversations",
+    "conversation": "Messages keeps no conversations",
+    "prompt": "Messages keeps no prompts",
+    "item_reference": "Messages keeps no items",
+    "background": "no background answers",
+    "truncation": "the context is managed by context_management",
+    "input_audio": "Messages takes no sound",
+    "input_video": "Messages takes no moving pictures",
+    "modalities": "answers are text",
+    "audio": "answers are text",
+    "prediction": "no predicted output",
+    "prompt_cache_key": "caching goes by breakpoints",
+}
