@@ -1,0 +1,1 @@
+"""The protocols of Google: `generate_content` and `interactions`."""

@@ -1,0 +1,58 @@
+"""Google Interactions: `adapter` is the whole declaration."""
+
+from __future__ import annotations
+
+from unified_llm.adapter import Adapter, Framing, Kind, Route, Streams
+
+from .content import annotations, model_parts, summaries, user_parts
+from .errors import read_error, write_error
+from .request import read_request, write_request
+from .response import read_response, write_response
+from .steps import steps
+from .stream import StreamReader
+from .stream_writer import StreamWriter
+from .tables import NATIVES, REQUEST, RESPONSE
+from .tools import tools
+
+__all__ = ["adapter"]
+
+_SDK = "google.genai._gaos.types.interactions"
+
+adapter = Adapter(
+    protocol="google-interactions",
+    title="Google Interactions",
+    url="https://ai.google.dev/api/interactions-api",
+    kinds={
+        "request": Kind(read_request, write_request, "request", "provider"),
+        "response": Kind(read_response, write_response, "response"),
+        "error": Kind(read_error, write_error, "error"),
+    },
+    streams=Streams(StreamReader, StreamWriter, Framing(named=True)),
+    mappings=(user_parts, model_parts, summaries, annotations, steps, tools),
+    settings={"request": REQUEST, "response": RESPONSE},
+    natives=NATIVES,
+    refuses={
+        "parallel_tool_calls": "calls are parallel as the model likes",
+        "logit_bias": "Interactions has no such setting",
+        "presence_penalty": "Interactions has no penalties",
+        "frequency_penalty": "Interactions has no penalties",
+        "top_k": "Interactions has no such setting",
+        "top_logprobs": "Interactions gives no log probabilities",
+        "n": "Interactions gives one answer",
+        "choices": "Interactions gives one answer",
+        "prompt_cache_key": "Interactions caches by itself",
+        "truncation": "Interactions does not cut a conversation",
+        "context_management": "Interactions does not cut a conversation",
+    },
+    routes=(
+        Route("POST", "/interactions", "request"),
+        Route("GET", "/interactions/{id}", "response"),
+        Route("POST", "/interactions/{id}/cancel", "response"),
+        Route("DELETE", "/interactions/{id}", "response"),
+    ),
+    auth=(("x-goog-api-key", "{}"), ("authorization", "Bearer {}")),
+    sdk={"response": f"{_SDK}:Interaction", "stream": f"{_SDK}:InteractionSSEStreamEvent"},
+    sdk_extra="google",
+    # Calls without a signature are preceded by one that skips the check, unless a dialect says otherwise.
+    dialects={"unsigned": {"placeholder": False}},
+)

@@ -1,0 +1,373 @@
+"""Contents of steps and the annotations of their texts, each read and written side by side.
+
+A content's canonical type depends on who speaks: a `text` of the user is `input_text`, of the model `output_text`.
+Inline media become data URLs, URIs become URLs or, where only the provider can open them, handles. The wire counts
+annotations in UTF-8 bytes, the canonical model in characters; an offset that falls between two is kept, unread.
+
+https://ai.google.dev/api/interactions-api
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import Any
+
+from unified_llm.mapping import Fated, IllTyped, Mapping, Reader, Writer
+
+from .tables import AUDIO, HANDLES
+
+__all__ = ["annotations", "model_parts", "offsets", "summaries", "user_parts"]
+
+Node = dict[str, Any]
+
+user_parts = Mapping("google-interactions contents of the user")
+model_parts = Mapping("google-interactions contents of the model")
+summaries = Mapping("google-interactions summaries of thoughts")
+annotations = Mapping("google-interactions annotations")
+
+
+# ---- annotations ----------------------------------------------------------------------------------------------------
+
+
+def offsets(text: str) -> list[int]:
+    """The byte offset of every character of a text, and of its end."""
+    return list(accumulate((len(char.encode("utf-8", "surrogatepass")) for char in text), initial=0))
+
+
+class Span:
+    """The text annotations point into. Bytes and characters are the same thing where the text is plain ASCII."""
+
+    __slots__ = ("_bytes", "_chars", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._bytes: list[int] | None = None
+        self._chars: dict[int, int] = {}
+
+    def _known(self) -> list[int]:
+        if self._bytes is None:
+            self._bytes = offsets(self.text)
+            self._chars = {offset: index for index, offset in enumerate(self._bytes)}
+        return self._bytes
+
+    def char(self, offset: int) -> int | None:
+        """The character at a byte offset; None where no character begins or the text is over."""
+        if self.text.isascii():
+            return offset if 0 <= offset <= len(self.text) else None
+        self._known()
+        return self._chars.get(offset)
+
+    def byte(self, index: int) -> int | None:
+        """The byte offset of a character; None outside the text."""
+        if not 0 <= index <= len(self.text):
+            return None
+        return index if self.text.isascii() else self._known()[index]
+
+
+_CITATIONS = {
+    "url_citation": ("url", "title"),
+    "file_citation": ("file_uri", "filename", "source", "page_number", "media_id", "custom_metadata"),
+    "place_citation": ("place_id", "name", "url", "review_snippets"),
+    "word_info": ("text", "start_offset", "end_offset", "speaker"),
+    "speech_metadata": ("speaker", "style"),
+}
+_SPELLING = {"file_uri": "document_uri", "filename": "file_name"}
+_INDICES = ("start_index", "end_index")
+
+
+def _declare_annotation(kind: str, keys: tuple[str, ...]) -> None:
+    names = [(_SPELLING.get(key, key), key) for key in keys]
+
+    @annotations.read(kind)
+    def read(w: Node, r: Reader) -> Node:
+        node: Node = {"type": kind}
+        for wire_key, key in names:
+            if wire_key in w:
+                node[key] = w.pop(wire_key)
+        for key in _INDICES:
+            if type(w.get(key)) is int:
+                index = r.context["span"].char(w[key])
+                if index is not None:
+                    node[key] = index
+                    del w[key]
+        return node
+
+    @annotations.write(kind)
+    def write(c: Node, w: Writer) -> Node:
+        wire: Node = {"type": kind}
+        for wire_key, key in names:
+            if key in c:
+                wire[wire_key] = c.pop(key)
+        for key in _INDICES:
+            if type(c.get(key)) is int:
+                offset = w.context["span"].byte(c[key])
+                if offset is not None:
+                    wire[key] = offset
+                    del c[key]
+        return wire
+
+
+for _kind, _keys in _CITATIONS.items():
+    _declare_annotation(_kind, _keys)
+annotations.cannot("container_file_citation file_path", "Interactions cites no files of a container")
+annotations.cannot("document_citation search_result_citation", "Interactions cites no places in given documents")
+
+
+# ---- text -----------------------------------------------------------------------------------------------------------
+
+
+def _text_reader(mapping: Mapping, type_: str) -> None:
+    @mapping.read("text")
+    def read_text(w: Node, r: Reader) -> Node:
+        text = w.pop("text")
+        if type(text) is not str:
+            raise IllTyped("text")
+        part: Node = {"type": type_, "text": text}
+        if "annotations" in w:
+            r.context["span"] = Span(text)
+            part["annotations"] = w.pop("annotations")
+            if part["annotations"] is not None:
+                part["annotations"] = r.nodes(annotations, part["annotations"])
+        return part
+
+
+_text_reader(user_parts, "input_text")
+_text_reader(model_parts, "output_text")
+_text_reader(summaries, "summary_text")
+
+
+@user_parts.write("input_text", "output_text", "text")
+@model_parts.write("output_text", "input_text", "text")
+@summaries.write("summary_text")
+def write_text(c: Node, w: Writer) -> Node:
+    wire: Node = {"type": "text", "text": c.pop("text")}
+    if c:
+        _carried(c, w)
+        if "annotations" in c:
+            w.context["span"] = Span(wire["text"])
+            wire["annotations"] = c.pop("annotations")
+            if wire["annotations"] is not None:
+                wire["annotations"] = w.nodes(annotations, wire["annotations"])
+    return wire
+
+
+@summaries.write("reasoning_text")
+def write_reasoning_text(c: Node, w: Writer) -> Node:
+    return _lowered(c, "text", "sent as a summary")
+
+
+@user_parts.write("refusal")
+@model_parts.write("refusal")
+def write_refusal(c: Node, w: Writer) -> Node:
+    _carried(c, w)
+    return _lowered(c, "refusal", "sent as text")
+
+
+def _lowered(c: Node, key: str, how: str) -> Node:
+    wire = {"type": "text", "text": c[key] or ""}
+    c[key] = Fated("approximated", how)
+    return wire
+
+
+def _carried(c: Node, w: Writer) -> None:
+    """A part's own opaque pieces go in an envelope beside its step (steps.py); nobody else gets them."""
+    if c.get("opaque"):
+        c["opaque"] = Fated("parked", "sealed for the way back") if w.facing == "client" else _withheld(w)
+
+
+def _withheld(w: Writer) -> Fated:
+    return Fated("parked" if w.vault is not None else "lost", "foreign")
+
+
+@user_parts.write("search_result")
+@model_parts.write("search_result")
+def write_search_result(c: Node, w: Writer) -> Node | None:
+    inner = c.get("content")
+    texts = [inner] if type(inner) is str else [part.get("text") for part in inner or ()]
+    if not all(type(text) is str for text in texts):
+        return None
+    head = [c.pop(key) for key in ("title", "source") if type(c.get(key)) is str]
+    c["content"] = Fated("approximated", "sent as text")
+    return {"type": "text", "text": "\n".join([*head, *texts])}
+
+
+# ---- media ----------------------------------------------------------------------------------------------------------
+
+
+def _read_media(w: Node, part: Node, inline: str, linked: str) -> Node:
+    """Data become a data URL under `inline`, a URI goes under `linked` or is a handle."""
+    data, uri = w.get("data"), w.get("uri")
+    if type(data) is str:
+        mime = w.pop("mime_type") if type(w.get("mime_type")) is str else ""
+        part[inline] = f"data:{mime};base64,{w.pop('data')}"
+    elif type(uri) is str:
+        part["file_uri" if uri.startswith(HANDLES) else linked] = w.pop("uri")
+    if "mime_type" in w and (w["mime_type"] is None or type(w["mime_type"]) is str):
+        part["media_type"] = w.pop("mime_type")
+    return part
+
+
+def _write_media(c: Node, wire: Node, inline: str, linked: str, w: Writer) -> Node | None:
+    """The inverse; None for what only another provider can open."""
+    url = c.get(inline)
+    if type(url) is not str:
+        url = c.get(linked)
+        inline = linked
+    if type(url) is str:
+        if url[:5].lower() == "data:":
+            mime, comma, data = url[5:].partition(";base64,")
+            if not comma:
+                return None
+            wire["data"] = data if w.source in (None, w.protocol) else data.strip()
+            if mime:
+                wire["mime_type"] = mime
+        else:
+            wire["uri"] = url
+        del c[inline]
+    elif type(c.get("file_uri")) is str:
+        wire["uri"] = c.pop("file_uri")
+    elif type(c.get("file_id")) is str:
+        return None
+    if "media_type" in c and (c["media_type"] == wire.get("mime_type") or "mime_type" not in wire):
+        wire["mime_type"] = c.pop("media_type")
+    return wire
+
+
+# How closely media are read; the words that mean "as the server likes" have no form here.
+_UNSAID = ("auto", "original")
+
+
+def _read_detail(w: Node, part: Node, r: Reader) -> Node:
+    if "resolution" in w and w["resolution"] not in _UNSAID:
+        part["detail"] = w.pop("resolution")
+    processing = w.get("processing")
+    if type(processing) is str:
+        part["processing"] = {"mode": w.pop("processing")}
+        r.form(part, "processing", "string")
+    elif type(processing) is dict:
+        part["processing"] = {("mode" if key == "type" else key): value for key, value in processing.items()}
+        del w["processing"]
+    return part
+
+
+def _write_detail(c: Node, wire: Node, w: Writer) -> Node:
+    _carried(c, w)
+    if "detail" in c and c["detail"] not in _UNSAID:
+        wire["resolution"] = c.pop("detail")
+    processing = c.get("processing")
+    if type(processing) is dict:
+        if w.form(c, "processing") == "string" and processing.keys() == {"mode"}:
+            wire["processing"] = processing["mode"]
+        else:
+            wire["processing"] = {("type" if key == "mode" else key): value for key, value in processing.items()}
+        del c["processing"]
+    return wire
+
+
+_MEDIA = (
+    # wire type, canonical types of the user's and of the model's, key of a data URL, key of a URL
+    ("image", "input_image", "output_image", "image_url", "image_url"),
+    ("video", "input_video", "output_video", "video_url", "video_url"),
+    ("document", "input_file", "output_file", "file_data", "file_url"),
+)
+
+
+def _declare_media(kind: str, given: str, made: str, inline: str, linked: str) -> None:
+    for mapping, type_ in ((user_parts, given), (model_parts, made), (summaries, made)):
+        if mapping is summaries and kind != "image":
+            continue
+
+        @mapping.read(kind)
+        def read(w: Node, r: Reader, type_: str = type_) -> Node:
+            part = _read_detail(w, _read_media(w, {"type": type_}, inline, linked), r)
+            if kind == "video" and "name" in w:
+                part["filename"] = w.pop("name")
+            return part
+
+        @mapping.write(given, made)
+        def write(c: Node, w: Writer) -> Node | None:
+            if kind == "document" and type(c.get("text")) is str:
+                return _lowered(c, "text", "sent as text")
+            if kind == "document":
+                _give_type(c)
+            wire = _write_media(c, {"type": kind}, inline, linked, w)
+            if wire is None:
+                return None
+            if kind == "video" and "filename" in c:
+                wire["name"] = c.pop("filename")
+            return _write_detail(c, wire, w)
+
+
+_BY_NAME = {".pdf": "application/pdf", ".csv": "text/csv", ".txt": "text/plain", ".json": "application/json"}
+
+
+def _give_type(c: Node) -> None:
+    """Bare base64 becomes a data URL with the type it is said, or named, to have."""
+    data = c.get("file_data")
+    if type(data) is str and data[:5].lower() != "data:":
+        name = c.get("filename")
+        mime = c.pop("media_type", None) or _BY_NAME.get(str(name)[-4:].lower(), "")
+        c["file_data"] = f"data:{mime};base64,{data}"
+
+
+for _row in _MEDIA:
+    _declare_media(*_row)
+
+
+@user_parts.write("computer_screenshot")
+@model_parts.write("computer_screenshot")
+def write_screenshot(c: Node, w: Writer) -> Node | None:
+    wire = _write_media(c, {"type": "image"}, "image_url", "image_url", w)
+    return _write_detail(c, wire, w) if wire is not None else None
+
+
+_AUDIO_KEYS = ("channels", "sample_rate")
+
+
+def _declare_audio(mapping: Mapping, type_: str) -> None:
+    @mapping.read("audio")
+    def read_audio(w: Node, r: Reader) -> Node:
+        part: Node = {"type": type_}
+        mime = w.get("mime_type")
+        if type(mime) is str:
+            key = "format" if mime in AUDIO.reads and type(w.get("data")) is str else "media_type"
+            part[key] = AUDIO.read(w.pop("mime_type")) if key == "format" else w.pop("mime_type")
+        if type(w.get("data")) is str:
+            part["data"] = w.pop("data")
+        elif type(w.get("uri")) is str:
+            uri = w.pop("uri")
+            part["file_uri" if uri.startswith(HANDLES) else "audio_url"] = uri
+        for key in _AUDIO_KEYS:
+            if key in w:
+                part[key] = w.pop(key)
+        return _read_detail(w, part, r)
+
+    @mapping.write("input_audio", "output_audio")
+    def write_audio(c: Node, w: Writer) -> Node | None:
+        wire: Node = {"type": "audio"}
+        if type(c.get("data")) is str:
+            wire["data"] = c.pop("data")
+        elif type(c.get("audio_url")) is str or type(c.get("file_uri")) is str:
+            wire = _write_media(c, wire, "audio_url", "audio_url", w) or wire
+        elif type(c.get("transcript")) is str:
+            return _lowered(c, "transcript", "sent as text")
+        elif c.get("file_id") or c.get("id"):
+            return None
+        if type(c.get("format")) is str and "mime_type" not in wire:
+            format_ = c.pop("format")
+            wire["mime_type"] = AUDIO.writes.get(format_) or f"audio/{format_}"
+        elif type(c.get("media_type")) is str and "mime_type" not in wire:
+            wire["mime_type"] = c.pop("media_type")
+        for key in _AUDIO_KEYS:
+            if key in c:
+                wire[key] = c.pop(key)
+        return _write_detail(c, wire, w)
+
+
+_declare_audio(user_parts, "input_audio")
+_declare_audio(model_parts, "output_audio")
+
+for _mapping in (user_parts, model_parts):
+    _mapping.cannot("tool_reference", "Interactions names no deferred tools in contents")
+    _mapping.cannot("encrypted_content", "only its own provider can read it")
+    _mapping.cannot("input_image input_video input_file input_audio output_audio", "only another provider can open it")

@@ -1,0 +1,473 @@
+"""Steps of hosted tools, each read and written side by side: searches, pages, code, places, stores, remote tools.
+
+A call's `id` and its result's `call_id` are one id, the canonical `call_id`. A step may be signed; its signature is
+opaque and stays on it. A call that holds its result inline, as other protocols have it, is written as two steps.
+
+https://ai.google.dev/api/interactions-api
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.ids import made_id
+from unified_llm.jsonvalue import dump_text, load_text
+from unified_llm.mapping import Fated, IllTyped, Mapping, Reader, Writer, take, take_all
+from unified_llm.provenance import is_sealed, matches, opaque_piece
+
+from .content import user_parts
+from .tables import CONTENTS, SEARCH_TYPE
+from .tools import tools
+
+__all__ = ["HOSTED", "read_arguments", "read_result", "read_signature", "steps", "write_arguments", "write_result", "write_signature"]
+
+Node = dict[str, Any]
+
+steps = Mapping("google-interactions steps")
+
+KIND = "signature"
+
+
+# ---- what steps share -----------------------------------------------------------------------------------------------
+
+
+def read_signature(w: Node, item: Node, r: Reader) -> None:
+    """A step's signature becomes an opaque piece; an empty one is only a form."""
+    signature = w["signature"]
+    if signature == "":
+        del w["signature"]
+        r.form(item, "signature", "empty")
+    elif type(signature) is str:
+        # An envelope that nobody opened is nobody's: it is kept from every provider.
+        made_by = "unified_llm" if is_sealed(signature) else r.protocol
+        item["opaque"] = [opaque_piece(KIND, w.pop("signature"), made_by, None if made_by == "unified_llm" else r.model)]
+
+
+def write_signature(c: Node, wire: Node, w: Writer) -> None:
+    """The inverse. What others made travels in an envelope beside the step (steps.py), or stays behind."""
+    if w.form(c, "signature") == "empty":
+        wire["signature"] = ""
+    pieces = c.get("opaque")
+    if not pieces:
+        return
+    here = {"protocol": w.protocol}
+    own = [piece for piece in pieces if piece.get("kind") == KIND and matches(piece.get("origin") or {}, here, ("protocol",))]
+    if own:
+        wire["signature"] = own[0]["data"]
+    if len(own) == len(pieces) == 1:
+        del c["opaque"]
+    elif w.facing == "client":
+        c["opaque"] = Fated("parked", "sealed for the way back")
+    else:
+        c["opaque"] = Fated("parked" if w.vault is not None else "lost", "foreign")
+
+
+def read_arguments(w: Node, item: Node, r: Reader) -> None:
+    """Arguments, an object on this wire, as JSON text."""
+    value = w.get("arguments")
+    if type(value) is dict:
+        item["arguments"] = dump_text(w.pop("arguments"))
+    elif type(value) is str:
+        item["arguments"] = w.pop("arguments")
+        r.form(item, "arguments", "string")
+    elif value is None:
+        item["arguments"] = "{}"
+        r.form(item, "arguments", "null" if "arguments" in w else "absent")
+        w.pop("arguments", None)
+    else:
+        raise IllTyped("arguments")
+
+
+def write_arguments(c: Node, wire: Node, w: Writer) -> None:
+    """The inverse. Text that is no JSON object is wrapped in one, since the wire takes nothing else."""
+    text = c.pop("arguments", None)
+    marker = w.form(c, "arguments")
+    if marker == "string":
+        wire["arguments"] = text
+        return
+    if text == "{}" and marker in ("absent", "null"):
+        if marker == "null":
+            wire["arguments"] = None
+        return
+    value, exact = as_object(text)
+    wire["arguments"] = value
+    if not exact:
+        c["arguments"] = Fated("approximated", "wrapped in an object" if "_raw" in value else "re-encoded")
+
+
+def as_object(text: Any) -> tuple[Node, bool]:
+    """The object that arguments stand for, and whether the text comes back from it as it was."""
+    if not text:
+        return {}, text is None
+    try:
+        value = load_text(text)
+    except ValueError:
+        return {"_raw": text}, False
+    if type(value) is not dict:
+        return {"_raw": text}, False
+    return value, dump_text(value) == text
+
+
+def read_result(w: Node, item: Node, r: Reader) -> None:
+    """A result: text stays text, contents become parts, any other JSON becomes its text."""
+    if "result" not in w:
+        return
+    value = w["result"]
+    if value is None or type(value) is str:
+        item["output"] = w.pop("result")
+    elif type(value) is list and value and all(type(each) is dict and each.get("type") in CONTENTS for each in value):
+        item["output"] = r.nodes(user_parts, w.pop("result"))
+    elif type(value) is dict or type(value) is list:
+        item["output"] = dump_text(w.pop("result"))
+        r.form(item, "result", "json")
+    else:
+        raise IllTyped("result")
+
+
+def write_result(c: Node, wire: Node, w: Writer) -> None:
+    if "output" not in c:
+        return
+    output = c.pop("output")
+    if type(output) is list:
+        wire["result"] = w.nodes(user_parts, output)
+        return
+    if w.form(c, "result") == "json" and type(output) is str:
+        try:
+            output = load_text(output)
+        except ValueError:
+            pass
+    wire["result"] = output
+
+
+def call_id(c: Node, w: Writer) -> Any:
+    """The id under which a call goes: its own, else the item's."""
+    if c.get("call_id") is not None:
+        return c.pop("call_id")
+    if type(c.get("id")) is str:
+        found = c["id"]
+        c["id"] = Fated("approximated", "became the id of the call")
+        return found
+    ordinal = w.context["hosted"] = w.context.get("hosted", 0) + 1
+    return made_id("call", w.seed, "hosted", ordinal)
+
+
+# ---- calls and results whose fields are renamed ---------------------------------------------------------------------
+
+# wire call: canonical call, arguments by name (wire, canonical), keys beside them
+_CALLS: dict[str, tuple[str, tuple[tuple[str, str], ...], tuple[str, ...]]] = {
+    "code_execution_call": ("code_interpreter_call", (("code", "code"), ("language", "language")), ()),
+    "url_context_call": ("web_fetch_call", (("urls", "urls"),), ()),
+    "google_maps_call": ("maps_call", (("queries", "queries"),), ()),
+    "file_search_call": ("file_search_call", (("queries", "queries"),), ()),
+    "retrieval_call": ("retrieval_call", (("queries", "queries"),), ("retrieval_type",)),
+    "processing_call": ("processing_call", (), ()),
+}
+_RESULTS: dict[str, tuple[str, str]] = {
+    # wire result: canonical result, canonical key of its `result`
+    "url_context_result": ("web_fetch_result", "results"),
+    "file_search_result": ("file_search_result", "results"),
+    "retrieval_result": ("retrieval_result", "result"),
+    "processing_result": ("processing_result", "result"),
+}
+_NEEDS_ARGUMENTS = frozenset(("code_execution_call", "url_context_call", "retrieval_call"))
+
+
+def _declare_call(kind: str, hub: str, names: tuple[tuple[str, str], ...], beside: tuple[str, ...]) -> None:
+    @steps.read(kind)
+    def read(w: Node, r: Reader) -> Node:
+        item: Node = {"type": hub, "call_id": w.pop("id")}
+        if "signature" in w:
+            read_signature(w, item, r)
+        if type(w.get("arguments")) is dict:
+            arguments = take(w, "arguments")
+            for key, name in names:
+                if key in arguments:
+                    item[name] = arguments.pop(key)
+            if not any(name in item for _, name in names):
+                r.form(item, "arguments", "empty")
+        elif kind in _NEEDS_ARGUMENTS:
+            r.form(item, "arguments", "absent")
+        for key in beside:
+            if key in w:
+                item[key] = w.pop(key)
+        return item
+
+    @steps.write(hub)
+    def write(c: Node, w: Writer) -> Node:
+        wire: Node = {"type": kind, "id": call_id(c, w)}
+        arguments = {key: c.pop(name) for key, name in names if name in c}
+        marker = w.form(c, "arguments")
+        if arguments or marker == "empty" or (kind in _NEEDS_ARGUMENTS and marker != "absent"):
+            wire["arguments"] = arguments
+        for key in beside:
+            if key in c:
+                wire[key] = c.pop(key)
+        write_signature(c, wire, w)
+        if kind == "code_execution_call" and type(c.get("outputs")) is list:
+            _code_outputs(c, wire["id"], w)
+        elif kind == "file_search_call" and type(c.get("results")) is list:
+            result = {"type": "file_search_result", "call_id": wire["id"], "result": c["results"]}
+            _apart(c, "results", result, w)
+        return wire
+
+
+def _apart(c: Node, key: str, result: Node, w: Writer) -> None:
+    """A result that the call holds inline becomes a step of its own, after the call's."""
+    w.context.setdefault("after", []).append(result)
+    c[key] = Fated("approximated", "a step of its own")
+
+
+def _code_outputs(c: Node, id_: Any, w: Writer) -> None:
+    logs = [each["logs"] for each in c["outputs"] if type(each) is dict and each.keys() == {"type", "logs"}]
+    if len(logs) == len(c["outputs"]) and all(type(text) is str for text in logs):
+        _apart(c, "outputs", {"type": "code_execution_result", "call_id": id_, "result": "\n".join(logs)}, w)
+
+
+for _kind, _row in _CALLS.items():
+    _declare_call(_kind, *_row)
+
+
+def _begin_result(w: Node, type_: str, r: Reader) -> Node:
+    item: Node = {"type": type_, "call_id": w.pop("call_id")}
+    if "is_error" in w:
+        item["is_error"] = w.pop("is_error")
+    if "signature" in w:
+        read_signature(w, item, r)
+    return item
+
+
+def _end_result(c: Node, wire: Node, w: Writer) -> Node:
+    if "is_error" in c:
+        wire["is_error"] = c.pop("is_error")
+    write_signature(c, wire, w)
+    return wire
+
+
+def _declare_result(kind: str, hub: str, name: str) -> None:
+    @steps.read(kind)
+    def read(w: Node, r: Reader) -> Node:
+        item = _begin_result(w, hub, r)
+        if "result" in w and (name == "result" or w["result"] is None or type(w["result"]) is list):
+            item[name] = w.pop("result")
+        return item
+
+    @steps.write(hub)
+    def write(c: Node, w: Writer) -> Node:
+        wire: Node = {"type": kind, "call_id": call_id(c, w)}
+        if name in c:
+            wire["result"] = c.pop(name)
+        return _end_result(c, wire, w)
+
+
+for _kind, (_hub, _name) in _RESULTS.items():
+    _declare_result(_kind, _hub, _name)
+
+
+# ---- code -----------------------------------------------------------------------------------------------------------
+
+
+@steps.read("code_execution_result")
+def read_code_result(w: Node, r: Reader) -> Node:
+    item = _begin_result(w, "code_interpreter_result", r)
+    read_result(w, item, r)
+    return item
+
+
+@steps.write("code_interpreter_result")
+def write_code_result(c: Node, w: Writer) -> Node:
+    wire: Node = {"type": "code_execution_result", "call_id": call_id(c, w)}
+    write_result(c, wire, w)
+    if "result" not in wire:
+        texts = [c.pop(key) for key in ("stdout", "stderr") if type(c.get(key)) is str and c[key]]
+        if len(texts) == 1 or texts:
+            wire["result"] = "\n".join(texts)
+    return _end_result(c, wire, w)
+
+
+# ---- search ---------------------------------------------------------------------------------------------------------
+
+
+@steps.read("google_search_call")
+def read_search(w: Node, r: Reader) -> Node:
+    item: Node = {"type": "web_search_call", "call_id": w.pop("id")}
+    if "signature" in w:
+        read_signature(w, item, r)
+    if type(w.get("arguments")) is dict:
+        arguments = take(w, "arguments")
+        item["action"] = {"type": "search"}
+        if "queries" in arguments:
+            item["action"]["queries"] = arguments.pop("queries")
+    if "search_type" in w:
+        item["search_type"] = SEARCH_TYPE.read(w.pop("search_type"))
+    return item
+
+
+@steps.write("web_search_call")
+def write_search(c: Node, w: Writer) -> Node | None:
+    wire: Node = {"type": "google_search_call", "id": None}
+    if type(c.get("action")) is dict:
+        if c["action"].get("type", "search") != "search":
+            return None
+        action = take(c, "action")
+        action.pop("type", None)
+        wire["arguments"] = {}
+        if action.get("queries") is not None:
+            wire["arguments"]["queries"] = action.pop("queries")
+        elif type(action.get("query")) is str:
+            wire["arguments"]["queries"] = [action["query"]]
+            action["query"] = Fated("approximated", "sent as a list")
+    if "search_type" in c:
+        wire["search_type"] = SEARCH_TYPE.write(c.pop("search_type"))
+    wire["id"] = call_id(c, w)
+    write_signature(c, wire, w)
+    return wire
+
+
+@steps.read("google_search_result")
+def read_search_result(w: Node, r: Reader) -> Node:
+    item = _begin_result(w, "web_search_result", r)
+    result = w.get("result")
+    if type(result) is list:
+        key = "search_suggestions"
+        plain = all(type(each) is dict and each.keys() == {key} and type(each[key]) is str for each in result)
+        item["suggestions"] = [each[key] for each in result] if plain else result
+        del w["result"]
+    return item
+
+
+@steps.write("web_search_result")
+def write_search_result(c: Node, w: Writer) -> Node:
+    wire: Node = {"type": "google_search_result", "call_id": call_id(c, w)}
+    suggestions = c.pop("suggestions", None)
+    if type(suggestions) is str:
+        wire["result"] = [{"search_suggestions": suggestions}]
+        c["suggestions"] = Fated("approximated", "sent as a list")
+    elif suggestions is not None:
+        wire["result"] = [{"search_suggestions": each} if type(each) is str else each for each in suggestions]
+    return _end_result(c, wire, w)
+
+
+@steps.read("google_maps_result")
+def read_maps_result(w: Node, r: Reader) -> Node:
+    item = _begin_result(w, "maps_result", r)
+    if type(w.get("result")) is list and len(w["result"]) == 1 and type(w["result"][0]) is dict and w["result"][0]:
+        found = take_all(w, "result")[0]
+        item.update((key, found.pop(key)) for key in ("places", "widget_context_token") if key in found)
+    return item
+
+
+@steps.write("maps_result")
+def write_maps_result(c: Node, w: Writer) -> Node:
+    wire: Node = {"type": "google_maps_result", "call_id": call_id(c, w)}
+    found = {key: c.pop(key) for key in ("places", "widget_context_token") if key in c}
+    if found:
+        wire["result"] = [found]
+    return _end_result(c, wire, w)
+
+
+# ---- remote tools and the search for tools --------------------------------------------------------------------------
+
+
+@steps.read("mcp_server_tool_call")
+def read_mcp(w: Node, r: Reader) -> Node:
+    item: Node = {"type": "mcp_call", "call_id": w.pop("id")}
+    for key, hub in (("name", "name"), ("server_name", "server_label")):
+        if key in w:
+            item[hub] = w.pop(key)
+    read_arguments(w, item, r)
+    if "signature" in w:
+        read_signature(w, item, r)
+    return item
+
+
+@steps.write("mcp_call")
+def write_mcp(c: Node, w: Writer) -> Node:
+    wire: Node = {"type": "mcp_server_tool_call", "id": call_id(c, w)}
+    for key, hub in (("name", "name"), ("server_name", "server_label")):
+        if hub in c:
+            wire[key] = c.pop(hub)
+    write_arguments(c, wire, w)
+    write_signature(c, wire, w)
+    output, error = c.get("output"), c.get("error")
+    if output is not None or error:
+        result = {"type": "mcp_server_tool_result", "call_id": wire["id"], "name": wire.get("name")}
+        said = output if output is not None else dump_text(error)
+        result["result"] = w.nodes(user_parts, said) if type(said) is list else said
+        _apart(c, "output" if output is not None else "error", result, w)
+    return wire
+
+
+@steps.read("mcp_server_tool_result")
+def read_mcp_result(w: Node, r: Reader) -> Node:
+    item = _begin_result(w, "mcp_result", r)
+    for key, hub in (("name", "name"), ("server_name", "server_label")):
+        if key in w:
+            item[hub] = w.pop(key)
+    read_result(w, item, r)
+    return item
+
+
+@steps.write("mcp_result")
+def write_mcp_result(c: Node, w: Writer) -> Node:
+    wire: Node = {"type": "mcp_server_tool_result", "call_id": call_id(c, w)}
+    for key, hub in (("name", "name"), ("server_name", "server_label")):
+        if hub in c:
+            wire[key] = c.pop(hub)
+    write_result(c, wire, w)
+    return _end_result(c, wire, w)
+
+
+@steps.read("tool_search_call")
+def read_tool_search(w: Node, r: Reader) -> Node:
+    item: Node = {"type": "tool_search_call", "call_id": w.pop("id")}
+    if "arguments" in w:
+        item["arguments"] = w.pop("arguments")
+    if "signature" in w:
+        read_signature(w, item, r)
+    return item
+
+
+@steps.write("tool_search_call")
+def write_tool_search(c: Node, w: Writer) -> Node:
+    wire: Node = {"type": "tool_search_call", "id": call_id(c, w)}
+    if "arguments" in c:
+        wire["arguments"] = c.pop("arguments")
+    write_signature(c, wire, w)
+    return wire
+
+
+@steps.read("tool_search_result")
+def read_tool_search_result(w: Node, r: Reader) -> Node:
+    item = _begin_result(w, "tool_search_result", r)
+    if type(w.get("result")) is list:
+        item["tools"] = r.nodes(tools, w.pop("result"))
+    return item
+
+
+@steps.write("tool_search_result", "tool_search_output")
+def write_tool_search_result(c: Node, w: Writer) -> Node:
+    wire: Node = {"type": "tool_search_result", "call_id": call_id(c, w)}
+    if type(c.get("tools")) is list:
+        wire["result"] = w.nodes(tools, c.pop("tools"))
+    return _end_result(c, wire, w)
+
+
+@steps.write("image_generation_call")
+def write_picture(c: Node, w: Writer) -> Node | None:
+    if type(c.get("result")) is not str:
+        return None
+    mime = f"image/{c.pop('output_format', None) or 'png'}"
+    c["type"] = Fated("approximated", "sent as a content of the answer")
+    return {"type": "model_output", "content": [{"type": "image", "data": c.pop("result"), "mime_type": mime}]}
+
+
+steps.cannot("image_generation_call", "a picture without its data")
+steps.cannot("web_search_call", "only searches are steps, not the pages opened in their course")
+
+
+HOSTED = frozenset(
+    [row[0] for row in _CALLS.values()]
+    + [row[0] for row in _RESULTS.values()]
+    + ["code_interpreter_result", "web_search_call", "web_search_result", "maps_result", "mcp_call", "mcp_result"]
+)
+"""Canonical types of what a provider's own tools did."""

@@ -1,0 +1,249 @@
+"""Responses: the Interaction resource, its steps as output, its status, usage and errors.
+
+`status` has words of its own and they stay: `completed` may still hold open calls, `requires_action` says that it does.
+What other protocols say by a finish reason is written as the status that means it. An interaction of older servers has
+`outputs` in place of `steps`; it is read, and written back to its own protocol alone.
+
+https://ai.google.dev/api/interactions-api
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import Any
+
+from unified_llm.mapping import Fated, Reader, Writer, take, take_all
+
+from .errors import read_error_body, write_error_body
+from .request import read_input, write_input
+from .settings import read_settings, write_settings
+from .steps import read_steps, write_steps
+from .tables import CODES, RESPONSE
+from .usage import read_usage, write_usage
+
+__all__ = ["note_pending", "read_response", "read_time", "write_response"]
+
+Node = dict[str, Any]
+
+_OBJECT = "interaction"
+
+# Why an answer ended, by the status that says it; what says nothing of the kind is missing.
+_FINISH = {"incomplete": "length", "budget_exceeded": "length", "cancelled": "cancelled"}
+_STATUS = {
+    "stop": "completed",
+    "stop_sequence": "completed",
+    "refusal": "completed",
+    "tool_calls": "requires_action",
+    "length": "incomplete",
+    "context_window": "incomplete",
+    "pause": "incomplete",
+    "cancelled": "cancelled",
+    "safety": "failed",
+    "recitation": "failed",
+    "malformed_call": "failed",
+    "error": "failed",
+    "other": "completed",
+}
+# Finish reasons that an error code says.
+_CODED = {"safety": "safety", "recitation": "recitation", "malformed_call": "malformed_function_call"}
+_BLOCKED = {code: "recitation" if "recitation" in code else "safety" for code in CODES["content_filter"]}
+_BROKEN = ("malformed_function_call", "malformed_tool_call", "unexpected_tool_call", "too_many_tool_calls")
+_REASONS = {**_BLOCKED, **dict.fromkeys(_BROKEN, "malformed_call")}
+_CALLS = ("function_call", "custom_tool_call")
+_OUTPUTS = ("function_call_output", "custom_tool_call_output")
+
+
+# ---- reading --------------------------------------------------------------------------------------------------------
+
+
+def read_response(w: Node, r: Reader) -> Node:
+    node: Node = {}
+    if w.get("object") == _OBJECT:
+        del w["object"]
+    else:
+        r.form(node, "object", "absent")
+    _read_times(w, node)
+    read_input(w, node, r)
+    if type(w.get("steps")) is list:
+        node["output"] = read_steps(w.pop("steps"), r)
+    elif type(w.get("outputs")) is list:
+        node["output"] = read_steps(w.pop("outputs"), r, "assistant")
+        r.form(node, "steps", "outputs")
+    read_settings(w, node, r, RESPONSE)
+    if type(w.get("usage")) is dict:
+        _read_usage(w, node, r)
+    elif w.get("usage", 0) is None:
+        node["usage"] = w.pop("usage")
+    if type(w.get("errors")) is list:
+        _read_errors(w, node, r)
+    if "status" in w:
+        _read_status(w, node, r)
+    return node
+
+
+def _read_usage(w: Node, node: Node, r: Reader) -> None:
+    source = w["usage"]
+    usage = take(w, "usage")
+    if not usage:
+        r.form(node, "usage", "empty")
+    node["usage"] = read_usage(usage, source, r)
+    if usage:
+        r.keep(node["usage"], usage)
+    del w["usage"]
+
+
+def _read_errors(w: Node, node: Node, r: Reader) -> None:
+    source = w["errors"]
+    if not source or not all(type(each) is dict for each in source):
+        return
+    owned = take_all(w, "errors")
+    error = read_error_body(owned[0], r)
+    if owned[0]:
+        r.keep(error, owned[0])
+    if len(owned) > 1:
+        error["details"] = source[1:]
+        r.place(error, ("details",), ())
+    del w["errors"]
+    node["error"] = r.made(error, source[0])
+
+
+def _read_status(w: Node, node: Node, r: Reader) -> None:
+    status = w["status"]
+    if status is not None and type(status) is not str:
+        return
+    node["status"] = w.pop("status")
+    reason = _FINISH.get(status)
+    if status == "failed" and "error" in node:
+        reason = _REASONS.get(node["error"].get("code"))
+    if reason is not None:
+        node["finish"] = {"reason": reason}
+        r.place(node, ("finish",), ("status",))
+    note_pending(node, r)
+
+
+def note_pending(node: Node, r: Reader) -> None:
+    """`completed` is kept where it stands beside open calls: the writer would say `requires_action`."""
+    if node.get("status") == "completed" and _pending(node):
+        r.form(node, "status", "completed")
+
+
+def _read_times(w: Node, node: Node) -> None:
+    for key, hub in (("created", "created_at"), ("updated", "completed_at")):
+        if type(w.get(key)) is str:
+            if key == "updated" and w.get("status") in ("in_progress", "queued"):
+                continue
+            seconds = read_time(w[key])
+            if seconds is not None:
+                node[hub] = seconds
+                del w[key]
+
+
+def read_time(text: str) -> int | float | None:
+    """Seconds since 1970; None for what would not come back as it is written."""
+    try:
+        moment = datetime.fromisoformat(text)
+        stamp = moment.timestamp()
+    except (ValueError, OverflowError, OSError):
+        return None
+    seconds: int | float = int(stamp) if stamp == int(stamp) else stamp
+    return seconds if _time(seconds) == text else None
+
+
+def _time(seconds: int | float) -> str | None:
+    try:
+        moment = datetime.fromtimestamp(seconds, timezone.utc)
+    except (ValueError, OverflowError, OSError):
+        return None
+    return moment.isoformat(timespec="seconds" if type(seconds) is int else "auto").replace("+00:00", "Z")
+
+
+def _pending(node: Node) -> bool:
+    """Whether calls wait for the client: those of its own functions without a result."""
+    items = node.get("output") or ()
+    answered = {item.get("call_id") for item in items if item.get("type") in _OUTPUTS}
+    return any(item.get("type") in _CALLS and item.get("call_id") not in answered for item in items)
+
+
+# ---- writing --------------------------------------------------------------------------------------------------------
+
+
+def write_response(c: Node, w: Writer) -> Node:
+    wire: Node = {}
+    if type(c.get("output")) is list:
+        items = c.pop("output")
+        if w.form(c, "steps") == "streamed" or w.context.get("answer") is not None:
+            pass  # its steps were streamed
+        elif w.form(c, "steps") == "outputs":
+            wire["outputs"] = write_steps(items, w, bare=True)
+        else:
+            wire["steps"] = write_steps(items, w)
+    if "input" in c:
+        wire["input"] = write_input(c, w)
+    if type(c.get("instructions")) is list:
+        c["instructions"] = Fated("lost", "an echo of what was asked")
+    write_settings(c, wire, w, RESPONSE)
+    _write_status(c, wire, w)
+    if type(c.get("usage")) is dict:
+        usage = c["usage"]
+        del c["usage"]
+        written = w.piece(write_usage, usage)
+        if written or w.form(c, "usage") == "empty":
+            wire["usage"] = written
+    elif "usage" in c:
+        wire["usage"] = c.pop("usage")
+    for key, hub in (("created", "created_at"), ("updated", "completed_at")):
+        if type(c.get(hub)) in (int, float):
+            text = _time(c[hub])
+            if text is not None:
+                wire[key] = text
+                del c[hub]
+    if c.get("object") in (_OBJECT, "response", "chat.completion"):
+        del c["object"]
+    alias = w.exchange.alias if w.exchange is not None else None
+    if alias and "model" in wire:
+        wire["model"] = alias
+    if w.form(c, "object") != "absent":
+        wire["object"] = _OBJECT
+    return wire
+
+
+def _write_status(c: Node, wire: Node, w: Writer) -> None:
+    """The status and the errors that the canonical status, finish and error mean together."""
+    said, finish = c.get("status"), c.get("finish")
+    reason = finish.get("reason") if type(finish) is dict else None
+    status = said
+    if reason is not None and (said in (None, "completed") or (said == "incomplete" and reason in _CODED)):
+        status = _STATUS.get(reason, said or "completed")
+    elif said in (None, "completed") and not w.form(c, "status"):
+        failed = said is None and type(c.get("error")) is dict
+        status = "failed" if failed else "requires_action" if _pending(w.context.get("answer") or w.doc) else "completed"
+    wire["status"] = status
+    c.pop("status", None)
+    error = c.get("error")
+    if type(error) is dict:
+        del c["error"]
+        wire["errors"] = _write_errors(error, w)
+    if type(finish) is dict:
+        own = take(c, "finish")
+        told = _FINISH.get(status) == reason or _STATUS.get(reason) == status
+        if told and reason in _CODED:
+            if error is None:
+                wire["errors"] = [{"code": _CODED[reason]}]
+            told = error is None or _REASONS.get(error.get("code")) == reason
+        if told:
+            del own["reason"]
+        elif reason is not None:
+            own["reason"] = Fated("approximated", f"told as {status}")
+
+
+def _write_errors(error: Node, w: Writer) -> list[Any]:
+    w.context["class"] = error.get("type")
+    details = error.get("details")
+    if type(details) is list and w.form(error, "code") is None:
+        return [w.piece(_write_first, error), *details]
+    return [w.piece(write_error_body, error)]
+
+
+def _write_first(c: Node, w: Writer) -> Node:
+    del c["details"]
+    return write_error_body(c, w)

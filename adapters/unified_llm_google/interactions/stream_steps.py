@@ -1,0 +1,180 @@
+"""One step being read from its deltas: what it has so far, and the canonical events that build it up.
+
+A text part is open from its first delta to the next content of another kind, a summary paragraph likewise: consecutive
+texts are one. The item a step amounts to is read by the same pairs as the step of an answer in one piece.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.mapping import Reader, remainder
+
+from .steps import steps
+from .tables import CONTENTS
+
+__all__ = ["ARGUMENTS", "MEDIA", "Step"]
+
+Event = dict[str, Any]
+Node = dict[str, Any]
+
+MEDIA = tuple(kind for kind in CONTENTS if kind != "text")
+ARGUMENTS = {
+    "function_call": "response.function_call_arguments.delta",
+    "mcp_server_tool_call": "response.mcp_call_arguments.delta",
+}
+
+
+class Step:
+    """The state of one open step. `text` is the text of the part that is open, None when none is."""
+
+    __slots__ = ("args", "held", "index", "kind", "opening", "part", "parts", "text", "wire")
+
+    def __init__(self, index: int, wire: Node, r: Reader) -> None:
+        self.index = index
+        self.wire = wire
+        self.kind = wire.get("type")
+        self.parts: list[Node] = []
+        self.part: Node = {}
+        self.text: list[str] | None = None
+        self.args: list[str] = []
+        self.held: list[tuple[Event, Node]] = []
+        start = wire
+        if self.kind == "model_output" and type(wire.get("content")) is list:
+            start = {key: value for key, value in wire.items() if key != "content"}
+        self.opening: Node = r.nodes(steps, (start,))[0]
+        if self.kind == "model_output" and self.opening.get("role"):
+            self.opening["content"] = []
+        elif self.kind in ARGUMENTS and self.opening.get("arguments") == "{}":
+            self.opening["arguments"] = ""
+
+    # ---- text and media of the answer -------------------------------------------------------------------------------
+
+    def _at(self, type_: str, **more: Any) -> Event:
+        return {"type": type_, "output_index": self.index, "content_index": len(self.parts), **more}
+
+    def open_part(self, part: Node | None = None) -> list[Event]:
+        self.text = []
+        self.part = part or {"type": "output_text", "text": ""}
+        return [self._at("response.content_part.added", part=self.part)]
+
+    def text_delta(self, text: str) -> Event:
+        if self.text is not None:
+            self.text.append(text)
+        return self._at("response.output_text.delta", delta=text)
+
+    def annotation(self, annotation: Node) -> Event:
+        known = self.part.get("annotations") or []
+        self.part = {**self.part, "annotations": [*known, annotation]}
+        kind = "response.output_text.annotation.added"
+        return self._at(kind, annotation_index=len(known), annotation=annotation)
+
+    def close_part(self) -> list[Event]:
+        if self.text is None:
+            return []
+        text = "".join(self.text)
+        part = {**self.part, "text": text}
+        out = [
+            self._at("response.output_text.done", text=text),
+            self._at("response.content_part.done", part=part),
+        ]
+        self.parts.append(part)
+        self.text = None
+        return out
+
+    def media(self, part: Node) -> list[Event]:
+        """A content that comes whole."""
+        added = self._at("response.content_part.added", part=part)
+        done = self._at("response.content_part.done", part=part)
+        self.parts.append(part)
+        return [added, done]
+
+    # ---- summaries --------------------------------------------------------------------------------------------------
+
+    def _of(self, type_: str, **more: Any) -> Event:
+        return {"type": type_, "output_index": self.index, "summary_index": len(self.parts), **more}
+
+    def open_summary(self) -> list[Event]:
+        self.text = []
+        self.part = {"type": "summary_text", "text": ""}
+        return [self._of("response.reasoning_summary_part.added", part=self.part)]
+
+    def summary_delta(self, text: str) -> Event:
+        if self.text is not None:
+            self.text.append(text)
+        return self._of("response.reasoning_summary_text.delta", delta=text)
+
+    def close_summary(self) -> list[Event]:
+        if self.text is None:
+            return []
+        text = "".join(self.text)
+        part = {**self.part, "text": text}
+        out = [
+            self._of("response.reasoning_summary_text.done", text=text),
+            self._of("response.reasoning_summary_part.done", part=part),
+        ]
+        self.parts.append(part)
+        self.text = None
+        return out
+
+    def picture(self, part: Node) -> list[Event]:
+        added = self._of("response.reasoning_summary_part.added", part=part)
+        done = self._of("response.reasoning_summary_part.done", part=part)
+        self.parts.append(part)
+        return [added, done]
+
+    # ---- arguments, signatures, payloads ----------------------------------------------------------------------------
+
+    def arguments_delta(self, text: str) -> Event:
+        self.args.append(text)
+        return {"type": ARGUMENTS[str(self.kind)], "output_index": self.index, "delta": text}
+
+    def takes(self, delta: Any) -> bool:
+        """Whether a delta is one that waits for the end of the step, and brings no key that another one brought."""
+        if type(delta) is not dict:
+            return False
+        if delta.get("type") == "thought_signature":
+            fits = self.kind == "thought" and type(delta.get("signature")) is str
+        else:
+            fits = delta.get("type") == self.kind
+        return fits and not any(key in held for _, frame in self.held for held in (frame["keys"],) for key in _keys(delta))
+
+    def hold(self, event: Event, delta: Node, rest: Node) -> None:
+        """Keep a delta's keys for the step, and the rest of its frame for the way back."""
+        frame: Node = {"type": delta["type"], "keys": _keys(delta)}
+        self.wire = {**self.wire, **{key: delta[key] for key in frame["keys"]}}
+        left = {key: value for key, value in remainder(rest).items() if key != "delta"}
+        if left:
+            frame["rest"] = left
+        if event["event"] != event["data"].get("event_type") or event["event"] != "step.delta":
+            frame["event"] = event["event"]
+            frame["event_type"] = event["data"].get("event_type")
+        self.held.append((event, frame))
+
+    def frames(self) -> list[Node]:
+        return [frame for _, frame in self.held]
+
+    # ---- the end ----------------------------------------------------------------------------------------------------
+
+    def finish(self) -> list[Event]:
+        """The `done` events of what is still open."""
+        return self.close_summary() if self.kind == "thought" else self.close_part()
+
+    def item(self, r: Reader) -> Node:
+        """The item that the step amounts to."""
+        wire = self.wire
+        if self.kind == "model_output":
+            item = {key: value for key, value in self.opening.items() if key != "content"}
+            if self.parts or "content" in wire:
+                item["content"] = self.parts
+            return item
+        item = r.nodes(steps, (wire,))[0]
+        if self.kind == "thought" and self.parts:
+            item["summary"] = [*item.get("summary", ()), *self.parts]
+        elif self.args:
+            item["arguments"] = "".join(self.args)
+        return item
+
+
+def _keys(delta: Node) -> list[str]:
+    return [key for key in delta if key != "type"]

@@ -1,0 +1,231 @@
+"""Tools and the choice among them, each read and written side by side.
+
+Hosted tools go by Google's names here and by Responses' names in the canonical model. A custom tool, which Interactions
+does not have, is declared as a function with one string argument, and its calls are sent as calls of that function.
+
+https://ai.google.dev/gemini-api/docs/function-calling
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.mapping import Fated, IllTyped, Mapping, Reader, Writer, take, take_all
+
+from .tables import MODES, SEARCHES
+
+__all__ = ["read_choice", "tools", "write_choice", "write_tools"]
+
+Node = dict[str, Any]
+
+tools = Mapping("google-interactions tools")
+
+tools.same("function", "name description parameters defer_loading short_description")
+tools.same("tool_search", "execution name description parameters")
+tools.same("retrieval", "retrieval_types")
+
+
+@tools.write("custom")
+def write_custom(c: Node, w: Writer) -> Node:
+    wire: Node = {"type": "function", **{key: c.pop(key) for key in ("name", "description") if key in c}}
+    wire["parameters"] = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
+    w.context.setdefault("tools", {})[wire.get("name")] = "custom"
+    c["type"] = Fated("emulated", "declared as a function with one string argument")
+    return wire
+
+
+def _borrowed(c: Node, w: Writer, type_: str) -> None:
+    """A dated or older name of a hosted tool is not told apart here."""
+    if w.context["tool"] != type_:
+        c["type"] = Fated("approximated", f"declared as {type_}")
+
+
+@tools.read("google_search")
+def read_search(w: Node, r: Reader) -> Node:
+    tool: Node = {"type": "web_search"}
+    if type(w.get("search_types")) is list:
+        tool["search_content_types"] = [SEARCHES.read(kind) for kind in w.pop("search_types")]
+    return tool
+
+
+@tools.write("web_search", "web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11")
+def write_search(c: Node, w: Writer) -> Node:
+    wire: Node = {"type": "google_search"}
+    if type(c.get("search_content_types")) is list:
+        wire["search_types"] = [SEARCHES.write(kind) for kind in c.pop("search_content_types")]
+    _borrowed(c, w, "web_search")
+    return wire
+
+
+@tools.read("code_execution")
+def read_code(w: Node, r: Reader) -> Node:
+    return {"type": "code_interpreter"}
+
+
+@tools.write("code_interpreter")
+def write_code(c: Node, w: Writer) -> Node:
+    return {"type": "code_execution"}
+
+
+@tools.read("url_context")
+def read_fetch(w: Node, r: Reader) -> Node:
+    return {"type": "url_fetch"}
+
+
+@tools.write("url_fetch", "web_fetch")
+def write_fetch(c: Node, w: Writer) -> Node:
+    _borrowed(c, w, "url_fetch")
+    return {"type": "url_context"}
+
+
+_MAPS = ("latitude", "longitude", "enable_widget")
+
+
+@tools.read("google_maps")
+def read_maps(w: Node, r: Reader) -> Node:
+    return {"type": "maps", **{key: w.pop(key) for key in _MAPS if key in w}}
+
+
+@tools.write("maps")
+def write_maps(c: Node, w: Writer) -> Node:
+    return {"type": "google_maps", **{key: c.pop(key) for key in _MAPS if key in c}}
+
+
+_FILES = (
+    ("file_search_store_names", "vector_store_ids"),
+    ("metadata_filter", "filters"),
+    ("top_k", "max_num_results"),
+)
+_STORES = "fileSearchStores/"
+
+
+@tools.read("file_search")
+def read_files(w: Node, r: Reader) -> Node:
+    return {"type": "file_search", **{hub: w.pop(key) for key, hub in _FILES if key in w}}
+
+
+@tools.write("file_search")
+def write_files(c: Node, w: Writer) -> Node:
+    wire: Node = {"type": "file_search"}
+    for key, hub in _FILES:
+        if hub not in c or (hub == "filters" and type(c[hub]) is dict):
+            continue
+        if hub == "vector_store_ids" and w.source not in (None, w.protocol) and not _ours(c[hub]):
+            c[hub] = Fated("lost", "foreign")  # a store of another provider
+            continue
+        wire[key] = c.pop(hub)
+    return wire
+
+
+def _ours(stores: Any) -> bool:
+    return type(stores) is list and all(type(name) is str and name.startswith(_STORES) for name in stores)
+
+
+_SCREEN = (
+    ("environment", "environment"),
+    ("excluded_predefined_functions", "excluded_functions"),
+    ("enable_prompt_injection_detection", "enable_prompt_injection_detection"),
+    ("disabled_safety_policies", "disabled_safety_policies"),
+)
+
+
+@tools.read("computer_use")
+def read_computer(w: Node, r: Reader) -> Node:
+    return {"type": "computer", **{hub: w.pop(key) for key, hub in _SCREEN if key in w}}
+
+
+@tools.write("computer", "computer_use_preview")
+def write_computer(c: Node, w: Writer) -> Node:
+    _borrowed(c, w, "computer")
+    return {"type": "computer_use", **{key: c.pop(hub) for key, hub in _SCREEN if hub in c}}
+
+
+_SERVER = (("name", "server_label"), ("url", "server_url"), ("headers", "headers"))
+
+
+@tools.read("mcp_server")
+def read_mcp(w: Node, r: Reader) -> Node:
+    tool: Node = {"type": "mcp", **{hub: w.pop(key) for key, hub in _SERVER if key in w}}
+    allowed = w.get("allowed_tools")
+    if type(allowed) is list and len(allowed) == 1 and type(allowed[0]) is dict and "tools" in allowed[0]:
+        if type(allowed[0]["tools"]) is list:
+            tool["allowed_tools"] = take_all(w, "allowed_tools")[0].pop("tools")
+    return tool
+
+
+@tools.write("mcp")
+def write_mcp(c: Node, w: Writer) -> Node | None:
+    if type(c.get("server_url")) is not str and w.source not in (None, w.protocol):
+        return None
+    wire: Node = {"type": "mcp_server", **{key: c.pop(hub) for key, hub in _SERVER if hub in c}}
+    allowed = c.get("allowed_tools")
+    if type(allowed) is list:
+        wire["allowed_tools"] = [{"tools": c.pop("allowed_tools")}]
+    elif type(allowed) is dict and "tool_names" in allowed:
+        wire["allowed_tools"] = [{"tools": take(c, "allowed_tools").pop("tool_names")}]
+    return wire
+
+
+tools.cannot("mcp", "Interactions knows MCP servers by their URL")
+tools.cannot("namespace programmatic_tool_calling", "Interactions declares all tools, each on its own")
+tools.cannot("shell local_shell apply_patch", "Interactions has no such tool")
+tools.cannot("image_generation", "pictures are asked for by response_format")
+
+
+def write_tools(declared: list[Node], w: Writer) -> list[Any]:
+    """The tools, one after the other: a pair may want to know under which of its names a tool came."""
+    out: list[Any] = []
+    for tool in declared:
+        w.context["tool"] = tool.get("type")
+        out += w.nodes(tools, (tool,))
+    return out
+
+
+# ---- the choice -----------------------------------------------------------------------------------------------------
+
+
+def read_choice(w: Node) -> Any:
+    """The canonical choice of the wire's `tool_choice`, popped from `w`; a single allowed name is that function."""
+    choice = w["tool_choice"]
+    if choice is None or type(choice) is str:
+        return MODES.read(w.pop("tool_choice"))
+    if type(choice) is not dict or type(choice.get("allowed_tools")) is not dict:
+        raise IllTyped("tool_choice")
+    names = choice["allowed_tools"].get("tools")
+    if names is not None and not (type(names) is list and all(type(name) is str for name in names)):
+        raise IllTyped("tools")
+    allowed = take(take(w, "tool_choice"), "allowed_tools")
+    if names is not None and len(names) == 1 and allowed.get("mode") == "any":
+        del allowed["mode"]
+        return {"type": "function", "name": allowed.pop("tools")[0]}
+    out: Node = {"type": "allowed_tools"}
+    if "mode" in allowed:
+        out["mode"] = MODES.read(allowed.pop("mode"))
+    if names is not None:
+        out["tools"] = [{"type": "function", "name": name} for name in allowed.pop("tools")]
+    return out
+
+
+def write_choice(c: Node, wire: Node) -> None:
+    """The inverse: pops `tool_choice` from `c` into `wire`, or leaves it where there is no form for it."""
+    choice = c["tool_choice"]
+    if choice is None or type(choice) is str:
+        wire["tool_choice"] = MODES.write(c.pop("tool_choice"))
+        return
+    kind = choice.get("type")
+    if kind in ("function", "custom") and type(choice.get("name")) is str:
+        own = take(c, "tool_choice")
+        wire["tool_choice"] = {"allowed_tools": {"mode": "any", "tools": [own.pop("name")]}}
+        del own["type"]
+        if kind == "custom":
+            own["type"] = Fated("emulated", "the custom tool is a function here")
+    elif kind == "allowed_tools":
+        own = take(c, "tool_choice")
+        del own["type"]
+        allowed: Node = {"mode": MODES.write(own.pop("mode"))} if "mode" in own else {}
+        if type(own.get("tools")) is list:
+            named = [tool for tool in own["tools"] if tool.get("type") in ("function", "custom") and "name" in tool]
+            others = [tool for tool in own["tools"] if tool not in named]
+            allowed["tools"] = [tool["name"] for tool in named]
+            own["tools"] = others
+        wire["tool_choice"] = {"allowed_tools": allowed}
