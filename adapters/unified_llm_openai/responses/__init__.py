@@ -6,7 +6,7 @@ from unified_llm.adapter import Adapter, Framing, Kind, Route, Streams
 from unified_llm.repair import Rules
 
 from . import lists
-from .content import annotations, answer_parts, assistant_parts, parts, user_parts
+from .content import answer_parts, assistant_parts, citations, parts, user_parts
 from .errors import read_error, write_error
 from .items import ORIGIN, answer_items, items, request_items
 from .request import read_request, write_compact_request, write_count_tokens_request, write_request
@@ -42,7 +42,7 @@ adapter = Adapter(
         user_parts,
         assistant_parts,
         answer_parts,
-        annotations,
+        citations,
         items,
         request_items,
         answer_items,

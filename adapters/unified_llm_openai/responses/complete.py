@@ -19,7 +19,16 @@ from .settings import write_instructions, write_settings
 from .tables import RESPONSE, SLUG
 from .usage import complete_usage
 
-__all__ = ["complete_item", "complete_items", "complete_response", "id_prefix", "restored", "restored_item", "with_bytes", "without_bytes"]
+__all__ = [
+    "complete_item",
+    "complete_items",
+    "complete_response",
+    "id_prefix",
+    "restored",
+    "restored_item",
+    "with_bytes",
+    "without_bytes",
+]
 
 Node = dict[str, Any]
 
@@ -46,7 +55,7 @@ _PREFIXES = {
 # Types that have no status on this wire; Open Responses' own schema has none for the first two either.
 _NO_STATUS = frozenset(
     """reasoning compaction mcp_list_tools mcp_approval_request mcp_approval_response program additional_tools
-    item_reference""".split()
+    item_reference custom_tool_call""".split()
 )
 # What a request does not say is this; a client that reads the echo may rely on the keys.
 _DEFAULTS: Node = {

@@ -9,19 +9,19 @@ https://platform.openai.com/docs/api-reference/responses/create
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from unified_llm.mapping import IllTyped, Mapping, Reader, Writer, take
+from unified_llm.mapping import IllTyped, Mapping, Reader, WritePair, Writer, take
 from unified_llm.provenance import opaque_piece
 
 from .tables import REFUSES
 
-__all__ = ["annotations", "answer_parts", "assistant_parts", "parts", "pick", "user_parts"]
+__all__ = ["answer_parts", "assistant_parts", "citations", "parts", "pick", "user_parts"]
 
 Node = dict[str, Any]
 
-annotations = Mapping("openai-responses annotations")
+citations = Mapping("openai-responses annotations")
 parts = Mapping("openai-responses parts")
 user_parts = Mapping("openai-responses parts")
 assistant_parts = Mapping("openai-responses parts")
@@ -45,10 +45,10 @@ def take_text(w: Node, key: str) -> str:
     return text
 
 
-def _writes(*families: Mapping, types: str) -> Any:
+def _writes(*families: Mapping, types: str) -> Callable[[WritePair], WritePair]:
     """Declare one writing pair in several families."""
 
-    def declare(pair: Any) -> Any:
+    def declare(pair: WritePair) -> WritePair:
         for family in families:
             family.write(*types.split())(pair)
         return pair
@@ -58,16 +58,16 @@ def _writes(*families: Mapping, types: str) -> Any:
 
 # ---- annotations ----------------------------------------------------------------------------------------------------
 
-annotations.same("url_citation", "url title start_index end_index")
-annotations.same("file_citation", "file_id filename index")
-annotations.same("container_file_citation", "container_id file_id filename start_index end_index")
-annotations.same("file_path", "file_id index")
-annotations.cannot("document_citation search_result_citation", "the API cites no documents of the request")
-annotations.cannot("place_citation word_info speech_metadata", "the API has no such annotation")
+citations.same("url_citation", "url title start_index end_index")
+citations.same("file_citation", "file_id filename index")
+citations.same("container_file_citation", "container_id file_id filename start_index end_index")
+citations.same("file_path", "file_id index")
+citations.cannot("document_citation search_result_citation", "the API cites no documents of the request")
+citations.cannot("place_citation word_info speech_metadata", "the API has no such annotation")
 
 # ---- text -----------------------------------------------------------------------------------------------------------
 
-parts.same("output_text", "text logprobs", annotations=annotations)
+parts.same("output_text", "text logprobs", annotations=citations)
 for _family in (parts, *_FOREIGN):
     _family.same("refusal", "refusal")
 for _kind in ("reasoning_text", "summary_text", "text"):
@@ -102,7 +102,7 @@ def write_text(c: Node, w: Writer) -> Node:
 @_writes(assistant_parts, answer_parts, types="output_text input_text text")
 def write_output_text(c: Node, w: Writer) -> Node:
     wire: Node = {"type": "output_text", "text": c.pop("text")}
-    wire["annotations"] = w.nodes(annotations, c.pop("annotations", None) or [])
+    wire["annotations"] = w.nodes(citations, c.pop("annotations", None) or [])
     if c.get("logprobs"):
         wire["logprobs"] = c.pop("logprobs")
     return wire
@@ -128,7 +128,7 @@ def write_image(c: Node, w: Writer) -> Node:
 def write_any_image(c: Node, w: Writer) -> Node | None:
     if not (c.get("image_url") or c.get("file_id")):
         return None
-    wire = write_image(c, w)
+    wire: Node = write_image(c, w)
     if wire.get("detail") is None:
         wire["detail"] = "auto"
         w.added(wire, "detail", "the default")
@@ -153,7 +153,8 @@ def write_any_file(c: Node, w: Writer) -> Node | None:
     if data and not data.startswith("data:") and c.get("media_type"):
         # The API takes data URLs; bare base64 does not say what it is.
         c["file_data"] = f"data:{c.pop('media_type')};base64,{data}"
-    return write_file(c, w)
+    wire: Node = write_file(c, w)
+    return wire
 
 
 @parts.read("input_audio")

@@ -13,7 +13,15 @@ from typing import Any
 
 from unified_llm.mapping import Bimap, Reader, Writer
 
-__all__ = ["read_error", "read_error_node", "whole", "write_error", "write_error_node", "write_response_error"]
+__all__ = [
+    "read_error",
+    "read_error_node",
+    "response_error",
+    "whole",
+    "write_error",
+    "write_error_node",
+    "write_response_error",
+]
 
 Node = dict[str, Any]
 
@@ -81,6 +89,13 @@ RESPONSE_CODES = {
     "invalid_request": "invalid_prompt",
     "context_overflow": "context_length_exceeded",
 }
+KNOWN_CODES = frozenset(
+    """server_error rate_limit_exceeded invalid_prompt data_residency_mismatch bio_policy misalignment_policy_violation
+    vector_store_timeout invalid_image invalid_image_format invalid_base64_image invalid_image_url image_too_large
+    image_too_small image_parse_error image_content_policy_violation invalid_image_mode image_file_too_large
+    unsupported_image_media_type empty_image_file failed_to_download_image image_file_not_found
+    context_length_exceeded insufficient_quota previous_response_not_found""".split()
+)
 _STATUS_OF = {
     "invalid_request": 400,
     "authentication": 401,
@@ -273,12 +288,20 @@ def _write_code(c: Node, w: Writer) -> Node:
     if _was_read(c, w) and not w.dialect.get("strict"):
         return _write_fields(c, w)
     kind = c.pop("type", None) or "other"
-    code, message = c.pop("code", None), c.pop("message", None)
-    if code is None or type(code) is not str:
-        c["code"] = code
-        code = RESPONSE_CODES.get(kind, "server_error")
+    wire = response_error(c, kind)
+    if wire["code"] == c.get("code"):
+        del c["code"]
+    c.pop("message", None)
     _pop_http(c)
-    return {"code": code, "message": message or ""}
+    return wire
+
+
+def response_error(error: Node, kind: Any) -> Node:
+    """The error of a failed response: a code of the API's list, and the message."""
+    code = error.get("code")
+    if code not in KNOWN_CODES:
+        code = RESPONSE_CODES.get(kind, "server_error")
+    return {"code": code, "message": str(error.get("message") or "")}
 
 
 def _pop_http(c: Node) -> None:

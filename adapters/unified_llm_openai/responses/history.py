@@ -1,7 +1,7 @@
 """Lists of items, read and written: what one item cannot decide alone.
 
-Pieces that belong to another provider travel through a client in the slot its clients echo, the `encrypted_content` of a
-reasoning item: of the item itself, or of one made to carry what has no slot. They are put back on reading. A provider
+Pieces that belong to another provider travel through a client in the slot its clients echo, the `encrypted_content` of
+a reasoning item: of the item itself, or of one made to carry what has no slot. They are put back on reading. A provider
 is never sent a foreign piece, nor the half of an item that had one.
 
 https://platform.openai.com/docs/guides/conversation-state
@@ -93,7 +93,7 @@ def write_items(nodes: Any, w: Writer) -> Any:
 
 
 def write_item(node: Node, w: Writer, *position: Any) -> list[Node]:
-    """The wire item of one canonical item, and the one that carries its foreign pieces where it has no slot for them."""
+    """The wire item of one canonical item, and one to carry its foreign pieces where it has no slot for them."""
     family = items if is_own(w) else answer_items
     if w.facing != "client" or not _has_foreign(node, w):
         wire = w.node(family, node)

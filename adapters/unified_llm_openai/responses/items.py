@@ -85,7 +85,7 @@ def write_message(c: Node, w: Writer) -> Node:
 
 
 def _is_plain(part: Any) -> bool:
-    return part == {"type": "output_text", "text": part.get("text"), "annotations": []}
+    return bool(part == {"type": "output_text", "text": part.get("text"), "annotations": []})
 
 
 @answer_items.write("message")

@@ -66,13 +66,13 @@ def _write(c: Node, w: Writer, path: str) -> Node:
     if not own and c.get("tool_choice") == "validated":
         c["tool_choice"] = "auto"
         w.report(w.doc, ("tool_choice",), "approximated", "sent as 'auto'")
-    limit = c.get("max_output_tokens")
-    if not own and type(limit) is int and limit < _LEAST_OUTPUT:
-        wire["max_output_tokens"] = _LEAST_OUTPUT
-        c["max_output_tokens"] = Fated("approximated", f"the least is {_LEAST_OUTPUT}")
     held = {} if own or w.dialect.get("penalties") else {key: c.pop(key) for key in _PENALTIES if key in c}
     REQUEST.write(c, wire, w, w.doc)
     c.update(held)
+    limit = wire.get("max_output_tokens")
+    if not own and type(limit) is int and limit < _LEAST_OUTPUT:
+        wire["max_output_tokens"] = _LEAST_OUTPUT
+        c["max_output_tokens"] = Fated("approximated", f"the least is {_LEAST_OUTPUT}")
     if w.model:
         wire["model"] = w.model
     if not own and path == "responses" and "store" not in wire:

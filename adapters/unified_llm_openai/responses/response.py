@@ -100,7 +100,11 @@ def resource(c: Node, w: Writer) -> Node:
         wire["instructions"] = write_items(c.pop("instructions"), w)
     write_instructions(c, wire, w)
     write_settings(c, wire, w)
+    moderation = c.pop("moderation") if not own and type(c.get("moderation")) is dict else None
     RESPONSE.write(c, wire, w, w.doc)
+    if moderation is not None:
+        c["moderation"] = moderation
+        wire["moderation"] = _moderation(c)
     if type(c.get("error")) is dict:
         wire["error"] = write_response_error(c.pop("error"), w)
     elif "error" in c:
@@ -110,6 +114,19 @@ def resource(c: Node, w: Writer) -> Node:
     elif "usage" in c:
         wire["usage"] = c.pop("usage")
     _write_end(c, wire)
+    return wire
+
+
+def _moderation(c: Node) -> Node:
+    """Each side is one result here, and a list of results on other surfaces."""
+    sides = take(c, "moderation")
+    wire: Node = {}
+    for side in tuple(sides):
+        results = sides[side].get("results") if type(sides[side]) is dict else None
+        if type(results) is list and len(results) == 1:
+            wire[side] = take(sides, side).pop("results")[0]
+        else:
+            wire[side] = sides.pop(side)
     return wire
 
 

@@ -89,6 +89,8 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
             own["format"] = written["format"]
             format_ = take(own, "format")
             written["format"] = {key: format_.pop(key) for key in tuple(format_) if key in _FORMAT}
+            if not is_own(w) and w.facing == "provider" and written["format"].get("type") == "json_schema":
+                _complete_schema(written["format"], w)
         if name == "reasoning" and "effort" not in written and own.get("control") == "disabled":
             written["effort"] = "none"
             own["control"] = Fated("approximated", "sent as effort none")
@@ -96,6 +98,12 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
             own["include_usage"] = Fated("emulated", "usage is always in the last event")
         if written or not given:
             wire[name] = written
+
+
+def _complete_schema(format_: Node, w: Writer) -> None:
+    if format_.get("schema") is None:
+        format_["schema"] = {}
+        w.added(format_, "schema", "the API wants one")
 
 
 def write_instructions(c: Node, wire: Node, w: Writer) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from unified_llm.mapping import ILL_TYPED, Reader
 from unified_llm.stream import FRAME
 
-from .content import annotations, parts
+from .content import citations, parts
 from .errors import read_error_node
 from .events import ALIASES, EVENTS, FAMILY, LIFECYCLE, STEMS, TERMINAL, type_of_item
 from .history import read_items
@@ -60,7 +60,7 @@ class ResponsesReader:
         # The part or item whose deltas come now: (type, output_index, index of the part), and its pieces.
         self.hot: tuple[Any, ...] = ()
         self.pieces: list[str] = []
-        self.frames: dict[tuple[Any, Any], Node] = {}
+        self.frames: dict[tuple[Any, ...], Node] = {}
 
     def feed(self, event: Event) -> list[Event]:
         data = event["data"]
@@ -150,7 +150,7 @@ class ResponsesReader:
         elif "part" in node and type(node["part"]) is dict:
             node["part"] = r.node(parts, data["part"])
         elif type(node.get("annotation")) is dict:
-            node["annotation"] = r.node(annotations, data["annotation"])
+            node["annotation"] = r.node(citations, data["annotation"])
         if rest:
             r.keep(node, rest)
         return node

@@ -94,9 +94,7 @@ class Open:
             out.append(self.made(f"{BRACKETS[where]}.added", **self._at(item, where, at), part=node))
         return part
 
-    def top_up(
-        self, item: Item, part: Part, stem: str, value: Any, where: str, at: int, out: list[Event]
-    ) -> None:
+    def top_up(self, item: Item, part: Part, stem: str, value: Any, where: str, at: int, out: list[Event]) -> None:
         """Send what the whole value has beyond its pieces."""
         if type(value) is not str:
             return
@@ -106,9 +104,7 @@ class Open:
             out.append(self.made(f"{stem}.delta", **place, delta=value[len(said) :]))
             part.pieces.append(value[len(said) :])
 
-    def close_part(
-        self, item: Item, where: str, at: int, node: Node, out: list[Event], bracket: bool = True
-    ) -> None:
+    def close_part(self, item: Item, where: str, at: int, node: Node, out: list[Event], bracket: bool = True) -> None:
         """End a part with what it turned out to be: the rest of its text, its sources, its own end."""
         stem, key = PART_STEMS.get(node.get("type", ""), ("", ""))
         part = item.parts.get((where, at))

@@ -8,6 +8,8 @@ https://platform.openai.com/docs/api-reference/responses https://www.openrespons
 
 from __future__ import annotations
 
+from typing import Any
+
 from unified_llm.mapping import Bimap
 from unified_llm.table import Field, Table
 
@@ -131,7 +133,7 @@ CORE_EVENTS = frozenset(
 ) | {"error"}
 
 # `strict`: print what the Open Responses schema demands. `penalties`, `plain_reasoning`, `media`: what a server takes.
-DIALECTS = {
+DIALECTS: dict[str, dict[str, Any]] = {
     "openai": {},
     "azure": {},
     "open-responses": {"strict": True, "penalties": True, "plain_reasoning": True, "media": ("input_video",)},

@@ -36,7 +36,9 @@ def read_usage(w: Node, r: Reader) -> Node:
         elif type(own.get(key)) is dict:
             details = take(own, key)
             usage[key] = {
-                name: details.pop(name) for name in tuple(details) if name in types and type(details[name]) in types[name]
+                name: details.pop(name)
+                for name in tuple(details)
+                if name in types and type(details[name]) in types[name]
             }
     if not own:
         del w["usage"]

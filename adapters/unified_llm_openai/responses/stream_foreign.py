@@ -1,0 +1,369 @@
+"""The frames of a stream for what another protocol brought, and for the strict form of Open Responses.
+
+They are what the API's own clients follow: numbers from 0, one id for each item in all its events, every item whole in
+the last event, an error as the event and the failed response that the API sends. An item without a form here is left
+out with all its events, and its end tells.
+
+https://platform.openai.com/docs/api-reference/responses-streaming https://www.openresponses.org/specification
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.ids import made_id
+from unified_llm.mapping import NATIVE, Writer
+from unified_llm.stream import FRAME
+
+from .complete import complete_item, complete_response, id_prefix, restored_item, with_bytes, without_bytes
+from .content import answer_parts, citations, parts
+from .errors import response_error, whole, write_error_node
+from .events import EVENTS, FAMILY, LIFECYCLE, TERMINAL
+from .history import write_item
+from .response import pop_implied, resource, status_of
+from .tables import CORE_EVENTS, SLUG
+
+__all__ = ["ForeignWriter"]
+
+Node = dict[str, Any]
+Event = dict[str, Any]
+
+_STRICT_NAMES = {
+    "response.reasoning_text.delta": "response.reasoning.delta",
+    "response.reasoning_text.done": "response.reasoning.done",
+}
+_NO_LOGPROBS: list[Any] = []
+
+
+class _Place:
+    """Where an item of the source stands in what is written."""
+
+    __slots__ = ("call", "custom", "id", "index", "kind")
+
+    def __init__(self, index: int, item: Node) -> None:
+        self.index = index
+        self.id = item["id"]
+        self.kind = item["type"]
+        self.call = item.get("call_id")
+        # A call of a tool that was lowered for the provider: its text is known when it is whole.
+        self.custom = False
+
+
+class ForeignWriter:
+    """Events of another protocol, and the strict form of this one's."""
+
+    def __init__(self, w: Writer) -> None:
+        self.w = w
+        self.strict = bool(w.dialect.get("strict"))
+        self.number = 0
+        self.next = 0
+        self.places: dict[Any, _Place | None] = {}
+        self.done: dict[int, Node] = {}
+        self.head: Node = {}
+        self.state = "idle"
+        self.hot: tuple[Any, ...] = ()
+        self.hot_id = ""
+        self.hot_index = 0
+
+    def feed(self, event: Event) -> list[Event]:
+        kind = event["type"]
+        if kind == "response.output_text.delta":
+            hot = self.hot
+            if hot and hot[0] == event.get("output_index") and hot[1] == event.get("content_index"):
+                extra = event.get("extra")
+                if (extra is None or not _has_rest(extra)) and "choice" not in event and not event.get("logprobs"):
+                    number = self.number
+                    self.number = number + 1
+                    data = {
+                        "type": kind,
+                        "sequence_number": number,
+                        "item_id": self.hot_id,
+                        "output_index": self.hot_index,
+                        "content_index": hot[1],
+                        "delta": event["delta"],
+                        "logprobs": _NO_LOGPROBS,
+                    }
+                    return [{"event": kind, "data": data}]
+        return self._feed(event, kind)
+
+    def close(self) -> list[Event]:
+        out: list[Event] = []
+        if self.state in ("open", "progressed"):
+            # The canonical stream broke off; nobody may take this for a success.
+            error = {"type": "server_error", "code": "stream_truncated", "message": "the stream broke off"}
+            out = self._error({"error": error})
+        if self.strict:
+            out.append({"event": None, "data": "[DONE]"})
+        return out
+
+    # ---- one event --------------------------------------------------------------------------------------------------
+
+    def _feed(self, event: Event, kind: str) -> list[Event]:
+        w = self.w
+        self.hot = ()
+        if kind == FRAME:
+            return []
+        if event.get("choice"):
+            w.drop(event, "the API gives one answer")
+            return []
+        if kind == NATIVE or kind not in EVENTS:
+            if w.form(event, "native") == FAMILY:
+                return self._unknown(event)
+            w.drop(event, "the API has no such event")
+            return []
+        if self.state == "ended":
+            return []
+        if kind in LIFECYCLE:
+            return self._lifecycle(event, kind)
+        if kind == "error":
+            return self._error(event)
+        out = self._begun()
+        if kind == "response.output_item.added":
+            return out + self._added(event)
+        place = self.places.get(event.get("output_index", 0), self)
+        if kind == "response.output_item.done":
+            return out + self._done(event, None if place is self else place)  # type: ignore[arg-type]
+        if place is None:
+            return out  # of an item without a form here, which its end reports
+        if place is self:
+            return out + self._send(kind, {key: event[key] for key in EVENTS[kind] if key in event})
+        return out + self._inside(event, kind, place)  # type: ignore[arg-type]
+
+    def _send(self, kind: str, data: Node) -> list[Event]:
+        name = _STRICT_NAMES.get(kind, kind) if self.strict else kind
+        if self.strict and name not in CORE_EVENTS:
+            name = SLUG + name
+        data = {"type": name, "sequence_number": self.number, **{k: v for k, v in data.items() if k != "type"}}
+        data["sequence_number"] = self.number
+        data.pop("obfuscation", None)
+        self.number += 1
+        return [{"event": name, "data": data}]
+
+    def _unknown(self, event: Event) -> list[Event]:
+        """An event nobody knows, of this protocol: its strict clients must be able to skip it."""
+        data = self.w.native(event, FAMILY)
+        if type(data) is not dict or type(data.get("type")) is not str:
+            return []
+        if ":" not in data["type"]:
+            self.w.drop(event, "Open Responses knows no such event")
+            return []
+        out = self._begun()
+        data = {**data, "sequence_number": self.number}
+        self.number += 1
+        return [*out, {"event": data["type"], "data": data}]
+
+    # ---- the response -----------------------------------------------------------------------------------------------
+
+    def _begun(self) -> list[Event]:
+        out: list[Event] = []
+        if self.state == "idle":
+            out += self._lifecycle({"type": "response.created", "response": {}}, "response.created")
+        if self.state == "open":
+            self.state = "progressed"
+            out += self._send("response.in_progress", {"response": self._copy("in_progress")})
+        return out
+
+    def _copy(self, status: str) -> Node:
+        return {**self.head, "status": status}
+
+    def _lifecycle(self, event: Event, kind: str) -> list[Event]:
+        out: list[Event] = []
+        if kind in TERMINAL:
+            out = self._begun()
+            return out + self._end(event, kind)
+        if self.state == "idle":
+            mark = len(self.w.raw)
+            self._set_head(event["response"])
+            if kind == "response.created":
+                self.state = "open"
+                return self._send(kind, {"response": self._copy(self.head["status"])})
+            del self.w.raw[mark:]
+            out = self._send("response.created", {"response": self._copy("in_progress")})
+            self.state = "open"
+        if kind == "response.created" or (kind == "response.in_progress" and self.state == "progressed"):
+            return out
+        if kind == "response.in_progress":
+            self.state = "progressed"
+        return out + self._send(kind, {"response": self._copy(kind.removeprefix("response."))})
+
+    def _set_head(self, response: Node) -> None:
+        w = self.w
+        if not w.seed:
+            w.seed = str(response.get("id") or "")
+        mark = len(w.raw)
+        given = {key: value for key, value in response.items() if key not in ("output", "usage", "choices", "finish")}
+        wire = whole(resource, given, w)
+        # What the opening cannot say is told of the whole response at its end.
+        del w.raw[mark:]
+        wire["status"] = wire.get("status") or "in_progress"
+        wire["output"] = []
+        self.head = complete_response(wire, w, final=False)
+        self._alias(self.head)
+
+    def _alias(self, wire: Node) -> None:
+        exchange = self.w.exchange
+        if exchange is not None and exchange.alias:
+            wire["model"] = exchange.alias
+
+    def _end(self, event: Event, kind: str) -> list[Event]:
+        w = self.w
+        out: list[Event] = []
+        status = kind.removeprefix("response.")
+
+        def pair(c: Node, w: Writer) -> Node:
+            given = c.pop("output", None)
+            wire = resource(c, w)
+            wire["output"] = self._output(given, w, out)
+            wire["status"] = implied if status == "completed" else status
+            pop_implied(c, wire, wire["output"])
+            for choice in c.pop("choices", None) or ():
+                w.drop(choice, "the API gives one answer")
+            return wire
+
+        implied = status_of(event["response"])
+        wire = whole(pair, event["response"], w)
+        if wire["status"] == "cancelled":
+            wire["status"] = status = "failed"
+        for key, value in self.head.items():
+            if wire.get(key) is None and key not in ("status", "usage"):
+                wire[key] = value
+        wire["id"] = self.head["id"]
+        complete_response(wire, w, final=True)
+        if status == "failed" and wire.get("error") is None:
+            wire["error"] = {"code": "server_error", "message": "the response failed"}
+        self._alias(wire)
+        self.state = "ended"
+        return out + self._send(f"response.{wire['status']}" if wire["status"] != status else kind, {"response": wire})
+
+    def _output(self, given: Any, w: Writer, out: list[Event]) -> list[Node]:
+        """Every item as its end said it; those that only the whole response has are sent before it."""
+        for index, item in enumerate(given if type(given) is list else ()):
+            if index not in self.places:
+                out += self._added({"output_index": index, "item": item})
+                out += self._done({"output_index": index, "item": item}, self.places.get(index))
+        return [self.done[index] for index in sorted(self.done)]
+
+    def _error(self, event: Event) -> list[Event]:
+        """The event as the API sends it, with the copies it documents, and the failed response after it."""
+        w = self.w
+        out = self._begun() if self.state == "idle" else []
+        error = event.get("error") or {key: event.get(key) for key in ("code", "message", "param")}
+        nested = write_error_node(error, w)
+        if type(nested.get("code")) is int:
+            nested["code"] = str(nested["code"])
+        copies = {key: nested.get(key) for key in ("code", "message", "param")}
+        out += self._send("error", {**copies, "error": nested})
+        failed = self._copy("failed")
+        failed["error"] = response_error(nested, error.get("type"))
+        failed["output"] = [self.done[index] for index in sorted(self.done)]
+        self.state = "ended"
+        return out + self._send("response.failed", {"response": failed})
+
+    # ---- items ------------------------------------------------------------------------------------------------------
+
+    def _added(self, event: Event) -> list[Event]:
+        w = self.w
+        where = event.get("output_index", 0)
+        item = restored_item(event["item"], w)
+        mark = len(w.raw)
+        bare = {key: value for key, value in item.items() if key not in ("opaque", "extra", "turn", "status")}
+        for key in ("content", "summary"):
+            if type(bare.get(key)) is list or type(bare.get(key)) is str:
+                bare[key] = []
+        custom = item is not event["item"] and item["type"] == "custom_tool_call" != event["item"]["type"]
+        if "arguments" in bare and type(bare["arguments"]) is str and bare["type"] in ("function_call", "mcp_call"):
+            bare["arguments"] = ""
+        if "input" in bare:
+            bare["input"] = ""
+        if item["type"] == "message":
+            bare.setdefault("role", "assistant")
+        written = write_item(bare, w)
+        del w.raw[mark:]  # the end of the item tells
+        if not written:
+            self.places[where] = None
+            return []
+        wire = complete_item(written[0], w, self.next, status="in_progress")
+        del w.raw[mark:]
+        place = self.places[where] = _Place(self.next, wire)
+        place.custom = custom
+        self.next += 1
+        return self._send("response.output_item.added", {"output_index": place.index, "item": wire})
+
+    def _done(self, event: Event, place: _Place | None) -> list[Event]:
+        w = self.w
+        item = restored_item(event["item"], w)
+        written = write_item(item, w, place.index if place else self.next)
+        if not written or place is None:
+            return []
+        wire = written[0]
+        if place.kind != wire.get("type") and wire.get("type") is not None:
+            wire = {**wire, "type": place.kind}
+        wire["id"] = place.id
+        if place.call is not None:
+            wire["call_id"] = place.call
+        complete_item(wire, w, place.index)
+        self.done[place.index] = wire
+        at = {"item_id": place.id, "output_index": place.index}
+        out: list[Event] = []
+        if place.custom:
+            out += self._send("response.custom_tool_call_input.delta", {**at, "delta": wire["input"]})
+            out += self._send("response.custom_tool_call_input.done", {**at, "input": wire["input"]})
+        out += self._send("response.output_item.done", {"output_index": place.index, "item": wire})
+        for carrier in written[1:]:
+            index = self.next
+            self.next += 1
+            carrier["id"] = made_id(id_prefix("reasoning"), w.seed, index)
+            self.done[index] = carrier
+            for end in ("added", "done"):
+                out += self._send(f"response.output_item.{end}", {"output_index": index, "item": carrier})
+        return out
+
+    def _inside(self, event: Event, kind: str, place: _Place) -> list[Event]:
+        w = self.w
+        if place.custom and kind.startswith("response.function_call_arguments"):
+            return []
+        family = parts if place.kind.endswith("reasoning") else answer_parts
+
+        def pair(c: Node, w: Writer) -> Node:
+            wire: Node = {key: c.pop(key) for key in tuple(c) if key in EVENTS[kind]}
+            c.pop("obfuscation", None)
+            c.pop("choice", None)
+            if type(wire.get("part")) is dict:
+                wire["part"] = w.node(family, wire["part"])
+                if wire["part"] is None:
+                    wire = {}
+                elif wire["part"].get("logprobs"):
+                    wire["part"]["logprobs"] = with_bytes(wire["part"]["logprobs"])
+            elif type(wire.get("annotation")) is dict:
+                wire["annotation"] = w.node(citations, wire["annotation"])
+                if wire["annotation"] is None:
+                    wire = {}
+            return wire
+
+        mark = len(w.raw)
+        wire = w.piece(pair, event)
+        if "part" in EVENTS[kind]:
+            # The item's end holds the part again, and tells what of it is lost.
+            del w.raw[mark:]
+        if not wire:
+            return []
+        if "item_id" in EVENTS[kind]:
+            wire["item_id"] = place.id
+        wire["output_index"] = place.index
+        if "content_index" in EVENTS[kind]:
+            wire.setdefault("content_index", 0)
+            if kind == "response.output_text.delta":
+                self.hot = (event.get("output_index"), event.get("content_index"))
+                self.hot_id, self.hot_index = place.id, place.index
+        if kind.startswith("response.output_text.") and "annotation" not in kind:
+            probabilities = wire.get("logprobs") or []
+            wire["logprobs"] = with_bytes(probabilities) if self.strict else without_bytes(probabilities)
+        elif "logprobs" in wire:
+            del wire["logprobs"]  # of a refusal: the item's end tells
+        if self.strict and "part" in wire and type(wire["part"]) is dict and wire["part"].get("type") == "output_text":
+            wire["part"].setdefault("annotations", [])
+        return self._send(kind, wire)
+
+
+def _has_rest(extra: Node) -> bool:
+    return any("rest" in drawer for drawer in extra.values())
