@@ -31,7 +31,8 @@ answer_items.cannot("function_call_output custom_tool_call_output", "an answer o
 
 @answer_parts.write("output_text", "input_text", "text")
 def write_text(c: Node, w: Writer) -> Node:
-    piece: Node = {"text": c.pop("text")}
+    text = c.pop("text", "")
+    piece: Node = {"text": text if type(text) is str else ""}
     if type(c.get("annotations")) is list:
         written = c.pop("annotations")
         piece["annotations"] = w.nodes(citations, written) if written else []
@@ -43,7 +44,8 @@ def write_text(c: Node, w: Writer) -> Node:
 
 @answer_parts.write("refusal")
 def write_refusal(c: Node, w: Writer) -> Node:
-    piece: Node = {"refusal": c.pop("refusal")}
+    refusal = c.pop("refusal", "")
+    piece: Node = {"refusal": refusal if type(refusal) is str else ""}
     if "logprobs" in c:
         piece["refusal logprobs"] = c.pop("logprobs")
     return piece
@@ -82,7 +84,9 @@ def message_fields(c: Node, w: Writer) -> Node:
             w.context["offset"] = start + len(out.get("text") or "")
             for piece in w.nodes(answer_parts, (part,)):
                 for key, value in piece.items():
-                    if key in out and key != "audio" and value is not None:
+                    if value is None:
+                        continue
+                    if key in out and key != "audio":
                         value = out[key] + value
                     out[key] = value
         w.context["offset"] = start

@@ -48,7 +48,7 @@ def read_text(w: Node, r: Reader) -> Node:
 @user_parts.write("input_text", "output_text", "text")
 @assistant_parts.write("output_text", "input_text", "text")
 def write_text(c: Node, w: Writer) -> Node:
-    wire = {"type": "text", "text": c.pop("text")}
+    wire = {"type": "text", "text": c.pop("text", "")}
     return _write_cache(c, wire) if c else wire
 
 
@@ -65,7 +65,7 @@ def read_refusal(w: Node, r: Reader) -> Node:
 
 @assistant_parts.write("refusal")
 def write_refusal(c: Node, w: Writer) -> Node:
-    return {"type": "refusal", "refusal": c.pop("refusal")}
+    return {"type": "refusal", "refusal": c.pop("refusal", None)}
 
 
 @user_parts.read("image_url")
@@ -166,7 +166,7 @@ def read_thinking_text(w: Node, r: Reader) -> Node:
 
 @thinking_parts.write("reasoning_text", "summary_text", "output_text", "text")
 def write_thinking_text(c: Node, w: Writer) -> Node:
-    return {"type": "text", "text": c.pop("text")}
+    return {"type": "text", "text": c.pop("text", "")}
 
 
 _CITATION_KEYS = ("url", "title", "start_index", "end_index")

@@ -1,7 +1,8 @@
 """What servers that speak Chat Completions do differently, as data: `openai-chat:<dialect>` looks its row up here.
 
 `reasoning_field` is where a server takes reasoning back, `reasoning_required` that it refuses a message with tool calls
-without that field, `roles` what becomes of roles it ignores, `max_tokens` its spelling of the limit, `file_urls` that
+without that field, `roles` what becomes of roles it ignores, `max_tokens` its spelling of the limit, `control` the
+object that switches reasoning on and off, `file_urls` that
 `file_data` may hold a URL, `string_content` that assistant content has to be a string.
 """
 
@@ -21,9 +22,9 @@ def _row(field: str | None = None, **more: Any) -> dict[str, Any]:
 DIALECTS: dict[str, dict[str, Any]] = {
     "openai": {},
     "azure": {},
-    "deepseek": _row("reasoning_content", reasoning_required=True, max_tokens="max_tokens"),
-    "moonshot": _row("reasoning_content", reasoning_required=True),
-    "zai": _row("reasoning_content", max_tokens="max_tokens"),
+    "deepseek": _row("reasoning_content", control="thinking", reasoning_required=True, max_tokens="max_tokens"),
+    "moonshot": _row("reasoning_content", control="thinking", reasoning_required=True),
+    "zai": _row("reasoning_content", control="thinking", max_tokens="max_tokens"),
     "qwen": _row(max_tokens="max_tokens"),
     "fireworks": _row("reasoning_content"),
     "sglang": _row("reasoning_content"),

@@ -220,8 +220,6 @@ def _write_error(c: Node, w: Writer) -> Node:
         wire["type"] = c.pop("native_type")
     elif form != "absent":
         wire["type"] = ERROR_TYPES.write(kind)
-        if form is None:
-            c.pop("native_type", None)
     if kind == "context_overflow" and not wire.get("code") and form is None:
         wire["code"] = "context_length_exceeded"
     c.pop("status", None)

@@ -229,7 +229,7 @@ def _joined(contents: list[Any]) -> list[Node]:
 
 def _write_message(c: Node, w: Writer) -> Node:
     wire: Node = {}
-    c.pop("role")
+    c.pop("role", None)
     content = c.pop("content", None)
     if type(content) is list:
         slots = [part for part in content if part.get("type") == "output_audio" or w.form(part, "slot")]
@@ -254,7 +254,7 @@ def _is_plain(part: Node) -> bool:
 
 
 def _write_string(c: Node, w: Writer) -> Node:
-    wire: Node = {"content": c.pop("text")}
+    wire: Node = {"content": c.pop("text", "")}
     if w.form(c, "string") and "annotations" in c:
         wire["annotations"] = w.nodes(citations, c.pop("annotations"))
     return wire
@@ -267,9 +267,9 @@ def _write_slot(c: Node, w: Writer) -> Node:
 
 
 def write_legacy_call(c: Node, w: Writer) -> Node:
-    c.pop("call_id")
+    c.pop("call_id", None)
     marker = w.form(c, "arguments")
-    wire = {"name": c.pop("name")}
+    wire = {"name": c.pop("name", None)}
     arguments = c.pop("arguments", "{}")
     if marker != "absent" or arguments != "{}":
         wire["arguments"] = write_arguments(arguments, marker)

@@ -20,7 +20,7 @@ from .errors import read_error_node, write_error_body
 from .finish import finish_word, read_finish
 from .messages import read_message_items
 from .tables import COMPLETION, RESPONSE
-from .usage import read_usage, write_usage
+from .usage import USAGE_NAMES, read_usage, write_usage
 
 __all__ = [
     "consume_status",
@@ -76,6 +76,8 @@ def read_response(w: Node, r: Reader) -> Node:
     read_head(w, node)
     if type(w.get("usage")) is dict:
         node["usage"] = read_usage(w.pop("usage"), r)
+        for hub, name in USAGE_NAMES:
+            r.place(node, ("usage", hub), ("usage", name))
     elif w.get("usage", 0) is None:
         node["usage"] = w.pop("usage")
     return node
@@ -101,9 +103,18 @@ def _read_choice(wire: Any, place: int, node: Node, r: Reader) -> None:
         node["output"] = items
         if finish:
             node["finish"] = finish
+            _place_finish(node, ("choices", 0), finish, items, r)
         return
     choice = {"index": place, "output": items, **({"finish": finish} if finish else {})}
+    if finish:
+        _place_finish(choice, (), finish, items, r)
     node.setdefault("choices", []).append(r.made(choice, wire if type(wire) is dict else {}))
+
+
+def _place_finish(node: Node, above: tuple[Any, ...], finish: Node, items: list[Node], r: Reader) -> None:
+    r.place(node, ("finish", "reason"), (*above, "finish_reason"))
+    beside = items[0]["extra"][r.protocol]["form"].get("finish") == "beside"
+    r.place(node, ("finish", "native"), (*above, "native_finish_reason" if beside else "finish_reason"))
 
 
 def message_and_choice(items: list[Node], rest: Node, message: Node, wire: Node, place: int, r: Reader) -> Node | None:
@@ -116,13 +127,13 @@ def message_and_choice(items: list[Node], rest: Node, message: Node, wire: Node,
         r.form(first, "index", "absent")
     elif rest["index"] == place and type(rest["index"]) is int:
         del rest["index"]
-    _read_logprobs(rest, items, r)
+    _read_logprobs(rest, items, wire, r)
     finish = read_finish(rest, items, r)
     r.turn(items, wire, rest, place)
     return finish
 
 
-def _read_logprobs(rest: Node, items: list[Node], r: Reader) -> None:
+def _read_logprobs(rest: Node, items: list[Node], wire: Node, r: Reader) -> None:
     logprobs = rest.get("logprobs", 0)
     if logprobs is None:
         del rest["logprobs"]
@@ -139,6 +150,11 @@ def _read_logprobs(rest: Node, items: list[Node], r: Reader) -> None:
         part = next((part for part in parts if part.get("type") == kind), None)
         if part is not None and type(own.get(key)) is list:
             part["logprobs"] = own.pop(key)
+            r.made(part, wire)
+            r.place(part, ("logprobs",), ("logprobs", key))
+            r.place(part, ("annotations",), ("message", "annotations"))
+            r.place(part, ("text",), ("message", "content"))
+            r.place(part, ("refusal",), ("message", "refusal"))
 
 
 # ---- writing --------------------------------------------------------------------------------------------------------

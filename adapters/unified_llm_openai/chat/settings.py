@@ -31,6 +31,9 @@ def read_settings(w: Node, c: Node, r: Reader) -> None:
         _read_format(w, c)
     if "logprobs" in w:
         _read_logprobs(w, c, r)
+    for key, fields in _CONTROLS.items():
+        if type(w.get(key)) is dict:
+            _read_control(w, c, key, fields, r)
 
 
 def write_settings(c: Node, wire: Node, w: Writer) -> None:
@@ -47,6 +50,8 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
         _write_tool_choice(c, wire, w)
     if type(c.get("text")) is dict and "format" in c["text"]:
         _write_format(c, wire)
+    if "reasoning" in c or "extra" in c:
+        _write_controls(c, wire, w)
     if "include" in c or w.form(c, "logprobs"):
         _write_logprobs(c, wire, w)
 
@@ -73,6 +78,7 @@ def _read_tools(w: Node, c: Node, r: Reader) -> None:
             tool = r.node(tools, {"type": "function", "function": function})
             r.form(tool, "legacy", True)
             if type(function) is dict:
+                _flatten(tool, r)
                 r.made(tool, function)
             c["tools"] = [*(c.get("tools") or ()), tool]
     if type(w.get("web_search_options")) is dict:
@@ -94,6 +100,13 @@ def _read_tools(w: Node, c: Node, r: Reader) -> None:
         c["tools"] = [*(c.get("tools") or ()), tool]
 
 
+def _flatten(tool: Node, r: Reader) -> None:
+    """A function of old is what `function` holds in a tool: so is what was left of it."""
+    rest = r.extra(tool).get("rest")
+    if type(rest) is dict and type(rest.get("function")) is dict and len(rest) == 1:
+        r.extra(tool)["rest"] = rest["function"]
+
+
 def _write_tools(c: Node, wire: Node, w: Writer) -> None:
     new, old = [], []
     for tool in c.pop("tools"):
@@ -104,7 +117,10 @@ def _write_tools(c: Node, wire: Node, w: Writer) -> None:
         else:
             new.append(tool)
     if old:
-        wire["functions"] = [tool["function"] for tool in w.nodes(tools, old)]
+        wire["functions"] = [
+            {**tool.pop("function"), **{key: value for key, value in tool.items() if key != "type"}}
+            for tool in w.nodes(tools, old)
+        ]
     if new or not (old or "web_search_options" in wire):
         written = w.nodes(tools, new)
         if written or not new:
@@ -171,7 +187,7 @@ def _write_tool_choice(c: Node, wire: Node, w: Writer) -> None:
         wire["function_call" if legacy else "tool_choice"] = name if legacy else {"type": kind, kind: name}
     elif kind == "allowed_tools":
         own = take(c, "tool_choice")
-        own.pop("type")
+        del own["type"]
         allowed: Node = {"mode": own.pop("mode")} if "mode" in own else {}
         if type(own.get("tools")) is list:
             allowed["tools"] = w.nodes(tools, own.pop("tools"))
@@ -199,8 +215,8 @@ def _write_format(c: Node, wire: Node) -> None:
         wire["response_format"] = text.pop("format")
         return
     own = take(text, "format")
-    out: Node = {"type": own.pop("type")}
-    if out["type"] == "json_schema":
+    out: Node = {"type": own.pop("type")} if "type" in own else {}
+    if out.get("type") == "json_schema":
         out["json_schema"] = {key: own.pop(key) for key in _FORMAT_KEYS if key in own}
     wire["response_format"] = out
 
@@ -216,10 +232,60 @@ def _read_logprobs(w: Node, c: Node, r: Reader) -> None:
 
 def _write_logprobs(c: Node, wire: Node, w: Writer) -> None:
     include = c.get("include")
-    if type(include) is list and _LOGPROBS in include:
-        wire["logprobs"] = True
+    if type(include) is list:
+        if _LOGPROBS in include:
+            wire["logprobs"] = True
         for index, value in enumerate(c.pop("include")):
             if value != _LOGPROBS:
                 w.report(w.doc, ("include", index), "lost")
-    elif w.form(c, "logprobs"):
+    if w.form(c, "logprobs") and "logprobs" not in wire:
         wire["logprobs"] = False
+
+
+# How servers take the control of reasoning as an object: wire key to canonical key, on or off as a word or a boolean.
+_CONTROLS = {
+    "reasoning": {"effort": "effort", "max_tokens": "budget_tokens", "summary": "summary", "enabled": "control"},
+    "thinking": {"type": "control", "budget_tokens": "budget_tokens"},
+}
+_TYPES = {"effort": str, "max_tokens": int, "budget_tokens": int, "summary": str, "enabled": bool, "type": str}
+_SWITCH = {True: "enabled", False: "disabled"}
+
+
+def _read_control(w: Node, c: Node, key: str, fields: dict[str, str], r: Reader) -> None:
+    own = take(w, key)
+    reasoning = c.get("reasoning", {})
+    taken = []
+    for name, hub in fields.items():
+        if (
+            type(own.get(name)) is _TYPES[name]
+            and hub not in reasoning
+            and not (hub == "effort" and "reasoning_effort" in w)
+        ):
+            value = own.pop(name)
+            reasoning[hub] = _SWITCH[value] if type(value) is bool else value
+            r.place(c, ("reasoning", hub), (key, name))
+            taken.append(name)
+    if taken:
+        c["reasoning"] = reasoning
+        r.form(c, key, taken)
+    elif not own:
+        r.form(c, key, [])
+
+
+def _write_controls(c: Node, wire: Node, w: Writer) -> None:
+    """The control goes back into the object it came from; a server that takes `thinking` is given one."""
+    for key, fields in _CONTROLS.items():
+        names = w.form(c, key)
+        if names == []:
+            wire[key] = {}
+        if names is None:
+            names = ("type", "budget_tokens") if key == w.dialect.get("control") else ()
+        if type(c.get("reasoning")) not in (dict, Owned):
+            continue
+        reasoning = c["reasoning"] if type(c["reasoning"]) is Owned else take(c, "reasoning")
+        for name in names:
+            value = reasoning.get(fields[name])
+            if value is not None:
+                del reasoning[fields[name]]
+                flipped = {word: switch for switch, word in _SWITCH.items()}
+                wire.setdefault(key, {})[name] = flipped.get(value, value) if _TYPES[name] is bool else value

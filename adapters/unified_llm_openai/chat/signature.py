@@ -33,6 +33,8 @@ def read_signature(w: Node, item: Node, r: Reader) -> None:
             item["opaque"] = opened["opaque"]
         return
     item["opaque"] = [opaque_piece(_KIND, signature, r.protocol, r.model)]
+    for keys in (("opaque",), ("opaque", 0)):
+        r.place(item, keys, ("extra_content", "google", _KIND))
 
 
 def write_signature(c: Node, wire: Node, w: Writer) -> None:

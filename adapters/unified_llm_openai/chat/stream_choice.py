@@ -10,7 +10,7 @@ from typing import Any
 
 from unified_llm.jsonvalue import dump_text
 from unified_llm.mapping import Owned, Reader
-from unified_llm.provenance import opaque_piece
+from unified_llm.provenance import is_sealed, opaque_piece, open_sealed
 
 from .content import citations
 from .messages import AUDIO_KEYS
@@ -335,6 +335,12 @@ class ChoiceReader:
 
     def _seal_reasoning(self, open_: _Open) -> None:
         r, item = self.r, open_.item
+        sealed = [detail for detail in open_.details if is_sealed(detail.get("data"))]
+        opened = open_sealed(sealed[0]["data"]) if len(sealed) == 1 else None
+        if opened is not None and opened.get("type") == "reasoning":
+            item.clear()
+            item.update(opened)
+            return
         fields = open_.fields or ["reasoning_details"]
         r.form(item, "field", fields[0])
         if len(fields) > 1:

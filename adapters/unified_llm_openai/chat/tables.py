@@ -227,6 +227,17 @@ NATIVES = {
     "search_results": "citations.url",
     "executed_tools": "tools.hosted.other",
     "max_tokens": "output.max_tokens",
+    "cache_control": "cache.breakpoint",
+    "thinking": "reasoning.control",
+    "enable_thinking": "reasoning.control",
+    "thinking_budget": "reasoning.budget",
+    "reasoning_format": "reasoning.visibility",
+    "include_reasoning": "reasoning.visibility",
+    "parallel_function_calling": "tools.parallel",
+    "repetition_penalty": "sampling.penalties",
+    "usage_breakdown": "usage.detail",
+    "timings": "usage.detail",
+    "cost": "usage.detail",
 }
 
 _STATELESS = "Chat keeps no conversation: the whole history is sent every time"

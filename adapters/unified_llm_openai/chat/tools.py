@@ -89,7 +89,7 @@ def _write_id(c: Node, w: Writer) -> Node:
 
 @calls.write("function_call")
 def write_function_call(c: Node, w: Writer) -> Node:
-    function: Node = {"name": c.pop("name")}
+    function: Node = {"name": c.pop("name", None)}
     marker = w.form(c, "arguments")
     arguments = c.pop("arguments", None)
     if marker != "absent" or arguments != "{}":
@@ -110,7 +110,7 @@ def read_custom_call(w: Node, r: Reader) -> Node:
 
 @calls.write("custom_tool_call")
 def write_custom_call(c: Node, w: Writer) -> Node:
-    return {**_write_id(c, w), "type": "custom", "custom": {"name": c.pop("name"), "input": c.pop("input", "")}}
+    return {**_write_id(c, w), "type": "custom", "custom": {"name": c.pop("name", None), "input": c.pop("input", "")}}
 
 
 # ---- tools ----------------------------------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ def write_custom(c: Node, w: Writer) -> Node:
     custom: Node = {key: c.pop(key) for key in ("name", "description") if key in c}
     if type(c.get("format")) is dict:
         format_ = take(c, "format")
-        custom["format"] = {"type": format_.pop("type")}
+        custom["format"] = {"type": format_.pop("type")} if "type" in format_ else {}
         grammar = {key: format_.pop(key) for key in ("syntax", "definition") if key in format_}
         if grammar:
             custom["format"]["grammar"] = grammar

@@ -14,7 +14,7 @@ from unified_llm.mapping import Reader, Writer, take
 
 from .tables import CACHED_SPELLINGS, INPUT_DETAILS, OUTPUT_DETAILS
 
-__all__ = ["read_usage", "write_usage"]
+__all__ = ["USAGE_NAMES", "read_usage", "write_usage"]
 
 Node = dict[str, Any]
 
@@ -23,6 +23,9 @@ _DETAILS = (
     ("prompt_tokens_details", "input_tokens_details", INPUT_DETAILS),
     ("completion_tokens_details", "output_tokens_details", OUTPUT_DETAILS),
 )
+
+
+USAGE_NAMES = (*((hub, name) for name, hub in _SUMS), *((hub, name) for name, hub, _ in _DETAILS))
 
 
 def _is_count(value: Any) -> bool:
@@ -50,6 +53,8 @@ def read_usage(wire: Node, r: Reader) -> Node:
     if reasoning and usage.get("total_tokens") == _sum(usage, reasoning) and usage["output_tokens"] is not None:
         usage["output_tokens"] += reasoning
         r.form(usage, "reasoning", "apart")
+    for hub, name in USAGE_NAMES:
+        r.place(usage, (hub,), (name,))
     if w:
         r.keep(usage, w)
     return r.made(usage, wire)
