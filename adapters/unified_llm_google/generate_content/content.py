@@ -1,0 +1,293 @@
+"""Contents: `{role, parts}` to items and back.
+
+A part has one data field, which says what it is, and modifiers beside it. Text and media are parts of a message; a thought
+is a part of a reasoning item; calls and results are items of their own. Their order is kept: what came in one content shares
+a turn, no part is merged, moved or dropped, and what another protocol kept apart is joined only where this API demands it.
+
+https://ai.google.dev/api/caching#Content
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.mapping import ILL_TYPED, NATIVE, Fated, IllTyped, Mapping, Reader, Writer, take
+
+from .logprobs import write_logprobs
+from .media import MEDIA, read_media, read_modifiers, write_media, write_modifiers
+from .signature import SLOT, attach_sealed, is_foreign, park, read_signature, sealed_text, write_signature
+from .spelling import actual, to_camel, to_snake
+from .tables import PART, PROTOCOL, REFUSES
+
+__all__ = ["items", "parts", "read_part", "read_parts", "write_item", "write_items"]
+
+Node = dict[str, Any]
+
+parts = Mapping(f"{PROTOCOL} parts")
+items = Mapping(f"{PROTOCOL} items")
+_FAMILY = parts.name
+_MODIFIERS = frozenset(("thought", SLOT))
+
+
+# ---- reading --------------------------------------------------------------------------------------------------------
+
+
+def read_parts(wires: list[Any], model: bool, r: Reader, at: tuple[Any, ...], content: Node) -> list[Node]:
+    """The items of a content's parts. `at` is the content's place, for made ids; `content` where messages come from."""
+    out: list[Node] = []
+    r.context["model"] = model
+    for index, wire in enumerate(wires):
+        r.context["at"] = (*at, index)
+        node = read_part(wire, r)
+        opened = r.context.pop("opened", None)
+        if opened:
+            # What a client showed as a thought is in the envelope, whole.
+            if out and out[-1]["type"] == "reasoning" and any(item.get("type") == "reasoning" for item in opened):
+                out.pop()
+            out += [r.made(item, wire) for item in opened]
+            if node.get("text") == "" and "opaque" not in node and node.get("extra"):
+                continue
+        kind = node["type"]
+        if kind in items.writes or kind in items.cannots:
+            out.append(node)
+        elif kind == "summary_text" or r.context.pop("thought", False):
+            if not (out and out[-1]["type"] == "reasoning"):
+                out.append(r.made({"type": "reasoning", "summary": []}, content))
+            out[-1]["summary"].append(node)
+        else:
+            if not (out and out[-1]["type"] == "message"):
+                out.append(r.made({"type": "message", "role": "assistant" if model else "user", "content": []}, content))
+            out[-1]["content"].append(node)
+    return out
+
+
+def read_part(wire: Any, r: Reader) -> Node:
+    """The canonical node of one part: a content part, a summary part for a thought, or an item."""
+    if type(wire) is dict and len(wire) == 1 and type(wire.get("text")) is str and wire["text"]:
+        node: Node = {"type": "output_text" if r.context.get("model") else "input_text", "text": wire["text"]}
+        r.trace.append((node, wire))
+        return node
+    if type(wire) is not dict:
+        return r.unread(wire, _FAMILY)
+    w = wire.copy()
+    spelled = to_camel(w, PART)
+    mark = len(r.trace)
+    pair = next((parts.reads.get(key) or items.reads.get(key) for key in w if key in parts.reads or key in items.reads), None)
+    if pair is None:
+        if not w.keys() <= _MODIFIERS or not w:
+            return r.unread(wire, _FAMILY)
+        pair = _read_bare
+    r.context["spelled"] = spelled
+    try:
+        node = pair(w, r)
+    except ILL_TYPED:
+        del r.trace[mark:]
+        r.context.pop("thought", None)
+        return r.unread(wire, _FAMILY)
+    if SLOT in w:
+        read_signature(w, node, r, *actual((SLOT,), spelled))
+    if w.get("thought") is False:
+        del w["thought"]
+        r.form(node, "thought", "false")
+    if spelled:
+        r.form(node, "snake", spelled)
+        to_snake(w, spelled)
+    if w:
+        r.keep(node, w)
+    r.trace.append((node, wire))
+    return node
+
+
+def _thought(w: Node) -> bool:
+    if w.get("thought") is True:
+        del w["thought"]
+        return True
+    return False
+
+
+def _read_bare(w: Node, r: Reader) -> Node:
+    """A part with modifiers and nothing to modify."""
+    node = _text("", _thought(w), r)
+    r.form(node, "text", "absent")
+    return node
+
+
+def _text(text: str, thought: bool, r: Reader) -> Node:
+    kind = "summary_text" if thought else "output_text" if r.context.get("model") else "input_text"
+    return {"type": kind, "text": text}
+
+
+@parts.read("text")
+def read_text(w: Node, r: Reader) -> Node:
+    text = w.pop("text")
+    if type(text) is not str:
+        raise IllTyped("text")
+    node = _text(text, _thought(w), r)
+    if not text:
+        r.form(node, "text", "empty")
+    speech = w.get("speechMetadata")
+    if type(speech) is dict and node["type"] != "summary_text":
+        own = take(w, "speechMetadata")
+        note = {"type": "speech_metadata", **{k: own.pop(k) for k in ("speaker", "style") if type(own.get(k)) is str}}
+        node["annotations"] = [r.made(note, speech)]
+    return node
+
+
+@parts.write("input_text", "output_text", "text", "summary_text", "reasoning_text")
+def write_text(c: Node, w: Writer) -> Node | None:
+    marker = w.form(c, "text")
+    text = c.pop("text")
+    if not text and not marker and "opaque" not in c and not w.context.get("sealed"):
+        return None
+    wire: Node = {} if marker == "absent" and not text else {"text": text}
+    notes = c.get("annotations")
+    if type(notes) is list and len(notes) == 1 and notes[0].get("type") == "speech_metadata":
+        del c["annotations"]
+        wire["speechMetadata"] = w.piece(_write_speech, notes[0])
+    elif type(notes) is list and "citations" in w.context:
+        del c["annotations"]
+    if c.get("logprobs") and "citations" in w.context and "logprobs" not in w.context:
+        w.context["logprobs"] = write_logprobs(c)
+    return _with_modifiers(c, wire, w)
+
+
+def _write_speech(c: Node, w: Writer) -> Node:
+    return {key: c.pop(key) for key in ("speaker", "style") if key in c}
+
+
+@parts.write("refusal")
+def write_refusal(c: Node, w: Writer) -> Node | None:
+    text = c["refusal"]
+    if not text:
+        return None
+    c["refusal"] = Fated("approximated", "as ordinary text")
+    return _with_modifiers(c, {"text": text}, w)
+
+
+@parts.read("inlineData", "fileData")
+def read_blob(w: Node, r: Reader) -> Node:
+    if w.get("thought") is True:
+        r.context["thought"] = _thought(w)
+    part = read_media(w, r, bool(r.context.get("model")))
+    read_modifiers(w, part)
+    return part
+
+
+@parts.write(*sorted(MEDIA))
+def write_blob(c: Node, w: Writer) -> Node | None:
+    wire = write_media(c, w)
+    if wire is None and type(c.get("text")) is str and c["text"]:
+        wire = {"text": c["text"]}
+        c["text"] = Fated("approximated", "a document as text")
+    if wire is None:
+        return None
+    write_modifiers(c, wire)
+    return _with_modifiers(c, wire, w)
+
+
+parts.cannot("search_result tool_reference encrypted_content", "a part has no form for it")
+
+
+def _with_modifiers(c: Node, wire: Node, w: Writer) -> Node:
+    """The part with its thought flag, its signature and its spelling."""
+    if w.context.get("thought"):
+        wire["thought"] = True
+    elif w.form(c, "thought"):
+        wire["thought"] = False
+    if "opaque" in c or ("sealed" in w.context and not w.context.get("thought")):
+        write_signature(c, wire, w)
+    spelled = w.form(c, "snake")
+    return to_snake(wire, spelled) if spelled else wire
+
+
+# ---- writing items --------------------------------------------------------------------------------------------------
+
+
+def write_items(group: list[Node], w: Writer) -> list[Any]:
+    """The parts of the items of one content; what waits in an envelope at the end gets a part of its own."""
+    out: list[Any] = []
+    for item in group:
+        out += write_item(item, w)
+    carrier = sealed_text(w)
+    if carrier is not None:
+        out.append(carrier)
+    return out
+
+
+def write_item(item: Node, w: Writer) -> list[Any]:
+    """The parts of one item: none when it has no form here (and was reported)."""
+    written = w.nodes(items, (item,))
+    if not written:
+        return []
+    wire = written[0]
+    if type(wire) is list:
+        return wire
+    return [attach_sealed(wire, w)]
+
+
+@items.write("message")
+def write_message(c: Node, w: Writer) -> list[Any]:
+    c.pop("role", None)
+    content = c.pop("content", None)
+    if type(content) is str:
+        if not content and w.form(c, "text") != "empty" and "sealed" not in w.context:
+            return []
+        wire = attach_sealed({"text": content}, w)
+        out: list[Any] = [wire]
+    else:
+        out = w.nodes(parts, content or [])
+    if "opaque" in c:
+        # A signature that names no part of the message belongs to its last one.
+        last = next((part for part in reversed(out) if type(part) is dict and SLOT not in part), None)
+        if last is not None:
+            write_signature(c, last, w)
+    return out
+
+
+@items.write("reasoning")
+def write_reasoning(c: Node, w: Writer) -> list[Any]:
+    if is_foreign(c, w):
+        # Consumed whole by `park`, which gave it its fate; a client is shown the thought meanwhile.
+        shown = _thoughts([*(c.pop("summary", None) or ()), *(c.pop("content", None) or ())], w)
+        for key in ("id", "status", "opaque"):
+            c.pop(key, None)
+        return shown
+    out = _thoughts(c.pop("summary", None) or [], w)
+    if c.get("content"):
+        out += _thoughts(c["content"], w)
+        c["content"] = Fated("approximated", "as a summary of thoughts")
+    if "opaque" in c and c["opaque"]:
+        wire: Node = {"text": ""}
+        write_signature(c, wire, w)
+        out.append(wire)
+    return out
+
+
+def _thoughts(nodes: Any, w: Writer) -> list[Any]:
+    w.context["thought"] = True
+    try:
+        return w.nodes(parts, nodes)
+    finally:
+        del w.context["thought"]
+
+
+def withhold(item: Node, w: Writer) -> bool:
+    """Whether an item is not written because its proof is another provider's; facing a client it is sealed besides."""
+    if not is_foreign(item, w) or (item.get("type") != "reasoning" and item.get("type") in items.writes):
+        return False
+    park(item, w)
+    return w.facing != "client" or item.get("type") != "reasoning"
+
+
+@items.write(NATIVE)
+def write_native(c: Node, w: Writer) -> list[Any] | None:
+    """An unread part that stands where items stand."""
+    own = (c.get("extra") or {}).get(w.protocol) or {}
+    if (own.get("form") or {}).get("native") != _FAMILY:
+        return None
+    del c["extra"]
+    return [own.get("rest")]
+
+
+for _type, _reason in REFUSES.items():
+    items.cannot(_type, _reason)

@@ -1,0 +1,197 @@
+"""Errors: `google.rpc.Status`, alone, in a list of one, or inside a stream.
+
+The canonical type is drawn from status word and details; the word is kept where it says more. A retry delay in the details
+is seconds, and comes back as the same detail.
+
+https://google.aip.dev/193 https://ai.google.dev/gemini-api/docs/troubleshooting
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from unified_llm.mapping import Fated, Reader, Writer
+
+from .tables import ERROR_STATUS, ERROR_TYPES
+
+__all__ = ["read_error", "read_error_node", "write_error", "write_error_body"]
+
+Node = dict[str, Any]
+
+_RETRY = "type.googleapis.com/google.rpc.RetryInfo"
+_INFO = "type.googleapis.com/google.rpc.ErrorInfo"
+# Reasons and words of the message that say more than the status.
+_REASONS = {"API_KEY_INVALID": "authentication", "API_KEY_EXPIRED": "authentication"}
+_OVERFLOW = ("input token count", "maximum number of tokens")
+
+
+# ---- reading --------------------------------------------------------------------------------------------------------
+
+
+def read_error(w: Any, r: Reader) -> Node:
+    if type(w) is list and len(w) == 1 and type(w[0]) is dict:
+        wire = w[0].copy()
+        node = {"error": read_error_node(wire, w[0], r)}
+        if wire:
+            r.keep(node, wire)
+        r.form(node, "body", "list")
+        return r.made(node, w[0])
+    if type(w) is not dict or type(w.get("error")) is not dict:
+        text = w if type(w) is str else w.get("error") if type(w) is dict else None
+        error: Node = {"type": _typed(None, text, None, r.http.get("status"))}
+        if type(text) is str:
+            error["message"] = text
+        _add_status(error, None, r)
+        node = {"error": error}
+        if type(w) is dict:
+            if type(text) is str:
+                del w["error"]
+            r.form(node, "body", "string" if type(text) is str else "other")
+        else:
+            r.form(node, "body", "text" if type(w) is str else "value")
+            if type(w) is not str:
+                r.extra(node)["rest"] = {"body": w}
+        return node
+    return {"error": read_error_node(w, r.doc, r)}
+
+
+def read_error_node(w: Node, doc: Node, r: Reader) -> Node:
+    """The canonical error of a body (or chunk) with an `error`, popped from it."""
+    wire = doc["error"]
+    own = wire.copy()
+    del w["error"]
+    error: Node = {}
+    word, message = own.get("status"), own.get("message")
+    details = own.get("details")
+    if type(message) is str:
+        error["message"] = own.pop("message")
+    code = own.get("code")
+    error["type"] = _typed(word, message, details, code if type(code) is int else r.http.get("status"))
+    if type(word) is str:
+        del own["status"]
+        if ERROR_TYPES.write(error["type"]) != word:
+            error["native_type"] = word
+            r.form(error, "type", "native")
+    else:
+        r.form(error, "status", "absent")
+    if type(code) is int:
+        error["status"] = own.pop("code")
+        r.place(error, ("status",), ("code",))
+    else:
+        r.form(error, "code", "absent")
+        _add_status(error, None, r)
+    for key in ("type", "native_type"):
+        r.place(error, (key,), ("status",))
+    if type(details) is list:
+        own.pop("details")
+        kept = _read_details(details, error, r)
+        if kept:
+            error["details"] = kept
+        elif not details:
+            r.form(error, "details", "empty")
+        r.place(error, ("retry_after",), ("details",))
+    if own:
+        r.keep(error, own)
+    return r.made(error, wire)
+
+
+def _typed(word: Any, message: Any, details: Any, status: Any) -> str:
+    for detail in details if type(details) is list else ():
+        if type(detail) is dict and detail.get("@type") == _INFO and detail.get("reason") in _REASONS:
+            return _REASONS[detail["reason"]]
+    found = ERROR_TYPES.reads.get(word) if type(word) is str else None
+    if found == "invalid_request" and type(message) is str and all(sign in message for sign in _OVERFLOW):
+        return "context_overflow"
+    if found is None and type(status) is int:
+        found = next((kind for kind, code in ERROR_STATUS.items() if code == status), None)
+        if found is None:
+            found = "invalid_request" if 400 <= status < 500 else "server_error" if status >= 500 else None
+    return found or "other"
+
+
+def _add_status(error: Node, code: int | None, r: Reader) -> None:
+    status = r.http.get("status") if code is None else code
+    if type(status) is int:
+        error["status"] = status
+
+
+def _read_details(details: list[Any], error: Node, r: Reader) -> list[Any]:
+    """The details but for a retry delay, which becomes seconds; its place is a marker."""
+    for index, detail in enumerate(details):
+        if type(detail) is not dict or detail.get("@type") != _RETRY or detail.keys() != {"@type", "retryDelay"}:
+            continue
+        delay = detail["retryDelay"]
+        try:
+            seconds = float(delay.removesuffix("s")) if type(delay) is str and delay.endswith("s") else None
+        except ValueError:
+            seconds = None
+        if seconds is None:
+            continue
+        value: int | float = int(seconds) if seconds.is_integer() and "." not in delay else seconds
+        if f"{value}s" == delay:
+            error["retry_after"] = value
+            r.form(error, "retry", index)
+            return [*details[:index], *details[index + 1 :]]
+    return details
+
+
+# ---- writing --------------------------------------------------------------------------------------------------------
+
+
+def write_error(c: Node, w: Writer) -> Any:
+    error = c.pop("error", None)
+    form = w.form(c, "body")
+    if form in ("string", "text", "other", "value"):
+        return _write_odd(c, error or {}, form, w)
+    body = write_error_body(error or {}, w)
+    return [body] if form == "list" else body
+
+
+def _write_odd(c: Node, error: Node, form: str, w: Writer) -> Any:
+    """A body that was none of the API's own, as it was."""
+    if type(error.get("status")) is int:
+        w.http["status"] = error["status"]
+    if form == "text":
+        return error.get("message")
+    if form == "value":
+        return c.pop("extra")[w.protocol]["rest"]["body"]
+    return {"error": error.get("message")} if form == "string" else {}
+
+
+def write_error_body(error: Node, w: Writer) -> Node:
+    """`{"error": {code, message, status, details}}` of a canonical error, and the HTTP status."""
+    wire: Node = w.piece(partial(_write_fields, kind=error.get("type") or "other"), error)
+    if type(wire.get("code")) is int:
+        w.http["status"] = wire["code"]
+    return {"error": wire}
+
+
+def _write_fields(c: Node, w: Writer, kind: str) -> Node:
+    wire: Node = {}
+    native = c.get("native_type")
+    status = c.pop("status", None)
+    own = w.protocol in (c.get("extra") or {})
+    if type(status) is int and w.form(c, "code") != "absent":
+        wire["code"] = status
+    elif type(status) is int and own:
+        w.http["status"] = status
+    elif not own:
+        wire["code"] = ERROR_STATUS.get(kind, 500)
+    wire["message"] = c.pop("message", None) or ""
+    details = c.pop("details", None)
+    details = list(details) if type(details) is list else []
+    if w.form(c, "type") == "native" and _typed(native, wire["message"], details, None) == kind:
+        wire["status"] = c.pop("native_type")
+    elif w.form(c, "status") != "absent":
+        wire["status"] = ERROR_TYPES.writes.get(kind, "UNKNOWN")
+        if ERROR_TYPES.read(wire["status"]) != kind:
+            c["type"] = Fated("approximated", f"sent as {wire['status']!r}")
+    retry = c.get("retry_after")
+    if type(retry) in (int, float):
+        place = w.form(c, "retry")
+        detail = {"@type": _RETRY, "retryDelay": f"{c.pop('retry_after')}s"}
+        details.insert(len(details) if place is None else place, detail)
+    if details or w.form(c, "details") == "empty":
+        wire["details"] = details
+    return wire

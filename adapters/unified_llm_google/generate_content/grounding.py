@@ -1,0 +1,407 @@
+"""Sources: grounding and citation metadata of a candidate to annotations on its text, and to searches, and back.
+
+A support ties a span of one part's text to chunks; each pair is one annotation. Spans count UTF-8 bytes here and characters
+there. Which support and which chunk an annotation came from is a marker, so that shared chunks stay shared. What the
+metadata say of searches are items of their own behind the message; what has no home stays where it was.
+
+https://ai.google.dev/api/generate-content#GroundingMetadata
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+from unified_llm.mapping import Reader, Writer, take, take_all
+
+__all__ = ["is_search", "read_sources", "write_sources"]
+
+Node = dict[str, Any]
+
+_META = "groundingMetadata"
+_CITATIONS = ("citationSources", "citations")
+# Kind of chunk to the type of its annotation, and its keys.
+_CHUNKS: dict[str, tuple[str, tuple[tuple[str, str, type], ...]]] = {
+    "web": ("url_citation", (("uri", "url", str), ("title", "title", str))),
+    "retrievedContext": (
+        "file_citation",
+        (
+            ("uri", "file_uri", str),
+            ("title", "filename", str),
+            ("fileSearchStore", "source", str),
+            ("pageNumber", "page_number", int),
+            ("mediaId", "media_id", str),
+            ("customMetadata", "custom_metadata", list),
+        ),
+    ),
+    "maps": ("place_citation", (("uri", "url", str), ("title", "name", str), ("placeId", "place_id", str))),
+    "image": ("url_citation", (("sourceUri", "url", str), ("title", "title", str))),
+}
+_KINDS = {"url_citation": "web", "file_citation": "retrievedContext", "place_citation": "maps"}
+# Metadata key to the item it is, and the key of that item.
+_QUERIES = (("webSearchQueries", "web_search_call"), ("imageSearchQueries", "web_search_call"), ("retrievalQueries", "file_search_call"))
+_STATUS = "URL_RETRIEVAL_STATUS_"
+
+
+# ---- reading --------------------------------------------------------------------------------------------------------
+
+
+def read_sources(own: Node, doc: Node, texts: dict[int, Node], node: Node, r: Reader) -> list[Node]:
+    """The items behind the message; annotations are put on `texts`, the text parts of the candidate by their place.
+
+    `own` is the candidate being consumed, `doc` the same as the document has it, `node` bears the markers.
+    """
+    items: list[Node] = []
+    if type(own.get(_META)) is dict:
+        meta = take(own, _META)
+        if not meta:
+            r.form(node, "grounding", "empty")
+        if texts:
+            _read_supports(meta, doc[_META], texts, node, r)
+        items += _read_searches(meta, doc[_META], r)
+    if type(own.get("urlContextMetadata")) is dict:
+        items += _read_pages(own, doc["urlContextMetadata"], r)
+    if type(own.get("citationMetadata")) is dict and texts:
+        _read_citations(own, doc["citationMetadata"], texts[min(texts)], r)
+    return items
+
+
+def _objects(value: Any) -> bool:
+    return type(value) is list and bool(value) and all(type(each) is dict for each in value)
+
+
+def _read_supports(meta: Node, doc: Node, texts: dict[int, Node], node: Node, r: Reader) -> None:
+    chunks = meta.get("groundingChunks")
+    if not _objects(chunks):
+        return
+    supports = meta.get("groundingSupports")
+    given = supports if _objects(supports) else []
+    if not all(_is_support(each, len(chunks), texts) for each in given):
+        return
+    read = [_read_chunk(chunk, place) for place, chunk in enumerate(take_all(meta, "groundingChunks"))]
+    if len(read) != 1:
+        r.form(node, "chunks", len(read))
+    used: set[int] = set()
+    for number, support in enumerate(take_all(meta, "groundingSupports") if given else ()):
+        segment = take(support, "segment")
+        part = texts[segment.get("partIndex") or 0]
+        marks = {"support": number}
+        if "partIndex" in segment and not segment.pop("partIndex"):
+            marks["part"] = "explicit"
+        span = _read_span(segment, part["text"], marks)
+        indices = support.get("groundingChunkIndices")
+        if indices is not None:
+            del support["groundingChunkIndices"]
+            if not indices:
+                marks["indices"] = "empty"
+        for chunk in indices or (None,):
+            fields, places, kind = read[chunk] if chunk is not None else ({"type": "url_citation"}, {}, "")
+            note = {**fields, **span}
+            r.extra(note)["form"] = marks if chunk is None else {**marks, "chunk": chunk, **_kind_mark(kind)}
+            _add(note, part, doc, places, r)
+            for key, name in (("start_index", "startIndex"), ("end_index", "endIndex"), ("cited_text", "text")):
+                r.place(note, (key,), ("groundingSupports", number, "segment", name))
+            used.add(-1 if chunk is None else chunk)
+    first = texts[min(texts)]
+    for place, (fields, places, kind) in enumerate(read):
+        if place not in used and len(fields) > 1:
+            note = dict(fields)
+            r.extra(note)["form"] = {"chunk": place, **_kind_mark(kind)}
+            _add(note, first, doc, places, r)
+
+
+def _kind_mark(kind: str) -> Node:
+    """A marker for chunks that share their annotation's type with another kind."""
+    return {"kind": kind} if kind == "image" else {}
+
+
+def _add(note: Node, part: Node, doc: Node, places: dict[str, tuple[Any, ...]], r: Reader) -> None:
+    r.made(note, doc)
+    for key, place in places.items():
+        r.place(note, (key,), place)
+    part.setdefault("annotations", []).append(note)
+
+
+def _is_support(support: Node, count: int, texts: dict[int, Node]) -> bool:
+    segment, indices = support.get("segment"), support.get("groundingChunkIndices")
+    if type(segment) is not dict or type(segment.get("partIndex", 0)) is not int or segment.get("partIndex", 0) not in texts:
+        return False
+    if indices is None:
+        return "groundingChunkIndices" not in support
+    return type(indices) is list and all(type(each) is int and 0 <= each < count for each in indices)
+
+
+def _read_chunk(chunk: Node, place: int) -> tuple[Node, dict[str, tuple[Any, ...]], str]:
+    """The fields of an annotation that a chunk gives, and where in the metadata each stands."""
+    for kind, (type_, keys) in _CHUNKS.items():
+        if type(chunk.get(kind)) is not dict:
+            continue
+        own = take(chunk, kind)
+        fields: Node = {"type": type_}
+        places: dict[str, tuple[Any, ...]] = {}
+        for name, hub, json_type in keys:
+            if type(own.get(name)) is json_type:
+                fields[hub] = own.pop(name)
+                places[hub] = ("groundingChunks", place, kind, name)
+        if kind == "maps" and type(own.get("placeAnswerSources")) is dict:
+            if type(own["placeAnswerSources"].get("reviewSnippets")) is list:
+                fields["review_snippets"] = take(own, "placeAnswerSources").pop("reviewSnippets")
+                places["review_snippets"] = ("groundingChunks", place, kind, "placeAnswerSources", "reviewSnippets")
+        return fields, places, kind
+    return {"type": "url_citation"}, {}, ""
+
+
+def _read_span(segment: Node, text: str, marks: Node) -> Node:
+    """Start, end and quoted text of a segment, offsets in characters; offsets that hit no character stay."""
+    span: Node = {}
+    raw = text.encode("utf-8", "surrogatepass")
+    start, end = segment.get("startIndex", 0), segment.get("endIndex", 0)
+    first, last = _characters(raw, start), _characters(raw, end)
+    if first is not None and last is not None:
+        span = {"start_index": first, "end_index": last}
+        for key, value in (("startIndex", start), ("endIndex", end)):
+            if key in segment:
+                del segment[key]
+                if not value:
+                    marks[key] = "explicit"
+            elif key == "endIndex":
+                marks[key] = "absent"
+    else:
+        marks["span"] = "bytes"
+    if type(segment.get("text")) is str:
+        span["cited_text"] = segment.pop("text")
+    return span
+
+
+def _characters(raw: bytes, offset: Any) -> int | None:
+    if type(offset) is not int or not 0 <= offset <= len(raw):
+        return None
+    try:
+        return len(raw[:offset].decode())
+    except UnicodeDecodeError:
+        return None
+
+
+def _read_searches(meta: Node, doc: Node, r: Reader) -> list[Node]:
+    items: list[Node] = []
+    for name, kind in _QUERIES:
+        queries = meta.get(name)
+        if type(queries) is not list or not queries or not all(type(each) is str for each in queries):
+            continue
+        item: Node = {"type": kind}
+        if kind == "web_search_call":
+            item["action"] = {"type": "search", "queries": meta.pop(name)}
+            if name == "imageSearchQueries":
+                item["search_type"] = "image"
+            r.place(item, ("action", "queries"), (name,))
+        else:
+            item["queries"] = meta.pop(name)
+            r.place(item, ("queries",), (name,))
+        r.form(item, "grounding", name)
+        items.append(r.made(item, doc))
+    entry = meta.get("searchEntryPoint")
+    if type(entry) is dict and type(entry.get("renderedContent")) is str:
+        item = {"type": "web_search_result", "suggestions": take(meta, "searchEntryPoint").pop("renderedContent")}
+        r.form(item, "grounding", "searchEntryPoint")
+        r.place(item, ("suggestions",), ("searchEntryPoint", "renderedContent"))
+        items.append(r.made(item, doc))
+    return items
+
+
+def _read_pages(own: Node, doc: Node, r: Reader) -> list[Node]:
+    if not _objects(doc.get("urlMetadata")):
+        return []
+    pages = []
+    for page, wire in zip(take_all(take(own, "urlContextMetadata"), "urlMetadata"), doc["urlMetadata"]):
+        read: Node = {}
+        if type(page.get("retrievedUrl")) is str:
+            read["url"] = page.pop("retrievedUrl")
+            r.place(read, ("url",), ("retrievedUrl",))
+        status = page.get("urlRetrievalStatus")
+        if type(status) is str and status.startswith(_STATUS) and status.isupper():
+            read["status"] = page.pop("urlRetrievalStatus").removeprefix(_STATUS).lower()
+            r.place(read, ("status",), ("urlRetrievalStatus",))
+        pages.append(r.made(read, wire))
+    item: Node = {"type": "web_fetch_result", "results": pages}
+    r.form(item, "grounding", "urlContextMetadata")
+    return [r.made(item, doc)]
+
+
+def _read_citations(own: Node, doc: Node, part: Node, r: Reader) -> None:
+    key = next((key for key in _CITATIONS if _objects(doc.get(key))), None)
+    if key is None:
+        return
+    for place, source in enumerate(take_all(take(own, "citationMetadata"), key)):
+        marks: Node = {"citation": key}
+        note: Node = {"type": "url_citation", **_read_span(source, part["text"], marks)}
+        note.pop("cited_text", None)
+        for name, hub in (("uri", "url"), ("title", "title")):
+            if type(source.get(name)) is str:
+                note[hub] = source.pop(name)
+                r.place(note, (hub,), (key, place, name))
+        r.place(note, ("start_index",), (key, place, "startIndex"))
+        r.place(note, ("end_index",), (key, place, "endIndex"))
+        r.extra(note)["form"] = marks
+        part.setdefault("annotations", []).append(r.made(note, doc))
+
+
+# ---- writing --------------------------------------------------------------------------------------------------------
+
+
+def is_search(item: Node, w: Writer) -> bool:
+    """Whether an item is told in the metadata of a candidate and not among its parts."""
+    kind = item.get("type")
+    if kind not in ("web_search_call", "web_search_result", "web_fetch_result", "file_search_call"):
+        return False
+    if w.form(item, "grounding"):
+        return True
+    return not w.form(item, "hosted") and kind != "file_search_call"
+
+
+def write_sources(found: list[tuple[int, Node]], searches: list[Node], candidate: Node, node: Node, w: Writer) -> None:
+    """Put grounding, citations and searches on a candidate; `found` are its text parts with their places."""
+    meta: Node = {}
+    gathered = _Gathered([], {}, {})
+    cited: dict[str, list[Node]] = {}
+    for place, part in found:
+        text = part.get("text") or ""
+        for note in part.get("annotations") or ():
+            key = w.form(note, "citation")
+            if key:
+                pair = partial(_write_citation, text=text)
+                cited.setdefault(key, []).append(w.piece(pair, note))
+            elif note.get("type") in _KINDS:
+                w.piece(partial(_write_note, kind=_KINDS[note["type"]], place=place, text=text, gathered=gathered), note)
+            else:
+                w.drop(note, "no form among the sources of an answer")
+    chunks = gathered.chunks
+    count = w.form(node, "chunks") or 0
+    chunks += [None] * (count - len(chunks) if chunks else 0)
+    if chunks:
+        meta["groundingChunks"] = [chunk or {} for chunk in chunks]
+    if gathered.supports:
+        meta["groundingSupports"] = [gathered.supports[key] for key in sorted(gathered.supports)]
+    for item in searches:
+        for name, value in w.piece(partial(_write_search, kind=item["type"]), item).items():
+            if name == "urlContextMetadata":
+                candidate.setdefault(name, {"urlMetadata": []})["urlMetadata"] += value
+            elif name == "searchEntryPoint":
+                meta[name] = value
+            else:
+                meta.setdefault(name, []).extend(value)
+    if meta or w.form(node, "grounding") == "empty":
+        candidate[_META] = meta
+    for key, sources in cited.items():
+        candidate["citationMetadata"] = {key: sources}
+
+
+class _Gathered(NamedTuple):
+    """The metadata of a candidate in the making: chunks, supports in order, and supports of spans that came unmarked."""
+
+    chunks: list[Node | None]
+    supports: dict[tuple[int, int], Node]
+    spans: dict[tuple[Any, ...], tuple[int, int]]
+
+
+def _write_note(c: Node, w: Writer, kind: str, place: int, text: str, gathered: _Gathered) -> Node:
+    index = _write_chunk(c, w.form(c, "kind") or kind, gathered.chunks, w)
+    own = w.form(c, "support")
+    start, end = c.get("start_index"), c.get("end_index")
+    if own is not None:
+        key = (0, own)
+    elif type(start) is int and type(end) is int:
+        key = gathered.spans.setdefault((place, start, end), (1, len(gathered.supports)))
+    else:
+        return {}
+    support = gathered.supports.get(key)
+    if support is None:
+        segment = _write_span(c, text, w)
+        if place or w.form(c, "part"):
+            segment["partIndex"] = place
+        support = gathered.supports[key] = {"segment": segment}
+        if index is not None or w.form(c, "indices"):
+            support["groundingChunkIndices"] = []
+    else:
+        for name in ("start_index", "end_index", "cited_text"):
+            c.pop(name, None)
+    if index is not None:
+        support.setdefault("groundingChunkIndices", []).append(index)
+    return {}
+
+
+def _write_chunk(c: Node, kind: str, chunks: list[Node | None], w: Writer) -> int | None:
+    """The place of the chunk an annotation points to, in `chunks`, where it is put if it is not there yet."""
+    place = w.form(c, "chunk")
+    own = {name: c.pop(hub) for name, hub, types in _CHUNKS[kind][1] if type(c.get(hub)) is types}
+    if kind == "maps" and type(c.get("review_snippets")) is list:
+        own["placeAnswerSources"] = {"reviewSnippets": c.pop("review_snippets")}
+    if not own and place is None:
+        return None
+    chunk: Node = {kind: own} if own else {}
+    if place is not None:
+        chunks += [None] * (place + 1 - len(chunks))
+        if chunks[place] is None or chunks[place] == chunk:
+            chunks[place] = chunk
+            return int(place)
+    elif chunk in chunks:
+        return chunks.index(chunk)
+    chunks.append(chunk)
+    return len(chunks) - 1
+
+
+def _write_span(c: Node, text: str, w: Writer) -> Node:
+    segment: Node = {}
+    if w.form(c, "span") != "bytes" and type(c.get("start_index")) is int and type(c.get("end_index")) is int:
+        for name, hub in (("startIndex", "start_index"), ("endIndex", "end_index")):
+            offset = len(text[: c.pop(hub)].encode("utf-8", "surrogatepass"))
+            if (offset and not (w.form(c, name) == "absent" and not offset)) or w.form(c, name) == "explicit":
+                segment[name] = offset
+    if type(c.get("cited_text")) is str:
+        segment["text"] = c.pop("cited_text")
+    return segment
+
+
+def _write_citation(c: Node, w: Writer, text: str) -> Node:
+    source = _write_span(c, text, w)
+    for name, hub in (("uri", "url"), ("title", "title")):
+        if hub in c:
+            source[name] = c.pop(hub)
+    return source
+
+
+def _write_search(c: Node, w: Writer, kind: str) -> Node:
+    """The metadata a search or a page that was read makes, by its key."""
+    name = w.form(c, "grounding")
+    if kind == "web_fetch_result":
+        if type(c.get("results")) is not list:
+            return {}
+        return {"urlContextMetadata": [w.piece(_write_page, page) for page in c.pop("results")]}
+    if kind == "file_search_call":
+        return {name: c.pop("queries")}
+    if kind == "web_search_result":
+        return {"searchEntryPoint": {"renderedContent": c.pop("suggestions")}} if type(c.get("suggestions")) is str else {}
+    if type(c.get("action")) is not dict:
+        return {}
+    action = take(c, "action")
+    queries = action.pop("queries", None)
+    if type(queries) is not list:
+        queries = [action["query"]] if type(action.get("query")) is str else []
+    if action.get("query") in queries:
+        del action["query"]
+    if not queries:
+        return {}
+    if action.get("type") == "search":
+        del action["type"]
+    if c.get("search_type") == "image":
+        del c["search_type"]
+        return {name or "imageSearchQueries": queries}
+    return {name or "webSearchQueries": queries}
+
+
+def _write_page(c: Node, w: Writer) -> Node:
+    wire: Node = {}
+    if "url" in c:
+        wire["retrievedUrl"] = c.pop("url")
+    if type(c.get("status")) is str:
+        wire["urlRetrievalStatus"] = _STATUS + c.pop("status").upper()
+    return wire

@@ -1,0 +1,236 @@
+"""Media parts: `inlineData` (base64) and `fileData` (a URI), to pictures, sound, films and documents by their media type.
+
+Base64 is carried as the string it is, inside a data URL where the canonical part wants a URL. A URI anybody can read is a
+URL; one only this provider can read (its file store, its cloud storage) is a handle and stays `file_uri`.
+
+https://ai.google.dev/gemini-api/docs/file-input-methods https://ai.google.dev/api/caching#Part
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.mapping import Bimap, Fated, IllTyped, Reader, Writer, take
+
+__all__ = ["MEDIA", "read_media", "read_modifiers", "write_media", "write_modifiers"]
+
+Node = dict[str, Any]
+
+_HANDLES = ("gs://", "https://generativelanguage.googleapis.com/", "files/")
+_FILMS = ("https://www.youtube.com/", "https://youtu.be/", "https://youtube.com/")
+# The formats of sound that go by a word, by the media type this provider documents for them.
+_FORMATS = {
+    "audio/wav": "wav",
+    "audio/mp3": "mp3",
+    "audio/flac": "flac",
+    "audio/ogg": "ogg",
+    "audio/aac": "aac",
+    "audio/aiff": "aiff",
+}
+_TYPES = {word: media_type for media_type, word in _FORMATS.items()} | {"pcm16": "audio/pcm", "opus": "audio/ogg"}
+_ALIASES = {"audio/mpeg": "audio/mp3", "audio/x-wav": "audio/wav"}
+# What a file name says about its type, where nothing else does.
+_SUFFIXES = {
+    "pdf": "application/pdf",
+    "txt": "text/plain",
+    "md": "text/markdown",
+    "csv": "text/csv",
+    "html": "text/html",
+    "json": "application/json",
+    "png": "image/png",
+    "jpg": "image/jpeg",
+    "jpeg": "image/jpeg",
+    "webp": "image/webp",
+    "gif": "image/gif",
+    "heic": "image/heic",
+    "wav": "audio/wav",
+    "mp3": "audio/mp3",
+    "mp4": "video/mp4",
+    "mov": "video/mov",
+    "webm": "video/webm",
+}
+MEDIA = frozenset(
+    """input_image input_file input_audio input_video output_image output_file output_audio output_video
+    computer_screenshot""".split()
+)
+_RESOLUTIONS = Bimap(
+    {
+        "MEDIA_RESOLUTION_LOW": "low",
+        "MEDIA_RESOLUTION_MEDIUM": "medium",
+        "MEDIA_RESOLUTION_HIGH": "high",
+        "MEDIA_RESOLUTION_ULTRA_HIGH": "ultra_high",
+    },
+    writing={"original": "MEDIA_RESOLUTION_ULTRA_HIGH"},
+)
+_MODES = Bimap({"STATIC": "static", "AGENTIC": "agentic"})
+_OFFSETS = (
+    ("startOffset", "start_offset", str),
+    ("endOffset", "end_offset", str),
+    ("fps", "fps", (int, float)),
+    ("contentLayers", "content_layers", list),
+)
+_OPTIONS = (("documentMetadata", "page_options"), ("spreadsheetMetadata", "spreadsheet_options"))
+
+
+# ---- reading --------------------------------------------------------------------------------------------------------
+
+
+def read_media(w: Node, r: Reader, output: bool) -> Node:
+    """A part with `inlineData` or `fileData`, popped from `w`."""
+    inline = "inlineData" in w
+    data = take(w, "inlineData" if inline else "fileData")
+    value = data.pop("data" if inline else "fileUri")
+    media_type = data.pop("mimeType", None)
+    if type(value) is not str or not (media_type is None or (type(media_type) is str and media_type)):
+        raise IllTyped("media")
+    family = media_type.partition("/")[0] if media_type else ""
+    if not inline and not media_type and value.startswith(_FILMS):
+        family = "video"
+    part: Node = {"type": f"{'output' if output else 'input'}_{family if family in _PLACES else 'file'}"}
+    if inline:
+        _read_inline(part, family, media_type, value, r)
+    else:
+        if value.startswith(_HANDLES):
+            part["file_uri"] = value
+        else:
+            part[_PLACES.get(family, "file_url") if family != "audio" else "audio_url"] = value
+        if media_type:
+            part["media_type"] = media_type
+    if type(data.get("displayName")) is str:
+        part["filename"] = data.pop("displayName")
+    return part
+
+
+_PLACES = {"image": "image_url", "audio": "data", "video": "video_url"}
+
+
+def _read_inline(part: Node, family: str, media_type: str | None, data: str, r: Reader) -> None:
+    if family == "audio":
+        known = _ALIASES.get(media_type or "", media_type)
+        part["data"] = data
+        if known in _FORMATS:
+            part["format"] = _FORMATS[known]
+            if known != media_type:
+                r.form(part, "media_type", media_type)
+        else:
+            part["media_type"] = media_type
+    elif media_type is None:
+        part["file_data"] = data
+    else:
+        part[_PLACES.get(family, "file_data")] = f"data:{media_type};base64,{data}"
+
+
+def read_modifiers(w: Node, part: Node) -> None:
+    """What says how closely a medium is looked at."""
+    if type(w.get("mediaResolution")) is dict and w["mediaResolution"].get("level") in _RESOLUTIONS.reads:
+        part["detail"] = _RESOLUTIONS.read(take(w, "mediaResolution").pop("level"))
+    processing: Node = {}
+    if type(w.get("videoMetadata")) is dict:
+        video = take(w, "videoMetadata")
+        for name, hub, kind in _OFFSETS:
+            if name in video and isinstance(video[name], kind) and type(video[name]) is not bool:
+                processing[hub] = video.pop(name)
+    if w.get("mediaProcessing") in ("STATIC", "AGENTIC"):
+        processing["mode"] = _MODES.read(w.pop("mediaProcessing"))
+    for name, hub in _OPTIONS:
+        if type(w.get(name)) is dict:
+            processing[hub] = w.pop(name)
+    if processing:
+        part["processing"] = processing
+
+
+# ---- writing --------------------------------------------------------------------------------------------------------
+
+
+def write_media(c: Node, w: Writer) -> Node | None:
+    """The `inlineData` or `fileData` of a medium; None (nothing popped) where it has no form here."""
+    for key in ("image_url", "video_url", "audio_url", "file_url", "file_data", "data", "file_uri", "file_id"):
+        value = c.get(key)
+        if type(value) is not str or not value:
+            continue
+        if key == "data":
+            return _inline(c, key, value, _audio_type(c, w))
+        if key == "file_id" and not value.startswith(_HANDLES):
+            continue
+        if value[:5].lower() == "data:":
+            head, comma, payload = value.partition(",")
+            if not comma or ";base64" not in head.lower():
+                return None
+            media_type = head[5:]
+            at = media_type.lower().find(";base64")
+            return _inline(c, key, payload.strip() if payload[:1].isspace() else payload, media_type[:at] or None)
+        if key == "file_data":
+            return _inline(c, key, value, _guess(c))
+        return _file(c, key, value, w)
+    return None
+
+
+def _audio_type(c: Node, w: Writer) -> str | None:
+    alias = w.form(c, "media_type")
+    format_ = c.get("format")
+    if alias and _FORMATS.get(_ALIASES.get(alias, "")) == format_:
+        c.pop("format")
+        return str(alias)
+    if c.get("media_type"):
+        return None
+    if type(format_) is str:
+        c.pop("format")
+        return _TYPES.get(format_, f"audio/{format_}")
+    return None
+
+
+def _guess(c: Node) -> str | None:
+    suffix = str(c.get("filename") or "").rpartition(".")[2].lower()
+    return None if c.get("media_type") else _SUFFIXES.get(suffix)
+
+
+def _inline(c: Node, key: str, data: str, media_type: str | None) -> Node:
+    c.pop(key)
+    inline: Node = {}
+    if media_type is None and type(c.get("media_type")) is str:
+        media_type = c.pop("media_type")
+    elif media_type is not None and c.get("media_type") == media_type:
+        del c["media_type"]
+    if media_type is not None:
+        inline["mimeType"] = media_type
+    inline["data"] = data
+    if type(c.get("filename")) is str:
+        inline["displayName"] = c.pop("filename")
+    return {"inlineData": inline}
+
+
+def _file(c: Node, key: str, uri: str, w: Writer) -> Node:
+    c.pop(key)
+    file: Node = {"fileUri": uri}
+    if type(c.get("media_type")) is str:
+        file["mimeType"] = c.pop("media_type")
+    elif (c.get("extra") or {}).get(w.protocol) is None and not uri.startswith(_FILMS):
+        suffix = uri.partition("?")[0].rpartition(".")[2].lower()
+        if suffix in _SUFFIXES and w.source not in (None, w.protocol):
+            file["mimeType"] = _SUFFIXES[suffix]
+            w.added(file, "mimeType", "read off the name")
+    if type(c.get("filename")) is str:
+        file["displayName"] = c.pop("filename")
+    return {"fileData": file}
+
+
+def write_modifiers(c: Node, wire: Node) -> None:
+    detail = c.get("detail")
+    if type(detail) is str:
+        if detail in _RESOLUTIONS.writes:
+            wire["mediaResolution"] = {"level": _RESOLUTIONS.write(c.pop("detail"))}
+            if not _RESOLUTIONS.exact(detail):
+                c["detail"] = Fated("approximated", f"sent as {_RESOLUTIONS.write(detail)!r}")
+        elif detail == "auto":
+            c["detail"] = Fated("approximated", "what is done when nothing is said")
+    if type(c.get("processing")) is not dict:
+        return
+    processing = take(c, "processing")
+    video = {name: processing.pop(hub) for name, hub, _ in _OFFSETS if processing.get(hub) is not None}
+    if video:
+        wire["videoMetadata"] = video
+    if processing.get("mode") in _MODES.writes:
+        wire["mediaProcessing"] = _MODES.write(processing.pop("mode"))
+    for name, hub in _OPTIONS:
+        if type(processing.get(hub)) is dict:
+            wire[name] = processing.pop(hub)

@@ -1,0 +1,61 @@
+"""Arguments that come in pieces: JSON paths with values, put together to the object they make.
+
+https://cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling#streaming-fc
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+__all__ = ["PartialArgs"]
+
+Node = dict[str, Any]
+
+_STEP = re.compile(r"""\.([^.\[\]]+)|\[(\d+)\]|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]""")
+_VALUES = ("stringValue", "numberValue", "boolValue")
+
+
+class PartialArgs:
+    """The arguments of one call while they come in."""
+
+    __slots__ = ("growing", "value")
+
+    def __init__(self) -> None:
+        self.value: Node = {}
+        self.growing: str | None = None
+
+    def feed(self, entry: Any) -> None:
+        """Take one entry of `partialArgs`; one that makes no sense changes nothing."""
+        if type(entry) is not dict or type(entry.get("jsonPath")) is not str:
+            return
+        path = entry["jsonPath"]
+        value = next((entry[key] for key in _VALUES if key in entry), None)
+        append = path == self.growing
+        self.growing = path if entry.get("willContinue") is True else None
+        self._put(_steps(path), value, append)
+
+    def _put(self, steps: list[str | int], value: Any, append: bool) -> None:
+        here: Any = self.value
+        for step, after in zip(steps, [*steps[1:], None]):
+            if type(step) is int:
+                if type(here) is not list:
+                    return
+                while len(here) <= step:
+                    here.append(None)
+            elif type(here) is not dict:
+                return
+            inner = here[step] if type(step) is int else here.get(step)
+            if after is None:
+                here[step] = inner + value if append and type(inner) is str and type(value) is str else value
+            elif inner is None:
+                here[step] = [] if type(after) is int else {}
+            here = here[step]
+
+
+def _steps(path: str) -> list[str | int]:
+    """The keys and indices of a path such as `$.a.b[0]`."""
+    steps: list[str | int] = []
+    for name, index, single, double in _STEP.findall(path.removeprefix("$")):
+        steps.append(int(index) if index else name or single or double)
+    return steps

@@ -1,0 +1,343 @@
+"""Requests: contents to items and back, the system instruction, tools and settings around them.
+
+One content holds what the canonical model keeps as several items: they share a turn, and what the content had beside its
+parts stays with the first. Writing groups by turn where one is known, else as this API demands: calls and thoughts join the
+model's content, the results of one turn stand together, alone, in one content.
+
+https://ai.google.dev/api/generate-content#request-body
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.errors import InvalidBody
+from unified_llm.mapping import ILL_TYPED, NATIVE, Fated, Reader, Writer, take
+from unified_llm.provenance import is_sealed
+
+from .calls import names_of
+from .content import parts, read_part, read_parts, withhold, write_items
+from .models import thinking_of
+from .route import read_route, write_route
+from .settings import read_settings, write_settings
+from .signature import SLOT
+from .spelling import actual, to_camel, to_snake
+from .tables import PROTOCOL, REQUEST_SHAPE
+from .tools import is_mixed, read_tool_config, read_tools, write_tool_config, write_tools
+
+__all__ = ["read_contents", "read_request", "write_contents", "write_request"]
+
+Node = dict[str, Any]
+
+_FAMILY = f"{PROTOCOL} contents"
+_OUTPUTS = frozenset(("function_call_output", "custom_tool_call_output"))
+_SYSTEM = frozenset(("system", "developer"))
+_MODEL = frozenset(("model", "assistant"))
+_SYSTEM_KEY = "systemInstruction"
+_FLAG = "includeServerSideToolInvocations"
+# The provider documents this value for calls that it did not make, https://ai.google.dev/gemini-api/docs/thought-signatures
+_BYPASS = "skip_thought_signature_validator"
+
+
+def read_request(w: Node, r: Reader) -> Node:
+    if type(w.get("contents")) is not list:
+        raise InvalidBody("/contents", "a list of contents is required")
+    node: Node = {}
+    spelled = to_camel(w, REQUEST_SHAPE)
+    read_route(w, node, r)
+    node["input"] = read_contents(w.pop("contents"), r)
+    if type(w.get(_SYSTEM_KEY)) is dict:
+        _read_system(w, node, r, spelled)
+    if type(w.get("tools")) is list and all(type(tool) is dict for tool in w["tools"]):
+        node["tools"] = read_tools(w.pop("tools"), r)
+    if type(w.get("toolConfig")) is dict:
+        read_tool_config(w, node, r, spelled)
+    read_settings(w, node, r, spelled)
+    if spelled:
+        r.form(node, "snake", spelled)
+        to_snake(w, spelled)
+    return node
+
+
+def write_request(c: Node, w: Writer) -> Node:
+    wire: Node = {}
+    w.context["model"] = w.model or c.get("model")
+    w.context["names"] = names_of(c.get("input"))
+    history = c.pop("input", None)
+    system, history = _write_system(c, history, w)
+    contents = write_contents(history, w)
+    if system is not None:
+        wire[_SYSTEM_KEY] = system
+    if type(c.get("tools")) is list:
+        nodes = c.pop("tools")
+        written = write_tools(nodes, w)
+        if written or not nodes:
+            wire["tools"] = written
+    else:
+        nodes = []
+        if "tools" in c:
+            wire["tools"] = c.pop("tools")
+    config = write_tool_config(c, w)
+    if wire.get("tools") and is_mixed(nodes) and _needs_flag(nodes, w):
+        config[_FLAG] = True
+        w.added(config, _FLAG, "tools of the provider stand beside functions")
+    if config:
+        wire["toolConfig"] = config
+    write_settings(c, wire, w)
+    _sign_foreign_calls(contents, w)
+    write_route(c, wire, w)
+    wire["contents"] = contents
+    spelled = w.form(c, "snake")
+    return to_snake(wire, spelled) if spelled else wire
+
+
+def _needs_flag(nodes: list[Node], w: Writer) -> bool:
+    return not w.dialect.get("publishers") and not any(w.form(tool, "group") is not None for tool in nodes)
+
+
+# ---- contents -------------------------------------------------------------------------------------------------------
+
+
+def read_contents(contents: list[Any], r: Reader) -> list[Node]:
+    items: list[Node] = []
+    before: bool | None = None
+    for number, wire in enumerate(contents):
+        mark = len(r.trace)
+        try:
+            read = _read_content(wire, number, before, r)
+        except ILL_TYPED:
+            del r.trace[mark:]
+            read = [r.unread(wire, _FAMILY)]
+        items += read
+        before = wire.get("role") in _MODEL if type(wire) is dict else None
+    return items
+
+
+def _read_content(wire: Node, number: int, before: bool | None, r: Reader) -> list[Node]:
+    if len(wire) == 2 and "role" in wire and "parts" in wire:
+        role, wires = wire["role"], wire["parts"]
+        if role in ("user", "model") and len(wires) == 1 and type(wires) is list:
+            part = wires[0]
+            if (role == "model") is not before and type(part) is dict and len(part) == 1 and type(part.get("text")) is str and part["text"]:
+                item = {"type": "message", "role": "user" if role == "user" else "assistant", "content": part["text"]}
+                r.trace.append((item, wire))
+                return [item]
+    rest = wire.copy()
+    role = rest.pop("role", None)
+    if not (role is None or type(role) is str):
+        raise TypeError("role")
+    wires = rest.pop("parts") if "parts" in rest else None
+    model = role in _MODEL
+    if wires is None:
+        items: list[Node] = []
+    elif type(wires) is list:
+        items = read_parts(wires, model, r, (number,), wire)
+    else:
+        raise TypeError("parts")
+    if not items:
+        items = [r.made({"type": "message", "role": "assistant" if model else "user", "content": []}, wire)]
+        r.form(items[0], "parts", "empty" if wires == [] else "null" if "parts" in wire else "absent")
+    first = items[0]
+    own = "model" if _side(items) == "model" else "user"
+    if role != own or "role" not in wire:
+        _mark_role(first, items, role, "role" in wire, r)
+    if len({item["type"] in _OUTPUTS for item in items}) > 1:
+        r.form(first, "content", "mixed")
+    if model is before or _side([first]) != own:
+        for item in items:
+            item["turn"] = number
+    return r.turn(items, wire, rest, number)
+
+
+def _mark_role(first: Node, items: list[Node], role: str | None, given: bool, r: Reader) -> None:
+    """A role other than what the parts say: a marker for the known ones; an unknown one is the message's own."""
+    if role is None:
+        r.form(first, "role", "null" if given else "absent")
+    elif role in ("user", "model", "function", "assistant"):
+        r.form(first, "role", role)
+    else:
+        for item in items:
+            if item["type"] == "message":
+                item["role"] = role
+        if first["type"] == "message":
+            r.form(first, "role", "own")
+        else:
+            raise TypeError("role")
+
+
+def _side(items: list[Node]) -> str:
+    """Whose content items make: the user's (messages not of the assistant, results), else the model's."""
+    for item in items:
+        kind = item.get("type")
+        if kind == "message":
+            if item.get("role") == "assistant":
+                return "model"
+        elif kind not in _OUTPUTS:
+            return "model"
+    return "user"
+
+
+def write_contents(history: Any, w: Writer) -> list[Any]:
+    """The contents of a list of items (or of a string, one user message)."""
+    if type(history) is str:
+        return [{"role": "user", "parts": [{"text": history}]}]
+    out: list[Any] = []
+    group: list[Node] = []
+    for item in history or ():
+        if withhold(item, w):
+            continue
+        if _is_unread(item, w):
+            _close(group, out, w)
+            group = []
+            out.append(w.native(item, _FAMILY))
+            continue
+        if group and not _joins(group, item, w):
+            _close(group, out, w)
+            group = []
+        group.append(item)
+    _close(group, out, w)
+    return out
+
+
+def _is_unread(item: Node, w: Writer) -> bool:
+    own = (item.get("extra") or {}).get(w.protocol)
+    return own is not None and (own.get("form") or {}).get("native") == _FAMILY
+
+
+def _joins(group: list[Node], item: Node, w: Writer) -> bool:
+    """Whether an item belongs to the content being gathered."""
+    last = group[-1]
+    turn, before = item.get("turn"), last.get("turn")
+    apart = (item.get("type") in _OUTPUTS) != (last.get("type") in _OUTPUTS)
+    if turn is not None or before is not None:
+        if turn != before:
+            return False
+        if w.form(group[0], "content") == "mixed" or w.form(group[0], "role"):
+            return True
+        return _side([item]) == _side(group) and not apart
+    if _side([item]) != _side(group) or apart:
+        return False
+    return item.get("type") in _OUTPUTS or not (item.get("type") == "message" and last.get("type") == "message")
+
+
+def _close(group: list[Node], out: list[Any], w: Writer) -> None:
+    if group:
+        wire = _write_content(group, w)
+        if wire is not None:
+            out.append(wire)
+
+
+def _write_content(group: list[Node], w: Writer) -> Node | None:
+    first = group[0]
+    if len(group) == 1 and len(first) == 3 and "sealed" not in w.context:
+        content, role = first.get("content"), first.get("role")
+        if type(content) is str and content and role in ("user", "assistant"):
+            return {"role": "user" if role == "user" else "model", "parts": [{"text": content}]}
+    role = w.form(first, "role")
+    own = _side(group)
+    written: Any = write_items([_plain(item, w) for item in group], w)
+    form = w.form(first, "parts")
+    if not written and form is None and not (first.get("extra") or {}).get(w.protocol):
+        return None
+    wire: Node = {"role": own if role in (None, "absent") else None if role == "null" else role}
+    if role == "own":
+        wire["role"] = first.get("role")
+    if role == "absent":
+        del wire["role"]
+    if not (form == "absent" and not written):
+        wire["parts"] = None if form == "null" and not written else written
+    return w.turn(first, wire)
+
+
+def _plain(item: Node, w: Writer) -> Node:
+    """An item whose role this API has no word for speaks as the user, which is told."""
+    role = item.get("role")
+    if item.get("type") == "message" and role not in ("user", "assistant") and w.form(item, "role") != "own":
+        w.report(item, ("role",), "approximated", "as the user")
+    return item
+
+
+# ---- the system instruction -----------------------------------------------------------------------------------------
+
+
+def _read_system(w: Node, node: Node, r: Reader, spelled: list[str]) -> None:
+    content = w[_SYSTEM_KEY]
+    wires = content.get("parts")
+    if type(wires) is not list:
+        return
+    own = take(w, _SYSTEM_KEY)
+    del own["parts"]
+    if own.get("role") == "user":
+        del own["role"]
+        r.form(node, "system role", "user")
+    r.place(node, ("instructions",), actual((_SYSTEM_KEY,), spelled))
+    if len(wires) == 1 and type(wires[0]) is dict and wires[0].keys() == {"text"} and type(wires[0]["text"]) is str:
+        node["instructions"] = wires[0]["text"]
+        r.place(node, ("instructions",), (*actual((_SYSTEM_KEY,), spelled), "parts", 0, "text"))
+        return
+    r.context["model"] = False
+    read = []
+    for index, wire in enumerate(wires):
+        r.context["at"] = ("system", index)
+        part = read_part(wire, r)
+        if part["type"] not in parts.writes and part["type"] != NATIVE:
+            part = r.unread(wire, parts.name)
+        read.append(part)
+    node["instructions"] = read
+
+
+def _write_system(c: Node, history: Any, w: Writer) -> tuple[Node | None, Any]:
+    """The system instruction: the request's own, and the messages of the system that open the conversation."""
+    instructions = c.pop("instructions", None)
+    written: list[Any] = []
+    given = instructions is not None
+    if type(instructions) is str:
+        written.append({"text": instructions})
+    elif given:
+        written += w.nodes(parts, instructions)
+    if type(history) is list:
+        index = 0
+        while index < len(history) and _is_system(history[index], w):
+            written += w.piece(_write_system_message, history[index])
+            index += 1
+        history = history[index:] if index else history
+    if not (written or given):
+        return None, history
+    role = {"role": "user"} if w.form(c, "system role") == "user" else {}
+    return {"parts": written, **role}, history
+
+
+def _is_system(item: Node, w: Writer) -> bool:
+    return item.get("type") == "message" and item.get("role") in _SYSTEM and w.form(item, "role") is None
+
+
+def _write_system_message(c: Node, w: Writer) -> list[Any]:
+    role = c.pop("role")
+    if role != "system":
+        c["role"] = Fated("approximated", "as the system")
+    content = c.pop("content", None)
+    if type(content) is str:
+        return [{"text": content}] if content else []
+    return w.nodes(parts, content or [])
+
+
+# ---- signatures that the provider demands ---------------------------------------------------------------------------
+
+
+def _sign_foreign_calls(contents: list[Any], w: Writer) -> None:
+    """Some models refuse calls of the current turn that are not signed: those it did not make get the documented bypass."""
+    facts = thinking_of(w.context.get("model"))
+    if facts is None or not facts.signed or w.source in (None, w.protocol) or w.facing != "provider":
+        return
+    for content in reversed(contents):
+        wires = content.get("parts") if type(content) is dict else None
+        if type(wires) is not list:
+            continue
+        if content.get("role") == "user" and any("functionResponse" not in part for part in wires if type(part) is dict):
+            return
+        calls = [part for part in wires if type(part) is dict and "functionCall" in part]
+        if calls and not any(SLOT in part and not is_sealed(part[SLOT]) for part in calls):
+            calls[0][SLOT] = _BYPASS
+            w.added(calls[0], SLOT, "a call that this provider did not make")
+
+

@@ -1,0 +1,386 @@
+"""Answers: candidates to output and choices, and what stands around them.
+
+The first candidate is the output. A blocked prompt has none and is an answer that ended for safety. Function calls end with
+STOP here, which is read with the calls as what it means. What a candidate holds beside its parts stays at its place.
+
+https://ai.google.dev/api/generate-content#v1beta.GenerateContentResponse
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+from unified_llm.mapping import Fated, Reader, Writer, take, take_all
+
+from .content import read_parts, withhold, write_item
+from .errors import write_error_body
+from .grounding import is_search, read_sources, write_sources
+from .logprobs import read_logprobs
+from .signature import sealed_text
+from .tables import BLOCKED, FINISH, SERVICE_TIERS
+from .usage import read_usage, write_usage
+
+__all__ = ["finish_of", "read_answer", "read_response", "timestamp", "write_block", "write_end", "write_head", "write_response"]
+
+Node = dict[str, Any]
+
+_CALLS = frozenset(("function_call", "custom_tool_call"))
+_PLAIN_NAMES = (("responseId", "id"), ("modelVersion", "model"))
+
+
+# ---- reading --------------------------------------------------------------------------------------------------------
+
+
+def read_response(w: Node, r: Reader) -> Node:
+    return read_answer(w, r, None)
+
+
+def read_answer(w: Node, r: Reader, ready: list[list[Node]] | None) -> Node:
+    """A whole answer; or what the frames of a stream say beside their parts, `ready` the nodes these became."""
+    node: Node = {}
+    read_head(w, node, r)
+    r.seed = str(node.get("id") or "")
+    wires = w.get("candidates")
+    node["output"] = []
+    if type(wires) is list and all(type(wire) is dict for wire in wires):
+        owned = take_all(w, "candidates")
+        if not owned:
+            del w["candidates"]
+            r.form(node, "candidates", "empty")
+        choices = []
+        for place, (own, wire) in enumerate(zip(owned, wires)):
+            home: Node = node if place == 0 else {"index": place}
+            home["output"] = read_candidate(own, wire, place, home, r, None if ready is None else ready[place])
+            if place:
+                choices.append(r.made(home, wire))
+        if choices:
+            node["choices"] = choices
+    elif "candidates" not in w:
+        r.form(node, "candidates", "absent")
+    if not node["output"]:
+        _read_block(w, node, r)
+    return node
+
+
+def read_head(w: Node, node: Node, r: Reader) -> None:
+    """What every chunk of an answer repeats: id, model, time, usage."""
+    for name, hub in _PLAIN_NAMES:
+        if type(w.get(name)) is str:
+            node[hub] = w.pop(name)
+            r.place(node, (hub,), (name,))
+    created = _seconds(w.get("createTime"))
+    if created is not None:
+        node["created_at"] = created
+        if timestamp(created) != w["createTime"]:
+            r.form(node, "createTime", len(w["createTime"].rpartition(".")[2]) - 1)
+        del w["createTime"]
+        r.place(node, ("created_at",), ("createTime",))
+    if type(w.get("usageMetadata")) is dict:
+        wire = w.pop("usageMetadata")
+        tier = wire.get("serviceTier")
+        if type(tier) is str and SERVICE_TIERS.write(SERVICE_TIERS.read(tier)) == tier:
+            node["service_tier"] = SERVICE_TIERS.read(tier)
+            r.place(node, ("service_tier",), ("usageMetadata", "serviceTier"))
+            node["usage"] = read_usage({key: value for key, value in wire.items() if key != "serviceTier"}, r)
+            r.made(node["usage"], wire)
+            if len(wire) == 1:
+                r.form(node, "usage", "tier")
+        else:
+            node["usage"] = read_usage(wire, r)
+
+
+def _seconds(value: Any) -> int | float | None:
+    """Seconds since 1970 of a time that can be written again to the letter."""
+    if type(value) is not str or not value.endswith("Z"):
+        return None
+    whole, dot, digits = value[:-1].partition(".")
+    try:
+        moment = datetime.fromisoformat(whole + "+00:00").timestamp()
+    except ValueError:
+        return None
+    seconds: int | float = round(moment + float("0." + digits), 6) if dot and digits.isdigit() else int(moment)
+    return seconds if timestamp(seconds, len(digits)) == value else None
+
+
+def timestamp(seconds: int | float, digits: int | None = None) -> str:
+    """A time as the API prints it, with as many digits as asked for (else none, or six)."""
+    if digits is None:
+        digits = 0 if type(seconds) is int or float(seconds).is_integer() else 6
+    micro = round(seconds * 1_000_000)
+    text = datetime.fromtimestamp(micro // 1_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    return text + (f".{micro % 1_000_000:06d}"[: digits + 1] if digits else "") + "Z"
+
+
+def read_candidate(
+    own: Node, wire: Node, place: int, home: Node, r: Reader, ready: list[Node] | None = None
+) -> list[Node]:
+    """The items of one candidate, popped from `own`; `home` (the response, or a choice) bears its end and its markers.
+
+    Where its nodes are `ready`, only the items that are told beside the content are returned.
+    """
+    above = ("candidates", place) if place == 0 else ()
+    output: list[Node] = []
+    texts: dict[int, Node] = {}
+    content = wire.get("content")
+    if ready is not None:
+        texts = {index: node for index, node in enumerate(ready) if node["type"] == "output_text"}
+    elif type(content) is dict:
+        output, texts = _read_content(take(own, "content"), content, place, home, r)
+    elif "content" not in wire:
+        r.form(home, "content", "absent")
+    if type(own.get("index")) is int and own["index"] == place:
+        del own["index"]
+    elif type(own.get("index")) is int and place:
+        home["index"] = own.pop("index")
+    elif "index" not in own and ready is None:
+        r.form(home, "index", "absent")
+    output += read_sources(own, wire, texts, home, r)
+    if texts:
+        read_logprobs(own, texts[min(texts)])
+    _read_finish(own, home, [*output, *(ready or ())], above, r)
+    if type(own.get("continuationToken")) is str and place == 0:
+        home["continuation_token"] = own.pop("continuationToken")
+        r.place(home, ("continuation_token",), (*above, "continuationToken"))
+    return output
+
+
+def _read_content(own: Node, wire: Node, place: int, home: Node, r: Reader) -> tuple[list[Node], dict[int, Node]]:
+    if not wire:
+        r.form(home, "content", "empty")
+        return [], {}
+    if own.get("role") == "model":
+        del own["role"]
+    elif "role" not in own:
+        r.form(home, "role", "absent")
+    wires = own.get("parts")
+    if type(wires) is not list:
+        if "parts" not in own:
+            r.form(home, "parts", "absent")
+        return [], {}
+    del own["parts"]
+    if not wires:
+        r.form(home, "parts", "empty")
+    mark = len(r.trace)
+    output = read_parts(wires, True, r, (place,), wire)
+    made = {id(source): node for node, source in r.trace[mark:]}
+    texts = {
+        index: made[id(part)]
+        for index, part in enumerate(wires)
+        if id(part) in made and made[id(part)].get("type") == "output_text"
+    }
+    return output, texts
+
+
+def finish_of(word: str, calls: bool) -> tuple[str, bool]:
+    """The canonical reason of a finishReason, and whether the word has to be kept to be written again."""
+    reason = FINISH.reads.get(word, "other")
+    if reason == "stop" and calls:
+        return "tool_calls", False
+    return reason, FINISH.write(reason) != word
+
+
+def _read_finish(own: Node, home: Node, output: list[Node], above: tuple[Any, ...], r: Reader) -> None:
+    word = own.get("finishReason")
+    if type(word) is not str:
+        return
+    del own["finishReason"]
+    reason, odd = finish_of(word, any(item["type"] in _CALLS for item in output))
+    finish: Node = {"reason": reason}
+    if odd:
+        finish["native"] = word
+        r.form(home, "finish", "native")
+        r.place(home, ("finish", "native"), (*above, "finishReason"))
+    if type(own.get("finishMessage")) is str:
+        finish["detail"] = own.pop("finishMessage")
+        r.place(home, ("finish", "detail"), (*above, "finishMessage"))
+    r.place(home, ("finish",), (*above, "finishReason"))
+    home["finish"] = finish
+
+
+def _read_block(w: Node, node: Node, r: Reader) -> None:
+    """A prompt that was blocked: an empty answer that ended for safety."""
+    feedback = w.get("promptFeedback")
+    if "finish" in node or type(feedback) is not dict or type(feedback.get("blockReason")) is not str:
+        return
+    own = take(w, "promptFeedback")
+    word = own.pop("blockReason")
+    node["finish"] = {"reason": "safety"}
+    r.form(node, "blocked", True)
+    r.place(node, ("finish",), ("promptFeedback", "blockReason"))
+    if word != BLOCKED:
+        node["finish"]["native"] = word
+    if type(own.get("blockReasonMessage")) is str:
+        node["finish"]["detail"] = own.pop("blockReasonMessage")
+        r.place(node, ("finish", "detail"), ("promptFeedback", "blockReasonMessage"))
+
+
+# ---- writing --------------------------------------------------------------------------------------------------------
+
+
+def write_response(c: Node, w: Writer) -> Any:
+    if c.get("error") and not c.get("output"):
+        return _write_failure(c, w)
+    wire: Node = {}
+    output = c.pop("output", None) or []
+    choices = c.pop("choices", None) or []
+    if w.form(c, "blocked") and not output and c.get("finish"):
+        wire["promptFeedback"] = write_block(c)
+    form = w.form(c, "candidates")
+    if form == "empty" and not (output or choices):
+        wire["candidates"] = []
+    elif not (form == "absent" and not (output or choices or c.get("finish"))):
+        wire["candidates"] = [write_candidate(c, w.doc, output, 0, w)]
+        for place, choice in enumerate(choices, 1):
+            wire["candidates"].append(w.piece(partial(_write_choice, node=choice, place=place), choice))
+    write_head(c, wire, w)
+    return wire
+
+
+def _write_choice(c: Node, w: Writer, node: Node, place: int) -> Node:
+    index = c.pop("index", place)
+    wire = write_candidate(c, node, c.pop("output", None) or [], place, w)
+    if "index" in wire:
+        wire["index"] = index
+    return wire
+
+
+def write_head(c: Node, wire: Node, w: Writer) -> None:
+    """Id, model, time and usage; the client's own name for the model, the resolved one beside it."""
+    for name, hub in _PLAIN_NAMES:
+        if type(c.get(hub)) is str:
+            wire[name] = c.pop(hub)
+    alias = w.exchange.alias if w.exchange is not None else None
+    if alias and wire.get("modelVersion") != alias:
+        if wire.get("modelVersion"):
+            w.http.setdefault("headers", {})["x-resolved-model"] = wire["modelVersion"]
+        wire["modelVersion"] = alias
+    if type(c.get("created_at")) in (int, float):
+        wire["createTime"] = timestamp(c.pop("created_at"), w.form(c, "createTime"))
+    if type(c.get("usage")) is dict:
+        wire["usageMetadata"] = w.piece(write_usage, c.pop("usage"))
+    if type(c.get("service_tier")) is str:
+        tier = c.pop("service_tier")
+        wire.setdefault("usageMetadata", {})["serviceTier"] = SERVICE_TIERS.write(tier)
+        if not SERVICE_TIERS.exact(tier):
+            c["service_tier"] = Fated("approximated", f"sent as {SERVICE_TIERS.write(tier)!r}")
+
+
+def write_candidate(c: Node, node: Node, output: list[Node], place: int, w: Writer) -> Node:
+    """One candidate: `c` is the copy being consumed of `node`, the response or a choice."""
+    searches = [item for item in output if is_search(item, w)]
+    rest = [item for item in output if item not in searches]
+    written, texts = write_output(rest, w)
+    wire: Node = {}
+    form = w.form(c, "content")
+    content: Node = {} if form or w.form(c, "role") == "absent" else {"role": "model"}
+    if written:
+        content = {**({} if w.form(c, "role") == "absent" else {"role": "model"}), "parts": written}
+    elif w.form(c, "parts") == "empty":
+        content["parts"] = []
+    if written or form != "absent":
+        wire["content"] = content
+    if w.form(c, "index") != "absent":
+        wire["index"] = place
+    write_end(c, node, wire, texts, searches, place, w)
+    return wire
+
+
+def write_end(
+    c: Node, node: Node, wire: Node, texts: list[tuple[int, Node]], searches: list[Node], place: int, w: Writer
+) -> None:
+    """What a candidate says beside its content: why it ended, its sources, its log probabilities."""
+    write_finish(c, wire, w)
+    write_sources(texts, searches, wire, node, w)
+    tokens = w.context.pop("logprobs", None)
+    if tokens:
+        wire["logprobsResult"] = tokens
+    if place == 0 and type(c.get("continuation_token")) is str:
+        wire["continuationToken"] = c.pop("continuation_token")
+
+
+def write_output(output: list[Node], w: Writer) -> tuple[list[Any], list[tuple[int, Node]]]:
+    """The parts of a candidate's items, and which canonical text parts (their places with them) may have sources."""
+    w.context["citations"] = texts = []
+    written: list[Any] = []
+    for item in output:
+        if withhold(item, w):
+            continue
+        before = len(written)
+        written += write_item(item, w)
+        if item.get("type") == "message" and type(item.get("content")) is list:
+            nodes = item["content"]
+            if len(written) - before == len(nodes):
+                texts += [(before + i, part) for i, part in enumerate(nodes) if part.get("type") == "output_text"]
+            else:
+                texts += [(before, part) for part in nodes if part.get("type") == "output_text"]
+    del w.context["citations"]
+    carrier = sealed_text(w)
+    if carrier is not None:
+        written.append(carrier)
+    return written, texts
+
+
+def write_finish(c: Node, wire: Node, w: Writer) -> None:
+    """`finishReason`, from the canonical end or, where there is none, from the status."""
+    if type(c.get("finish")) is not dict:
+        word = _from_status(c)
+        if word:
+            wire["finishReason"] = word
+        return
+    finish = take(c, "finish")
+    reason, native = finish.get("reason"), finish.get("native")
+    known = type(native) is str and FINISH.reads.get(native) == reason
+    if known or (native is not None and w.form(c, "finish") == "native" and reason == "other"):
+        word = native
+        finish.pop("reason", None)
+        del finish["native"]
+    else:
+        word = FINISH.writes.get(reason, "OTHER")
+        if reason is not None and (FINISH.read(word) == reason or (reason == "tool_calls" and word == "STOP")):
+            del finish["reason"]
+        elif reason is not None:
+            finish["reason"] = Fated("approximated", f"sent as {word!r}")
+    wire["finishReason"] = word
+    if type(finish.get("detail")) is str and reason != "stop_sequence":
+        wire["finishMessage"] = finish.pop("detail")
+    _from_status(c)
+
+
+_STATUS = {"completed": "STOP", "requires_action": "STOP", "cancelled": "OTHER", "failed": "OTHER"}
+_INCOMPLETE = {"max_output_tokens": "MAX_TOKENS", "content_filter": "SAFETY"}
+
+
+def _from_status(c: Node) -> str | None:
+    """The word a status stands for, popped; None for one that has not ended, or says nothing known."""
+    status = c.get("status")
+    if status in _STATUS:
+        del c["status"]
+        return _STATUS[status]
+    if status == "incomplete":
+        details = c.get("incomplete_details")
+        reason = details.get("reason") if type(details) is dict else None
+        if reason in _INCOMPLETE:
+            take(c, "incomplete_details").pop("reason")
+        del c["status"]
+        return _INCOMPLETE.get(reason, "OTHER") if type(reason) is str else "OTHER"
+    return None
+
+
+def write_block(c: Node) -> Node:
+    finish = take(c, "finish")
+    finish.pop("reason", None)
+    feedback: Node = {"blockReason": finish.pop("native", BLOCKED)}
+    if type(finish.get("detail")) is str:
+        feedback["blockReasonMessage"] = finish.pop("detail")
+    return feedback
+
+
+def _write_failure(c: Node, w: Writer) -> Node:
+    """A failed response as the error body of a failed request."""
+    c.pop("status", None)
+    c.pop("output", None)
+    error = c.pop("error")
+    return write_error_body(error, w)
+

@@ -1,0 +1,82 @@
+"""What a request says outside its body: the model and whether to stream are in the URL.
+
+`models/{model}:generateContent` and `:streamGenerateContent?alt=sse`; the cloud platform's paths name a publisher and
+stand below a project. Without `alt=sse` a stream is one JSON array.
+
+https://ai.google.dev/api/generate-content
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qs, unquote
+
+from unified_llm.mapping import Reader, Writer
+
+__all__ = ["read_route", "write_route"]
+
+Node = dict[str, Any]
+
+_MODELS = "models/"
+_TUNED = "tunedModels/"
+_PUBLISHERS = "publishers/"
+_HOME = "google"
+_STREAM = "streamGenerateContent"
+
+
+def read_route(w: Node, c: Node, r: Reader) -> None:
+    """Model and streaming, from the path where one is given and from the body where it repeats the model."""
+    path, _, query = str(r.http.get("path") or "").partition("?")
+    name, colon, method = unquote(path).rpartition(":")
+    model = _model_of(name) if colon else None
+    body = w.get("model")
+    if type(body) is str and (model is None or _model_of(body) == model):
+        model = _model_of(w.pop("model"))
+        r.form(c, "model", "body" if model == body else "body path")
+        r.place(c, ("model",), ("model",))
+    if model:
+        c["model"] = model
+    if method == _STREAM:
+        c["stream"] = True
+        given = r.http.get("query")
+        options = given if isinstance(given, dict) else parse_qs(query or str(given or ""))
+        if "sse" not in options.get("alt", ()):
+            r.form(c, "stream", "array")
+
+
+def _model_of(name: str) -> str:
+    """The model in a resource name: what follows `models/`, with the publisher where it is not the house's own."""
+    if name.startswith(_TUNED):
+        return name
+    before, found, model = name.partition(_MODELS)
+    if not found:
+        return name
+    publisher = before.rpartition(_PUBLISHERS)[2].strip("/") if _PUBLISHERS in before else _HOME
+    return model if publisher == _HOME else f"{publisher}/{model}"
+
+
+def write_route(c: Node, wire: Node, w: Writer, method: str = "generateContent") -> None:
+    model = c.pop("model", None)
+    form = w.form(c, "model")
+    model = w.model or model
+    if form and model:
+        wire["model"] = model if form == "body" else _resource(model, w)
+    streaming = c.get("stream")
+    if type(streaming) is bool:
+        del c["stream"]
+    w.http["method"] = "POST"
+    if streaming is True and method == "generateContent":
+        method = _STREAM
+        if w.form(c, "stream") != "array":
+            w.http["query"] = {"alt": "sse"}
+    if type(model) is str:
+        w.http["path"] = f"{_resource(model, w)}:{method}"
+
+
+def _resource(model: str, w: Writer) -> str:
+    if model.startswith((_MODELS, _TUNED, _PUBLISHERS, "projects/")):
+        return model
+    if w.dialect.get("publishers"):
+        publisher, slash, name = model.partition("/")
+        return f"{_PUBLISHERS}{publisher}/{_MODELS}{name}" if slash else f"{_PUBLISHERS}{_HOME}/{_MODELS}{model}"
+    return _MODELS + model

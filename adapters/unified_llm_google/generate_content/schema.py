@@ -1,0 +1,98 @@
+"""Two kinds of schema: `parametersJsonSchema` holds a JSON schema, `parameters` the older OpenAPI dialect of one.
+
+The canonical schema is JSON schema. The dialect is turned into it (types in lower case, `nullable`, counts as numbers) only
+where turning it back gives the very same schema; else it stays what it is, and markers of form say how it was written.
+
+https://ai.google.dev/api/caching#Schema
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.mapping import Owned
+
+from .spelling import snake
+
+__all__ = ["from_dialect", "to_dialect", "without_meta"]
+
+Node = dict[str, Any]
+
+_COUNTS = ("minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties")
+_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
+_KEYWORDS = {snake(key): key for key in (*_COUNTS, *_LISTS, "propertyOrdering", "additionalProperties") if snake(key) != key}
+_SNAKES = {key: name for name, key in _KEYWORDS.items()}
+
+
+def from_dialect(schema: Node) -> tuple[Node, list[str] | None]:
+    """The JSON schema of a schema in the dialect, and the markers that turn it back; None where it had to stay."""
+    read = _read(schema)
+    for marks in ([], ["snake"], ["counts"], ["counts", "snake"]):
+        if _same(to_dialect(read, marks), schema):
+            return read, marks
+    return schema, None
+
+
+def _same(one: Any, other: Any) -> bool:
+    if type(one) is not type(other):
+        return False
+    if type(one) is dict:
+        return one.keys() == other.keys() and all(_same(value, other[key]) for key, value in one.items())
+    if type(one) is list:
+        return len(one) == len(other) and all(map(_same, one, other))
+    return bool(one == other)
+
+
+def _read(schema: Any) -> Any:
+    if type(schema) is not dict:
+        return schema
+    out: Node = {}
+    for name, value in schema.items():
+        key = _KEYWORDS.get(name, name)
+        if key == "type" and type(value) is str:
+            value = value.lower()
+        elif key in _COUNTS and type(value) is str and value.isdigit():
+            value = int(value)
+        elif key == "properties" and type(value) is dict:
+            value = {name: _read(inner) for name, inner in value.items()}
+        elif key in _LISTS and type(value) is list:
+            value = [_read(each) for each in value]
+        elif key in ("items", "additionalProperties"):
+            value = _read(value)
+        out[key] = value
+    if out.get("nullable") is True and type(out.get("type")) is str:
+        del out["nullable"]
+        out["type"] = [out["type"], "null"]
+    return out
+
+
+def to_dialect(schema: Any, marks: list[str]) -> Any:
+    """The dialect's form of a JSON schema that `from_dialect` made."""
+    if type(schema) is not dict:
+        return schema
+    out: Node = {}
+    for key, value in schema.items():
+        if key == "type" and type(value) is str:
+            value = value.upper()
+        elif key == "type" and type(value) is list and len(value) == 2 and value[1] == "null":
+            out["nullable"] = True
+            value = str(value[0]).upper()
+        elif key in _COUNTS and "counts" in marks and type(value) is int:
+            value = str(value)
+        elif key == "properties" and type(value) is dict:
+            value = {name: to_dialect(inner, marks) for name, inner in value.items()}
+        elif key in _LISTS and type(value) is list:
+            value = [to_dialect(each, marks) for each in value]
+        elif key in ("items", "additionalProperties"):
+            value = to_dialect(value, marks)
+        out[_SNAKES.get(key, key) if "snake" in marks else key] = value
+    return out
+
+
+def without_meta(node: Node, key: str) -> Any:
+    """Pop the schema under `key` but for `$schema`, which this API refuses and which stays to be reported."""
+    schema = node.pop(key)
+    if type(schema) is dict and "$schema" in schema:
+        node[key] = Owned({"$schema": schema["$schema"]})
+        return {name: value for name, value in schema.items() if name != "$schema"}
+    return schema

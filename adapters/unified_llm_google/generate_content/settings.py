@@ -1,0 +1,404 @@
+"""The settings of a request: `generationConfig`, `safetySettings` and what stands beside them.
+
+Most are renames. Structured output is a media type and one of two schema fields, thinking a level or a budget (never both),
+a voice one of several nested objects; each `_read_x` stands beside its `_write_x`.
+
+https://ai.google.dev/api/generate-content#generationconfig
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.mapping import Bimap, Fated, Owned, Reader, Writer, take, take_all
+
+from .models import thinking_of
+from .schema import from_dialect, to_dialect, without_meta
+from .spelling import actual
+from .tables import SERVICE_TIERS
+
+__all__ = ["read_settings", "write_settings"]
+
+Node = dict[str, Any]
+Place = tuple[str, ...]
+
+_LOGPROBS = "message.output_text.logprobs"
+_NUMBER = (int, float, type(None))
+_WHOLE = (int, type(None))
+# Wire key, canonical key, JSON types.
+_CONFIG: tuple[tuple[str, str, tuple[type, ...]], ...] = (
+    ("temperature", "temperature", _NUMBER),
+    ("topP", "top_p", _NUMBER),
+    ("topK", "top_k", _NUMBER),
+    ("candidateCount", "n", _WHOLE),
+    ("maxOutputTokens", "max_output_tokens", _WHOLE),
+    ("stopSequences", "stop", (list, type(None))),
+    ("seed", "seed", _WHOLE),
+    ("presencePenalty", "presence_penalty", _NUMBER),
+    ("frequencyPenalty", "frequency_penalty", _NUMBER),
+    ("logprobs", "top_logprobs", _WHOLE),
+)
+_BESIDE: tuple[tuple[str, str, tuple[type, ...]], ...] = (
+    ("cachedContent", "cached_content", (str, type(None))),
+    ("labels", "labels", (dict, type(None))),
+    ("continuationToken", "continuation_token", (str, type(None))),
+    ("store", "store", (bool, type(None))),
+)
+_CONFIG_KEY = "generationConfig"
+
+
+def read_settings(w: Node, c: Node, r: Reader, spelled: list[str]) -> None:
+    def place(hub: Place, *wire: str) -> None:
+        r.place(c, hub, actual(wire, spelled))
+
+    for name, hub, types in _BESIDE:
+        if name in w and type(w[name]) in types:
+            c[hub] = w.pop(name)
+            place((hub,), name)
+    tier = w.get("serviceTier")
+    if type(tier) is str:
+        if SERVICE_TIERS.write(SERVICE_TIERS.read(tier)) == tier:
+            c["service_tier"] = SERVICE_TIERS.read(w.pop("serviceTier"))
+        place(("service_tier",), "serviceTier")
+    if "safetySettings" in w:
+        _read_safety(w, c)
+        place(("safety_settings",), "safetySettings")
+    if type(w.get(_CONFIG_KEY)) is not dict:
+        return
+    config = take(w, _CONFIG_KEY)
+    if not config:
+        r.form(c, "config", "empty")
+    for name, hub, types in _CONFIG:
+        if name in config and type(config[name]) in types:
+            c[hub] = config.pop(name)
+            place((hub,), _CONFIG_KEY, name)
+    if type(config.get("responseLogprobs")) is bool:
+        if config.pop("responseLogprobs"):
+            c["include"] = [_LOGPROBS]
+            place(("include",), _CONFIG_KEY, "responseLogprobs")
+        else:
+            r.form(c, "logprobs", "false")
+    _read_modalities(config, c)
+    place(("modalities",), _CONFIG_KEY, "responseModalities")
+    _read_format(config, c, r)
+    if "text" in c:
+        place(("text",), _CONFIG_KEY, "responseMimeType")
+        key = "responseSchema" if "responseSchema" in r.doc.get(actual((_CONFIG_KEY,), spelled)[0], ()) else "responseJsonSchema"
+        place(("text", "format", "schema"), _CONFIG_KEY, key)
+    if type(config.get("thinkingConfig")) is dict:
+        _read_thinking(config, c, r)
+        for name, hub in (("includeThoughts", "include"), ("thinkingLevel", "effort"), ("thinkingBudget", "budget_tokens")):
+            place(("reasoning", hub), _CONFIG_KEY, "thinkingConfig", name)
+    if type(config.get("speechConfig")) is dict:
+        _read_speech(config, c, r)
+        place(("audio",), _CONFIG_KEY, "speechConfig")
+    if type(config.get("imageConfig")) is dict:
+        image = take(config, "imageConfig")
+        c["image"] = {hub: image.pop(name) for name, hub in _IMAGE if type(image.get(name)) is str}
+        for name, hub in _IMAGE:
+            place(("image", hub), _CONFIG_KEY, "imageConfig", name)
+
+
+def write_settings(c: Node, wire: Node, w: Writer) -> None:
+    config: Node = {}
+    for name, hub, types in _CONFIG:
+        if hub in c and type(c[hub]) in types:
+            config[name] = c.pop(hub)
+    _write_logprobs(c, config, w)
+    _write_modalities(c, config)
+    _write_format(c, config, w)
+    _write_thinking(c, config, w)
+    _write_speech(c, config, w)
+    _write_image(c, config)
+    if config or w.form(c, "config") == "empty":
+        wire[_CONFIG_KEY] = config
+    if "safety_settings" in c:
+        _write_safety(c, wire, w)
+    for name, hub, types in _BESIDE:
+        if hub in c and type(c[hub]) in types:
+            wire[name] = c.pop(hub)
+    tier = c.get("service_tier")
+    if type(tier) is str:
+        wire["serviceTier"] = SERVICE_TIERS.write(c.pop("service_tier"))
+        if not SERVICE_TIERS.exact(tier):
+            c["service_tier"] = Fated("approximated", f"sent as {wire['serviceTier']!r}")
+
+
+# ---- log probabilities, modalities ----------------------------------------------------------------------------------
+
+
+def _write_logprobs(c: Node, config: Node, w: Writer) -> None:
+    include = c.get("include")
+    if type(include) is list and _LOGPROBS in include:
+        config["responseLogprobs"] = True
+        left = [value for value in include if value != _LOGPROBS]
+        c["include"] = left if left else []
+    elif w.form(c, "logprobs"):
+        config["responseLogprobs"] = False
+    elif type(config.get("logprobs")) is int and w.source not in (None, w.protocol):
+        config["responseLogprobs"] = True
+        w.added(config, "responseLogprobs", "counted alternatives have to be asked for")
+
+
+def _read_modalities(config: Node, c: Node) -> None:
+    value = config.get("responseModalities")
+    if type(value) is list and all(type(each) is str and each.isupper() for each in value):
+        c["modalities"] = [each.lower() for each in config.pop("responseModalities")]
+
+
+def _write_modalities(c: Node, config: Node) -> None:
+    if type(c.get("modalities")) is list:
+        config["responseModalities"] = [str(each).upper() for each in c.pop("modalities")]
+
+
+# ---- structured output ----------------------------------------------------------------------------------------------
+
+_JSON = "application/json"
+_PLAIN = "text/plain"
+
+
+def _read_format(config: Node, c: Node, r: Reader) -> None:
+    kind = config.get("responseMimeType")
+    if type(kind) is not str:
+        return
+    form: Node = {}
+    for old in ("responseJsonSchema", "responseSchema"):
+        if type(config.get(old)) is dict and "schema" not in form:
+            schema = config.pop(old)
+            if old == "responseSchema":
+                schema, marks = from_dialect(schema)
+                r.form(c, "schema", "as is" if marks is None else marks)
+            form["schema"] = schema
+    del config["responseMimeType"]
+    form["type"] = "json_schema" if "schema" in form else "json_object" if kind == _JSON else "text"
+    if kind != (_PLAIN if form["type"] == "text" else _JSON):
+        form["media_type"] = kind
+    c["text"] = {"format": form}
+
+
+def _write_format(c: Node, config: Node, w: Writer) -> None:
+    if type(c.get("text")) is not dict or type(c["text"].get("format")) is not dict:
+        return
+    text = take(c, "text")
+    form = take(text, "format")
+    kind = form.get("type")
+    if kind not in ("text", "json_object", "json_schema"):
+        return
+    del form["type"]
+    own = w.form(c, "schema")
+    if kind == "text" and "media_type" not in form and w.source not in (None, w.protocol):
+        return
+    config["responseMimeType"] = form.pop("media_type", None) or (_PLAIN if kind == "text" else _JSON)
+    if type(form.get("schema")) is dict:
+        if own is None:
+            config["responseJsonSchema"] = without_meta(form, "schema")
+        else:
+            schema = form.pop("schema")
+            config["responseSchema"] = schema if own == "as is" else to_dialect(schema, own)
+
+
+# ---- thinking -------------------------------------------------------------------------------------------------------
+
+_LEVELS = Bimap(
+    {"MINIMAL": "minimal", "LOW": "low", "MEDIUM": "medium", "HIGH": "high", "XHIGH": "xhigh"},
+    writing={"none": "MINIMAL", "max": "HIGH"},
+)
+
+
+def _read_thinking(config: Node, c: Node, r: Reader) -> None:
+    thinking = take(config, "thinkingConfig")
+    if not thinking:
+        r.form(c, "thinking", "empty")
+    reasoning: Node = {}
+    if type(thinking.get("includeThoughts")) is bool:
+        reasoning["include"] = thinking.pop("includeThoughts")
+    level = thinking.get("thinkingLevel")
+    if type(level) is str and level.upper() in _LEVELS.reads and level in (level.upper(), level.lower()):
+        reasoning["effort"] = _LEVELS.read(thinking.pop("thinkingLevel").upper())
+        if level != level.upper():
+            r.form(c, "level", "lower")
+    if type(thinking.get("thinkingBudget")) is int:
+        reasoning["budget_tokens"] = thinking.pop("thinkingBudget")
+    c["reasoning"] = reasoning
+
+
+def _write_thinking(c: Node, config: Node, w: Writer) -> None:
+    thinking: Node = {}
+    if type(c.get("reasoning")) is dict:
+        reasoning = take(c, "reasoning")
+        _write_depth(reasoning, thinking, c, w)
+        if type(reasoning.get("include")) is bool:
+            thinking["includeThoughts"] = reasoning.pop("include")
+        else:
+            _write_visibility(reasoning, thinking)
+    if thinking or w.form(c, "thinking") == "empty":
+        config["thinkingConfig"] = thinking
+
+
+def _write_depth(reasoning: Node, thinking: Node, c: Node, w: Writer) -> None:
+    """A level or a budget, whichever the model takes; both only where they came from here."""
+    effort, budget, control = reasoning.get("effort"), reasoning.get("budget_tokens"), reasoning.get("control")
+    native = w.source in (None, w.protocol)
+    facts = thinking_of(w.context.get("model")) if not native else None
+    if type(effort) is str and effort in _LEVELS.writes:
+        if facts and facts.by == "budget" and budget is None:
+            thinking["thinkingBudget"] = facts.budget(effort)
+            reasoning["effort"] = Fated("approximated", f"as a budget of {thinking['thinkingBudget']} tokens")
+        elif native or budget is None or not (facts and facts.by == "budget"):
+            level = _LEVELS.write(reasoning.pop("effort"))
+            thinking["thinkingLevel"] = level.lower() if w.form(c, "level") == "lower" else level
+            if not _LEVELS.exact(effort):
+                reasoning["effort"] = Fated("approximated", f"sent as {level!r}")
+        if budget is not None and not native:
+            if "thinkingLevel" in thinking:
+                reasoning["budget_tokens"] = Fated("approximated", "the level says it")
+                return
+            reasoning["effort"] = Fated("approximated", "the budget says it")
+    if type(budget) is int:
+        if facts and facts.by == "level":
+            thinking["thinkingLevel"] = facts.level(budget)
+            reasoning["budget_tokens"] = Fated("approximated", f"as level {thinking['thinkingLevel']!r}")
+        else:
+            thinking["thinkingBudget"] = facts.clamp(budget) if facts else budget
+            del reasoning["budget_tokens"]
+            if thinking["thinkingBudget"] != budget:
+                reasoning["budget_tokens"] = Fated("approximated", f"sent as {thinking['thinkingBudget']}")
+    if control == "disabled" and not thinking:
+        if facts and facts.by == "level":
+            thinking["thinkingLevel"] = "MINIMAL"
+            reasoning["control"] = Fated("approximated", "the least there is")
+        else:
+            thinking["thinkingBudget"] = facts.clamp(0) if facts else 0
+            if thinking["thinkingBudget"]:
+                reasoning["control"] = Fated("approximated", "the least there is")
+            else:
+                del reasoning["control"]
+    elif control == "adaptive" and not thinking and not (facts and facts.by == "level"):
+        thinking["thinkingBudget"] = -1
+        reasoning["control"] = Fated("approximated", "a budget the model chooses")
+    elif control in ("enabled", "adaptive"):
+        reasoning["control"] = Fated("approximated", "thinking is on by default")
+
+
+_SHOWN = {"summarized": True, "omitted": False}
+
+
+def _write_visibility(reasoning: Node, thinking: Node) -> None:
+    """Thoughts are returned only where they are asked for."""
+    summary = reasoning.get("summary")
+    if type(summary) is str:
+        thinking["includeThoughts"] = True
+        del reasoning["summary"]
+        if summary != "auto":
+            reasoning["summary"] = Fated("approximated", "there is one kind of summary")
+    elif reasoning.get("display") in _SHOWN:
+        thinking["includeThoughts"] = _SHOWN[reasoning.pop("display")]
+    elif type(reasoning.get("control")) is Fated and thinking.get("thinkingBudget") != 0:
+        thinking["includeThoughts"] = True
+
+
+# ---- voices, pictures -----------------------------------------------------------------------------------------------
+
+_IMAGE = (("aspectRatio", "aspect_ratio"), ("imageSize", "size"))
+
+
+def _read_voice(config: Node) -> Any:
+    """The name of a prebuilt voice, popped; None where the voice is something else."""
+    if type(config.get("voiceConfig")) is not dict or config["voiceConfig"].keys() != {"prebuiltVoiceConfig"}:
+        return None
+    inner = config["voiceConfig"]["prebuiltVoiceConfig"]
+    if type(inner) is not dict or inner.keys() != {"voiceName"} or type(inner["voiceName"]) is not str:
+        return None
+    voice = inner["voiceName"]
+    del config["voiceConfig"]
+    return voice
+
+
+def _voice_config(voice: str) -> Node:
+    return {"voiceConfig": {"prebuiltVoiceConfig": {"voiceName": voice}}}
+
+
+def _read_speech(config: Node, c: Node, r: Reader) -> None:
+    speech = take(config, "speechConfig")
+    audio: Node = {}
+    voice = _read_voice(speech)
+    if voice is not None:
+        audio["voice"] = voice
+    if type(speech.get("languageCode")) is str:
+        audio["language"] = speech.pop("languageCode")
+    several = speech.get("multiSpeakerVoiceConfig")
+    if type(several) is dict and several.keys() == {"speakerVoiceConfigs"} and type(several["speakerVoiceConfigs"]) is list:
+        speakers = []
+        for each in several["speakerVoiceConfigs"]:
+            own = Owned(each) if type(each) is dict else {}
+            name, voice = own.pop("speaker", None), _read_voice(own)
+            if type(name) is str and voice is not None and not own:
+                speakers.append({"speaker": name, "voice": voice})
+        if len(speakers) == len(several["speakerVoiceConfigs"]):
+            del speech["multiSpeakerVoiceConfig"]
+            audio["speakers"] = speakers
+    c["audio"] = audio
+
+
+def _write_speech(c: Node, config: Node, w: Writer) -> None:
+    if type(c.get("audio")) is not dict:
+        return
+    audio = take(c, "audio")
+    speech: Node = {}
+    if type(audio.get("voice")) is str:
+        speech.update(_voice_config(audio.pop("voice")))
+    if "language" in audio:
+        speech["languageCode"] = audio.pop("language")
+    speakers = audio.get("speakers")
+    if type(speakers) is list and all(type(each) is dict and each.keys() == {"speaker", "voice"} for each in speakers):
+        del audio["speakers"]
+        speech["multiSpeakerVoiceConfig"] = {
+            "speakerVoiceConfigs": [{"speaker": each["speaker"], **_voice_config(each["voice"])} for each in speakers]
+        }
+    if speech or w.source in (None, w.protocol):
+        config["speechConfig"] = speech
+
+
+def _write_image(c: Node, config: Node) -> None:
+    if type(c.get("image")) is dict:
+        image = take(c, "image")
+        written = {name: image.pop(hub) for name, hub in _IMAGE if hub in image}
+        if written or not image:
+            config["imageConfig"] = written
+
+
+# ---- safety ---------------------------------------------------------------------------------------------------------
+
+_HARM = "HARM_CATEGORY_"
+
+
+def _read_safety(w: Node, c: Node) -> None:
+    """All settings or none: one that is more than category, threshold and method keeps the list as it is."""
+    value = w["safetySettings"]
+    if type(value) is not list:
+        return
+    for each in value:
+        if type(each) is not dict or not each.keys() <= {"category", "threshold", "method"} or "category" not in each:
+            return
+        if not all(type(word) is str and word.isupper() for word in each.values()):
+            return
+        if not each["category"].startswith(_HARM):
+            return
+    c["safety_settings"] = [
+        {key: word.removeprefix(_HARM).lower() for key, word in each.items()} for each in w.pop("safetySettings")
+    ]
+
+
+def _write_safety(c: Node, wire: Node, w: Writer) -> None:
+    if type(c["safety_settings"]) is not list:
+        wire["safetySettings"] = c.pop("safety_settings")
+        return
+    out = []
+    for each in take_all(c, "safety_settings"):
+        setting = {key: str(each.pop(key)).upper() for key in ("category", "threshold", "method") if each.get(key)}
+        if "category" in setting:
+            setting["category"] = _HARM + setting["category"]
+        out.append(setting)
+    wire["safetySettings"] = out
+
+

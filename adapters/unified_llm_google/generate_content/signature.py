@@ -1,0 +1,113 @@
+"""`thoughtSignature`: what proves a thought, an attribute of the very part it came on.
+
+The provider's own signature is an opaque piece of the canonical item or part and goes back to the same place byte for
+byte. What another provider sealed its thoughts with never reaches this one; facing a client it travels in the same slot,
+in an envelope on the next part of the turn, because clients echo signatures on real parts and drop thoughts.
+
+https://ai.google.dev/gemini-api/docs/thought-signatures
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.mapping import Fated, Reader, Writer
+from unified_llm.provenance import anchor_of, is_sealed, matches, open_sealed, opaque_piece, seal
+
+__all__ = ["attach_sealed", "is_foreign", "park", "read_signature", "sealed_text", "write_signature"]
+
+Node = dict[str, Any]
+
+KIND = "thought_signature"
+SLOT = "thoughtSignature"
+_ORIGIN = ("protocol",)
+
+
+def read_signature(w: Node, node: Node, r: Reader, slot: str) -> None:
+    """Pop the signature of a part into the canonical node it signs; `slot` is how the document spells it."""
+    signature = w[SLOT]
+    if type(signature) is not str or not signature:
+        return
+    del w[SLOT]
+    r.place(node, ("opaque",), (slot,))
+    if not is_sealed(signature):
+        node["opaque"] = [opaque_piece(KIND, signature, r.protocol, r.model)]
+        return
+    opened = open_sealed(signature, anchor_of(node))
+    if opened is None:
+        # Damaged, or moved to another part: nobody's, and it never reaches a provider.
+        r.note(node, ("opaque",), "lost", "an envelope that does not open here")
+        return
+    if opened.get("opaque"):
+        node["opaque"] = opened["opaque"]
+    r.context.setdefault("opened", []).extend(opened.get("items") or ())
+
+
+def _own(piece: Any, w: Writer) -> bool:
+    origin = piece.get("origin") if type(piece) is dict else None
+    here = {"protocol": w.protocol, "model": w.model}
+    return type(origin) is dict and origin.get("protocol") is not None and matches(origin, here, _ORIGIN)
+
+
+def is_foreign(item: Node, w: Writer) -> bool:
+    """Whether an item bears opaque pieces that this provider did not make."""
+    pieces = item.get("opaque")
+    return type(pieces) is list and any(not _own(piece, w) for piece in pieces)
+
+
+def write_signature(c: Node, wire: Node, w: Writer) -> None:
+    """Give a part its signature back: its own, or an envelope of what others signed, where a client echoes it.
+
+    Pops `opaque` of the node being written, or leaves its fate; what waits in the writer's context goes into the envelope.
+    """
+    waiting = w.context.pop("sealed", None)
+    pieces = c.get("opaque")
+    if type(pieces) is list and pieces:
+        if len(pieces) == 1 and _own(pieces[0], w) and pieces[0].get("kind") == KIND and not waiting:
+            wire[SLOT] = pieces[0]["data"]
+            del c["opaque"]
+            return
+        if w.facing != "client":
+            c["opaque"] = Fated("parked" if w.vault is not None else "lost", "foreign")
+            if waiting:
+                w.context["sealed"] = waiting
+            return
+        c["opaque"] = Fated("parked", "sealed for the way back")
+    elif not waiting:
+        return
+    wire[SLOT] = seal({"items": waiting or [], "opaque": pieces or []}, _anchor(wire, w))
+
+
+def _anchor(wire: Node, w: Writer) -> str:
+    """What identifies the part for the one who reads it back; in a stream text comes in pieces, and any will do."""
+    call = wire.get("functionCall")
+    if type(call) is dict and call.get("id"):
+        return anchor_of({"call_id": call["id"]})
+    if "text" in wire and not w.context.get("streaming"):
+        return anchor_of({"text": wire["text"]})
+    return ""
+
+
+def park(item: Node, w: Writer) -> None:
+    """Withhold a whole item whose proof is another provider's: it waits for the next part, or is reported."""
+    if w.facing == "client":
+        w.context.setdefault("sealed", []).append(item)
+        w.report(item, ("opaque",), "parked", "sealed for the way back")
+    else:
+        w.drop(item, "foreign", "parked" if w.vault is not None else "lost")
+
+
+def sealed_text(w: Writer) -> Node | None:
+    """An empty part for the envelope of what no later part could carry; None when nothing waits."""
+    if not w.context.get("sealed"):
+        return None
+    wire: Node = {"text": ""}
+    write_signature({}, wire, w)
+    return wire
+
+
+def attach_sealed(wire: Node, w: Writer) -> Node:
+    """Put what waits on a part that has no signature of its own."""
+    if w.context.get("sealed") and SLOT not in wire:
+        write_signature({}, wire, w)
+    return wire

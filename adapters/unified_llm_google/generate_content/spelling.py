@@ -1,0 +1,96 @@
+"""camelCase and snake_case: the API takes both for every key of its own, and clients mix them within one request.
+
+A `Shape` says which keys are the API's own. Reading respells those that came in snake_case and notes where (a marker of
+form), so that pairs know one spelling and a document returns in its own; what is left over keeps the spelling it had.
+What belongs to the user (arguments, schemas, labels) is in no shape and is never touched.
+
+https://protobuf.dev/programming-guides/json/
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+__all__ = ["Shape", "actual", "to_camel", "to_snake"]
+
+Node = dict[str, Any]
+
+_UPPER = re.compile("([A-Z])")
+
+
+def snake(name: str) -> str:
+    """`mimeType` as `mime_type`."""
+    return _UPPER.sub(r"_\1", name).lower()
+
+
+class Shape:
+    """The keys of one wire object: `keys` hold anything, `below` names those that hold objects (or lists) of a shape."""
+
+    __slots__ = ("below", "snake")
+
+    def __init__(self, keys: str = "", **below: Shape) -> None:
+        self.below = below
+        self.snake = {snake(name): name for name in (*keys.split(), *below) if snake(name) != name}
+
+
+def to_camel(node: Node, shape: Shape, path: str = "") -> list[str]:
+    """Respell `node` (our own copy) in place; the paths of what was respelled, parents first."""
+    found: list[str] = []
+    for key in tuple(node):
+        if "_" in key and key in shape.snake and shape.snake[key] not in node:
+            camel = shape.snake[key]
+            node[camel] = node.pop(key)
+            found.append(path + camel)
+    for key, below in shape.below.items():
+        value = node.get(key)
+        if type(value) is dict:
+            if _spelled(value, below):
+                node[key] = value = value.copy()
+                found += to_camel(value, below, f"{path}{key}/")
+        elif type(value) is list and any(type(each) is dict and _spelled(each, below) for each in value):
+            node[key] = value = [each.copy() if type(each) is dict else each for each in value]
+            for index, each in enumerate(value):
+                if type(each) is dict:
+                    found += to_camel(each, below, f"{path}{key}/{index}/")
+    return found
+
+
+def _spelled(node: Node, shape: Shape) -> bool:
+    """Whether anything in `node` is in snake_case."""
+    if not shape.snake.keys().isdisjoint(node):
+        return True
+    for key, below in shape.below.items():
+        value = node.get(key)
+        if type(value) is dict:
+            if _spelled(value, below):
+                return True
+        elif type(value) is list and any(type(each) is dict and _spelled(each, below) for each in value):
+            return True
+    return False
+
+
+def to_snake(node: Any, paths: list[str]) -> Any:
+    """Give back the spelling that `to_camel` took, where what it was taken from is still there."""
+    for path in reversed(paths):
+        *above, last = path.split("/")
+        here = node
+        for key in above:
+            if type(here) is list:
+                index = int(key)
+                here = here[index] if index < len(here) else None
+            else:
+                here = here.get(key) if isinstance(here, dict) else None
+        if isinstance(here, dict) and last in here:
+            here[snake(last)] = here.pop(last)
+    return node
+
+
+def actual(path: tuple[Any, ...], paths: list[str]) -> tuple[Any, ...]:
+    """The keys of `path` as the document spells them."""
+    if not paths:
+        return path
+    out: list[Any] = []
+    for index, key in enumerate(path):
+        out.append(snake(key) if "/".join(map(str, path[: index + 1])) in paths else key)
+    return tuple(out)

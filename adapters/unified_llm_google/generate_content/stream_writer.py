@@ -1,0 +1,346 @@
+"""Streams written: every frame a response of its own, with what came since the last one.
+
+Text goes out as it comes, calls when they are whole, sources and usage with the end. What our own reader made goes back into
+its frames: it said how many events each frame became and what else the frame held. A signature is an attribute of the part
+it signs, so a text of our own waits for the next event before it goes out.
+
+https://ai.google.dev/api/generate-content#method:-models.streamgeneratecontent
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from unified_llm.mapping import Writer, fill
+
+from .content import withhold, write_item
+from .errors import write_error_body
+from .grounding import is_search
+from .response import write_block, write_end, write_head
+from .signature import SLOT, attach_sealed, sealed_text
+from .tables import PROTOCOL
+
+__all__ = ["GenerateContentWriter"]
+
+Event = dict[str, Any]
+Node = dict[str, Any]
+
+_TERMINAL = frozenset(("response.completed", "response.incomplete", "response.failed"))
+_DELTAS = {
+    "response.output_text.delta": False,
+    "response.refusal.delta": False,
+    "response.reasoning_summary_text.delta": True,
+    "response.reasoning_text.delta": True,
+}
+_PART_DONE = frozenset(("response.content_part.done", "response.reasoning_summary_part.done"))
+
+
+class _Choice:
+    """One choice while it goes out: its items so far, and per open item how many of its parts went out."""
+
+    __slots__ = ("items", "parts", "sent", "signed", "texts")
+
+    def __init__(self) -> None:
+        self.items: list[Node] = []
+        self.texts: list[tuple[int, Node]] = []
+        self.sent: dict[int, set[tuple[str, int]]] = {}
+        self.signed: set[tuple[int, int]] = set()
+        self.parts = 0
+
+
+class GenerateContentWriter:
+    """Canonical events to wire frames."""
+
+    def __init__(self, w: Writer) -> None:
+        self.w = w
+        w.context["streaming"] = True
+        self.own = w.source in (None, w.protocol)
+        self.choices: dict[int, _Choice] = {}
+        self.head: Node = {}
+        self.held: tuple[int, Node] | None = None
+        self.group: Node | None = None
+        self.left = 0
+        self.gathered: list[tuple[int, Any]] = []
+        self.failed = False
+
+    # ---- events -----------------------------------------------------------------------------------------------------
+
+    def feed(self, event: Event) -> list[Event]:
+        kind = event["type"]
+        extra = event.get("extra")
+        own = extra.get(PROTOCOL) if extra else None
+        frame = own.get("frame") if own else None
+        if kind == "unified_llm:frame":
+            return [{"event": frame.get("event"), "data": frame["whole"]}] if frame is not None else []
+        if frame is not None:
+            if frame.get("synthetic"):
+                return []
+            if "head" in frame:
+                self.group, self.left = frame, frame["count"]
+        if kind in _TERMINAL:
+            return self._end(event)
+        if kind == "error":
+            return self._error(event)
+        made = self._parts(kind, event)
+        if self.group is None:
+            return [self._chunk(choice, [part]) for choice, part in made]
+        self.gathered += made
+        self.left -= 1
+        return [] if self.left else [self._close_group()]
+
+    def close(self) -> list[Event]:
+        return []
+
+    def _parts(self, kind: str, event: Event) -> list[tuple[int, Any]]:
+        """The parts an event makes, each with its choice."""
+        thought = _DELTAS.get(kind)
+        place = event.get("choice", 0)
+        if thought is not None:
+            return self._delta(kind, event, place, thought)
+        out = self._release(event if kind in _PART_DONE else None)
+        if kind == "response.output_item.done":
+            out += [(place, part) for part in self._item(event, place)]
+        elif kind in _PART_DONE:
+            out += [(place, part) for part in self._part(kind, event, place)]
+        elif kind == "response.created" or kind == "response.in_progress":
+            self._open(event["response"])
+        return out
+
+    def _delta(self, kind: str, event: Event, place: int, thought: bool) -> list[tuple[int, Any]]:
+        out = self._release(None)
+        wire: Node = {"text": event.get("delta") or ""}
+        if thought:
+            wire["thought"] = True
+        elif self.w.context.get("sealed"):
+            wire = attach_sealed(wire, self.w)
+        self._choice(place).sent.setdefault(event.get("output_index", 0), set()).add(_spot(kind, event))
+        if not wire["text"]:
+            return out
+        if self.own:
+            self.held = (place, wire)
+            return out
+        return [*out, (place, wire)]
+
+    def _release(self, done: Event | None) -> list[tuple[int, Any]]:
+        """The text that waited, with the signature of its part where this is its end."""
+        held, self.held = self.held, None
+        if held is None:
+            return []
+        if done is not None:
+            piece = _own_signature(done.get("part") or {}, self.w)
+            if piece is not None:
+                held[1][SLOT] = piece
+                self._choice(held[0]).signed.add((done.get("output_index", 0), done.get("content_index", done.get("summary_index", 0))))
+        return [held]
+
+    def _choice(self, place: int) -> _Choice:
+        found = self.choices.get(place)
+        if found is None:
+            found = self.choices[place] = _Choice()
+        return found
+
+    def _open(self, response: Node) -> None:
+        for name, hub in (("responseId", "id"), ("modelVersion", "model")):
+            if type(response.get(hub)) is str:
+                self.head[name] = response[hub]
+        alias = self.w.exchange.alias if self.w.exchange is not None else None
+        if alias:
+            self.head["modelVersion"] = alias
+
+    def _part(self, kind: str, event: Event, place: int) -> list[Any]:
+        """A part that came without deltas."""
+        part = event.get("part") or {}
+        choice = self._choice(place)
+        index = event.get("output_index", 0)
+        spot = _spot(kind, event)
+        if spot in choice.sent.get(index, ()):
+            return []
+        if part.get("type") not in ("output_text", "summary_text", "reasoning_text", "refusal"):
+            return []
+        piece = _own_signature(part, self.w)
+        text = part.get("text") or part.get("refusal") or ""
+        if not text and piece is None:
+            return []
+        choice.sent.setdefault(index, set()).add(spot)
+        wire: Node = {"text": text}
+        if part["type"] in ("summary_text", "reasoning_text"):
+            wire["thought"] = True
+        if piece is not None:
+            wire[SLOT] = piece
+            choice.signed.add((index, spot[1]))
+        return [wire]
+
+    def _item(self, event: Event, place: int) -> list[Any]:
+        """What of an item did not go out with its deltas."""
+        item = event.get("item")
+        if type(item) is not dict:
+            return []
+        choice = self._choice(place)
+        choice.items.append(item)
+        index = event.get("output_index", 0)
+        sent = choice.sent.pop(index, set())
+        if is_search(item, self.w) or withhold(item, self.w):
+            return []
+        self.w.context["citations"] = []
+        written = write_item(item, self.w)
+        del self.w.context["citations"]
+        if item.get("type") == "message" and type(item.get("content")) is list:
+            choice.texts += [
+                (choice.parts + i, part) for i, part in enumerate(item["content"]) if part.get("type") == "output_text"
+            ]
+        choice.parts += len(written)
+        if not sent:
+            return written
+        out = []
+        for spot, part in zip(_spots(item), written):
+            if spot not in sent:
+                out.append(part)
+            elif SLOT in part and (index, spot[1]) not in choice.signed:
+                out.append({"text": "", SLOT: part[SLOT]})
+        return out
+
+    # ---- frames -----------------------------------------------------------------------------------------------------
+
+    def _chunk(self, place: int, parts: list[Any]) -> Event:
+        candidate = {"content": {"parts": parts, "role": "model"}, "index": place}
+        return {"event": None, "data": {"candidates": [candidate], **self.head}}
+
+    def _close_group(self, answer: Node | None = None) -> Event:
+        """The frame of a group of events: what they made, in what the frame held beside it."""
+        frame, self.group = self.group, None
+        assert frame is not None
+        if self.held is not None:
+            self.gathered += self._release(None)
+        made, self.gathered = self.gathered, []
+        data: Node = dict(frame["head"])
+        for key in frame.get("said", ()):
+            if answer is not None and key in answer:
+                data[key] = answer[key]
+        if "candidates" in frame:
+            candidates = []
+            ends = (answer or {}).get("candidates") or []
+            for candidate in frame["candidates"]:
+                if "literal" in candidate:
+                    candidates.append(candidate["literal"])
+                    continue
+                mine = [part for place, part in made if place == candidate["index"]]
+                place = sorted(self.choices).index(candidate["index"]) if candidate["index"] in self.choices else 0
+                end = ends[place] if place < len(ends) else {}
+                candidates.append(_candidate(candidate, mine, end))
+            data["candidates"] = candidates
+        return {"event": None, "data": data}
+
+    def _end(self, event: Event) -> list[Event]:
+        """The last frame: why it ended, what it cost, where it came from."""
+        response = event["response"]
+        released = self._release(None)
+        out: list[Event] = []
+        if response.get("error") and not self.failed:
+            if self.group is None:
+                out += [self._chunk(place, [part]) for place, part in released]
+            return [*out, *self._error({"error": response["error"]})]
+        if self.failed:
+            return []
+        answer: Node = self.w.piece(self._write_answer, response)
+        if self.group is not None:
+            self.gathered += released
+            return [self._close_group(answer)]
+        carrier = sealed_text(self.w)
+        for place, part in released[:-1]:
+            out.append(self._chunk(place, [part]))
+        for number, candidate in enumerate(answer.get("candidates") or ()):
+            place = candidate.get("index", number)
+            parts = [part for there, part in released[-1:] if there == place]
+            if number == 0 and carrier is not None:
+                parts.append(carrier)
+            candidate["content"] = {"parts": parts or [{"text": ""}], "role": "model"}
+        for place, part in released[-1:]:
+            if all(candidate.get("index", 0) != place for candidate in answer.get("candidates") or ()):
+                out.append(self._chunk(place, [part]))
+        return [*out, {"event": None, "data": {**answer, **{k: v for k, v in self.head.items() if k not in answer}}}]
+
+    def _write_answer(self, c: Node, w: Writer) -> Node:
+        wire: Node = {}
+        c.pop("output", None)
+        choices = c.pop("choices", None) or []
+        blocked = w.form(c, "blocked")
+        if blocked and type(c.get("finish")) is dict and not self.choices:
+            wire["promptFeedback"] = write_block(c)
+        else:
+            candidates = [self._write_candidate(c, c, 0, w)]
+            for number, choice in enumerate(choices, 1):
+                index = choice.get("index", number)
+                candidates.append(w.piece(partial(self._write_choice, node=choice, place=index), choice))
+            wire["candidates"] = candidates
+        write_head(c, wire, w)
+        return wire
+
+    def _write_choice(self, c: Node, w: Writer, node: Node, place: int) -> Node:
+        c.pop("index", None)
+        c.pop("output", None)
+        return self._write_candidate(c, node, place, w)
+
+    def _write_candidate(self, c: Node, node: Node, place: int, w: Writer) -> Node:
+        choice = self._choice(place)
+        wire: Node = {"index": place}
+        searches = [item for item in choice.items if is_search(item, w)]
+        write_end(c, node, wire, choice.texts, searches, place, w)
+        return wire
+
+    def _error(self, event: Event) -> list[Event]:
+        self.failed = True
+        frame, self.group = self.group, None
+        extra = (event.get("extra") or {}).get(PROTOCOL) or {}
+        error = event.get("error")
+        if type(error) is not dict:
+            error = {key: event[key] for key in ("code", "message", "param", "status") if event.get(key) is not None}
+            error["type"] = "server_error"
+        body = write_error_body(error, self.w)
+        rest = (extra.get("frame") or {}).get("rest")
+        return [{"event": None, "data": fill(body, rest) if rest else body}]
+
+
+def _candidate(frame: Node, parts: list[Any], end: Node) -> Node:
+    """One candidate of a frame, with its parts in their places."""
+    wire = dict(frame["rest"])
+    for key in frame.get("said", ()):
+        if key in end:
+            wire[key] = end[key]
+    kept = frame["rest"]
+    for key, value in end.items():
+        if key in kept and key != "content" and type(value) is dict and type(kept[key]) is dict:
+            wire[key] = fill(value, kept[key])
+    if type(wire.get("content")) is dict and frame.get("parts", ()) is not None:
+        template = frame.get("parts")
+        if template is not None:
+            made = iter(parts)
+            filled = [next(made, None) if literal is None else literal for literal in template]
+            parts = [part for part in filled if part is not None]
+        wire["content"] = {**wire["content"], "parts": parts}
+    return wire
+
+
+def _spot(kind: str, event: Event) -> tuple[str, int]:
+    """Which part of its item an event is about."""
+    return ("summary", event["summary_index"]) if "summary_index" in event else ("content", event.get("content_index", 0))
+
+
+def _spots(item: Node) -> list[tuple[str, int]]:
+    """The parts of an item, in the order they are written."""
+    out = []
+    for key in ("summary", "content"):
+        if type(item.get(key)) is list:
+            out += [(key, index) for index in range(len(item[key]))]
+        elif type(item.get(key)) is str:
+            out.append((key, 0))
+    return out
+
+
+def _own_signature(part: Node, w: Writer) -> str | None:
+    pieces = part.get("opaque")
+    if type(pieces) is not list or len(pieces) != 1:
+        return None
+    origin = pieces[0].get("origin") or {}
+    data = pieces[0].get("data")
+    return data if origin.get("protocol") == w.protocol and type(data) is str else None

@@ -1,0 +1,289 @@
+"""The facts of generateContent that are tables: the shapes of its objects, its enums, and what only it has."""
+
+from __future__ import annotations
+
+from unified_llm.mapping import Bimap
+
+from .spelling import Shape
+
+__all__ = [
+    "BLOCKED",
+    "CONTENT",
+    "ERROR_STATUS",
+    "ERROR_TYPES",
+    "FINISH",
+    "FUNCTION_CALLING",
+    "NATIVES",
+    "PART",
+    "PROTOCOL",
+    "REFUSES",
+    "REQUEST_SHAPE",
+    "SERVICE_TIERS",
+    "SYSTEM",
+    "TOOL",
+    "TOOL_TYPES",
+]
+
+PROTOCOL = "google-generate-content"
+
+# ---- shapes: which keys are the API's own ---------------------------------------------------------------------------
+
+_BLOB = Shape("mimeType displayName")
+_FILE = Shape("fileUri mimeType displayName")
+PART = Shape(
+    """thoughtSignature partMetadata audioTranscription mediaProcessing speechMetadata audioMetadata documentMetadata
+    spreadsheetMetadata""",
+    inlineData=_BLOB,
+    fileData=_FILE,
+    functionCall=Shape(
+        "willContinue", partialArgs=Shape("jsonPath stringValue numberValue boolValue nullValue willContinue")
+    ),
+    functionResponse=Shape("willContinue"),
+    executableCode=Shape(),
+    codeExecutionResult=Shape(),
+    toolCall=Shape("toolType"),
+    toolResponse=Shape("toolType"),
+    videoMetadata=Shape("startOffset endOffset contentLayers"),
+    mediaResolution=Shape("numTokens"),
+)
+CONTENT = Shape()
+SYSTEM = Shape()
+
+_VOICE = Shape(
+    "",
+    prebuiltVoiceConfig=Shape("voiceName"),
+    replicatedVoiceConfig=Shape("mimeType voiceSampleAudio"),
+)
+_GENERATION_CONFIG = Shape(
+    """topP topK candidateCount maxOutputTokens stopSequences presencePenalty frequencyPenalty responseLogprobs
+    responseMimeType responseSchema responseJsonSchema responseFormat responseModalities mediaResolution
+    audioTranscriptionConfig enableEnhancedCivicAnswers audioTimestamp routingConfig modelConfig""",
+    thinkingConfig=Shape("includeThoughts thinkingLevel thinkingBudget"),
+    imageConfig=Shape("aspectRatio imageSize personGeneration prominentPeople imageOutputOptions"),
+    speechConfig=Shape(
+        "languageCode",
+        voiceConfig=_VOICE,
+        multiSpeakerVoiceConfig=Shape("", speakerVoiceConfigs=Shape("", voiceConfig=_VOICE)),
+    ),
+)
+REQUEST_SHAPE = Shape(
+    "systemInstruction safetySettings cachedContent serviceTier continuationToken modelArmorConfig outputConfig",
+    generationConfig=_GENERATION_CONFIG,
+    toolConfig=Shape(
+        "includeServerSideToolInvocations",
+        functionCallingConfig=Shape("allowedFunctionNames streamFunctionCallArguments"),
+        retrievalConfig=Shape("languageCode", latLng=Shape()),
+    ),
+)
+TOOL = Shape(
+    "urlContext codeExecution parallelAiSearch exaAiSearch",
+    functionDeclarations=Shape("parametersJsonSchema responseJsonSchema"),
+    googleSearch=Shape(
+        "excludeDomains blockingConfidence",
+        searchTypes=Shape("webSearch imageSearch"),
+        timeRangeFilter=Shape("startTime endTime"),
+    ),
+    googleSearchRetrieval=Shape("dynamicRetrievalConfig"),
+    enterpriseWebSearch=Shape("excludeDomains blockingConfidence"),
+    googleMaps=Shape("enableWidget authConfig groundingTypes"),
+    computerUse=Shape("excludedPredefinedFunctions enablePromptInjectionDetection disabledSafetyPolicies"),
+    fileSearch=Shape("fileSearchStoreNames topK metadataFilter"),
+    mcpServers=Shape("", streamableHttpTransport=Shape("sseReadTimeout terminateOnClose")),
+    retrieval=Shape("vertexAiSearch vertexRagStore externalApi"),
+)
+
+# ---- enums ----------------------------------------------------------------------------------------------------------
+
+FUNCTION_CALLING = Bimap({"AUTO": "auto", "ANY": "required", "NONE": "none", "VALIDATED": "validated"})
+
+SERVICE_TIERS = Bimap(
+    {"flex": "flex", "priority": "priority", "standard": "default"},
+    writing={"auto": "standard", "scale": "priority"},
+)
+
+TOOL_TYPES = {
+    "GOOGLE_SEARCH_WEB": "web_search",
+    "GOOGLE_SEARCH_IMAGE": "web_search",
+    "URL_CONTEXT": "web_fetch",
+    "GOOGLE_MAPS": "maps",
+    "FILE_SEARCH": "file_search",
+    "MEDIA_PROCESSING": "processing",
+}
+
+# finishReason. STOP also ends a turn of function calls, which the reader sees by the calls.
+FINISH = Bimap(
+    {
+        "STOP": "stop",
+        "MAX_TOKENS": "length",
+        "SAFETY": "safety",
+        "RECITATION": "recitation",
+        "MALFORMED_FUNCTION_CALL": "malformed_call",
+        "CONTINUATION": "pause",
+        "OTHER": "other",
+        "MALFORMED_RESPONSE": "error",
+    },
+    reading={
+        "BLOCKLIST": "safety",
+        "PROHIBITED_CONTENT": "safety",
+        "SPII": "safety",
+        "LANGUAGE": "safety",
+        "ESCALATION": "safety",
+        "PUP_LIMITED_DISABLED": "safety",
+        "MODEL_ARMOR": "safety",
+        "IMAGE_SAFETY": "safety",
+        "IMAGE_PROHIBITED_CONTENT": "safety",
+        "IMAGE_RECITATION": "recitation",
+        "IMAGE_OTHER": "error",
+        "NO_IMAGE": "error",
+        "UNEXPECTED_TOOL_CALL": "malformed_call",
+        "TOO_MANY_TOOL_CALLS": "error",
+        "MISSING_THOUGHT_SIGNATURE": "error",
+        "FINISH_REASON_UNSPECIFIED": "other",
+    },
+    writing={
+        "stop_sequence": "STOP",
+        "context_window": "MAX_TOKENS",
+        "tool_calls": "STOP",
+        "refusal": "SAFETY",
+        "cancelled": "OTHER",
+    },
+)
+# promptFeedback.blockReason: every one of them is a block for safety.
+BLOCKED = "SAFETY"
+
+# google.rpc.Code, https://google.aip.dev/193
+ERROR_TYPES = Bimap(
+    {
+        "INVALID_ARGUMENT": "invalid_request",
+        "UNAUTHENTICATED": "authentication",
+        "PERMISSION_DENIED": "permission",
+        "NOT_FOUND": "not_found",
+        "ABORTED": "conflict",
+        "RESOURCE_EXHAUSTED": "rate_limit",
+        "UNAVAILABLE": "overloaded",
+        "INTERNAL": "server_error",
+        "DEADLINE_EXCEEDED": "timeout",
+        "UNKNOWN": "other",
+    },
+    reading={
+        "FAILED_PRECONDITION": "invalid_request",
+        "OUT_OF_RANGE": "invalid_request",
+        "ALREADY_EXISTS": "conflict",
+        "CANCELLED": "other",
+        "UNIMPLEMENTED": "invalid_request",
+        "DATA_LOSS": "server_error",
+    },
+    writing={
+        "quota": "RESOURCE_EXHAUSTED",
+        "too_large": "INVALID_ARGUMENT",
+        "context_overflow": "INVALID_ARGUMENT",
+        "content_filter": "INVALID_ARGUMENT",
+    },
+)
+ERROR_STATUS = {
+    "invalid_request": 400,
+    "context_overflow": 400,
+    "content_filter": 400,
+    "too_large": 400,
+    "authentication": 401,
+    "permission": 403,
+    "not_found": 404,
+    "conflict": 409,
+    "rate_limit": 429,
+    "quota": 429,
+    "other": 500,
+    "server_error": 500,
+    "overloaded": 503,
+    "timeout": 504,
+}
+
+# ---- what only this protocol has, and what it has not ---------------------------------------------------------------
+
+NATIVES = {
+    "modelArmorConfig": "safety.settings",
+    "model_armor_config": "safety.settings",
+    "outputConfig": "native.field",
+    "includeServerSideToolInvocations": "include",
+    "include_server_side_tool_invocations": "include",
+    "streamFunctionCallArguments": "stream.options",
+    "retrievalConfig": "tools.hosted.maps",
+    "toolConfig": "tools.choice",
+    "functionCallingConfig": "tools.choice",
+    "mediaResolution": "media.detail",
+    "audioTranscriptionConfig": "audio.input",
+    "audioTimestamp": "audio.input",
+    "audioTranscription": "audio.input",
+    "enableEnhancedCivicAnswers": "safety.settings",
+    "routingConfig": "native.field",
+    "modelConfig": "native.field",
+    "responseFormat": "output.structured",
+    "safetySettings": "safety.settings",
+    "generationConfig": "native.field",
+    "numTokens": "media.detail",
+    "audioMetadata": "media.detail",
+    "partMetadata": "native.content",
+    "scheduling": "tools.result",
+    "willContinue": "tools.result",
+    "dynamicRetrievalConfig": "tools.hosted.web_search",
+    "blockingConfidence": "tools.hosted.web_search",
+    "authConfig": "tools.hosted.maps",
+    "groundingTypes": "tools.hosted.maps",
+    "safetyRatings": "safety.settings",
+    "promptFeedback": "safety.settings",
+    "blockReason": "safety.settings",
+    "blockReasonMessage": "safety.settings",
+    "avgLogprobs": "output.logprobs",
+    "logprobsResult": "output.logprobs",
+    "logProbabilitySum": "output.logprobs",
+    "tokenCount": "usage.detail",
+    "trafficType": "usage.detail",
+    "usageMetadata": "usage.detail",
+    "promptTokensDetails": "usage.detail",
+    "candidatesTokensDetails": "usage.detail",
+    "modelStatus": "metadata",
+    "createTime": "metadata",
+    "groundingMetadata": "citations.url",
+    "groundingChunks": "citations.url",
+    "groundingSupports": "citations.url",
+    "segment": "citations.url",
+    "confidenceScores": "citations.url",
+    "renderedParts": "citations.url",
+    "citationMetadata": "citations.url",
+    "license": "citations.url",
+    "publicationDate": "citations.url",
+    "searchEntryPoint": "tools.hosted.web_search",
+    "sdkBlob": "tools.hosted.web_search",
+    "googleMapsWidgetContextToken": "tools.hosted.maps",
+    "retrievalMetadata": "tools.hosted.web_search",
+    "urlContextMetadata": "tools.hosted.web_fetch",
+    "finishReason": "finish.reason",
+}
+
+_STATELESS = "generateContent keeps no conversation: the whole history is sent every time"
+_ITEMS = "a part has no form for it"
+REFUSES = {
+    **dict.fromkeys(("previous_response_id", "conversation", "prompt", "item_reference"), _STATELESS),
+    **dict.fromkeys(("background", "container"), "generateContent answers in one go"),
+    **dict.fromkeys(
+        ("truncation", "context_management", "compaction", "compaction_trigger"),
+        "generateContent never edits the context",
+    ),
+    "parallel_tool_calls": "parallel calls cannot be forbidden",
+    "max_tool_calls": "calls cannot be counted",
+    "logit_bias": "the likelihood of single tokens cannot be changed",
+    "prediction": "predicted output is not taken",
+    **dict.fromkeys(
+        """image_generation_call computer_call computer_call_output shell_call shell_call_output local_shell_call
+        local_shell_call_output apply_patch_call apply_patch_call_output retrieval_call retrieval_result""".split(),
+        _ITEMS,
+    ),
+    **dict.fromkeys(
+        "mcp_list_tools mcp_call mcp_result mcp_approval_request mcp_approval_response".split(),
+        "calls of MCP tools are not shown",
+    ),
+    **dict.fromkeys(
+        """additional_tools tool_change configuration_update tool_search_call tool_search_output tool_search_result
+        program program_output fallback agent_message multi_agent_call multi_agent_call_output""".split(),
+        _ITEMS,
+    ),
+}

@@ -1,0 +1,147 @@
+"""Usage: separate counts to inclusive sums and back.
+
+`candidatesTokenCount` leaves thoughts out and `promptTokenCount` what tools fed back; canonical sums include their parts, and
+the separate counts follow by subtraction. A count that was absent stays absent.
+
+https://ai.google.dev/api/generate-content#UsageMetadata
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.mapping import Reader, Writer, take
+
+__all__ = ["read_details", "read_usage", "write_details", "write_usage"]
+
+Node = dict[str, Any]
+
+_MODALITIES = {"TEXT": "text", "IMAGE": "image", "VIDEO": "video", "AUDIO": "audio", "DOCUMENT": "document"}
+_WORDS = {hub: word for word, hub in _MODALITIES.items()}
+_INPUT, _OUTPUT = "input_tokens_details", "output_tokens_details"
+
+
+def read_usage(wire: Node, r: Reader) -> Node:
+    """The canonical usage of a `usageMetadata`."""
+    w = wire.copy()
+    usage: Node = {}
+
+    def count(name: str) -> int | None:
+        return w.pop(name) if type(w.get(name)) is int else None
+
+    prompt, tool = count("promptTokenCount"), count("toolUsePromptTokenCount")
+    answer, thoughts = count("candidatesTokenCount"), count("thoughtsTokenCount")
+    total, cached = count("totalTokenCount"), count("cachedContentTokenCount")
+    inner: Node = {}
+    outer: Node = {}
+    if prompt is not None or tool is not None:
+        usage["input_tokens"] = (prompt or 0) + (tool or 0)
+    if answer is not None or thoughts is not None:
+        usage["output_tokens"] = (answer or 0) + (thoughts or 0)
+    if total is not None:
+        usage["total_tokens"] = total
+    if prompt is None and tool is not None:
+        r.form(usage, "prompt", "absent")
+    if answer is None and thoughts is not None:
+        r.form(usage, "candidates", "absent")
+    if cached is not None:
+        inner["cached_tokens"] = cached
+    if tool is not None:
+        inner["tool_tokens"] = tool
+    if thoughts is not None:
+        outer["reasoning_tokens"] = thoughts
+    for name, details in (("promptTokensDetails", inner), ("candidatesTokensDetails", outer)):
+        found = read_details(w.get(name))
+        if found is not None:
+            del w[name]
+            details.update({f"{hub}_tokens": value for hub, value in found.items()})
+            if not found:
+                r.form(usage, name, "empty")
+    for name, key in _SPLITS:
+        found = read_details(w.get(name))
+        if found is not None:
+            del w[name]
+            inner[key] = found
+    if inner:
+        usage[_INPUT] = inner
+    if outer:
+        usage[_OUTPUT] = outer
+    if w:
+        r.keep(usage, w)
+    for (group, key), name in _PLACES.items():
+        r.place(usage, (group, key) if key else (group,), (name,))
+    return r.made(usage, wire)
+
+
+_SPLITS = (("cacheTokensDetails", "cached_tokens_details"), ("toolUsePromptTokensDetails", "tool_tokens_details"))
+_PLACES = {
+    ("input_tokens", ""): "promptTokenCount",
+    ("output_tokens", ""): "candidatesTokenCount",
+    ("total_tokens", ""): "totalTokenCount",
+    (_INPUT, "cached_tokens"): "cachedContentTokenCount",
+    (_INPUT, "tool_tokens"): "toolUsePromptTokenCount",
+    (_INPUT, "cached_tokens_details"): "cacheTokensDetails",
+    (_INPUT, "tool_tokens_details"): "toolUsePromptTokensDetails",
+    (_OUTPUT, "reasoning_tokens"): "thoughtsTokenCount",
+    **{(_INPUT, f"{hub}_tokens"): "promptTokensDetails" for hub in _WORDS},
+    **{(_OUTPUT, f"{hub}_tokens"): "candidatesTokensDetails" for hub in _WORDS},
+}
+
+
+def read_details(value: Any) -> Node | None:
+    """Counts by modality; None for a list that says more, or less, than one count a modality."""
+    if type(value) is not list:
+        return None
+    out: Node = {}
+    for each in value:
+        if type(each) is not dict or each.keys() != {"modality", "tokenCount"} or type(each["tokenCount"]) is not int:
+            return None
+        hub = _MODALITIES.get(each["modality"]) if type(each["modality"]) is str else None
+        if hub is None or hub in out:
+            return None
+        out[hub] = each["tokenCount"]
+    return out
+
+
+def write_details(counts: Node) -> list[Node]:
+    """The list of counts by modality."""
+    return [{"modality": _WORDS[hub], "tokenCount": value} for hub, value in counts.items()]
+
+
+def write_usage(c: Node, w: Writer) -> Node:
+    """The `usageMetadata` of a canonical usage; pops what it understands."""
+    wire: Node = {}
+    inner = take(c, _INPUT) if type(c.get(_INPUT)) is dict else {}
+    outer = take(c, _OUTPUT) if type(c.get(_OUTPUT)) is dict else {}
+    tool = _count(inner, "tool_tokens")
+    thoughts = _count(outer, "reasoning_tokens")
+    sums = (("input_tokens", tool, "promptTokenCount", "prompt"), ("output_tokens", thoughts, "candidatesTokenCount", "candidates"))
+    for hub, part, name, marker in sums:
+        if type(c.get(hub)) is int:
+            rest = c.pop(hub) - (part or 0)
+            if rest or w.form(c, marker) != "absent":
+                wire[name] = rest
+    if type(c.get("total_tokens")) is int:
+        wire["totalTokenCount"] = c.pop("total_tokens")
+    elif not (c.get("extra") or {}).get(w.protocol) and {"promptTokenCount", "candidatesTokenCount"} <= wire.keys():
+        wire["totalTokenCount"] = sum(wire.values()) + (tool or 0) + (thoughts or 0)
+    if tool is not None:
+        wire["toolUsePromptTokenCount"] = tool
+    if thoughts is not None:
+        wire["thoughtsTokenCount"] = thoughts
+    cached = _count(inner, "cached_tokens")
+    if cached is not None:
+        wire["cachedContentTokenCount"] = cached
+    for name, details in (("promptTokensDetails", inner), ("candidatesTokensDetails", outer)):
+        counts = {key[:-7]: details.pop(key) for key in tuple(details) if key[:-7] in _WORDS and type(details[key]) is int}
+        if counts or w.form(c, name) == "empty":
+            wire[name] = write_details(counts)
+    for name, key in _SPLITS:
+        split = inner.get(key)
+        if type(split) is dict and all(hub in _WORDS for hub in split):
+            wire[name] = write_details(inner.pop(key))
+    return wire
+
+
+def _count(details: Node, key: str) -> int | None:
+    return details.pop(key) if type(details.get(key)) is int else None
