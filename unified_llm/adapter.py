@@ -89,6 +89,8 @@ class Adapter:
     streams: Streams
     # Every family of nodes, for the completeness checks of the suite.
     mappings: tuple[Mapping, ...] = ()
+    # Canonical types that a document's writer groups or places itself, outside the mappings.
+    by_hand: frozenset[str] = frozenset()
     # Canonical document name to its settings table, for locating losses and for completeness.
     settings: MappingABC[str, Table] = field(default_factory=dict)
     # Wire fields and types that only this protocol has, with the capability they stand for. A dotted key is more exact.

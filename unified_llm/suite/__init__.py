@@ -14,10 +14,11 @@ It knows no vendor and needs no test framework. The author of an adapter registe
 
 from __future__ import annotations
 
+from .completeness import unclassified_fields, unclassified_types
 from .fuzz import Fuzzed, fuzz
 from .laws import edit, hub_round_trip, identity, injection, prefix_stability, sensitivity, specificity
 from .outcome import Failure, Outcome, canonical, outcome, without_form
-from .stream_laws import chunking, collecting, decomposing, sse_bytes, truncation
+from .stream_laws import chunking, collecting, compare, decomposing, sse_bytes, stream_sensitivity, truncation
 
 __all__ = [
     "Failure",
@@ -26,6 +27,7 @@ __all__ = [
     "canonical",
     "chunking",
     "collecting",
+    "compare",
     "decomposing",
     "edit",
     "fuzz",
@@ -37,6 +39,9 @@ __all__ = [
     "sensitivity",
     "specificity",
     "sse_bytes",
+    "stream_sensitivity",
     "truncation",
+    "unclassified_fields",
+    "unclassified_types",
     "without_form",
 ]

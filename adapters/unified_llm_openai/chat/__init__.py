@@ -30,6 +30,7 @@ adapter = Adapter(
     },
     streams=Streams(ChatReader, ChatWriter, Framing(named=False)),
     mappings=(user_parts, assistant_parts, thinking_parts, answer_parts, citations, calls, tools, models),
+    by_hand=frozenset(("message", "reasoning", "function_call_output", "custom_tool_call_output")),
     settings={"request": REQUEST, "response": RESPONSE},
     natives=NATIVES,
     refuses=REFUSES,
