@@ -23,6 +23,7 @@ __all__ = [
     "complete_item",
     "complete_items",
     "complete_response",
+    "complete_text",
     "id_prefix",
     "restored",
     "restored_item",
@@ -129,17 +130,28 @@ def complete_item(wire: Any, w: Writer, *position: Any, status: str = "completed
             wire["content"] = [{"type": "output_text", "text": wire["content"]}]
         for part in wire.get("content") or ():
             if type(part) is dict and part.get("type") == "output_text":
-                part.setdefault("annotations", [])
-                if part.get("logprobs"):
-                    part["logprobs"] = with_bytes(part["logprobs"])
+                complete_text(part, w)
         if w.dialect.get("strict") and wire.get("phase", 0) is None:
             del wire["phase"]
+    elif kind == "compaction":
+        wire.setdefault("encrypted_content", "")
     elif kind == "function_call":
         if type(wire.get("arguments")) is not str:
             wire["arguments"] = ""
         if wire.get("call_id") is None:
             wire["call_id"] = wire["id"]
     return wire
+
+
+def complete_text(part: Node, w: Writer) -> None:
+    """A text part, completed in place; Open Responses knows no citations but those of URLs."""
+    part.setdefault("annotations", [])
+    if part.get("logprobs"):
+        part["logprobs"] = with_bytes(part["logprobs"])
+    elif part.get("logprobs", 0) is None:
+        del part["logprobs"]
+    if w.dialect.get("strict"):
+        part["annotations"] = [each for each in part["annotations"] or () if each.get("type") == "url_citation"]
 
 
 def with_bytes(logprobs: Any) -> Any:
@@ -303,3 +315,6 @@ def _make_strict(wire: Node, w: Writer) -> None:
     choice = wire.get("tool_choice")
     if type(choice) is dict and choice.get("type") == "allowed_tools":
         choice.setdefault("mode", "auto")
+    elif type(choice) is dict and choice.get("type") != "function":
+        wire["tool_choice"] = "required"
+        w.report(w.doc, ("tool_choice",), "approximated", "sent as 'required'")

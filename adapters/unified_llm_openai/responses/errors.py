@@ -272,7 +272,7 @@ def _write_fields(c: Node, w: Writer) -> Node:
         # The signal that agents look for before they compact.
         wire["code"] = "context_length_exceeded"
         w.added(wire, "code")
-    if w.form(c, "untyped") != kind:
+    if strict or w.form(c, "untyped") != kind:
         native = c.get("native_type")
         if native is not None and (w.form(c, "type") == kind or (not own and native in TYPES.reads and not strict)):
             wire["type"] = c.pop("native_type")

@@ -67,7 +67,7 @@ class ResponsesReader:
         if type(data) is not dict:
             return [self._frame(event)]
         kind = data.get("type")
-        if kind in _HOT and event["event"] == kind:
+        if type(kind) is str and kind in _HOT and event["event"] == kind:
             hot = self.hot
             if (
                 hot

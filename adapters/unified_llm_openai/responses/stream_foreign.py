@@ -15,7 +15,15 @@ from unified_llm.ids import made_id
 from unified_llm.mapping import NATIVE, Writer
 from unified_llm.stream import FRAME
 
-from .complete import complete_item, complete_response, id_prefix, restored_item, with_bytes, without_bytes
+from .complete import (
+    complete_item,
+    complete_response,
+    complete_text,
+    id_prefix,
+    restored_item,
+    with_bytes,
+    without_bytes,
+)
 from .content import answer_parts, citations, parts
 from .errors import response_error, whole, write_error_node
 from .events import EVENTS, FAMILY, LIFECYCLE, TERMINAL
@@ -332,8 +340,6 @@ class ForeignWriter:
                 wire["part"] = w.node(family, wire["part"])
                 if wire["part"] is None:
                     wire = {}
-                elif wire["part"].get("logprobs"):
-                    wire["part"]["logprobs"] = with_bytes(wire["part"]["logprobs"])
             elif type(wire.get("annotation")) is dict:
                 wire["annotation"] = w.node(citations, wire["annotation"])
                 if wire["annotation"] is None:
@@ -360,8 +366,10 @@ class ForeignWriter:
             wire["logprobs"] = with_bytes(probabilities) if self.strict else without_bytes(probabilities)
         elif "logprobs" in wire:
             del wire["logprobs"]  # of a refusal: the item's end tells
-        if self.strict and "part" in wire and type(wire["part"]) is dict and wire["part"].get("type") == "output_text":
-            wire["part"].setdefault("annotations", [])
+        if "part" in wire and wire["part"].get("type") == "output_text":
+            complete_text(wire["part"], w)
+        elif self.strict and wire.get("annotation") and wire["annotation"].get("type") != "url_citation":
+            return []
         return self._send(kind, wire)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Bimap
+from unified_llm.mapping import Bimap, IllTyped
 from unified_llm.table import Field, Table
 
 __all__ = [
@@ -30,15 +30,31 @@ __all__ = [
 ]
 
 _SHARED = """model max_output_tokens max_tool_calls temperature top_p presence_penalty frequency_penalty top_logprobs
-    parallel_tool_calls tool_choice previous_response_id conversation prompt truncation store background metadata
+    parallel_tool_calls previous_response_id conversation prompt truncation store background metadata
     service_tier safety_identifier user moderation access_programs prompt_cache_key prompt_cache_options
     prompt_cache_retention"""
 
-REQUEST = Table("request", *map(Field, f"{_SHARED} include stream context_management multi_agent".split()))
+
+def _choice(value: Any) -> Any:
+    """A choice of tools, if it is what it should be as far as anybody looks into it."""
+    if type(value) is str:
+        return value
+    tools = value.get("tools", [])
+    words = [value["type"], value.get("mode"), value.get("name")]
+    words += [each.get(key) for each in tools for key in ("type", "name", "server_label")]
+    if type(tools) is not list or any(type(word) not in (str, type(None)) for word in words) or words[0] is None:
+        raise IllTyped("tool_choice")
+    return value
+
+
+_CHOICE = Field("tool_choice", read=_choice)
+
+REQUEST = Table("request", _CHOICE, *map(Field, f"{_SHARED} include stream context_management multi_agent".split()))
 """Settings that are one value. `input`, `instructions`, `tools` and the objects below are read beside it."""
 
 RESPONSE = Table(
     "response",
+    _CHOICE,
     *map(
         Field,
         f"""id object created_at completed_at status {_SHARED} tool_usage billing prompt_cache_diagnostics
