@@ -70,8 +70,6 @@ def _seal(c: Node, w: Writer) -> None:
 def message_fields(c: Node, w: Writer) -> Node:
     """The fields of one message item: text, annotations, refusal, audio and log probabilities, each where present."""
     c.pop("role", None)
-    if c.get("status") in ("completed", "in_progress"):
-        del c["status"]
     content = c.pop("content", None)
     out: Node = {}
     if type(content) is str:

@@ -39,7 +39,7 @@ def read_error(w: Any, r: Reader) -> Node:
     if w.get("object") == COMPLETION and type(w.get("choices")) is list:
         return _read_completion(w, r)
     node = {"error": read_error_node(w, r)}
-    if type(r.doc) is dict and "error" not in r.doc:
+    if type(r.doc) is dict and type(r.doc.get("error")) not in (dict, str):
         r.form(node, "body", "flat")
     elif type(r.doc) is dict and type(r.doc["error"]) is str:
         r.form(node, "body", "string")
@@ -114,7 +114,7 @@ def _typed(error: Node, own: Node | None, r: Reader) -> Node:
         del own["type"]
         if ERROR_TYPES.write(kind) != word:
             error["native_type"] = word
-    elif own is None or "type" not in own:
+    else:
         r.form(error, "type", "absent")
     absent = [key for key in _FIELDS if key not in error]
     if absent:
@@ -207,7 +207,8 @@ def write_error_body(error: Node, w: Writer) -> Node:
 
 
 def _write_error(c: Node, w: Writer) -> Node:
-    kind = c.pop("type", None) or "other"
+    said = c.pop("type", None)
+    kind = said or "other"
     form = w.form(c, "type")
     absent = w.form(c, "absent") or ()
     wire: Node = {}
@@ -220,6 +221,8 @@ def _write_error(c: Node, w: Writer) -> Node:
         wire["type"] = c.pop("native_type")
     elif form != "absent":
         wire["type"] = ERROR_TYPES.write(kind)
+        if said is None:
+            w.added(wire, "type")
     if kind == "context_overflow" and not wire.get("code") and form is None:
         wire["code"] = "context_length_exceeded"
     c.pop("status", None)

@@ -250,7 +250,9 @@ def _write_message(c: Node, w: Writer) -> Node:
 
 
 def _is_plain(part: Node) -> bool:
-    return part.get("type") in ("output_text", "input_text", "text") and "cache" not in part and "opaque" not in part
+    if part.get("type") not in ("output_text", "input_text", "text"):
+        return False
+    return not any(part.get(key) for key in ("cache", "opaque", "annotations"))
 
 
 def _write_string(c: Node, w: Writer) -> Node:

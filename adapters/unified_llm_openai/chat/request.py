@@ -194,6 +194,10 @@ def write_messages(items: Any, w: Writer) -> list[Node]:
                 flush()
             group.append(item)
         else:
+            if w.form(item, "native") == messages.name:
+                flush()
+                out.append(w.native(item, messages.name))
+                continue
             native = w.native(item, messages.name, messages.cannots.get(kind, "") if type(kind) is str else "")
             if native is not None:
                 flush()

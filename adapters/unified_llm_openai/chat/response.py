@@ -121,7 +121,9 @@ def message_and_choice(items: list[Node], rest: Node, message: Node, wire: Node,
     """Read what a choice has beside its message's items; the leftovers of both go to the first item. The finish."""
     first = items[0]
     r.form(first, "turn", "choice")
-    if message.get("role") == "assistant":
+    if "role" not in message:
+        r.form(first, "role", "absent")
+    elif message["role"] == "assistant":
         del message["role"]
     if "index" not in rest:
         r.form(first, "index", "absent")
@@ -215,8 +217,8 @@ def write_head(c: Node, wire: Node, w: Writer) -> None:
     kept = ((c.get("extra") or {}).get(w.protocol) or {}).get("rest") or {}
     bare = w.form(c, "object") == "absent"
     RESPONSE.write(c, wire, w, w.doc)
-    own = "openai-chat" in (w.doc.get("extra") or {})
-    if not own:
+    first = next(iter(w.doc.get("output") or ()), {})
+    if w.protocol not in (w.doc.get("extra") or {}) and w.form(first, "turn") != "choice":
         _add_missing(wire, w)
     if type(wire.get("created")) is float and wire["created"].is_integer():
         wire["created"] = int(wire["created"])
@@ -242,10 +244,10 @@ def _add_missing(wire: Node, w: Writer) -> None:
         w.added(wire, "model")
 
 
-def _write_choice(output: list[Node], word: Any, index: Any, w: Writer) -> Node:
+def _write_choice(output: list[Node], word: Any, index: Any, w: Writer) -> Any:
     first = output[0] if output else None
-    if first is not None and (native := _native(first, w)) is not None:
-        return native  # type: ignore[no-any-return]
+    if first is not None and w.form(first, "native") == _choices.name:
+        return first["extra"][w.protocol]["rest"]
     message, logprobs = write_answer(output, w)
     chat_born = first is not None and w.form(first, "turn") == "choice"
     kept = ((first or {}).get("extra") or {}).get(w.protocol, {}).get("turn") or {}
@@ -253,7 +255,9 @@ def _write_choice(output: list[Node], word: Any, index: Any, w: Writer) -> Node:
     if "index" in kept or (first is not None and w.form(first, "index") == "absent"):
         del wire["index"]
     marker = w.form(first, "finish") if first is not None else None
-    if word is not None or not chat_born:
+    if "finish_reason" in kept:
+        w.context.pop("made finish", None)
+    elif word is not None or not chat_born:
         wire["finish_reason"] = word
     elif marker != "absent":
         wire["finish_reason"] = "" if marker == "empty" else None
@@ -266,7 +270,7 @@ def _write_choice(output: list[Node], word: Any, index: Any, w: Writer) -> Node:
     if logprobs or not chat_born or (first is not None and w.form(first, "logprobs") == "null"):
         wire["logprobs"] = logprobs or None
     if chat_born and first is not None:
-        if "role" in (kept.get("message") or ()):
+        if "role" in (kept.get("message") or ()) or w.form(first, "role") == "absent":
             del message["role"]
         native_word = w.context.pop("native finish", None)
         if native_word is not None:
@@ -278,11 +282,6 @@ def _write_choice(output: list[Node], word: Any, index: Any, w: Writer) -> Node:
     if first is not None:
         wire["message"] = w.turn(first, message)
     return wire
-
-
-def _native(first: Node, w: Writer) -> Any:
-    own = (first.get("extra") or {}).get(w.protocol) or {}
-    return own.get("rest") if (own.get("form") or {}).get("native") == _choices.name else None
 
 
 def _write_failure(c: Node, w: Writer) -> Node:

@@ -107,6 +107,13 @@ def _flatten(tool: Node, r: Reader) -> None:
         r.extra(tool)["rest"] = rest["function"]
 
 
+def _function_of(tool: Any) -> Any:
+    function = tool.get("function") if type(tool) is dict else tool
+    if type(function) is not dict:
+        return function
+    return {**function, **{key: value for key, value in tool.items() if key not in ("type", "function")}}
+
+
 def _write_tools(c: Node, wire: Node, w: Writer) -> None:
     new, old = [], []
     for tool in c.pop("tools"):
@@ -117,10 +124,7 @@ def _write_tools(c: Node, wire: Node, w: Writer) -> None:
         else:
             new.append(tool)
     if old:
-        wire["functions"] = [
-            {**tool.pop("function"), **{key: value for key, value in tool.items() if key != "type"}}
-            for tool in w.nodes(tools, old)
-        ]
+        wire["functions"] = [_function_of(tool) for tool in w.nodes(tools, old)]
     if new or not (old or "web_search_options" in wire):
         written = w.nodes(tools, new)
         if written or not new:
@@ -217,7 +221,10 @@ def _write_format(c: Node, wire: Node) -> None:
     own = take(text, "format")
     out: Node = {"type": own.pop("type")} if "type" in own else {}
     if out.get("type") == "json_schema":
-        out["json_schema"] = {key: own.pop(key) for key in _FORMAT_KEYS if key in own}
+        schema = {key: own.pop(key) for key in _FORMAT_KEYS if key in own}
+        kept = (((c.get("extra") or {}).get("openai-chat") or {}).get("rest") or {}).get("response_format") or {}
+        if schema or "json_schema" not in kept:
+            out["json_schema"] = schema
     wire["response_format"] = out
 
 

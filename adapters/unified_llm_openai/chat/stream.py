@@ -3,10 +3,11 @@
 A chunk names no items: what opens, goes on and closes is worked out here (`stream_choice.py` holds one choice). The
 first event of a chunk carries its frame: what is left of the chunk once the canonical values are taken out, and the
 slots they go back into, so that our own writer rebuilds it. A chunk that repeats the shape of the last but for its
-text, the bulk of every stream, takes a path of its own: one comparison of dicts, and the frame is shared.
+text takes a path of its own (`stream_plain.py`).
 
 The terminal event waits for `[DONE]` or the end, since usage and moderation come after the last choice has ended. A
-stream that ends before a choice did, and without `[DONE]`, was cut off.
+stream that ends before a choice did was cut off; some servers never say why they end, and their usage followed by
+`[DONE]` is taken for it.
 
 https://platform.openai.com/docs/api-reference/chat-streaming
 """
@@ -36,7 +37,7 @@ _PER_CHUNK = frozenset(("id", "object", "created", "model", "choices", "usage", 
 
 def _beside(event: Event) -> Node:
     """What an event has beside its data; nothing, as a rule."""
-    if len(event) == 2 and not event.get("event"):
+    if len(event) == 2 and event.get("event") is None:
         return {}
     beside = {key: value for key, value in event.items() if key not in ("event", "data")}
     return {"event": event.get("event"), **({"beside": beside} if beside else {})}
@@ -103,6 +104,8 @@ class ChatReader:
 
     def _done(self, event: Event) -> list[Event]:
         if self.head is None or self.ended or self.failed:
+            return [self._whole(event)]
+        if self.usage is None and not all(choice.ended for choice in self.choices.values()):
             return [self._whole(event)]
         return self._framed(self._end(), {"chunk": event["data"], "slots": [], **_beside(event)})
 
@@ -175,7 +178,7 @@ class ChatReader:
             choice.feed(wire, ["choices", place], chunk["choices"][place], events, slots)
         if not events:
             return [self._whole(event)]
-        if len(events) == 1 and len(slots) == 1 and len(choices) == 1:
+        if len(events) == 1 and len(slots) == 1 and len(choices) == 1 and not _beside(event):
             choice = self.choices[events[0].get("choice", 0)]
             self._plain = learn(data, choices[0], events[0], slots[0][2], choice, self.r.protocol)
         frame: Node = {"chunk": chunk, "slots": slots}
@@ -216,10 +219,10 @@ class ChatReader:
     def _strip_head(self, data: Node, chunk: Node, frame: Node) -> None:
         head = self.head or {}
         bare = []
-        for key, value in head.items():
+        for key in _HEAD:
             if key not in data:
                 bare.append(key)
-            elif data[key] == value and type(data[key]) is type(value):
+            elif key in head and data[key] == head[key] and type(data[key]) is type(head[key]):
                 del chunk[key]
         if bare:
             frame["bare"] = bare

@@ -129,7 +129,7 @@ class ChatWriter:
         if not self.usage_wanted:
             data.pop("usage", None)
         slots = frame["slots"]
-        if frame["count"] == 1 and len(slots) == 1 and slots[0][1] == ["delta"] and not frame.get("event"):
+        if frame["count"] == 1 and len(slots) == 1 and slots[0][1] == ["delta"] and "event" not in frame:
             self._remember(data, group[0], slots[0][2])
         return [{"event": frame.get("event"), "data": data, **frame.get("beside", {})}]
 
@@ -170,6 +170,8 @@ class ChatWriter:
             for key, hub in (("id", "id"), ("created", "created_at"), ("model", "model")):
                 if hub in response:
                     head[key] = response[hub]
+                elif key in kept:
+                    head[key] = kept[key]
             head["object"] = kept.get("object", CHUNK)
         else:
             exchange = self.w.exchange

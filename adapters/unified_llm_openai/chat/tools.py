@@ -92,8 +92,11 @@ def write_function_call(c: Node, w: Writer) -> Node:
     function: Node = {"name": c.pop("name", None)}
     marker = w.form(c, "arguments")
     arguments = c.pop("arguments", None)
-    if marker != "absent" or arguments != "{}":
-        function["arguments"] = write_arguments("{}" if arguments is None else arguments, marker)
+    if arguments is None:
+        arguments = function["arguments"] = "{}"
+        w.added(function, "arguments")
+    elif marker != "absent" or arguments != "{}":
+        function["arguments"] = write_arguments(arguments, marker)
     wire = {**_write_id(c, w), "type": "function", "function": function}
     if "opaque" in c:
         write_signature(c, wire, w)

@@ -55,6 +55,8 @@ def read_usage(wire: Node, r: Reader) -> Node:
         r.form(usage, "reasoning", "apart")
     for hub, name in USAGE_NAMES:
         r.place(usage, (hub,), (name,))
+    if "total_tokens" not in usage:
+        r.form(usage, "total", "absent")
     if w:
         r.keep(usage, w)
     return r.made(usage, wire)
@@ -78,8 +80,9 @@ def write_usage(c: Node, w: Writer) -> Node:
         and type(wire.get("prompt_tokens")) is int
         and type(wire.get("completion_tokens")) is int
     ):
-        if not (c.get("extra") or {}).get(w.protocol):
+        if w.form(c, "total") != "absent":
             wire["total_tokens"] = wire["prompt_tokens"] + wire["completion_tokens"]
+            w.added(wire, "total_tokens", "the sum of both")
     for name, hub, keys in _DETAILS:
         if hub not in c:
             continue
