@@ -96,8 +96,16 @@ class _Finder:
             return self._foreign(node, keys, fate, detail, capability)
         capability = capability or self._capability(node, keys)
         found = self._shared(node) if not keys else ()
-        paths = found or [self._source(node, keys)]
+        paths = found or self._placed(node, keys) or [self._source(node, keys)]
         return [Loss(pointer(self.base + path), capability, fate, detail) for path in paths]  # type: ignore[arg-type]
+
+    def _placed(self, node: Node, keys: Keys) -> list[Keys]:
+        """Where the leaves of an object came from, if its reader gathered them from several places."""
+        places = self.reader.places if self.reader is not None else {}
+        if not keys or not places or (id(node), *keys) in places:
+            return []
+        below = [key[1:] for key in places if key[0] == id(node) and key[1 : len(keys) + 1] == keys]
+        return [self._source(node, path) for path in below if _at(node, path) is not None]
 
     def _capability(self, node: Node, keys: Keys, wire: bool = False) -> str:
         """The capability declared for the field at `keys` below `node`, or for the node itself."""
@@ -183,7 +191,8 @@ class _Finder:
             table = self.source.settings.get(self.name)
             key = table.wire_key(keys) if table else None
             if key is not None and key in wire:
-                return (key, *_follow(wire[key], keys[2:] if _at(node, keys[:1]) is not None else ()))
+                below = keys[1:] if table is not None and table.wire_key(keys[:1]) is not None else keys[2:]
+                return (key, *_follow(wire[key], below))
         value = _at(node, keys)
         same = _follow(wire, keys)
         if same and _at(wire, same) == value:

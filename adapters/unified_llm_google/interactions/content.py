@@ -252,8 +252,11 @@ def _read_detail(w: Node, part: Node, r: Reader) -> Node:
 
 def _write_detail(c: Node, wire: Node, w: Writer) -> Node:
     _carried(c, w)
-    if "detail" in c and c["detail"] not in _UNSAID:
-        wire["resolution"] = c.pop("detail")
+    if "detail" in c:
+        if c["detail"] in _UNSAID:
+            c["detail"] = Fated("approximated", "as the server likes")
+        else:
+            wire["resolution"] = c.pop("detail")
     processing = c.get("processing")
     if type(processing) is dict:
         if w.form(c, "processing") == "string" and processing.keys() == {"mode"}:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.errors import InvalidBody
-from unified_llm.mapping import Fated, Reader, Writer, remainder, take
+from unified_llm.mapping import Fated, Reader, Writer, fill, remainder, take
 
 from .tables import CODES, RPC, TYPES
 
@@ -108,7 +108,11 @@ def write_error(c: Node, w: Writer) -> Any:
     if form == "string":
         return {"error": w.piece(_write_text, node)}
     wire = {"error": w.piece(write_error_body, node)}
-    return [wire] if form == "list" else wire
+    if form != "list":
+        return wire
+    own = c["extra"][w.protocol]
+    c["extra"] = {**c["extra"], w.protocol: {key: value for key, value in own.items() if key != "rest"}}
+    return [fill(wire, own.get("rest", {}))]
 
 
 def _write_text(c: Node, w: Writer) -> Any:

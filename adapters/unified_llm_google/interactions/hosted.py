@@ -17,7 +17,7 @@ from unified_llm.provenance import is_sealed, matches, opaque_piece
 
 from .content import user_parts
 from .tables import CONTENTS, SEARCH_TYPE
-from .tools import tools
+from .tools import tools, write_tools
 
 __all__ = ["HOSTED", "read_arguments", "read_result", "read_signature", "steps", "write_arguments", "write_result", "write_signature"]
 
@@ -34,19 +34,21 @@ KIND = "signature"
 def read_signature(w: Node, item: Node, r: Reader) -> None:
     """A step's signature becomes an opaque piece; an empty one is only a form."""
     signature = w["signature"]
-    if signature == "":
+    if signature == "" or signature is None:
         del w["signature"]
-        r.form(item, "signature", "empty")
+        r.form(item, "signature", "null" if signature is None else "empty")
     elif type(signature) is str:
         # An envelope that nobody opened is nobody's: it is kept from every provider.
         made_by = "unified_llm" if is_sealed(signature) else r.protocol
+        r.place(item, ("opaque",), ("signature",))
         item["opaque"] = [opaque_piece(KIND, w.pop("signature"), made_by, None if made_by == "unified_llm" else r.model)]
 
 
 def write_signature(c: Node, wire: Node, w: Writer) -> None:
     """The inverse. What others made travels in an envelope beside the step (steps.py), or stays behind."""
-    if w.form(c, "signature") == "empty":
-        wire["signature"] = ""
+    form = w.form(c, "signature")
+    if form in ("empty", "null"):
+        wire["signature"] = "" if form == "empty" else None
     pieces = c.get("opaque")
     if not pieces:
         return
@@ -448,7 +450,7 @@ def read_tool_search_result(w: Node, r: Reader) -> Node:
 def write_tool_search_result(c: Node, w: Writer) -> Node:
     wire: Node = {"type": "tool_search_result", "call_id": call_id(c, w)}
     if type(c.get("tools")) is list:
-        wire["result"] = w.nodes(tools, c.pop("tools"))
+        wire["result"] = write_tools(c.pop("tools"), w)
     return _end_result(c, wire, w)
 
 

@@ -62,7 +62,7 @@ def read_response(w: Node, r: Reader) -> Node:
         del w["object"]
     else:
         r.form(node, "object", "absent")
-    _read_times(w, node)
+    _read_times(w, node, r)
     read_input(w, node, r)
     if type(w.get("steps")) is list:
         node["output"] = read_steps(w.pop("steps"), r)
@@ -122,12 +122,12 @@ def _read_status(w: Node, node: Node, r: Reader) -> None:
 
 
 def note_pending(node: Node, r: Reader) -> None:
-    """`completed` is kept where it stands beside open calls: the writer would say `requires_action`."""
-    if node.get("status") == "completed" and _pending(node):
+    """`completed` stays what it is, beside open calls too, where a writer would say `requires_action`."""
+    if node.get("status") == "completed":
         r.form(node, "status", "completed")
 
 
-def _read_times(w: Node, node: Node) -> None:
+def _read_times(w: Node, node: Node, r: Reader) -> None:
     for key, hub in (("created", "created_at"), ("updated", "completed_at")):
         if type(w.get(key)) is str:
             if key == "updated" and w.get("status") in ("in_progress", "queued"):
@@ -135,6 +135,7 @@ def _read_times(w: Node, node: Node) -> None:
             seconds = read_time(w[key])
             if seconds is not None:
                 node[hub] = seconds
+                r.place(node, (hub,), (key,))
                 del w[key]
 
 
@@ -171,7 +172,7 @@ def write_response(c: Node, w: Writer) -> Node:
     wire: Node = {}
     if type(c.get("output")) is list:
         items = c.pop("output")
-        if w.form(c, "steps") == "streamed" or w.context.get("answer") is not None:
+        if w.form(c, "steps") == "streamed" or w.context.get("streamed"):
             pass  # its steps were streamed
         elif w.form(c, "steps") == "outputs":
             wire["outputs"] = write_steps(items, w, bare=True)
@@ -180,7 +181,12 @@ def write_response(c: Node, w: Writer) -> Node:
     if "input" in c:
         wire["input"] = write_input(c, w)
     if type(c.get("instructions")) is list:
-        c["instructions"] = Fated("lost", "an echo of what was asked")
+        del c["instructions"]
+        w.report(w.doc, ("instructions",), "lost", "an echo of what was asked")
+    if type(c.get("choices")) is list:
+        for choice in c["choices"]:
+            w.drop(choice, "Interactions gives one answer")
+        del c["choices"]
     write_settings(c, wire, w, RESPONSE)
     _write_status(c, wire, w)
     if type(c.get("usage")) is dict:
@@ -197,8 +203,6 @@ def write_response(c: Node, w: Writer) -> Node:
             if text is not None:
                 wire[key] = text
                 del c[hub]
-    if c.get("object") in (_OBJECT, "response", "chat.completion"):
-        del c["object"]
     alias = w.exchange.alias if w.exchange is not None else None
     if alias and "model" in wire:
         wire["model"] = alias

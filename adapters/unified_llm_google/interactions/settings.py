@@ -21,6 +21,7 @@ __all__ = ["read_settings", "write_settings"]
 
 Node = dict[str, Any]
 
+_SCHEMAS = ("object", "array", "string", "number", "integer", "boolean", "null")
 _JSON = "application/json"
 _PLAIN = "text/plain"
 
@@ -162,15 +163,15 @@ def _read_speech(config: Node, c: Node, r: Reader) -> None:
     if listed and len(voices) == 1 and "speaker" not in voices[0] and type(voices[0].get("voice")) is str:
         voice = take_all(config, "speech_config")[0]
         audio.update((key, voice.pop(key)) for key in ("voice", "language") if key in voice)
-        r.place(c, ("audio",), ("generation_config", "speech_config", 0))
+        for key in ("voice", "language"):
+            r.place(c, ("audio", key), ("generation_config", "speech_config", 0, key))
         return
     if listed:
         audio["speakers"] = config.pop("speech_config")
     else:
         audio["speakers"] = take(config, "speech_config").pop("speakers")
         r.form(c, "speech", "object")
-    place = ("generation_config", "speech_config") if listed else ("generation_config", "speech_config", "speakers")
-    r.place(c, ("audio", "speakers"), place)
+    r.place(c, ("audio", "speakers"), ("generation_config", "speech_config", *(() if listed else ("speakers",))))
 
 
 def _write_speech(c: Node, audio: Node, config: Node, w: Writer) -> None:
@@ -189,7 +190,7 @@ _SOUND = (("mime_type", "format"), ("sample_rate", "sample_rate"), ("bit_rate", 
 
 def _read_format(w: Node, c: Node, r: Reader) -> None:
     format_ = w.get("response_format")
-    if type(format_) is dict and format_.get("type") not in ENTRIES:
+    if type(format_) is dict and (type(format_.get("type", [])) is list or format_["type"] in _SCHEMAS):
         _read_schema(w, c, r)
         return
     entries = [format_] if type(format_) is dict else format_
@@ -270,27 +271,25 @@ def _read_schema(w: Node, c: Node, r: Reader) -> None:
 def _write_format(c: Node, wire: Node, w: Writer) -> None:
     marker = w.form(c, "response_format")
     entries: dict[Any, Node] = {}
-    text = c.get("text")
-    if type(text) is dict and type(text.get("format")) is dict:
-        format_ = take(take(c, "text"), "format")
+    text = _own(c, "text")
+    if text is not None and type(text.get("format")) is dict:
+        format_ = take(text, "format")
         kind = format_.get("type")
         if marker == "schema" and kind == "json_schema" and "schema" in format_:
             del format_["type"]
             wire["response_format"] = format_.pop("schema")
             if w.form(c, "mime_type") == "given":
                 wire["response_mime_type"] = _JSON
-            return
-        if marker == "mime" and kind == "json_object":
+        elif marker == "mime" and kind == "json_object":
             del format_["type"]
             wire["response_mime_type"] = _JSON
-            return
-        if kind in ("text", "json_object", "json_schema"):
+        elif kind in ("text", "json_object", "json_schema"):
             entries["text"] = _text_entry(format_, c, w)
     _write_entries(c, entries, w)
     if "modalities" in c:
-        _write_modalities(c, entries, wire, w)
+        _write_modalities(c, entries, wire, w, marker == "list")
     found = list(entries.values())
-    if found:
+    if found and "response_format" not in wire:
         wire["response_format"] = found if len(found) > 1 or marker == "list" else found[0]
 
 
@@ -331,13 +330,13 @@ def _read_modalities(w: Node, c: Node, r: Reader) -> None:
         r.place(c, ("modalities",), ("response_modalities",))
 
 
-def _write_modalities(c: Node, entries: dict[Any, Node], wire: Node, w: Writer) -> None:
+def _write_modalities(c: Node, entries: dict[Any, Node], wire: Node, w: Writer, listed: bool) -> None:
     """Modalities are the kinds of the entries, in their order; where the older field was used, that field."""
     words = c["modalities"]
     form = w.form(c, "modalities")
     if type(words) is not list:
         wire["response_modalities"] = c.pop("modalities")
-    elif form or not words or len(set(words)) != len(words) or not set(words) <= set(ENTRIES):
+    elif form or not words or len(set(words)) != len(words) or not (listed or set(words) <= set(ENTRIES)):
         wire["response_modalities"] = [word.upper() for word in words] if form == "upper" else words
         del c["modalities"]
     else:

@@ -354,6 +354,8 @@ def write_thought(item: Node, w: Writer) -> list[Any]:
     if w.facing != "client":
         fate = "parked" if pieces and w.vault is not None else "lost"
         w.drop(item, "foreign" if pieces else "unsigned thoughts are refused", fate)
+        if pieces:
+            w.report(item, ("opaque",), fate, "foreign")
         return []
     if not pieces and w.source in (None, w.protocol):
         return w.nodes(steps, (item,))
@@ -362,6 +364,7 @@ def write_thought(item: Node, w: Writer) -> list[Any]:
     if texts:
         wire["summary"] = [{"type": "text", "text": text} for text in texts]
     wire["signature"] = seal(item, anchor_of({"summary": wire.get("summary")}))
+    w.drop(item, "sealed for the way back", "parked")
     if pieces:
         w.report(item, ("opaque",), "parked", "sealed for the way back")
     return [wire]

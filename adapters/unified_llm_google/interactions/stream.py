@@ -131,7 +131,7 @@ class StreamReader:
             frame["legacy"] = True
         if "event_type" not in data:
             frame["untyped"] = True
-        if event.get("event") != kind:
+        if event.get("event") != kind or kind is None:
             frame["event"] = event.get("event")
         beside = {key: value for key, value in event.items() if key not in ("event", "data")}
         if beside:
@@ -214,7 +214,7 @@ class StreamReader:
 
     def _error(self, rest: Node, data: Node, event: Event) -> list[Event]:
         source = rest["error"]
-        if not source:
+        if type(source) is dict and not source.keys() & {"code", "message"}:
             return [self._whole(event)]  # seen in the wild, and not the end
         inner = take(rest, "error")
         error = read_error_body(inner, self.r)
@@ -222,7 +222,7 @@ class StreamReader:
             self.r.keep(error, inner)
         del rest["error"]
         self.failed = True
-        return [self._primary({"type": "error", "error": self.r.made(error, source)}, rest, data, event)]
+        return [self._primary({"type": "error", "error": self.r.made(error, source)}, rest, data, event, own=True)]
 
     # ---- steps ------------------------------------------------------------------------------------------------------
 

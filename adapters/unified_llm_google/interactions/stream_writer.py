@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.jsonvalue import dump_text
-from unified_llm.mapping import Fated, Writer, fill
+from unified_llm.mapping import Writer, fill
 from unified_llm.stream import FRAME, TERMINAL
 
 from .content import Span, annotations, model_parts, summaries
@@ -80,6 +80,7 @@ class StreamWriter:
         frame = own.get("frame") or {}
         if self.group:
             return self._gather(event)
+        self.own = self.own or "own" in frame or "synthetic" in frame
         if "synthetic" in frame:
             return []
         if kind == FRAME:
@@ -113,6 +114,7 @@ class StreamWriter:
             wire = self._start(first["item"])
             wire["content"] = self.w.nodes(model_parts, _parts(group[1:]))
             self.steps[at] = _Step(first["item"])
+            self.steps[at].index = at
             for each in group[1:]:
                 self._note(each)
             out = [_event("step.start", {"index": at, "step": wire})]
@@ -165,13 +167,12 @@ class StreamWriter:
     def _interaction(self, response: Node, status: str | None) -> Node:
         """An interaction without its steps, which are streamed."""
         self.w.doc = response
-        self.w.context["answer"] = {"output": self.items}
+        self.w.context.update(answer={"output": self.items}, streamed=not self.own)
         wire: Node = self.w.piece(lambda c, w: _head(c, w, status), response)
-        self.w.context["answer"] = None
+        self.w.context.update(answer=None, streamed=False)
         return wire
 
     def _created(self, event: Event, frame: Node) -> list[Event]:
-        self.own = bool(frame.get("own"))
         response = event["response"]
         self.id = response.get("id") or ""
         interaction = self._interaction(response, "in_progress")
@@ -430,8 +431,6 @@ def _delta(index: int, delta: Node) -> Event:
 def _head(c: Node, w: Writer, status: str | None) -> Node:
     if status is not None and c.get("status") is None and w.form(c, "object") is None:
         c["status"] = status
-    if type(c.get("choices")) is list:
-        c["choices"] = Fated("lost", "Interactions gives one answer")
     return write_response(c, w)
 
 

@@ -36,7 +36,7 @@ def write_custom(c: Node, w: Writer) -> Node:
 
 def _borrowed(c: Node, w: Writer, type_: str) -> None:
     """A dated or older name of a hosted tool is not told apart here."""
-    if w.context["tool"] != type_:
+    if w.context.get("tool", type_) != type_:
         c["type"] = Fated("approximated", f"declared as {type_}")
 
 
@@ -224,8 +224,9 @@ def write_choice(c: Node, wire: Node) -> None:
         del own["type"]
         allowed: Node = {"mode": MODES.write(own.pop("mode"))} if "mode" in own else {}
         if type(own.get("tools")) is list:
-            named = [tool for tool in own["tools"] if tool.get("type") in ("function", "custom") and "name" in tool]
-            others = [tool for tool in own["tools"] if tool not in named]
-            allowed["tools"] = [tool["name"] for tool in named]
-            own["tools"] = others
+            allowed["tools"] = []
+            for tool in take_all(own, "tools"):
+                if tool.get("type") in ("function", "custom") and "name" in tool:
+                    allowed["tools"].append(tool.pop("name"))
+                    del tool["type"]
         wire["tool_choice"] = {"allowed_tools": allowed}

@@ -58,6 +58,8 @@ def read_usage(w: Node, wire: Node, r: Reader) -> Node:
                 home = usage.setdefault(details, {})
                 (home if key is None else home.setdefault(key, {})).update(counts)
                 path = (details,) if key is None else (details, key)
+                if key is not None:
+                    r.place(usage, path, (name,))
                 for index, count in enumerate(counts):
                     r.place(usage, (*path, count), (name, index, "tokens"))
                 r.form(usage, name, " ".join(counts))
