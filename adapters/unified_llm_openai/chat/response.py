@@ -217,7 +217,7 @@ def write_head(c: Node, wire: Node, w: Writer) -> None:
     kept = ((c.get("extra") or {}).get(w.protocol) or {}).get("rest") or {}
     bare = w.form(c, "object") == "absent"
     RESPONSE.write(c, wire, w, w.doc)
-    first = next(iter(w.doc.get("output") or ()), {})
+    first: Node = next(iter(w.doc.get("output") or ()), {})
     if w.protocol not in (w.doc.get("extra") or {}) and w.form(first, "turn") != "choice":
         _add_missing(wire, w)
     if type(wire.get("created")) is float and wire["created"].is_integer():

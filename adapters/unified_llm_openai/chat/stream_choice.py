@@ -335,7 +335,7 @@ class ChoiceReader:
 
     def _seal_reasoning(self, open_: _Open) -> None:
         r, item = self.r, open_.item
-        sealed = [detail for detail in open_.details if is_sealed(detail.get("data"))]
+        sealed = [detail for detail in open_.details if type(detail) is dict and is_sealed(detail.get("data"))]
         opened = open_sealed(sealed[0]["data"]) if len(sealed) == 1 else None
         if opened is not None and opened.get("type") == "reasoning":
             item.clear()

@@ -50,7 +50,7 @@ def read_usage(wire: Node, r: Reader) -> Node:
             usage["input_tokens_details"] = {"cached_tokens": w.pop(spelling)}
             r.form(usage, "cached", spelling)
     reasoning = (usage.get("output_tokens_details") or {}).get("reasoning_tokens")
-    if reasoning and usage.get("total_tokens") == _sum(usage, reasoning) and usage["output_tokens"] is not None:
+    if reasoning and _sum(usage) is not None and usage.get("total_tokens") == _sum(usage, reasoning):
         usage["output_tokens"] += reasoning
         r.form(usage, "reasoning", "apart")
     for hub, name in USAGE_NAMES:
