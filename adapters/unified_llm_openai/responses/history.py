@@ -83,8 +83,10 @@ def write_items(nodes: Any, w: Writer) -> Any:
     if w.facing == "provider":
         nodes = _sendable(nodes, w)
         if not is_own(w):
+            w.context["custom calls"] = {x.get("call_id") for x in nodes if x.get("type") == "custom_tool_call"}
             return w.nodes(request_items, nodes)
-    if is_own(w) and not w.dialect.get("strict") and not any(_is_slugged(node, w) for node in nodes):
+    plain = is_own(w) and not w.dialect.get("strict") and not any(_is_slugged(node, w) for node in nodes)
+    if plain and not (w.facing == "client" and any(_has_foreign(node, w) for node in nodes)):
         return w.nodes(items, nodes)
     out = []
     for index, node in enumerate(nodes):

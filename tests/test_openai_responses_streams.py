@@ -1,0 +1,202 @@
+"""The Responses adapter's streams, feature by feature."""
+
+from __future__ import annotations
+
+import importlib.util
+import pathlib
+from typing import Any
+
+import pytest
+
+import unified_llm as ul
+from unified_llm import suite
+
+P = "openai-responses"
+STRICT = "openai-responses:open-responses"
+Node = dict[str, Any]
+
+
+def event(kind: str, **fields: Any) -> Node:
+    return {"event": kind, "data": {"type": kind, **fields}}
+
+
+def answer(**more: Any) -> Node:
+    return {"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "status": "completed", **more}
+
+
+def validator(name: str) -> Any:
+    from llm_comply.schema import SpecLoader
+
+    spec = importlib.util.find_spec("llm_comply")
+    assert spec is not None
+    assert spec.origin is not None
+    loader = SpecLoader(str(pathlib.Path(spec.origin).parent / "specs" / "openresponses.json"))
+    return lambda value: loader.validate(value, name)
+
+
+def stream(*events: Node, target: str = P, source: str = P, **options: Any) -> list[Node]:
+    return list(ul.convert_stream(events, source=source, target=target, **options))
+
+
+def kinds(events: list[Node]) -> list[Any]:
+    return [e["data"] if type(e["data"]) is str else e["data"].get("type") for e in events]
+
+
+CHUNKS = [
+    {
+        "event": None,
+        "data": {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": choices},
+    }
+    for choices in (
+        [{"index": 0, "delta": {"role": "assistant", "content": "He"}}],
+        [{"index": 0, "delta": {"content": "i"}}],
+        [{"index": 0, "delta": {}, "finish_reason": "stop"}],
+    )
+] + [{"event": None, "data": "[DONE]"}]
+
+
+def test_a_chat_stream_has_the_whole_lifecycle() -> None:
+    events = stream(*CHUNKS, source="openai-chat")
+    assert kinds(events) == [
+        "response.created",
+        "response.in_progress",
+        "response.output_item.added",
+        "response.content_part.added",
+        "response.output_text.delta",
+        "response.output_text.delta",
+        "response.output_text.done",
+        "response.content_part.done",
+        "response.output_item.done",
+        "response.completed",
+    ]
+    assert [e["data"]["sequence_number"] for e in events] == list(range(10))
+    ids = {e["data"]["item_id"] for e in events if "item_id" in e["data"]}
+    assert ids == {events[2]["data"]["item"]["id"], events[-1]["data"]["response"]["output"][0]["id"]}
+    assert events[-1]["data"]["response"]["output"][0]["content"][0]["text"] == "Hei"
+
+
+def test_strict_streams_end_with_done() -> None:
+    events = stream(*CHUNKS, source="openai-chat", target=STRICT)
+    assert events[-1] == {"event": None, "data": "[DONE]"}
+    assert kinds(events)[-2] == "response.completed"
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_strict_events_pass_the_schema() -> None:
+    from llm_comply.schema import SSE_EVENT_TO_SCHEMA
+
+    for e in stream(*CHUNKS, source="openai-chat", target=STRICT)[:-1]:
+        assert validator(SSE_EVENT_TO_SCHEMA[e["event"]])(e["data"]) == []
+
+
+@pytest.mark.parametrize("name", ["reasoning", "reasoning_text"])
+def test_both_names_of_raw_reasoning_are_read(name: str) -> None:
+    at = {"item_id": "rs_1", "output_index": 0, "content_index": 0}
+    events = [
+        event("response.created", response={"id": "r"}),
+        event("response.output_item.added", output_index=0, item={"type": "reasoning", "id": "rs_1", "summary": []}),
+        event("response.content_part.added", **at, part={"type": "reasoning_text", "text": ""}),
+        event(f"response.{name}.delta", **at, delta="Hm"),
+    ]
+    assert stream(*events) == events
+    [canonical] = [e for e in ul.read_stream(events, P) if e["type"].endswith("delta")]
+    assert canonical["type"] == "response.reasoning_text.delta"
+    assert f"response.{'reasoning'}.delta" in kinds(stream(*events, target=STRICT))
+
+
+def test_the_error_is_nested_with_flat_copies_and_a_failed_response() -> None:
+    error = {"message": "slow", "type": "rate_limit_error", "code": "rate_limit_exceeded", "param": None}
+    events = stream(CHUNKS[0], {"event": None, "data": {"error": error}}, source="openai-chat")
+    failure, failed = events[-2:]
+    assert failure["data"]["error"] == error
+    assert (failure["data"]["code"], failure["data"]["message"]) == ("rate_limit_exceeded", "slow")
+    assert failed["data"]["type"] == "response.failed"
+    assert failed["data"]["response"]["error"] == {"code": "rate_limit_exceeded", "message": "slow"}
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"error": {"type": "server_error", "code": None, "message": "m", "param": None}},
+        {"code": "server_error", "message": "m", "param": None},
+        {"code": None, "message": "m", "error": {"type": "server_error", "code": None, "message": "m"}},
+    ],
+)
+def test_nested_and_flat_errors_are_the_same_error(error: Node) -> None:
+    events = [event("response.created", response={"id": "r"}), event("error", sequence_number=1, **error)]
+    assert stream(*events) == events
+    found = list(ul.read_stream(events, P))[1]["error"]
+    assert (found["type"], found["message"]) == ("server_error", "m")
+
+
+def test_event_names_absent_or_other_are_kept() -> None:
+    events = [
+        {"event": None, "data": {"type": "response.created", "response": {"id": "r"}}},
+        {"event": "message", "data": {"type": "response.in_progress", "response": {"id": "r"}}},
+    ]
+    assert stream(*events) == events
+
+
+def test_done_is_a_frame_without_meaning() -> None:
+    events = [event("response.completed", response=answer(output=[])), {"event": None, "data": "[DONE]"}]
+    run = ul.convert_stream(events, source=P, target="openai-chat")
+    assert kinds(list(run))[-1] == "[DONE]"
+    assert not [loss for loss in run.losses if loss.path.startswith("/1")]
+    assert stream(*events) == events
+
+
+def test_a_second_response_in_one_stream_is_kept_as_it_is() -> None:
+    once = [event("response.created", response={"id": "r"}), event("response.completed", response=answer(output=[]))]
+    assert stream(*once, *once) == [*once, *once]
+    assert [e["type"] for e in ul.read_stream([*once, *once], P)][2:] == ["unified_llm:native"] * 2
+    assert kinds(stream(*once, *once, target="openai-chat")).count("[DONE]") == 1
+
+
+def test_items_that_only_the_end_tells_are_announced() -> None:
+    item = {
+        "type": "function_call",
+        "id": "fc",
+        "call_id": "c",
+        "name": "f",
+        "arguments": '{"a":1}',
+        "status": "completed",
+    }
+    events = [
+        event("response.created", response={"id": "r"}),
+        event("response.completed", response=answer(output=[item])),
+    ]
+    assert stream(*events) == events
+    found = [e["type"].removeprefix("response.") for e in ul.read_stream(events, P)]
+    assert found == [
+        "created",
+        "output_item.added",
+        "function_call_arguments.delta",
+        "function_call_arguments.done",
+        "output_item.done",
+        "completed",
+    ]
+    assert suite.identity(P, [{"id": "x", "protocol": P, "kind": "stream", "events": events}]) == []
+
+
+def test_a_place_that_is_not_told_is_found() -> None:
+    events = [
+        event("response.created", response={"id": "r"}),
+        event("response.output_item.added", item={"type": "function_call", "id": "a", "call_id": "1", "name": "f"}),
+        event("response.output_item.added", item={"type": "function_call", "id": "b", "call_id": "2", "name": "g"}),
+        event("response.function_call_arguments.delta", item_id="a", delta="{}"),
+    ]
+    assert stream(*events) == events
+    places = [e.get("output_index") for e in ul.read_stream(events, P)]
+    assert places[1:4] == [0, 1, 0]
+
+
+def test_a_lowered_custom_tool_streams_as_the_client_declared_it() -> None:
+    exchange = ul.Exchange(source=P, target="openai-chat", alias="fast", tools={"patch": "custom"})
+    call = {"index": 0, "id": "c", "type": "function", "function": {"name": "patch", "arguments": '{"input":"go"}'}}
+    chunk = {**CHUNKS[0]["data"], "choices": [{"index": 0, "delta": {"role": "assistant", "tool_calls": [call]}}]}
+    events = stream({"event": None, "data": chunk}, *CHUNKS[2:], source="openai-chat", exchange=exchange)
+    assert "response.function_call_arguments.delta" not in kinds(events)
+    [delta] = [e["data"]["delta"] for e in events if e["data"]["type"] == "response.custom_tool_call_input.delta"]
+    assert delta == "go"
+    assert events[-1]["data"]["response"]["output"][0]["type"] == "custom_tool_call"
+    assert {e["data"]["response"]["model"] for e in events if "response" in e["data"]} == {"fast"}
