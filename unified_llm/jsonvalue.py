@@ -24,6 +24,11 @@ _DIGITS = bytes(0x30 if 0x30 <= byte <= 0x39 else 0x20 for byte in range(256))
 _LONG = b"0" * 19
 
 
+def _has_long(raw: bytes) -> bool:
+    """Whether 19 digits stand in a row. Such a run covers three of every sixth byte, which are looked at first."""
+    return b"000" in raw[::6].translate(_DIGITS) and _LONG in raw.translate(_DIGITS)
+
+
 def parse(data: bytes | bytearray | memoryview | str, notes: list[Keys] | None = None) -> Any:
     """The value of a JSON text. `notes` collects the paths at which a lone surrogate was replaced.
 
@@ -31,7 +36,7 @@ def parse(data: bytes | bytearray | memoryview | str, notes: list[Keys] | None =
     """
     try:
         raw = data.encode() if isinstance(data, str) else bytes(data)
-        if _LONG not in raw.translate(_DIGITS):
+        if not _has_long(raw):
             return orjson.loads(raw)
     except (orjson.JSONDecodeError, UnicodeEncodeError):
         raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else bytes(data)
@@ -51,7 +56,7 @@ def detached(value: Any, notes: list[Keys] | None = None) -> Any:
         text = orjson.dumps(value)
         if b"null" not in text or not _has_non_finite(value):
             copy = orjson.loads(text)
-            if _LONG not in text.translate(_DIGITS):
+            if not _has_long(text):
                 return copy
     except (TypeError, orjson.JSONDecodeError, RecursionError):
         pass
@@ -84,7 +89,7 @@ def load_text(text: str | bytes) -> Any:
     """
     try:
         raw = text.encode() if isinstance(text, str) else text
-        if _LONG not in raw.translate(_DIGITS):
+        if not _has_long(raw):
             return orjson.loads(raw)
     except ValueError:
         pass

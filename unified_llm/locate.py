@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from ._tables import CAPABILITY, CHILDREN, KNOWN_TYPES
 from .losses import Loss, Losses
 
 if TYPE_CHECKING:
@@ -29,6 +30,10 @@ def pointer(keys: Iterable[Any]) -> str:
     >>> pointer(["a/b", 0])
     '/a~1b/0'
     """
+    keys = tuple(keys)
+    plain = "/".join(["", *map(str, keys)])
+    if "~" not in plain and plain.count("/") == len(keys):
+        return plain
     return "".join("/" + str(key).replace("~", "~0").replace("/", "~1") for key in keys)
 
 
@@ -72,12 +77,12 @@ class _Finder:
         return {} if self.reader is None else {id(node): wire for node, wire in self.reader.turns}
 
     @cached_property
-    def _paths(self) -> dict[int, Keys]:
-        return _paths(self.doc)
+    def _paths(self) -> _Paths:
+        return _Paths(self.doc)
 
     @cached_property
-    def _target_paths(self) -> dict[int, Keys]:
-        return _paths(self.target)
+    def _target_paths(self) -> _Paths:
+        return _Paths(self.target)
 
     def _wire(self, node: Any) -> Any:
         if node is self.root and self.reader is not None:
@@ -109,8 +114,10 @@ class _Finder:
 
     def _capability(self, node: Node, keys: Keys, wire: bool = False) -> str:
         """The capability declared for the field at `keys` below `node`, or for the node itself."""
-        from ._tables import CAPABILITY, CHILDREN
-
+        if len(keys) == 1 and not wire and node is not self.root and type(node) is dict:
+            known = CAPABILITY.get(node.get("type", ""))
+            if known is not None and keys[0] in known:
+                return known[keys[0]]
         name = self.name
         if node is not self.root and not wire:
             kind = node.get("type") if type(node) is dict else None
@@ -136,8 +143,6 @@ class _Finder:
 
     def _name_of(self, node: Node) -> str:
         """The name of an untyped node (usage, finish, ...), from where it hangs."""
-        from ._tables import CHILDREN
-
         above = self._parent(node)
         while above is not None and type(above[1]) is int:
             above = self._parent(above[0])
@@ -168,8 +173,8 @@ class _Finder:
         wire = self._wire(node)
         if self.reader is None or wire is None or id(node) in self.reader.below:
             return []
-        inside = _paths(wire)
-        if not any(id(other) in inside and id(made) not in _ids(node) for made, other in self.reader.trace):
+        inside, own = _paths(wire), _ids(node)
+        if not any(id(other) in inside and id(made) not in own for made, other in self.reader.trace):
             return []
         base = self._path(wire)
         leaves = (keys for keys in _leaves(node) if keys[0] not in ("extra", "turn") and keys[-1] != "type")
@@ -193,6 +198,8 @@ class _Finder:
             if key is not None and key in wire:
                 below = keys[1:] if table is not None and table.wire_key(keys[:1]) is not None else keys[2:]
                 return (key, *_follow(wire[key], below))
+        if len(keys) == 1 and keys[0] in wire and wire[keys[0]] is node.get(keys[0]):
+            return keys
         value = _at(node, keys)
         same = _follow(wire, keys)
         if same and _at(wire, same) == value:
@@ -218,7 +225,7 @@ class _Finder:
         rest = _at(node, keys)
         out = []
         prefix = self._path(wire) if wire is not None else self._source(node, tuple(keys[:3]))
-        item = capability or ("native.item" if "type" in node and node["type"] not in _known() else "native.field")
+        item = capability or ("native.item" if "type" in node and node["type"] not in KNOWN_TYPES else "native.field")
         if wire is not None and (rest is wire or (type(rest) is dict and node.get("extra", {}).get(protocol, {}).get("form", {}).get("native"))):
             return [Loss(pointer(self.base + prefix), natives.get(str(node.get("type")), item), fate, detail or "unknown to the target")]  # type: ignore[arg-type]
         for path in _kept(rest, _at(wire, tuple(below)) if wire is not None else None):
@@ -241,10 +248,26 @@ class _Finder:
         return self.parents.get(id(node))
 
 
-def _known() -> frozenset[str]:
-    from ._tables import KNOWN_TYPES
+class _Paths:
+    """The path of every object and list below a root by identity, found level by level and no deeper than asked."""
 
-    return KNOWN_TYPES
+    __slots__ = ("_found", "_level")
+
+    def __init__(self, root: Any) -> None:
+        self._found: dict[int, Keys] = {id(root): ()}
+        self._level: list[tuple[Any, Keys]] = [(root, ())] if type(root) in (dict, list) else []
+
+    def get(self, key: int, default: Keys = ()) -> Keys:
+        found = self._found
+        while key not in found and self._level:
+            below: list[tuple[Any, Keys]] = []
+            for node, path in self._level:
+                for name, value in node.items() if type(node) is dict else enumerate(node):
+                    if type(value) is dict or type(value) is list:
+                        here = found[id(value)] = (*path, name)
+                        below.append((value, here))
+            self._level = below
+        return found.get(key, default)
 
 
 def _paths(root: Any) -> dict[int, Keys]:

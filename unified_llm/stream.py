@@ -92,12 +92,13 @@ class Grammar:
     the provider's, a `RemoteProtocolError`.
     """
 
-    __slots__ = ("_error", "items", "state")
+    __slots__ = ("_error", "_same", "items", "state")
 
     def __init__(self, *, local: bool = False) -> None:
         self._error: type[ProtocolError] = LocalProtocolError if local else RemoteProtocolError
         self.state = "idle"
         self.items: dict[Place, str] = {}
+        self._same: tuple[Any, ...] | None = None
 
     def feed(self, event: Event) -> None:
         """Check one event and move on."""
@@ -106,6 +107,11 @@ class Grammar:
         if class_ is None:
             if kind not in _INSIDE:
                 return
+            # Nearly all of a stream: the same kind of event in the same open item, which changes nothing.
+            same = self._same
+            if same is not None and kind == same[0]:
+                if event.get("output_index") == same[1] and event.get("choice") == same[2]:
+                    return
             class_ = "inside"
         state = RESPONSE.get((self.state, class_))
         if state is None:
@@ -118,6 +124,7 @@ class Grammar:
                 was = self.items.get(place, "absent")
                 raise self._error(f"{kind} cannot come when item {place[1]} of choice {place[0]} is {was}")
             self.items[place] = item
+        self._same = (kind, event.get("output_index"), event.get("choice")) if class_ == "inside" else None
 
     def close(self) -> None:
         """The end of the events: a stream without its terminal event is an error, never a success."""
@@ -141,9 +148,12 @@ class _Collector:
             return
         class_ = CLASS.get(kind)
         if class_ in ("open", "end"):
-            self.response = {**self.response, **event["response"]} if self.response else dict(event["response"])
             if class_ == "end":
+                # An opening says that the response is under way; only the end says how it came out.
+                self.response.pop("status", None)
                 self.ended = True
+            self.response = {**self.response, **event["response"]}
+            if class_ == "end":
                 self._whole(event["response"], kind)
             return
         item = self.items.get(place)

@@ -7,7 +7,7 @@ Wire events are dicts `{"event": name or None, "data": JSON value or string}`.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from .convert import Facing
@@ -75,18 +75,33 @@ class _Pipe:
         self.on_loss = on_loss
         self.losses: list[Loss] = []
         self.count = 0
+        self.feed = self._feeder()
 
-    def feed(self, event: Event) -> list[Event]:
-        self.reading.doc = event["data"]
-        self.reading.trace.clear()
-        out: list[Event] = []
-        for canonical in self.reader.feed(event):
-            self.grammar.feed(canonical)
-            out += self.writer.feed(canonical)
-        if self.writing.raw or self.reading.notes:
-            self._report(out)
-        self.count += 1
-        return out
+    def _feeder(self) -> Callable[[Event], list[Event]]:
+        """The way of one event, with everything it needs at hand: a stream goes it a thousand times."""
+        reading, trace, notes, raw = self.reading, self.reading.trace, self.reading.notes, self.writing.raw
+        read, check, writer = self.reader.feed, self.grammar.feed, self.writer
+
+        def feed(event: Event) -> list[Event]:
+            reading.doc = event["data"]
+            if trace:
+                trace.clear()
+            events = read(event)
+            if len(events) == 1:
+                canonical = events[0]
+                check(canonical)
+                out = writer.feed(canonical)
+            else:
+                out = []
+                for canonical in events:
+                    check(canonical)
+                    out += writer.feed(canonical)
+            if raw or notes:
+                self._report(out)
+            self.count += 1
+            return out
+
+        return feed
 
     def close(self) -> list[Event]:
         out: list[Event] = []
@@ -127,7 +142,11 @@ class ConvertedStream:
     def _run(self, events: Iterable[Event]) -> Iterator[Event]:
         feed = self._pipe.feed
         for event in events:
-            yield from feed(event)
+            out = feed(event)
+            if len(out) == 1:
+                yield out[0]
+            else:
+                yield from out
         yield from self._pipe.close()
 
 
@@ -260,6 +279,7 @@ class _WritePipe(_Pipe):
 
     def __init__(self, target: str, on_loss: Levels, exchange: Exchange | None) -> None:
         super().__init__(target, target, on_loss=on_loss, exchange=exchange)
+        self.writing.source = None  # the events come from no protocol
         self.grammar = Grammar(local=True)
 
     def feed(self, event: Any) -> list[Event]:
