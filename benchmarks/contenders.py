@@ -186,10 +186,10 @@ class Ours(Contender):
 
 
 def adapters_of_a_checkout(register: Callable[[Any], None]) -> None:
-    """Make our adapters known where the package was not installed, so that a plain checkout can be measured."""
+    """Take the adapters of this tree, whatever is installed; make them known where nothing is."""
+    sys.path.insert(1, str(ROOT / "adapters"))
     if importlib.metadata.entry_points(group="unified_llm.adapters"):
         return
-    sys.path.append(str(ROOT / "adapters"))
     points = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["unified_llm.adapters"]
     for value in points.values():
         module, _, name = value.partition(":")

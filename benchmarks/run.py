@@ -156,11 +156,11 @@ def _closing(results: Results) -> list[str]:
     ours = row["figures"].get(Ours.title) if row else None
     if row and isinstance(ours, float):
         said = [
-            f"{title} {value / ours:.1f} times"
+            f"{title} takes {value / ours:.1f} times as long"
             for title, value in row["figures"].items()
             if isinstance(value, float) and title != Ours.title
         ]
-        out.append(f"The reference request, there and back: {ours:.1f} times the floor; " + ", ".join(said) + " ours.")
+        out.append("; ".join([f"The reference request, there and back: {ours:.1f} times the floor", *said]) + ".")
     named = {title.split(",")[0]: version for title, version in results["versions"].items()}
     out.append("; ".join(f"{title} {version}" for title, version in named.items()) + ".")
     out.append(
@@ -181,13 +181,16 @@ def _print(results: Results) -> None:
             print("  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]))
         print("\n".join([*notes, *_closing(results)]))
         return
-    console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 170)
+    console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 200)
     table = Table(header_style="bold")
     for k, title in enumerate(head):
-        table.add_column(title, justify="left" if k == 0 else "right", no_wrap=k == 0)
+        widest = max((len(line[k]) for line in lines), default=0)
+        table.add_column(title, justify="left" if k == 0 else "right", min_width=widest)
     for row, line in zip(results["rows"], lines):
         table.add_row(*line, style={True: None, False: "red", None: None}[row["met"]])
-    console.print(table)
+    # A terminal that is too narrow wraps the lines; it must not lose a column.
+    console.width = max(console.width, console.measure(table, options=console.options.update(width=1000)).maximum)
+    console.print(table, crop=False)
     for note in [*notes, *_closing(results)]:
         console.print(note, soft_wrap=True)
 

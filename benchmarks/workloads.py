@@ -142,7 +142,7 @@ def conversation(turns: int) -> Iterator[Turn]:
             )
             for k in range(2 + n % 2 if n % 3 == 0 else 1)
         )
-        results = tuple((call_id, _words(n + k, 1 + (n + k) % 3)) for k, (call_id, _, _) in enumerate(calls))
+        results = tuple((call_id, _words(n + k, 1 + n % 3 if k == 0 else 1)) for k, (call_id, _, _) in enumerate(calls))
         asked = f"Keeper {n % 3} asks for step {n}. " + _words(n, 2) if n % 5 == 0 else None
         yield Turn(asked, _words(n + 1, 1) if n % 2 else None, calls, results)
 
@@ -365,7 +365,7 @@ def workloads(quick: bool = False) -> list[Workload]:
             ("responses", "responses → responses", RESPONSES, RESPONSES, responses, False),
         ]
         for name, way, source, target, body, back in ways if turns == 50 else ways[:3]:
-            budget = 6.0 if turns == 50 and source != target else None
+            budget = 6.0 if turns == 50 and name in ("there", "back") else None
             label = f"{size}: {way}"
             rows.append(Workload(f"request-{turns}-{name}", label, "request", source, target, body, back, budget))
     chat, responses = dumps(chat_response()), dumps(responses_response())
