@@ -38,10 +38,10 @@ def read_items(wires: list[Any], r: Reader) -> list[Node]:
     for index, wire in enumerate(wires):
         if type(wire) is not dict:
             continue
-        if "type" not in wire and "role" not in wire and type(wire.get("id")) is str:
+        if wire.get("type") is None and "role" not in wire and type(wire.get("id")) is str:
             # An item with nothing but an id refers to a stored one.
             nodes[index] = r.node(items, {**wire, "type": "item_reference"})
-            r.form(nodes[index], "tag", "absent")
+            r.form(nodes[index], *(("type", "null") if "type" in wire else ("tag", "absent")))
             r.made(nodes[index], wire)
         elif is_sealed(wire.get("encrypted_content")):
             sealed.append(index)
@@ -149,7 +149,8 @@ def _sendable(nodes: list[Node], w: Writer) -> list[Node]:
 
 
 def _is_slugged(node: Node, w: Writer) -> bool:
-    return "extra" in node and w.form(node, "type") == "slug"
+    """Whether the type of an item was spelt in another way."""
+    return "extra" in node and w.form(node, "type") is not None
 
 
 def _spelt(wire: Any, node: Node, w: Writer) -> Any:
@@ -157,6 +158,8 @@ def _spelt(wire: Any, node: Node, w: Writer) -> Any:
     if type(wire) is not dict or type(wire.get("type")) is not str:
         return wire
     kind = wire["type"]
+    if w.form(node, "type") == "null":
+        return {**wire, "type": None}
     if w.dialect.get("strict"):
         return wire if kind in CORE_ITEMS or ":" in kind else {**wire, "type": SLUG + kind}
     return {**wire, "type": SLUG + kind} if _is_slugged(node, w) and ":" not in kind else wire

@@ -49,7 +49,11 @@ def _choice(value: Any) -> Any:
 
 _CHOICE = Field("tool_choice", read=_choice)
 
-REQUEST = Table("request", _CHOICE, *map(Field, f"{_SHARED} include stream context_management multi_agent".split()))
+REQUEST = Table(
+    "request",
+    _CHOICE,
+    *map(Field, f"{_SHARED} include stream context_management multi_agent background_options".split()),
+)
 """Settings that are one value. `input`, `instructions`, `tools` and the objects below are read beside it."""
 
 RESPONSE = Table(
