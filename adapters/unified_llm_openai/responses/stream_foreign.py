@@ -374,4 +374,7 @@ class ForeignWriter:
 
 
 def _has_rest(extra: Node) -> bool:
-    return any("rest" in drawer for drawer in extra.values())
+    for drawer in extra.values():
+        if "rest" in drawer:
+            return True
+    return False
