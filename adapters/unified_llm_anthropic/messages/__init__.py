@@ -5,7 +5,7 @@ from __future__ import annotations
 from unified_llm.adapter import Adapter, Framing, Kind, Route, Streams
 from unified_llm.repair import Rules
 
-from . import calls, hosted, reasoning  # noqa: F401  (they declare the pairs of `blocks`)
+from . import calls, hosted, reasoning, results  # noqa: F401  (they declare the pairs of `blocks`)
 from .blocks import blocks
 from .citations import citations
 from .content import answer_parts, parts
@@ -35,7 +35,7 @@ adapter = Adapter(
         "models": Kind(read_models, write_models, "models"),
     },
     streams=Streams(MessagesReader, MessagesWriter, Framing(named=True)),
-    mappings=(parts, answer_parts, blocks, citations, hosted.hits, tools, servers, edits, models),
+    mappings=(parts, answer_parts, blocks, citations, results.hits, tools, servers, edits, models),
     settings={"request": REQUEST, "response": RESPONSE},
     natives=NATIVES,
     refuses=REFUSES,

@@ -15,7 +15,7 @@ from unified_llm.mapping import Fated, IllTyped, Reader, Writer, take
 from unified_llm.provenance import split_opaque
 
 from .blocks import blocks
-from .content import move_cache_in, move_cache_out, own_born, parts
+from .content import move_cache_in, move_cache_out, own_born, parts, said
 from .tools import tools
 
 __all__ = ["RAW", "move_caller_in", "move_caller_out", "read_input", "withhold", "write_input"]
@@ -113,14 +113,18 @@ def read_tool_use(w: Node, r: Reader) -> Node:
     item["arguments"] = read_input(w)
     if w:
         move_caller_in(w, item, r)
-        move_cache_in(w, item)
+        move_cache_in(w, item, r)
     return item
 
 
 @blocks.write("function_call")
-def write_tool_use(c: Node, w: Writer) -> Node:
+def write_tool_use(c: Node, w: Writer) -> Node | None:
+    if type(c.get("name")) is not str:
+        return None
     wire: Node = {"type": "tool_use", "id": _renamed("ids", c.pop("call_id", None), w)}
     wire["name"] = _renamed("names", c.pop("name"), w)
+    if "arguments" not in c:
+        w.added(wire, "input", "a call without arguments")
     wire["input"] = write_input(c)
     if c:
         withhold(c, w)
@@ -130,8 +134,10 @@ def write_tool_use(c: Node, w: Writer) -> Node:
 
 
 @blocks.write("custom_tool_call")
-def write_custom_call(c: Node, w: Writer) -> Node:
+def write_custom_call(c: Node, w: Writer) -> Node | None:
     """A call of a tool that takes raw text: the function it was lowered to has one string."""
+    if type(c.get("name")) is not str:
+        return None
     wire: Node = {"type": "tool_use", "id": _renamed("ids", c.pop("call_id", None), w), "name": c.pop("name")}
     wire["input"] = {"input": c["input"] if c.get("input") is not None else ""}
     c["input"] = Fated("approximated", "as the one string of a function")
@@ -149,14 +155,15 @@ def read_tool_result(w: Node, r: Reader) -> Node:
         del w["content"]
     if type(w.get("is_error")) is bool or w.get("is_error", 0) is None:
         item["is_error"] = w.pop("is_error")
-    return move_cache_in(w, item)
+    return move_cache_in(w, item, r)
 
 
 @blocks.write("function_call_output", "custom_tool_call_output")
 def write_tool_result(c: Node, w: Writer) -> Node:
     wire: Node = {"type": "tool_result", "tool_use_id": c.pop("call_id", None)}
     if "output" in c:
-        wire["content"] = w.parts(parts, c.pop("output"))
+        output = c.pop("output")
+        wire["content"] = w.nodes(parts, said(output, w)) if type(output) is list else output
         if wire["content"] == [] and not own_born(w):
             # An empty list is refused; no content at all is not.
             del wire["content"]
@@ -177,14 +184,16 @@ def read_mcp_use(w: Node, r: Reader) -> Node:
     item: Node = {"type": "mcp_call", "call_id": take_text(w, "id"), "name": take_text(w, "name")}
     item["server_label"] = take_text(w, "server_name")
     item["arguments"] = read_input(w)
-    return move_cache_in(w, item)
+    return move_cache_in(w, item, r)
 
 
 @blocks.write("mcp_call")
 def write_mcp_use(c: Node, w: Writer) -> Node:
-    call_id = c.pop("call_id", None) or c.pop("id", None)
+    call_id = c.pop("call_id") if c.get("call_id") is not None else c.pop("id", None)
     wire: Node = {"type": "mcp_tool_use", "id": call_id, "name": c.pop("name", "")}
     wire["server_name"] = c.pop("server_label", "")
+    if "arguments" not in c:
+        w.added(wire, "input", "a call without arguments")
     wire["input"] = write_input(c)
     withhold(c, w)
     return move_cache_out(c, wire)
@@ -197,7 +206,7 @@ def read_mcp_result(w: Node, r: Reader) -> Node:
         item["output"] = r.parts(parts, w.pop("content"))
     if type(w.get("is_error")) is bool:
         item["is_error"] = w.pop("is_error")
-    return move_cache_in(w, item)
+    return move_cache_in(w, item, r)
 
 
 @blocks.write("mcp_result")
@@ -255,7 +264,7 @@ def _read_change(kind: str) -> None:
             item["tool"] = r.node(tools, tool.pop("definition"))
         else:
             raise IllTyped("tool")
-        return move_cache_in(w, item)
+        return move_cache_in(w, item, r)
 
 
 for _kind in _ACTIONS:
@@ -274,8 +283,10 @@ def write_change(c: Node, w: Writer) -> Node | None:
         tool = {"type": "mcp_tool_reference", "server_name": c.pop("server_label"), "name": c.pop("name")}
     elif c.get("server_label") is not None:
         tool = {"type": "mcp_toolset_reference", "server_name": c.pop("server_label")}
-    else:
+    elif c.get("name") is not None:
         tool = {"type": "tool_reference", "name": c.pop("name")}
+    else:
+        return None
     return move_cache_out(c, {"type": kind, "tool": tool})
 
 
@@ -304,8 +315,8 @@ def write_fallback(c: Node, w: Writer) -> Node:
 blocks.cannot("item_reference", "Messages keeps no items")
 blocks.cannot("image_generation_call file_search_call maps_call retrieval_call processing_call", "no such tool here")
 blocks.cannot("file_search_result maps_result retrieval_result processing_result", "no such tool here")
-blocks.cannot("computer_call computer_call_output local_shell_call local_shell_call_output", "no call of that shape here")
-blocks.cannot("apply_patch_call apply_patch_call_output", "no call of that shape here")
+blocks.cannot("computer_call computer_call_output local_shell_call local_shell_call_output", "no call of that shape")
+blocks.cannot("apply_patch_call apply_patch_call_output", "no call of that shape")
 blocks.cannot("mcp_approval_request mcp_approval_response", "tools of MCP servers are called without asking")
 blocks.cannot("compaction_trigger configuration_update additional_tools", "settings cannot change in mid conversation")
 blocks.cannot("program program_output", "the code of programmatic calls is not shown")

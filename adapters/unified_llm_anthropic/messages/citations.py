@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.mapping import IllTyped, Mapping, Reader, Writer
-from unified_llm.provenance import is_sealed, open_sealed, opaque_piece, seal, split_opaque
+from unified_llm.provenance import is_sealed, opaque_piece, open_sealed, seal, split_opaque
 
 __all__ = ["citations"]
 
@@ -70,7 +70,7 @@ _WEB = ("cited_text", "url", "title")
 @citations.read("web_search_result_location")
 def read_url_citation(w: Node, r: Reader) -> Node:
     proof = w.get("encrypted_index")
-    if is_sealed(proof):
+    if type(proof) is str and is_sealed(proof):
         del w["encrypted_index"]
         opened = open_sealed(proof, f"url:{w.get('url')}")
         if opened is not None and opened.get("type") == "url_citation":
@@ -80,6 +80,7 @@ def read_url_citation(w: Node, r: Reader) -> Node:
     node: Node = {"type": "url_citation", **{key: w.pop(key) for key in _WEB if key in w}}
     if type(proof) is str and proof and "encrypted_index" in w:
         node["opaque"] = [opaque_piece("encrypted_index", w.pop("encrypted_index"), r.protocol, r.model)]
+        r.place(node, ("opaque",), ("encrypted_index",))
     return node
 
 
@@ -90,8 +91,11 @@ def write_url_citation(c: Node, w: Writer) -> Node | None:
     if not own and "encrypted_index" not in kept:
         return _for_client(c, foreign, w) if w.facing == "client" else None
     wire: Node = {"type": "web_search_result_location", **{key: c.pop(key) for key in _WEB if key in c}}
-    for piece in own:
-        wire["encrypted_index"] = piece["data"]
+    kinds = {piece.get("kind"): piece["data"] for piece in own}
+    if kinds.keys() == {"encrypted_index"}:
+        wire["encrypted_index"] = kinds["encrypted_index"]
+    elif own:
+        c["opaque"] = own
     return wire
 
 
@@ -105,6 +109,8 @@ def _for_client(c: Node, foreign: list[Node], w: Writer) -> Node:
     wire["encrypted_index"] = seal(node, f"url:{wire['url']}")
     for key in ("start_index", "end_index"):
         c.pop(key, None)
+    if "extra" in c:
+        c["extra"] = {}
     return wire
 
 

@@ -16,7 +16,7 @@ from unified_llm.mapping import Fated, IllTyped, Mapping, Reader, Writer, take
 from .citations import citations
 from .tables import PROTOCOL, read_cache, write_cache
 
-__all__ = ["answer_parts", "move_cache_in", "move_cache_out", "own_born", "parts", "provider_bound"]
+__all__ = ["answer_parts", "move_cache_in", "move_cache_out", "own_born", "parts", "provider_bound", "said"]
 
 Node = dict[str, Any]
 
@@ -47,7 +47,7 @@ def provider_bound(w: Writer) -> bool:
     return w.facing == "provider" and not own_born(w)
 
 
-def move_cache_in(w: Node, node: Node) -> Node:
+def move_cache_in(w: Node, node: Node, r: Reader) -> Node:
     """Read a cache breakpoint, if there is one that reads as such."""
     if "cache_control" in w:
         if w["cache_control"] is None:
@@ -58,6 +58,7 @@ def move_cache_in(w: Node, node: Node) -> Node:
         except IllTyped:
             return node
         del w["cache_control"]
+        r.place(node, ("cache",), ("cache_control",))
     return node
 
 
@@ -91,7 +92,7 @@ def read_text(w: Node, r: Reader) -> Node:
     part: Node = {"type": "input_text", "text": _string(w, "text")}
     if w:
         _read_citations(w, part, r)
-        move_cache_in(w, part)
+        move_cache_in(w, part, r)
     return part
 
 
@@ -100,16 +101,18 @@ def read_output_text(w: Node, r: Reader) -> Node:
     part: Node = {"type": "output_text", "text": _string(w, "text")}
     if w:
         _read_citations(w, part, r)
-        move_cache_in(w, part)
+        move_cache_in(w, part, r)
     return part
 
 
 @parts.write("input_text", "output_text", "text", "summary_text", "reasoning_text")
 @answer_parts.write("output_text", "input_text", "text")
 def write_text(c: Node, w: Writer) -> Node | None:
-    text = c["text"]
-    if not text and w.facing == "provider" and not own_born(w):
-        # The API refuses empty text, with and without a cache breakpoint; there is nothing in it to lose.
+    text = c.get("text")
+    if type(text) is not str:
+        return None
+    if not text and not own_born(w):
+        # The API refuses empty text, in the answers that clients send back too; there is nothing in it to lose.
         return None
     wire: Node = {"type": "text", "text": c.pop("text")}
     if c:
@@ -117,6 +120,16 @@ def write_text(c: Node, w: Writer) -> Node | None:
             _write_citations(c, wire, w)
         move_cache_out(c, wire)
     return wire
+
+
+def said(content: list[Node], w: Writer) -> list[Node]:
+    """Parts without those that are empty text and nothing else: the API refuses them, and nothing is lost with them."""
+    if own_born(w):
+        return content
+    return [part for part in content if part.get("text") != "" or not _SILENT.issuperset(part)]
+
+
+_SILENT = frozenset(("type", "text", "annotations", "logprobs"))
 
 
 def _write_citations(c: Node, wire: Node, w: Writer) -> None:
@@ -133,7 +146,7 @@ def _write_citations(c: Node, wire: Node, w: Writer) -> None:
 @answer_parts.write("refusal")
 def write_refusal(c: Node, w: Writer) -> Node | None:
     """Refusals are ordinary text here; that it was one is said by the stop reason of an answer."""
-    if not c["refusal"]:
+    if type(c.get("refusal")) is not str or not c["refusal"]:
         return None
     wire = {"type": "text", "text": c["refusal"]}
     c["refusal"] = Fated("approximated", "sent as text")
@@ -207,7 +220,7 @@ def read_image(w: Node, r: Reader) -> Node:
         part["file_id"] = _string(source, "file_id")
     else:
         raise IllTyped("source")
-    return move_cache_in(w, part)
+    return move_cache_in(w, part, r)
 
 
 @parts.write("input_image", "output_image", "computer_screenshot")
@@ -255,7 +268,7 @@ def read_document(w: Node, r: Reader) -> Node:
         if key in w:
             part[key] = w.pop(key)
     _read_enabled(w, part)
-    return move_cache_in(w, part)
+    return move_cache_in(w, part, r)
 
 
 @parts.write("input_file", "output_file")
@@ -326,7 +339,7 @@ def read_search_result(w: Node, r: Reader) -> Node:
     part: Node = {"type": "search_result", "source": _string(w, "source"), "title": w.pop("title")}
     part["content"] = r.parts(parts, w.pop("content"))
     _read_enabled(w, part)
-    return move_cache_in(w, part)
+    return move_cache_in(w, part, r)
 
 
 @parts.write("search_result")
@@ -346,7 +359,7 @@ def write_search_result(c: Node, w: Writer) -> Node | None:
 
 @parts.read("tool_reference")
 def read_tool_reference(w: Node, r: Reader) -> Node:
-    return move_cache_in(w, {"type": "tool_reference", "name": _string(w, "tool_name")})
+    return move_cache_in(w, {"type": "tool_reference", "name": _string(w, "tool_name")}, r)
 
 
 @parts.write("tool_reference")

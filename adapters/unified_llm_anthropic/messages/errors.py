@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Fated, Reader, Writer, take
+from unified_llm.mapping import Fated, Owned, Reader, Writer, take
 
 from .tables import ERROR_STATUS, ERRORS
 
@@ -49,26 +49,26 @@ def read_error(w: Any, r: Reader) -> Node:
     error["type"] = kind or "other"
     if type(word) is str:
         del own["type"]
-        r.place(error, ("type",), ("type",))
+        r.place(error, ("type",), ("error", "type"))
         if ERRORS.write(error["type"]) != word:
             error["native_type"] = word
-            r.place(error, ("native_type",), ("type",))
+            r.place(error, ("native_type",), ("error", "type"))
     elif "type" not in own:
         r.form(error, "type", "absent")
     if type(message) is str:
         error["message"] = own.pop("message")
     if type(own.get("details")) is dict and type(own["details"].get("error_code")) is str:
         error["code"] = take(own, "details").pop("error_code")
-        r.place(error, ("code",), ("details", "error_code"))
+        r.place(error, ("code",), ("error", "details", "error_code"))
     if type(w.get("request_id")) is str:
         error["request_id"] = w.pop("request_id")
     elif w.get("request_id", 0) is None:
         error["request_id"] = w.pop("request_id")
     _read_http(error, r)
-    if own:
-        r.keep(error, own)
     node["error"] = error
-    r.made(error, wire)
+    if own:
+        w["error"] = Owned(own)
+    r.made(error, r.doc if type(r.doc) is dict else wire)
     return node
 
 
@@ -125,7 +125,8 @@ def write_error(c: Node, w: Writer) -> Any:
     if form == "flat":
         return {"message": error["message"]} if "message" in error else {}
     doc = w.doc
-    head: Node = {} if w.form(c, "type") == "absent" else {"type": "error"}
+    kept = ((c.get("extra") or {}).get(w.protocol) or {}).get("rest") or {}
+    head: Node = {} if w.form(c, "type") == "absent" or "type" in kept else {"type": "error"}
     w.context["request_id"] = ...
     head["error"] = w.root(_write_error, error)
     w.doc = doc
@@ -138,10 +139,10 @@ def write_error(c: Node, w: Writer) -> Any:
 def _write_error(c: Node, w: Writer) -> Node:
     kind = c.pop("type", None) or "other"
     form = w.form(c, "type")
-    native = c.pop("native_type", None)
+    native = c.get("native_type")
     wire: Node = {}
     if native in ERRORS.reads or (native is not None and _own(c, w)):
-        wire["type"] = native
+        wire["type"] = c.pop("native_type")
     elif form != "absent":
         wire["type"] = ERRORS.write(kind) if kind in ERRORS.writes else "api_error"
     message = c.get("message")

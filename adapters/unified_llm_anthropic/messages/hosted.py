@@ -1,8 +1,7 @@
-"""The provider's own tools: `server_tool_use` by name, and the blocks their results come in.
+"""Calls of the provider's own tools: `server_tool_use` by name. Their results are in results.py.
 
-Each becomes the hosted call or result of the canonical model, paired by the call id. What only this provider has
-(advisor, text editor in the sandbox, ciphered output) is kept whole for it. A result of another provider has none of
-the ciphertext the API wants back, so towards the provider call and result go together or not at all.
+Each becomes the hosted call of the canonical model, paired with its result by the call id. What only this provider has
+(advisor, text editor in the sandbox) is kept whole for it.
 
 https://docs.claude.com/en/docs/agents-and-tools/tool-use/web-search-tool
 """
@@ -12,18 +11,15 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.jsonvalue import load_text
-from unified_llm.mapping import Fated, IllTyped, Mapping, Reader, Writer, take, take_all
-from unified_llm.provenance import is_sealed, open_sealed, opaque_piece, seal, split_opaque
+from unified_llm.mapping import Fated, IllTyped, Reader, Writer, take
 
 from .blocks import blocks
 from .calls import move_caller_in, move_caller_out, take_text, withhold
-from .content import move_cache_in, move_cache_out, own_born, parts
+from .content import move_cache_in, move_cache_out
 
-__all__ = ["hits"]
+__all__: list[str] = []
 
 Node = dict[str, Any]
-
-hits = Mapping("anthropic-messages web search results")
 
 
 # ---- calls ----------------------------------------------------------------------------------------------------------
@@ -45,11 +41,15 @@ def read_server_use(w: Node, r: Reader) -> Node:
     given = take(w, "input")
     item = read(given, name)
     item["call_id"] = call_id
+    if "executor" in item:
+        r.form(item, "hosted", True)
+    for key in ("executor", "name"):
+        r.place(item, (key,), ("name",))
     if empty:
         r.form(item, "input", "empty")
     if w:
         move_caller_in(w, item, r)
-        move_cache_in(w, item)
+        move_cache_in(w, item, r)
     return item
 
 
@@ -94,14 +94,12 @@ _CALLS = {
 
 
 def _server_use(c: Node, name: str, given: Node, w: Writer) -> Node:
-    call_id = c.pop("call_id", None) or c.pop("id", None)
+    call_id = c.pop("call_id") if c.get("call_id") is not None else c.pop("id", None)
     wire: Node = {"type": "server_tool_use", "id": call_id, "name": name, "input": given}
     if c:
         withhold(c, w)
         move_caller_out(c, wire, w)
         move_cache_out(c, wire)
-        if c.get("status") == "completed" and not own_born(w) and w.facing == "client":
-            del c["status"]
     return wire
 
 
@@ -111,11 +109,11 @@ def write_search(c: Node, w: Writer) -> Node | None:
     action = c.get("action")
     if type(action) is dict and action.get("type", "search") == "search":
         own = take(c, "action")
+        if "type" not in own:
+            w.added(given, "query", "taken for a search")
         own.pop("type", None)
         if type(own.get("query")) is str:
             given["query"] = own.pop("query")
-            if own.get("queries") == [given["query"]]:
-                del own["queries"]
         elif type(own.get("queries")) is list and len(own["queries"]) == 1:
             given["query"] = own.pop("queries")[0]
     elif action is not None:
@@ -138,9 +136,10 @@ def write_code(c: Node, w: Writer) -> Node:
 
 @blocks.write("shell_call")
 def write_bash(c: Node, w: Writer) -> Node | None:
-    if c.get("executor") != "provider":
+    if c.get("executor") == "provider":
+        del c["executor"]
+    elif not w.form(c, "hosted"):
         return _client_bash(c, w)
-    del c["executor"]
     given: Node = {}
     if type(c.get("action")) is dict:
         action = take(c, "action")
@@ -181,297 +180,3 @@ def write_tool_search(c: Node, w: Writer) -> Node | None:
         return None
     c.pop("arguments", None)
     return _server_use(c, c.pop("name"), arguments or {}, w)
-
-
-# ---- results --------------------------------------------------------------------------------------------------------
-
-
-def _read_failure(w: Node, item: Node, kind: str) -> bool:
-    """Whether the content is an error object; the item then says so."""
-    content = w["content"]
-    if type(content) is not dict or content.get("type") != f"{kind}_error":
-        return False
-    own = take(w, "content")
-    del own["type"]
-    item["error"] = {"code": own.pop("error_code", None)}
-    if "error_message" in own:
-        item["error"]["message"] = own.pop("error_message")
-    return True
-
-
-def _write_failure(c: Node, wire: Node, kind: str) -> bool:
-    error = c.get("error")
-    if type(error) is not dict or not error:
-        return False
-    own = take(c, "error")
-    wire["content"] = {"type": f"{kind}_error", "error_code": own.pop("code", None)}
-    if "message" in own:
-        wire["content"]["error_message"] = own.pop("message")
-    return True
-
-
-def _result(w: Node, type_: str) -> Node:
-    return {"type": type_, "call_id": take_text(w, "tool_use_id")}
-
-
-def _ended(w: Node, item: Node, r: Reader) -> Node:
-    if w:
-        move_caller_in(w, item, r)
-        move_cache_in(w, item)
-    return item
-
-
-def _written(c: Node, wire: Node, w: Writer) -> Node:
-    if c:
-        move_caller_out(c, wire, w)
-        move_cache_out(c, wire)
-    return wire
-
-
-_HIT = ("url", "title", "page_age")
-
-
-@hits.read("web_search_result")
-def read_hit(w: Node, r: Reader) -> Node:
-    cipher = w.get("encrypted_content")
-    if is_sealed(cipher):
-        opened = open_sealed(w.pop("encrypted_content"), f"url:{w.get('url')}")
-        if opened is not None:
-            for key in _HIT:
-                w.pop(key, None)
-            return opened
-    hit: Node = {key: w.pop(key) for key in _HIT if key in w}
-    if type(cipher) is str and cipher and not is_sealed(cipher):
-        hit["opaque"] = [opaque_piece("encrypted_content", w.pop("encrypted_content"), r.protocol, r.model)]
-    return hit
-
-
-def _write_hit(c: Node, w: Writer) -> Node:
-    node = dict(c)
-    own, foreign = split_opaque(c, node, w, ("protocol",))
-    wire: Node = {"type": "web_search_result", **{key: c.pop(key) for key in _HIT if key in c}}
-    for piece in own:
-        wire["encrypted_content"] = piece["data"]
-    if not own and not own_born(w):
-        wire.setdefault("url", "")
-        wire.setdefault("title", "")
-        wire["encrypted_content"] = seal(node, f"url:{wire['url']}")
-        c.pop("snippet", None)
-        if foreign:
-            c["opaque"] = Fated("parked", "sealed for the way back")
-    return wire
-
-
-@blocks.read("web_search_tool_result")
-def read_search_result(w: Node, r: Reader) -> Node:
-    item = _result(w, "web_search_result")
-    if not _read_failure(w, item, "web_search_tool_result"):
-        item["results"] = r.nodes(hits, w["content"])
-        del w["content"]
-    return _ended(w, item, r)
-
-
-@blocks.write("web_search_result")
-def write_search_result(c: Node, w: Writer) -> Node | None:
-    wire: Node = {"type": "web_search_tool_result", "tool_use_id": c.pop("call_id", None)}
-    if not _write_failure(c, wire, "web_search_tool_result"):
-        found = c.pop("results", None) or []
-        if w.facing == "provider" and not own_born(w) and not all(_ours(hit, w) for hit in found):
-            c["results"] = found
-            return None
-        wire["content"] = write_hits(found, w)
-    return _written(c, wire, w)
-
-
-def write_hits(found: list[Node], w: Writer) -> list[Node]:
-    """The hits of a search; a hit the reader could not read goes back as it was."""
-    out: list[Node] = []
-    for hit in found:
-        if "type" in hit:
-            out += w.nodes(hits, (hit,))
-        else:
-            doc = w.doc
-            out.append(w.root(_write_hit, hit))
-            w.doc = doc
-    return out
-
-
-def _ours(hit: Node, w: Writer) -> bool:
-    pieces = hit.get("opaque") or ()
-    return bool(pieces) and all((piece.get("origin") or {}).get("protocol") == w.protocol for piece in pieces)
-
-
-@blocks.read("web_fetch_tool_result")
-def read_fetch_result(w: Node, r: Reader) -> Node:
-    item = _result(w, "web_fetch_result")
-    if not _read_failure(w, item, "web_fetch_tool_result"):
-        content = take(w, "content")
-        if content.pop("type") != "web_fetch_result":
-            raise IllTyped("content")
-        page: Node = {key: content.pop(key) for key in ("url", "retrieved_at") if key in content}
-        if "content" in content:
-            page["document"] = r.node(parts, content.pop("content"))
-        item["results"] = [page]
-    return _ended(w, item, r)
-
-
-@blocks.write("web_fetch_result")
-def write_fetch_result(c: Node, w: Writer) -> Node | None:
-    wire: Node = {"type": "web_fetch_tool_result", "tool_use_id": c.pop("call_id", None)}
-    if not _write_failure(c, wire, "web_fetch_tool_result"):
-        pages = c.get("results")
-        if type(pages) is not list or len(pages) != 1 or (w.facing == "provider" and not own_born(w)):
-            return None
-        if "document" not in pages[0]:
-            return None
-        page = take_all(c, "results")[0]
-        content: Node = {"type": "web_fetch_result", **{k: page.pop(k) for k in ("url", "retrieved_at") if k in page}}
-        document = w.node(parts, page.pop("document"))
-        if document is not None:
-            content["content"] = document
-        wire["content"] = content
-    return _written(c, wire, w)
-
-
-# ---- code -----------------------------------------------------------------------------------------------------------
-
-
-def _read_files(own: Node, name: str) -> list[Node]:
-    outputs = own.get("content")
-    if type(outputs) is not list or any(
-        type(x) is not dict or x.keys() != {"type", "file_id"} or x["type"] != f"{name}_output" for x in outputs
-    ):
-        raise IllTyped("content")
-    del own["content"]
-    return [{"type": "file", "file_id": x["file_id"]} for x in outputs]
-
-
-@blocks.read("code_execution_tool_result")
-def read_code_result(w: Node, r: Reader) -> Node:
-    item = _result(w, "code_interpreter_result")
-    if not _read_failure(w, item, "code_execution_tool_result"):
-        own = take(w, "content")
-        kind = own.pop("type")
-        if kind not in ("code_execution_result", "encrypted_code_execution_result"):
-            raise IllTyped("content")
-        for key in ("stdout", "stderr", "return_code"):
-            if key in own:
-                item[key] = own.pop(key)
-        if kind.startswith("encrypted"):
-            cipher = take_text(own, "encrypted_stdout")
-            item["opaque"] = [opaque_piece("encrypted_stdout", cipher, r.protocol, r.model)]
-        if "content" in own:
-            item["outputs"] = _read_files(own, "code_execution")
-    return _ended(w, item, r)
-
-
-@blocks.write("code_interpreter_result")
-def write_code_result(c: Node, w: Writer) -> Node | None:
-    item = dict(c)
-    own, foreign = split_opaque(c, item, w, ("protocol",))
-    if foreign:
-        c["opaque"] = own + foreign
-        return None
-    wire: Node = {"type": "code_execution_tool_result", "tool_use_id": c.pop("call_id", None)}
-    if _write_failure(c, wire, "code_execution_tool_result"):
-        return _written(c, wire, w)
-    if w.facing == "provider" and not own_born(w) and "return_code" not in c:
-        return None
-    content: Node = {"type": "encrypted_code_execution_result" if own else "code_execution_result"}
-    for piece in own:
-        content[str(piece.get("kind"))] = piece["data"]
-    if type(c.get("output")) is str and "stdout" not in c:
-        content["stdout"] = c.pop("output")
-    for key in ("stdout", "stderr", "return_code"):
-        if key in c:
-            content[key] = c.pop(key)
-    _write_files(c, "outputs", content, "code_execution", w)
-    if not own_born(w):
-        for key, default in (("stdout", ""), ("stderr", ""), ("return_code", 0), ("content", [])):
-            if key not in content and not (own and key == "stdout"):
-                content[key] = default
-    wire["content"] = content
-    return _written(c, wire, w)
-
-
-def _write_files(c: Node, key: str, content: Node, name: str, w: Writer) -> None:
-    files = c.get(key)
-    if type(files) is list and all(type(x) is dict and x.keys() == {"type", "file_id"} for x in files):
-        content["content"] = [{"type": f"{name}_output", "file_id": x["file_id"]} for x in c.pop(key)]
-
-
-@blocks.read("bash_code_execution_tool_result")
-def read_bash_result(w: Node, r: Reader) -> Node:
-    item = _result(w, "shell_call_output")
-    item["executor"] = "provider"
-    if not _read_failure(w, item, "bash_code_execution_tool_result"):
-        own = take(w, "content")
-        if own.pop("type") != "bash_code_execution_result":
-            raise IllTyped("content")
-        output: Node = {key: take_text(own, key) for key in ("stdout", "stderr") if key in own}
-        if "return_code" in own:
-            output["outcome"] = {"type": "exit", "exit_code": own.pop("return_code")}
-        if "content" in own:
-            output["files"] = _read_files(own, "bash_code_execution")
-        item["output"] = [output]
-    return _ended(w, item, r)
-
-
-@blocks.write("shell_call_output")
-def write_bash_result(c: Node, w: Writer) -> Node | None:
-    if c.get("executor") != "provider":
-        return _client_bash_result(c, w)
-    outputs = c.get("output")
-    failed = type(c.get("error")) is dict and bool(c["error"])
-    if not failed and (type(outputs) is not list or len(outputs) != 1):
-        return None
-    del c["executor"]
-    wire: Node = {"type": "bash_code_execution_tool_result", "tool_use_id": c.pop("call_id", None)}
-    if not _write_failure(c, wire, "bash_code_execution_tool_result"):
-        own = take_all(c, "output")[0]
-        content: Node = {"type": "bash_code_execution_result"}
-        for key in ("stdout", "stderr"):
-            if key in own:
-                content[key] = own.pop(key)
-        outcome = own.get("outcome")
-        if type(outcome) is dict and outcome.get("type") == "exit" and outcome.keys() == {"type", "exit_code"}:
-            content["return_code"] = take(own, "outcome").pop("exit_code")
-            own["outcome"].pop("type")
-        _write_files(own, "files", content, "bash_code_execution", w)
-        wire["content"] = content
-    return _written(c, wire, w)
-
-
-def _client_bash_result(c: Node, w: Writer) -> Node | None:
-    outputs = c.get("output")
-    if type(outputs) is not list or type(c.get("call_id")) is not str:
-        return None
-    texts = [str(out.get(key)) for out in outputs if type(out) is dict for key in ("stdout", "stderr") if out.get(key)]
-    c["output"] = Fated("approximated", "as the text of a tool result")
-    c.pop("executor", None)
-    return {"type": "tool_result", "tool_use_id": c.pop("call_id"), "content": "\n".join(texts)}
-
-
-# ---- tool search ----------------------------------------------------------------------------------------------------
-
-
-@blocks.read("tool_search_tool_result")
-def read_tool_search_result(w: Node, r: Reader) -> Node:
-    item = _result(w, "tool_search_result")
-    if not _read_failure(w, item, "tool_search_tool_result"):
-        own = take(w, "content")
-        if own.pop("type") != "tool_search_tool_search_result":
-            raise IllTyped("content")
-        item["content"] = r.nodes(parts, own.pop("tool_references"))
-    return _ended(w, item, r)
-
-
-@blocks.write("tool_search_result")
-def write_tool_search_result(c: Node, w: Writer) -> Node | None:
-    wire: Node = {"type": "tool_search_tool_result", "tool_use_id": c.pop("call_id", None)}
-    if not _write_failure(c, wire, "tool_search_tool_result"):
-        if type(c.get("content")) is not list:
-            return None
-        references = w.nodes(parts, c.pop("content"))
-        wire["content"] = {"type": "tool_search_tool_search_result", "tool_references": references}
-    return _written(c, wire, w)

@@ -1,12 +1,12 @@
 """Messages to items and back.
 
 A wire message holds what the canonical model keeps as several items (text, thinking, calls, results): they share a
-turn, and what the message had beside them stays with the first. Writing gathers neighbours of one role into one message,
-results of calls first, because the API wants all of them in the message that follows the calls; a message that stood
-apart from its neighbour on the wire stays apart.
+turn, and what the message had beside them stays with the first. Writing gathers neighbours of one role into one
+message, results of calls first, because the API wants all of them in the message that follows the calls; a message
+that stood apart from its neighbour on the wire stays apart.
 
-What another provider signed on a call or a text, and this wire has no slot for, travels towards a client in a thinking
-block of its own, sealed, and finds its bearer again when it comes back.
+What another provider signed on a call or a text, and this wire has no slot for, travels towards a client in a redacted
+thinking block of its own, sealed, and finds its bearer again when it comes back.
 
 https://docs.claude.com/en/api/messages
 """
@@ -19,15 +19,25 @@ from unified_llm.mapping import ILL_TYPED, Fated, IllTyped, Reader, Writer
 from unified_llm.provenance import anchor_of, is_sealed, matches, open_sealed, seal
 
 from .blocks import blocks
-from .content import answer_parts, own_born, parts
+from .content import answer_parts, own_born, parts, said
 
-__all__ = ["CARRIER", "carrier_of", "join_carried", "read_content", "read_messages", "write_blocks", "write_messages"]
+__all__ = [
+    "CARRIER",
+    "carried_by",
+    "carrier_of",
+    "join_carried",
+    "read_content",
+    "read_messages",
+    "write_blocks",
+    "write_messages",
+]
 
 Node = dict[str, Any]
 
 FAMILY = "anthropic-messages messages"
 CARRIER = "unified_llm:carrier"
 _OUTPUTS = frozenset(("function_call_output", "custom_tool_call_output"))
+_SEALED_THEMSELVES = frozenset(("reasoning", "compaction"))
 _ROLES = {"user": "user", "assistant": "assistant", "system": "system", "developer": "system"}
 
 
@@ -95,8 +105,8 @@ def read_content(content: Any, role: str, wire: Node, r: Reader) -> list[Node]:
                 items.append(message)
             message["content"].append(part)
             continue
-        if kind in ("thinking", "redacted_thinking"):
-            opened = _carried(block)
+        if kind == "redacted_thinking":
+            opened = carried_by(block)
             if opened is not None:
                 carried.append(opened)
                 continue
@@ -107,12 +117,12 @@ def read_content(content: Any, role: str, wire: Node, r: Reader) -> list[Node]:
     return items
 
 
-def _carried(block: Node) -> Node | None:
+def carried_by(block: Node) -> Node | None:
     """What a sealed block carries for another item; None for any other block."""
-    signature = block.get("signature")
-    if not is_sealed(signature):
+    data = block.get("data")
+    if type(data) is not str or not is_sealed(data):
         return None
-    opened = open_sealed(signature, None)
+    opened = open_sealed(data, None)
     return opened if opened is not None and opened.get("type") == CARRIER else None
 
 
@@ -143,7 +153,7 @@ def carrier_of(item: Node, w: Writer) -> Node | None:
         node["opaque"] = signed
     if on_parts:
         node["content"] = content
-    return {"type": "thinking", "thinking": "", "signature": seal(node, "")}
+    return {"type": "redacted_thinking", "data": seal(node, "")}
 
 
 # ---- writing --------------------------------------------------------------------------------------------------------
@@ -158,7 +168,7 @@ def role_of(item: Node, w: Writer | None) -> str:
     kind = item.get("type")
     if kind == "message":
         return _ROLES.get(item.get("role") or "", "user")
-    if kind in _OUTPUTS or (kind == "shell_call_output" and item.get("executor") != "provider"):
+    if kind in _OUTPUTS or (kind == "shell_call_output" and not _is_hosted(item, w)):
         return "user"
     return "system" if kind == "tool_change" else "assistant"
 
@@ -240,14 +250,11 @@ def write_blocks(items: list[Node], w: Writer) -> list[Any]:
     """The blocks of the items of one message."""
     out: list[Any] = []
     for item in items:
-        if w.facing == "client" and item.get("type") not in ("reasoning", "compaction"):
+        found = w.piece(_write_message_blocks, item) if item.get("type") == "message" else _write_item(item, w)
+        if w.facing == "client" and found and item.get("type") not in _SEALED_THEMSELVES:
             carrier = carrier_of(item, w)
-            if carrier is not None:
-                out.append(carrier)
-        if item.get("type") == "message":
-            out += w.piece(_write_message_blocks, item)
-        else:
-            out += _write_item(item, w)
+            out += [carrier] if carrier is not None else []
+        out += found
     return out
 
 
@@ -258,7 +265,7 @@ def _write_message_blocks(c: Node, w: Writer) -> list[Any]:
         c["opaque"] = Fated("parked", "sealed for the way back")
     if type(content) is str:
         return [{"type": "text", "text": content}] if content or own_born(w) else []
-    return w.nodes(answer_parts if role == "assistant" else parts, content or [])
+    return w.nodes(answer_parts if role == "assistant" else parts, said(content or [], w))
 
 
 def _write_item(item: Node, w: Writer) -> list[Any]:
@@ -269,7 +276,12 @@ def _write_item(item: Node, w: Writer) -> list[Any]:
     kind = item.get("type")
     inline = _INLINE.get(kind) if type(kind) is str else None
     if inline is None or all(item.get(key) is None for key in inline[1]):
-        return w.nodes(blocks, (item,))
+        out = w.nodes(blocks, (item,))
+        if not out and item.get("opaque"):
+            # Withheld as a whole; what the pieces are is said beside that the item is not there.
+            for index in range(len(item["opaque"])):
+                w.report(item, ("opaque", index), "parked" if w.vault is not None else "lost", "foreign")
+        return out
     written: list[Any] = w.piece(lambda c, _: _write_split(c, str(kind), inline, w), item)
     return written
 
@@ -299,6 +311,11 @@ def _write_split(c: Node, kind: str, inline: tuple[str, tuple[str, ...]], w: Wri
     return [call, block]
 
 
+def _is_hosted(item: Node, w: Writer | None) -> bool:
+    """Whether a shell runs at the provider's."""
+    return item.get("executor") == "provider" or bool(w is not None and w.form(item, "hosted"))
+
+
 # ---- hosted calls of other providers --------------------------------------------------------------------------------
 
 _HOSTED = {
@@ -321,7 +338,7 @@ def _paired(items: list[Node], w: Writer) -> list[Node]:
     flat: set[int] = w.context.setdefault("flat", set())
     for item in items:
         kind = item.get("type")
-        if kind not in _HOSTED or (kind == "shell_call" and item.get("executor") != "provider"):
+        if kind not in _HOSTED or (kind == "shell_call" and not _is_hosted(item, w)):
             continue
         result = results.get(item.get("call_id"))
         if _writable(item, w) >= 2 or (result is not None and _writable(item, w) == 1 and _writable(result, w)):

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.mapping import Fated, IllTyped, Reader, Writer
-from unified_llm.provenance import anchor_of, is_sealed, open_sealed, opaque_piece, seal, split_opaque
+from unified_llm.provenance import anchor_of, is_sealed, opaque_piece, open_sealed, seal, split_opaque
 
 from .blocks import blocks
 from .content import move_cache_in, move_cache_out, own_born
@@ -20,6 +20,8 @@ from .content import move_cache_in, move_cache_out, own_born
 __all__ = ["sealed_signature", "thinking_text"]
 
 Node = dict[str, Any]
+
+_PARKED = Fated("parked", "sealed for the way back")
 
 
 def thinking_text(item: Node) -> str:
@@ -49,6 +51,7 @@ def read_thinking(w: Node, r: Reader) -> Node:
     item: Node = {"type": "reasoning", "summary": [], "content": content}
     if type(signature) is str and signature and not is_sealed(signature):
         item["opaque"] = [opaque_piece("signature", w.pop("signature"), r.protocol, r.model)]
+        r.place(item, ("opaque",), ("signature",))
     elif signature == "" and "signature" in w:
         r.form(item, "signature", w.pop("signature"))
     elif "signature" not in w:
@@ -60,6 +63,7 @@ def read_thinking(w: Node, r: Reader) -> Node:
 
 @blocks.read("redacted_thinking")
 def read_redacted(w: Node, r: Reader) -> Node:
+    item: Node
     data = w["data"]
     if type(data) is not str:
         raise IllTyped("data")
@@ -67,10 +71,13 @@ def read_redacted(w: Node, r: Reader) -> Node:
         opened = open_sealed(w.pop("data"))
         if opened is not None and opened.get("type") == "reasoning":
             return opened
-        item: Node = {"type": "reasoning", "summary": []}
+        item = {"type": "reasoning", "summary": []}
         r.note(item, ("opaque",), "lost", "an envelope that does not belong here")
         return item
-    return {"type": "reasoning", "summary": [], "opaque": [opaque_piece("redacted", w.pop("data"), r.protocol, r.model)]}
+    item = {"type": "reasoning", "summary": []}
+    item["opaque"] = [opaque_piece("redacted", w.pop("data"), r.protocol, r.model)]
+    r.place(item, ("opaque",), ("data",))
+    return item
 
 
 @blocks.write("reasoning")
@@ -90,17 +97,23 @@ def write_reasoning(c: Node, w: Writer) -> Node | None:
         return _thinking(c, text, None if form == "absent" else form)
     if w.facing == "client":
         wire = _thinking(c, text, sealed_signature(item, text))
-        for key in ("id", "status"):
-            c.pop(key, None)
-        if "extra" in c:
-            c["extra"] = {}
         if own or foreign:
-            c["opaque"] = Fated("parked", "sealed for the way back")
+            c["opaque"] = _PARKED
+        _park(c)
         return wire
     if foreign or own:
         # Never half of it: without its proof a thinking block is refused.
         c["opaque"] = own + foreign
     return None
+
+
+def _park(c: Node) -> None:
+    """Say of what else a sealed item holds that it travels with it."""
+    for key, value in c.items():
+        if key not in ("extra", "turn", "cache") and type(value) is not Fated and value not in (None, []):
+            c[key] = _PARKED
+    if "extra" in c:
+        c["extra"] = {}
 
 
 def _thinking(c: Node, text: str, signature: str | None) -> Node:
@@ -138,11 +151,13 @@ def read_compaction(w: Node, r: Reader) -> Node:
     pieces = [opaque_piece(key, w.pop(key), r.protocol, r.model) for key in _PIECES if type(w.get(key)) is str]
     if pieces:
         item["opaque"] = pieces
+        for index, piece in enumerate(pieces):
+            r.place(item, ("opaque", index), (piece["kind"],))
     if type(w.get("tool_changes")) is list:
         item["tool_changes"] = r.nodes(blocks, w.pop("tool_changes"))
     elif w.get("tool_changes", 0) is None:
         item["tool_changes"] = w.pop("tool_changes")
-    return move_cache_in(w, item)
+    return move_cache_in(w, item, r)
 
 
 @blocks.write("compaction")
@@ -163,12 +178,12 @@ def write_compaction(c: Node, w: Writer) -> Node | None:
     for piece in own:
         wire[str(piece.get("kind"))] = piece["data"]
     if foreign:
+        tool_changes = c.pop("tool_changes", None)
         wire["encrypted_content"] = seal({key: value for key, value in item.items() if key != "turn"}, "")
-        c["opaque"] = Fated("parked", "sealed for the way back")
-        for key in ("id", "status"):
-            c.pop(key, None)
-        if "extra" in c:
-            c["extra"] = {}
+        c["opaque"] = _PARKED
+        _park(c)
+        if tool_changes is not None:
+            c["tool_changes"] = tool_changes
     if type(c.get("tool_changes")) is list:
         wire["tool_changes"] = w.nodes(blocks, c.pop("tool_changes"))
     elif "tool_changes" in c:

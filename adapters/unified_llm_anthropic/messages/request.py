@@ -41,6 +41,7 @@ def read_request(w: Node, r: Reader) -> Node:
         node["instructions"] = w.pop("system")
     elif type(w.get("system")) is list:
         node["instructions"] = r.nodes(parts, w.pop("system"))
+    r.place(node, ("instructions",), ("system",))
     node["input"] = read_messages(messages, r)
     if type(w.get("tools")) is list:
         node["tools"] = read_tools(w.pop("tools"), r)
@@ -109,8 +110,10 @@ def _write_system(c: Node, wire: Node, w: Writer) -> Any:
     instructions = c.pop("instructions", None) if "instructions" in c else ...
     leading: list[Node] = []
     if type(items) is list:
-        while len(leading) < len(items) and _is_leading(items[len(leading)], w):
-            leading.append(items[len(leading)])
+        for item in items:
+            if not _is_leading(item, w):
+                break
+            leading.append(item)
         items = items[len(leading) :]
     if not leading:
         if instructions is not ... and (instructions is not None or own_born(w)):
@@ -163,7 +166,7 @@ def _settle_sampling(c: Node, wire: Node) -> None:
                 c[key] = Fated("lost", "no sampling beside thinking")
         return
     temperature = c.get("temperature")
-    if type(temperature) in (int, float) and temperature > 1:
+    if isinstance(temperature, (int, float)) and temperature > 1:
         wire["temperature"] = 1
         c["temperature"] = Fated("approximated", "1 is the most")
     if temperature is not None and c.get("top_p") is not None:

@@ -141,8 +141,9 @@ def write_head(c: Node, content: list[Any], output: list[Node], w: Writer) -> No
         head["model"] = alias
     if "id" in head:
         wire["id"] = head.pop("id")
+    kept = ((c.get("extra") or {}).get(w.protocol) or {}).get("rest") or {}
     for key, value in (("type", "message"), ("role", "assistant")):
-        if w.form(c, key) != "absent":
+        if w.form(c, key) != "absent" and key not in kept:
             wire[key] = value
     wire.update(head)
     wire["content"] = content
@@ -168,6 +169,8 @@ def write_head(c: Node, content: list[Any], output: list[Node], w: Writer) -> No
             c["service_tier"] = tier
     if not own:
         _consume_status(c)
+    for choice in c.pop("choices", None) or ():
+        w.drop(choice, "one answer to a request")
     return wire
 
 
@@ -182,7 +185,8 @@ def _add_missing(head: Node, w: Writer) -> None:
 
 def _consume_status(c: Node) -> None:
     """What the stop reason says already."""
-    c.pop("object", None)
+    if c.get("object") == "response":
+        c["object"] = Fated("approximated", "sent as type 'message'")
     if c.get("status") in ("completed", "incomplete", "in_progress", "requires_action"):
         del c["status"]
     c.pop("incomplete_details", None)
@@ -205,7 +209,7 @@ def finish_of(c: Node, output: list[Node]) -> Node:
     refused = any(
         type(part) is dict and part.get("type") == "refusal"
         for item in output
-        for part in (item.get("content") if type(item.get("content")) is list else ())
+        for part in (item["content"] if type(item.get("content")) is list else ())
     )
     if reason is None:
         details = c.get("incomplete_details")
@@ -237,6 +241,8 @@ def write_finish(c: Node, wire: Node, output: list[Node], w: Writer) -> None:
         wire["stop_details"] = None
     if said is None:
         return
+    if not own and finish is None and c.get("status") is None:
+        w.added(wire, "stop_reason", "the source does not say")
     reason, native, detail = said.get("reason"), said.get("native"), said.get("detail")
     word = FINISH.write(reason)
     if own and type(native) is str and FINISH.reads.get(native, "other") == reason:
@@ -244,7 +250,7 @@ def write_finish(c: Node, wire: Node, output: list[Node], w: Writer) -> None:
     wire["stop_reason"] = word
     left: Node = {}
     if native is not None:
-        left["native"] = native
+        left["native"] = Fated("approximated", f"sent as {word!r}")
     given = finish.get("reason") if type(finish) is dict else None
     if given is not None and FINISH.read(word) != given and not (given == "other" and own):
         left["reason"] = Fated("approximated", f"sent as {word!r}")

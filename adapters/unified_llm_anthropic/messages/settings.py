@@ -88,7 +88,7 @@ def _chosen(name: str, tools: Any) -> Node:
     listed = tools if type(tools) is list else []
     if not any(tool.get("type") == "function" and tool.get("name") == name for tool in listed):
         for tool in listed:
-            if HOSTED_NAMES.get(tool.get("type")) == name:
+            if HOSTED_NAMES.get(tool["type"]) == name:
                 return {"type": tool["type"]}
     return {"type": "function", "name": name}
 
@@ -134,7 +134,8 @@ def _write_choice(c: Node, choice: Node, wire: Node, w: Writer) -> Node | None:
 
 def _write_allowed(c: Node, choice: Node, wire: Node, w: Writer) -> Node | None:
     """Only the allowed tools are declared: then no other can be called."""
-    names = {tool.get("name") or HOSTED_NAMES.get(tool.get("type")) for tool in choice["tools"] if type(tool) is dict}
+    listed = [tool for tool in choice["tools"] if type(tool) is dict]
+    names = {tool.get("name") or HOSTED_NAMES.get(str(tool.get("type"))) for tool in listed}
     mode = choice.get("mode") or "auto"
     if mode not in _WORDS:
         return None

@@ -1,10 +1,10 @@
 """Reading a stream: message and blocks to canonical events.
 
-A block is an item, or a part of the open message where it is text; text blocks in a row are one message. Pieces of text,
-thinking and arguments become deltas; what has no canonical event (ping, the signature, the input of hosted calls) is a
-frame, kept for this protocol, and what it says is in the finished item. The end is told by two frames, `message_delta`
-and `message_stop`: the first is held until the second, so that both are one terminal event. Usage in it is cumulative,
-and zero or null never lowers what was counted before.
+A block is an item, or a part of the open message where it is text; text blocks in a row are one message. Pieces of
+text, thinking and arguments become deltas; what has no canonical event (ping, the signature, the input of hosted calls)
+is a frame, kept for this protocol, and what it says is in the finished item. The end is told by two frames,
+`message_delta` and `message_stop`: the first is held until the second, so that both are one terminal event. Usage in it
+is cumulative, and zero or null never lowers what was counted before.
 
 Block indexes are followed, not trusted: a second message in the same stream starts them again.
 https://docs.claude.com/en/api/messages-streaming
@@ -14,61 +14,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.jsonvalue import load_text
-from unified_llm.mapping import Reader
 from unified_llm.stream import FRAME
 
-from .blocks import blocks
-from .citations import citations
-from .content import answer_parts
 from .errors import read_error
-from .messages import read_content
+from .messages import carried_by, join_carried, read_content
 from .response import read_message
+from .stream_blocks import Block, BlockReader
 
 __all__ = ["MessagesReader"]
 
 Event = dict[str, Any]
 Node = dict[str, Any]
 
-_INPUT = {
-    "tool_use": "response.function_call_arguments",
-    "mcp_tool_use": "response.mcp_call_arguments",
-    "server_tool_use": "",
-}
 _INCOMPLETE = frozenset(("length", "context_window", "safety", "recitation", "pause"))
 
 
-class _Block:
-    """One block that is open: its wire form so far, and where it stands in the output."""
-
-    __slots__ = ("at", "buffer", "citations", "index", "item", "kind", "part", "shift", "wire")
-
-    def __init__(self, index: Any, kind: str, wire: Node) -> None:
-        self.index = index
-        self.kind = kind
-        self.wire = wire
-        self.buffer: list[str] = []
-        self.at: Node = {}
-        self.item: Node = {}
-        self.part: Node = {}
-        self.citations: list[Node] = []
-        self.shift = False
-
-
-class MessagesReader:
+class MessagesReader(BlockReader):
     """Wire events to canonical events."""
-
-    def __init__(self, reader: Reader) -> None:
-        self.r = reader
-        self.state = "idle"
-        self.message: Node = {}
-        self.count = 0
-        self.started = 0
-        self.open: dict[Any, _Block] = {}
-        self.items: list[Node] = []
-        self.text: Node | None = None
-        self.text_at = 0
-        self.pending: Event | None = None
 
     # ---- one wire event ----------------------------------------------------------------------------------------
 
@@ -78,8 +40,9 @@ class MessagesReader:
         if kind == "content_block_delta" and event["event"] == kind and len(data) == 3 and self.pending is None:
             block = self.open.get(data["index"]) if type(data.get("index")) is int else None
             delta = data.get("delta")
-            if block is not None and type(delta) is dict and not block.shift:
-                found = self._delta(block, delta)
+            if block is not None and type(delta) is dict:
+                plain = len(delta) == 2 and not block.shift
+                found = self._delta(block, delta) if plain else self._odd_delta(data)
                 if found is not None:
                     return found
         elif kind in _HANDLERS and type(data) is dict:
@@ -98,18 +61,9 @@ class MessagesReader:
                 self._mark(first)["event"] = event["event"]
         return found
 
-    def _mark(self, event: Event) -> Node:
-        own = event.setdefault("extra", {}).setdefault(self.r.protocol, {})
-        frame: Node = own.setdefault("frame", {})
-        return frame
-
     def _frame(self, event: Event) -> Event:
         frame = {"event": event["event"], "data": event["data"]}
         return {"type": FRAME, "extra": {self.r.protocol: {"frame": frame}}}
-
-    def _synthetic(self, event: Event) -> Event:
-        event["extra"] = {self.r.protocol: {"frame": {"synthetic": True}}}
-        return event
 
     def _flush(self) -> list[Event]:
         pending, self.pending = self.pending, None
@@ -156,13 +110,6 @@ class MessagesReader:
         if rest:
             self.r.keep(node, rest)
         return self.r.made(node, message)
-
-    def _rest(self, event: Event, data: Node, known: tuple[str, ...]) -> None:
-        """Keep what a frame holds beside what is understood."""
-        rest = {key: value for key, value in data.items() if key not in known}
-        if rest:
-            event.setdefault("extra", {}).setdefault(self.r.protocol, {})["rest"] = rest
-            self.r.made(event, data)
 
     def _message_delta(self, data: Node, event: Event) -> list[Event] | None:
         delta, usage = data.get("delta"), data.get("usage")
@@ -229,107 +176,23 @@ class MessagesReader:
         kind = wire.get("type")
         if type(kind) is not str:
             return None
-        out = self._flush()
-        block = _Block(index, kind, dict(wire))
-        self.open[index] = block
-        block.shift = index != self.started or event["event"] != "content_block_start"
+        shift = index != self.started or event["event"] != "content_block_start"
         self.started = index + 1
+        carried = carried_by(wire)
+        if carried is not None:
+            # It belongs to an item that is whole already; the end of the stream tells it with that item.
+            join_carried(self.items, [carried])
+            return None
+        out = self._flush()
+        block = Block(index, kind, dict(wire))
+        self.open[index] = block
+        block.shift = shift
         found = self._text_start(block) if kind == "text" else self._item_start(block)
         first = next(each for each in found if not _is_synthetic(each, self.r.protocol))
         if block.shift:
             self._mark(first)["index"] = index
         self._rest(first, data, ("type", "index", "content_block"))
         return out + found
-
-    def _text_start(self, block: _Block) -> list[Event]:
-        out: list[Event] = []
-        if self.text is None:
-            self.text = {"type": "message", "role": "assistant", "content": []}
-            self.text_at = self.count
-            self.count += 1
-            self.items.append(self.text)
-            opening = {"type": "message", "role": "assistant", "status": "in_progress", "content": []}
-            out.append({"type": "response.output_item.added", "output_index": self.text_at, "item": opening})
-        text = block.wire.get("text")
-        block.at = {"output_index": self.text_at, "content_index": len(self.text["content"])}
-        self.text["content"].append(block.part)
-        opening = dict(block.wire)
-        if type(text) is str:
-            opening["text"] = ""
-        part = self.r.nodes(answer_parts, (opening,))[0]
-        added: Event = {"type": "response.content_part.added", **block.at, "part": part}
-        out.append(added)
-        if type(text) is str and text:
-            self._mark(added)["text"] = text
-            block.buffer.append(text)
-            out.append(self._synthetic({"type": "response.output_text.delta", **block.at, "delta": text}))
-        return out
-
-    def _item_start(self, block: _Block) -> list[Event]:
-        out = self._close_text()
-        block.at = {"output_index": self.count}
-        self.count += 1
-        wire = block.wire
-        item = self._read(wire)
-        block.item = dict(item)
-        self.items.append(block.item)
-        added: Event = {"type": "response.output_item.added", **block.at, "item": item}
-        out.append(added)
-        stem = _INPUT.get(block.kind)
-        if block.kind == "thinking" and item.get("type") == "reasoning" and item.get("content"):
-            text = wire["thinking"]
-            item["content"] = []
-            self._mark(added)["text"] = text
-            out += [self._synthetic(each) for each in self._thinking(block, text)]
-        elif stem and type(item.get("arguments")) is str:
-            if item["arguments"] == "{}":
-                item["arguments"] = ""
-        if item.get("type") in ("function_call", "reasoning", "mcp_call", "web_search_call", "code_interpreter_call"):
-            item.setdefault("status", "in_progress")
-        return out
-
-    def _read(self, wire: Node) -> Node:
-        return self.r.nodes(blocks, (wire,))[0]
-
-    def _delta(self, block: _Block, delta: Node) -> list[Event] | None:
-        """The events of a delta that is just what its block calls for; None for any other."""
-        if len(delta) != 2:
-            return None
-        kind = delta.get("type")
-        if kind == "text_delta" and block.kind == "text":
-            text = delta.get("text")
-            if type(text) is not str or not text:
-                return None
-            block.buffer.append(text)
-            return [{"type": "response.output_text.delta", **block.at, "delta": text}]
-        if kind == "input_json_delta" and block.kind in _INPUT:
-            piece = delta.get("partial_json")
-            if type(piece) is not str or not piece:
-                return None
-            block.buffer.append(piece)
-            stem = _INPUT[block.kind]
-            return [{"type": f"{stem}.delta", **block.at, "delta": piece}] if stem else None
-        if kind == "thinking_delta" and block.kind == "thinking":
-            text = delta.get("thinking")
-            return self._thinking(block, text) if type(text) is str and text else None
-        if kind == "citations_delta" and block.kind == "text" and type(delta.get("citation")) is dict:
-            annotation = self.r.nodes(citations, (delta["citation"],))[0]
-            block.citations.append(delta["citation"])
-            at = {**block.at, "annotation_index": len(block.citations) - 1}
-            return [{"type": "response.output_text.annotation.added", **at, "annotation": annotation}]
-        if kind == "signature_delta" and block.kind == "thinking":
-            block.wire["signature"] = delta.get("signature")
-        return None
-
-    def _thinking(self, block: _Block, text: str) -> list[Event]:
-        out: list[Event] = []
-        at = {**block.at, "content_index": 0}
-        if not block.buffer:
-            part = {"type": "reasoning_text", "text": ""}
-            out.append(self._synthetic({"type": "response.content_part.added", **at, "part": part}))
-        block.buffer.append(text)
-        out.append({"type": "response.reasoning_text.delta", **at, "delta": text})
-        return out
 
     def _odd_delta(self, data: Node) -> list[Event] | None:
         """A delta that is read and yet needs its frame: another name, another index, more keys."""
@@ -339,8 +202,7 @@ class MessagesReader:
             return None
         known = {key: delta[key] for key in ("type", _VALUES.get(str(delta.get("type")), "type")) if key in delta}
         if delta.get("type") == "compaction_delta":
-            block.wire.update({key: value for key, value in delta.items() if key != "type"})
-            return None
+            known = delta
         found = self._delta(block, known)
         if found is None:
             return None
@@ -367,57 +229,6 @@ class MessagesReader:
             self._mark(out[0])
         self._rest(out[0], data, ("type", "index"))
         return self._flush() + out
-
-    def _finish(self, block: _Block) -> list[Event]:
-        """The done events of a block, its item or part whole."""
-        wire = block.wire
-        text = "".join(block.buffer)
-        if block.kind == "text":
-            if block.buffer or type(wire.get("text")) is str:
-                wire["text"] = text
-            if block.citations:
-                wire["citations"] = [*(wire.get("citations") or ()), *block.citations]
-            block.part.update(self.r.nodes(answer_parts, (wire,))[0])
-            done = [{"type": "response.output_text.done", **block.at, "text": text}]
-            return [*done, {"type": "response.content_part.done", **block.at, "part": block.part}]
-        out: list[Event] = []
-        if block.kind == "thinking":
-            wire["thinking"] = text
-        stem = _INPUT.get(block.kind)
-        broken = False
-        if stem is not None and text:
-            try:
-                wire["input"] = load_text(text)
-            except ValueError:
-                broken = True
-            broken = broken or type(wire["input"]) is not dict
-            if broken:
-                wire["input"] = {}
-        item = self._read(wire)
-        if stem and text and "arguments" in item:
-            # As the model wrote it: a broken one is for the client to see, and no call to be made.
-            item["arguments"] = text
-        if broken:
-            item["status"] = "incomplete"
-        block.item.clear()
-        block.item.update(item)
-        self.r.made(block.item, wire)
-        if block.kind == "thinking" and item.get("content"):
-            at = {**block.at, "content_index": 0}
-            out.append({"type": "response.reasoning_text.done", **at, "text": text})
-            out.append({"type": "response.content_part.done", **at, "part": item["content"][0]})
-        if stem and "arguments" in item:
-            out.append({"type": f"{stem}.done", **block.at, "arguments": item["arguments"]})
-        out.append({"type": "response.output_item.done", **block.at, "item": block.item})
-        return out
-
-    def _close_text(self) -> list[Event]:
-        """The open message is whole: another kind of block, or the end, has come."""
-        if self.text is None:
-            return []
-        item, self.text = self.text, None
-        self.r.made(item, self.message)
-        return [self._synthetic({"type": "response.output_item.done", "output_index": self.text_at, "item": item})]
 
     # ---- the end -----------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""The facts of Anthropic Messages that are tables: settings, enums, versions, and what no other protocol has a word for.
+"""The facts of Messages that are tables: settings, enums, versions, and what no other protocol has a word for.
 
 https://docs.claude.com/en/api/messages
 """
@@ -19,11 +19,11 @@ __all__ = [
     "ERROR_STATUS",
     "FINISH",
     "HOSTED_NAMES",
+    "LEAST_BUDGET",
     "LEGACY_VERSION",
     "NATIVES",
     "PROTOCOL",
     "REFUSES",
-    "LEAST_BUDGET",
     "REQUEST",
     "REQUEST_TIER",
     "RESPONSE",
@@ -59,9 +59,9 @@ def read_cache(value: Any) -> Any:
 
 
 def write_cache(value: Any) -> Any:
-    if type(value) is not dict or not value.keys() <= {"mode", "ttl"}:
+    if type(value) is not dict or not value.keys() <= {"mode", "ttl"} or type(value.get("mode")) is not str:
         raise IllTyped("cache")
-    wire = {"type": _CACHE_MODE.write(value.get("mode") or "explicit")}
+    wire = {"type": _CACHE_MODE.write(value["mode"])}
     if "ttl" in value:
         wire["ttl"] = value["ttl"]
     return wire
@@ -176,7 +176,11 @@ ERRORS = Bimap(
         "timeout_error": "timeout",
         "overloaded_error": "overloaded",
     },
-    writing={"context_overflow": "invalid_request_error", "content_filter": "invalid_request_error", "other": "api_error"},
+    writing={
+        "context_overflow": "invalid_request_error",
+        "content_filter": "invalid_request_error",
+        "other": "api_error",
+    },
 )
 
 ERROR_STATUS = {

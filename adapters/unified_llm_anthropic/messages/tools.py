@@ -9,6 +9,7 @@ https://docs.claude.com/en/docs/agents-and-tools/tool-use/overview
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from unified_llm.mapping import Fated, IllTyped, Mapping, Reader, Writer, take
@@ -60,7 +61,7 @@ def _read_common(w: Node, tool: Node, r: Reader, strict: bool = True) -> None:
         if key in w and type(w[key]) in (bool, type(None)):
             tool[key] = w.pop(key)
     _read_callers(w, tool, r)
-    move_cache_in(w, tool)
+    move_cache_in(w, tool, r)
 
 
 def _read_callers(w: Node, tool: Node, r: Reader) -> None:
@@ -84,13 +85,16 @@ def _write_common(c: Node, wire: Node, w: Writer, strict: bool = True) -> Node:
                 wire[key] = c.pop(key)
     callers = c.get("allowed_callers")
     if type(callers) is list and all(caller in ("direct", "programmatic") for caller in callers):
+        del c["allowed_callers"]
         version = w.form(c, "caller") or _PROGRAM
-        wire["allowed_callers"] = [version if caller == "programmatic" else caller for caller in c.pop("allowed_callers")]
+        wire["allowed_callers"] = [version if caller == "programmatic" else caller for caller in callers]
     return move_cache_out(c, wire)
 
 
 @tools.write("function")
-def write_function(c: Node, w: Writer) -> Node:
+def write_function(c: Node, w: Writer) -> Node | None:
+    if type(c.get("name")) is not str:
+        return None
     wire: Node = {"type": "custom"} if w.form(c, "type") == "custom" else {}
     wire["name"] = c.pop("name")
     if "description" in c and (c["description"] is not None or own_born(w)):
@@ -113,9 +117,11 @@ def write_function(c: Node, w: Writer) -> Node:
 
 
 @tools.write("custom")
-def write_custom(c: Node, w: Writer) -> Node:
+def write_custom(c: Node, w: Writer) -> Node | None:
     """A tool that takes raw text: a function of one string. Its grammar is lost, its answers are told by its name."""
-    name = c["name"]
+    name = c.get("name")
+    if type(name) is not str:
+        return None
     c["name"] = Fated("emulated", "a function of one string")
     w.context.setdefault("tools", {})[name] = "custom"
     wire: Node = {"name": name}
@@ -129,10 +135,13 @@ def write_custom(c: Node, w: Writer) -> Node:
 # ---- tools the provider defines -------------------------------------------------------------------------------------
 
 
-def _versioned(kind: str, name: str, *versions: str) -> Any:
+ToolPair = Callable[[Node, Node, Reader], None]
+
+
+def _versioned(kind: str, name: str, *versions: str) -> Callable[[ToolPair], ToolPair]:
     """Declare how a hosted tool is read: what is its own by the function, what every tool may have by the engine."""
 
-    def declare(pair: Any) -> Any:
+    def declare(pair: ToolPair) -> ToolPair:
         for version in versions:
 
             def read(w: Node, r: Reader, version: str = version) -> Node:
@@ -143,7 +152,7 @@ def _versioned(kind: str, name: str, *versions: str) -> Any:
                     r.form(tool, "name", "absent")
                 if TOOL_VERSIONS.get(kind) != version:
                     r.form(tool, "type", version)
-                pair(w, tool)
+                pair(w, tool, r)
                 _read_common(w, tool, r, strict=False)
                 return tool
 
@@ -165,10 +174,12 @@ def _hosted(c: Node, kind: str, w: Writer, name: str | None = None, version: str
 _DOMAINS = ("allowed_domains", "blocked_domains")
 
 
-def _read_domains(w: Node, tool: Node) -> None:
+def _read_domains(w: Node, tool: Node, r: Reader) -> None:
     filters = {key: w.pop(key) for key in _DOMAINS if key in w and type(w[key]) in (list, type(None))}
     if filters:
         tool["filters"] = filters
+        for key in filters:
+            r.place(tool, ("filters", key), (key,))
     if "max_uses" in w and type(w["max_uses"]) in (int, type(None)):
         tool["max_uses"] = w.pop("max_uses")
 
@@ -187,8 +198,8 @@ _PLACE = ("type", "city", "country", "region", "timezone")
 
 
 @_versioned("web_search", "web_search", "web_search_20250305", "web_search_20260209", "web_search_20260318")
-def read_web_search(w: Node, tool: Node) -> None:
-    _read_domains(w, tool)
+def read_web_search(w: Node, tool: Node, r: Reader) -> None:
+    _read_domains(w, tool, r)
     if type(w.get("user_location")) is dict:
         own = take(w, "user_location")
         place = {key: own.pop(key) for key in _PLACE if key in own and type(own[key]) in (str, type(None))}
@@ -207,6 +218,7 @@ def write_web_search(c: Node, w: Writer) -> Node:
         wire["user_location"] = {key: own.pop(key) for key in _PLACE if key in own}
         if "type" not in wire["user_location"] and not own_born(w):
             wire["user_location"] = {"type": "approximate", **wire["user_location"]}
+            w.added(wire["user_location"], "type", "there is one type")
     elif "user_location" in c:
         wire["user_location"] = c.pop("user_location")
     return _write_common(c, wire, w, strict=False)
@@ -215,8 +227,8 @@ def write_web_search(c: Node, w: Writer) -> Node:
 @_versioned(
     "url_fetch", "web_fetch", "web_fetch_20250910", "web_fetch_20260209", "web_fetch_20260309", "web_fetch_20260318"
 )
-def read_web_fetch(w: Node, tool: Node) -> None:
-    _read_domains(w, tool)
+def read_web_fetch(w: Node, tool: Node, r: Reader) -> None:
+    _read_domains(w, tool, r)
     if "max_content_tokens" in w and type(w["max_content_tokens"]) in (int, type(None)):
         tool["max_content_tokens"] = w.pop("max_content_tokens")
     if "citations" in w and type(w["citations"]) in (dict, type(None)):
@@ -237,7 +249,7 @@ _CODE = tuple(f"code_execution_{date}" for date in ("20250522", "20250825", "202
 
 
 @_versioned("code_interpreter", "code_execution", *_CODE)
-def read_code(w: Node, tool: Node) -> None:
+def read_code(w: Node, tool: Node, r: Reader) -> None:
     """Its container is a setting of the request here."""
 
 
@@ -255,7 +267,7 @@ _SCREEN = (("display_width_px", "display_width"), ("display_height_px", "display
 
 
 @_versioned("computer", "computer", "computer_20241022", "computer_20250124", "computer_20251124")
-def read_computer(w: Node, tool: Node) -> None:
+def read_computer(w: Node, tool: Node, r: Reader) -> None:
     for key, hub in (*_SCREEN, ("display_number", "display_number")):
         if key in w and type(w[key]) in (int, type(None)):
             tool[hub] = w.pop(key)
@@ -273,7 +285,7 @@ def write_computer(c: Node, w: Writer) -> Node | None:
 
 
 @_versioned("shell", "bash", "bash_20250124", "bash_20241022")
-def read_bash(w: Node, tool: Node) -> None:
+def read_bash(w: Node, tool: Node, r: Reader) -> None:
     """The client's shell, without options."""
 
 
@@ -282,6 +294,8 @@ def write_bash(c: Node, w: Writer) -> Node | None:
     environment = c.get("environment")
     if type(environment) is dict and environment.get("type") not in (None, "local"):
         return None
+    if environment == {"type": "local"}:
+        c["environment"] = Fated("approximated", "it runs at the client's")
     return _write_common(c, _hosted(c, "shell", w), w, strict=False)
 
 

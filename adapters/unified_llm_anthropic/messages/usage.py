@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Reader, Writer, take
+from unified_llm.mapping import Fated, Reader, Writer, take
 
 __all__ = ["read_usage", "write_usage"]
 
@@ -52,19 +52,22 @@ def read_usage(wire: Node, r: Reader) -> Node:
             usage["output_tokens_details"] = {"reasoning_tokens": own.pop("thinking_tokens")}
     elif w.get("output_tokens_details", 0) is None:
         usage["output_tokens_details"] = w.pop("output_tokens_details")
-    _read_hosted(w, usage)
+    _read_hosted(w, usage, r)
     if w:
         r.keep(usage, w)
     return r.made(usage, wire)
 
 
-def _read_hosted(w: Node, usage: Node) -> None:
+def _read_hosted(w: Node, usage: Node, r: Reader) -> None:
     counts = w.get("server_tool_use")
     if counts is None and "server_tool_use" in w:
         usage["hosted_tools"] = w.pop("server_tool_use")
     elif type(counts) is dict and any(key in counts for key in _HOSTED):
         own = take(w, "server_tool_use")
         usage["hosted_tools"] = {hub: own.pop(key) for key, hub in _HOSTED.items() if key in own}
+        for key, hub in _HOSTED.items():
+            r.place(usage, ("hosted_tools", hub), ("server_tool_use", key))
+    r.place(usage, ("hosted_tools",), ("server_tool_use",))
 
 
 def write_usage(c: Node, w: Writer) -> Node:
@@ -88,7 +91,10 @@ def write_usage(c: Node, w: Writer) -> Node:
     elif not own:
         wire["output_tokens"] = 0
     if type(total) is int and type(output) is int and c.get("total_tokens") == total + output:
-        del c["total_tokens"]
+        if own:
+            del c["total_tokens"]
+        else:
+            c["total_tokens"] = Fated("approximated", "follows from the other counts")
     if type(c.get("output_tokens_details")) is dict:
         spent = take(c, "output_tokens_details")
         if "reasoning_tokens" in spent and (spent["reasoning_tokens"] is not None or own):

@@ -1,0 +1,416 @@
+"""Writing events of other protocols as a stream of Messages.
+
+Blocks are numbered without a gap and never overlap: fragments of a later item wait until the earlier one is whole.
+Every block gets the frames the official SDK's accumulator needs; what of an item was not streamed is sent when it is
+done. An item that is done is weighed as a whole by the pairs that write answers, so that a stream reports what a
+document does.
+
+https://docs.claude.com/en/api/messages-streaming
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.jsonvalue import dump_text
+from unified_llm.mapping import Fated, Writer, fill
+from unified_llm.stream import FRAME, TERMINAL
+
+from .blocks import blocks
+from .citations import citations
+from .content import answer_parts
+from .errors import write_error
+from .messages import carrier_of, write_blocks
+from .reasoning import sealed_signature, thinking_text
+from .response import finish_keys, write_head
+
+__all__ = ["ARGUMENTS", "THOUGHTS", "ForeignWriter"]
+
+Event = dict[str, Any]
+Node = dict[str, Any]
+
+ARGUMENTS = {
+    "response.function_call_arguments.delta",
+    "response.mcp_call_arguments.delta",
+}
+THOUGHTS = {"response.reasoning_text.delta", "response.reasoning_summary_text.delta", "response.reasoning.delta"}
+_UNHEARD = {
+    "response.output_audio.delta",
+    "response.output_audio_transcript.delta",
+    "response.output_image.delta",
+}
+
+
+class ForeignWriter:
+    """The frames of a stream, and how events that were none become some."""
+
+    def __init__(self, writer: Writer) -> None:
+        self.w = writer
+        self.own = False
+        self.begun = False
+        self.failed = False
+        self.index = -1
+        self.override: Node = {}
+        self.rest: Node = {}
+        self.places: dict[Any, int] = {}
+        self.signed = False
+        # For events of other protocols: the item that is open, what waits for it, and what was written of it.
+        self.at: Any = None
+        self.item: Node = {}
+        self.waiting: dict[Any, list[Event]] = {}
+        self.sent = ""
+        self.inner = False
+        self.output: list[Node] = []
+        self.dropped = False
+
+    # ---- frames ------------------------------------------------------------------------------------------------
+
+    def _kept(self, frame: Node) -> list[Event]:
+        data = frame["data"]
+        if type(data) is dict and type(data.get("delta")) is dict and data["delta"].get("type") == "signature_delta":
+            self.signed = True
+        if type(data) is dict and data.get("type") == "content_block_start" and type(data.get("index")) is int:
+            self.index = data["index"]
+        return [{"event": frame["event"], "data": data}]
+
+    def _emit(self, data: Node) -> Event:
+        name = data["type"]
+        if self.override or self.rest:
+            override, rest = self.override, self.rest
+            self.override, self.rest = {}, {}
+            if rest:
+                data = fill(data, rest)
+            name = override.get("event", name)
+        return {"event": name, "data": data}
+
+    def _start_block(self, block: Node, place: Any) -> Event:
+        self.index = self.override.get("index", self.index + 1)
+        self.places[place] = self.index
+        return self._emit({"type": "content_block_start", "index": self.index, "content_block": block})
+
+    def _delta(self, place: Any, delta: Node) -> Event:
+        index = self.override.get("index") if self.override else None
+        if index is None:
+            index = self.places.get(place, self.index)
+        return self._emit({"type": "content_block_delta", "index": index, "delta": delta})
+
+    def _stop_block(self, place: Any) -> Event:
+        index = self.override.get("index") if self.override else None
+        if index is None:
+            index = self.places.get(place, self.index)
+        return self._emit({"type": "content_block_stop", "index": index})
+
+    def _message(self, response: Node, content: list[Any]) -> Node:
+        """The message of a response, with this content."""
+        output = response.get("output") or []
+
+        def pair(c: Node, w: Writer) -> Node:
+            c.pop("output", None)
+            if self.own:
+                c.pop("status", None)
+            return write_head(c, content, output, w)
+
+        doc = self.w.doc
+        message: Node = self.w.root(pair, response)
+        self.w.doc = doc
+        return message
+
+    def _error(self, event: Event) -> list[Event]:
+        if self.failed:
+            return []
+        self.failed = True
+        error = event.get("error")
+        if type(error) is not dict:
+            error = {key: event[key] for key in ("code", "message", "param", "status") if event.get(key) is not None}
+            error["type"] = "server_error"
+        node: Node = {"error": error}
+        if "extra" in event:
+            kept = {key: value for key, value in event["extra"].items() if key == self.w.protocol}
+            node["extra"] = {key: {k: v for k, v in value.items() if k == "form"} for key, value in kept.items()}
+        doc, status = self.w.doc, self.w.http.get("status")
+        data = self.w.root(write_error, node)
+        self.w.doc = doc
+        if status is None:
+            self.w.http.pop("status", None)
+        if type(data) is not dict:
+            data = {"type": "error", "error": {"type": "api_error", "message": str(data)}}
+        return [self._emit({**data, "type": "error"})]
+
+    # ---- events of other protocols -------------------------------------------------------------------------------
+
+    def _foreign(self, kind: str, event: Event) -> list[Event]:
+        if self.failed:
+            return []
+        for protocol, drawer in (event.get("extra") or {}).items():
+            if drawer.get("rest") and protocol != self.w.protocol:
+                self.w.report(event, ("extra", protocol, "rest"), "lost")
+        if kind == "error":
+            return self._error(event)
+        if kind == "response.created":
+            return self._begin(event["response"])
+        if kind in TERMINAL:
+            return self._end(kind, event["response"])
+        if "output_index" not in event or kind == FRAME:
+            return []
+        if event.get("choice"):
+            if kind == "response.output_item.done" and not self.dropped:
+                self.w.report(event, ("item",), "lost", "one answer to a request", "output.choices")
+            return []
+        out = [] if self.begun else self._begin({})
+        at = event["output_index"]
+        if self.at is not None and self.at != at:
+            self.waiting.setdefault(at, []).append(event)
+            return out
+        return out + self._inside(kind, event, at)
+
+    def _begin(self, response: Node) -> list[Event]:
+        if self.begun:
+            return []
+        self.begun = True
+        opening = {key: response[key] for key in ("id", "model") if response.get(key) is not None}
+        self.w.context["own"] = False
+        mark = len(self.w.raw)
+        message = self._message(opening, [])
+        del self.w.raw[mark:]
+        message.update(stop_reason=None, stop_sequence=None)
+        return [{"event": "message_start", "data": {"type": "message_start", "message": message}}]
+
+    def _inside(self, kind: str, event: Event, at: int) -> list[Event]:
+        if kind == "response.output_item.added":
+            self.at = at
+            self.item, self.sent, self.inner = event["item"], "", False
+            return self._open_item(event["item"], at)
+        if kind == "response.output_item.done":
+            out = self._close_item(event["item"], at, event)
+            self.at = None
+            return out + self._next()
+        item = self.item
+        if item.get("type") == "message" and kind in ("response.output_text.delta", "response.refusal.delta"):
+            return self._text(event["delta"], (at, event.get("content_index", 0)))
+        if kind in ARGUMENTS and item.get("type") == "function_call":
+            if not event["delta"]:
+                return []
+            out = self._open_call(item, at)
+            self.sent += event["delta"]
+            return [*out, self._delta(at, {"type": "input_json_delta", "partial_json": event["delta"]})]
+        if kind in THOUGHTS and item.get("type") == "reasoning":
+            return self._think(event, at)
+        if kind == "response.output_text.annotation.added":
+            citation = self.w.node(citations, event["annotation"])
+            if citation is None:
+                return []
+            place = (at, event.get("content_index", 0))
+            opened = [] if place in self.places else [self._open_text(place)]
+            return [*opened, self._delta(place, {"type": "citations_delta", "citation": citation})]
+        if kind == "response.content_part.done":
+            return self._part_done(event, at)
+        if kind in _UNHEARD:
+            self.w.report(event, ("delta",), "lost", "answers are text")
+        elif kind == "response.content_part.added" and (event.get("part") or {}).get("id"):
+            self.w.report(event, ("part",), "lost", "answers are text")
+        return []
+
+    def _open_item(self, item: Node, at: int) -> list[Event]:
+        if item.get("type") == "function_call":
+            return self._open_call(item, at)
+        return []
+
+    def _open_call(self, item: Node, at: int) -> list[Event]:
+        if at in self.places or not (item.get("call_id") and item.get("name")):
+            return []
+        # What has no place in it is told when the item is whole.
+        mark = len(self.w.raw)
+        block = self.w.node(blocks, {**item, "arguments": ""})
+        del self.w.raw[mark:]
+        return [self._start_block(block, at)] if block is not None else []
+
+    def _open_text(self, place: Any) -> Event:
+        self.inner = True
+        return self._start_block({"type": "text", "text": ""}, place)
+
+    def _text(self, text: str, place: Any) -> list[Event]:
+        if not text:
+            return []
+        out = [] if place in self.places else [self._open_text(place)]
+        self.sent += text
+        return [*out, self._delta(place, {"type": "text_delta", "text": text})]
+
+    def _think(self, event: Event, at: int) -> list[Event]:
+        text = event["delta"]
+        if not text:
+            return []
+        out = []
+        key = (event["type"], event.get("content_index", event.get("summary_index", 0)))
+        if at not in self.places:
+            out.append(self._start_block({"type": "thinking", "thinking": "", "signature": ""}, at))
+        elif self.sent and key != self.part:
+            text = "\n\n" + text
+        self.part = key
+        self.sent += text
+        return [*out, self._delta(at, {"type": "thinking_delta", "thinking": text})]
+
+    part: Any = None
+
+    def _part_done(self, event: Event, at: int) -> list[Event]:
+        """The end of a part of a message: what of it was not streamed is sent, and its block ends."""
+        part, place = event.get("part"), (at, event.get("content_index", 0))
+        if self.item.get("type") != "message" or type(part) is not dict:
+            return []
+        out = []
+        text = part.get("text", part.get("refusal"))
+        if type(text) is str and text.startswith(self.sent) and len(text) > len(self.sent):
+            out = self._text(text[len(self.sent) :], place)
+        self.sent = ""
+        if place in self.places:
+            out.append(self._stop_block(place))
+            self.inner = False
+        return out
+
+    def _close_item(self, item: Node, at: int, event: Event) -> list[Event]:
+        """The end of an item: what was not streamed is sent, what its block demands is added, and it ends."""
+        self.output.append(item)
+        kind = item.get("type")
+        if kind == "message":
+            return self._close_message(item, at)
+        if kind == "reasoning":
+            return self._close_reasoning(item, at)
+        if kind == "function_call":
+            return self._close_call(item, at)
+        return self._whole(item)
+
+    def _close_message(self, item: Node, at: int) -> list[Event]:
+        out = []
+        content = item.get("content")
+        if type(content) is str:
+            content = [{"type": "output_text", "text": content}]
+        for number, part in enumerate(content or ()):
+            place = (at, number)
+            if place in self.places:
+                self._tell(answer_parts, part)
+                continue
+            block = self.w.node(answer_parts, part)
+            if block is not None and (block.get("type") != "text" or block.get("text")):
+                out += self._block(block, place)
+        if self.inner:
+            out.append(self._stop_block((at, 0)))
+            self.inner = False
+        self._tell_item(item)
+        carrier = carrier_of(item, self.w)
+        return out + (self._block(carrier, ("carrier", at)) if carrier is not None else [])
+
+    def _tell(self, family: Any, node: Node) -> None:
+        """Report what a node that was streamed holds beside what was streamed of it."""
+        self.w.nodes(family, (node,))
+
+    def _tell_item(self, item: Node) -> None:
+        def pair(c: Node, w: Writer) -> Node:
+            c.pop("role", None)
+            c.pop("content", None)
+            if "opaque" in c:
+                c["opaque"] = Fated("parked", "sealed for the way back")
+            return {}
+
+        self.w.piece(pair, item)
+
+    def _close_reasoning(self, item: Node, at: int) -> list[Event]:
+        out = []
+        block = self.w.node(blocks, item)
+        if block is None:
+            return []
+        if at not in self.places:
+            return self._block(block, at)
+        text = thinking_text(item)
+        if text.startswith(self.sent) and len(text) > len(self.sent):
+            rest = text[len(self.sent) :]
+            out.append(self._delta(at, {"type": "thinking_delta", "thinking": rest}))
+            self.sent = text
+        signature = block.get("signature") or sealed_signature(item, self.sent)
+        out.append(self._delta(at, {"type": "signature_delta", "signature": signature}))
+        return [*out, self._stop_block(at)]
+
+    def _close_call(self, item: Node, at: int) -> list[Event]:
+        out = self._open_call(item, at)
+        arguments = item.get("arguments") or ""
+        if arguments.startswith(self.sent) and len(arguments) > len(self.sent):
+            rest = arguments[len(self.sent) :]
+            if self.sent or arguments not in ("{}",):
+                out.append(self._delta(at, {"type": "input_json_delta", "partial_json": rest}))
+        self.w.node(blocks, item)
+        if at in self.places:
+            out.append(self._stop_block(at))
+        carrier = carrier_of(item, self.w)
+        return out + (self._block(carrier, ("carrier", at)) if carrier is not None else [])
+
+    def _whole(self, item: Node) -> list[Event]:
+        out = []
+        for number, block in enumerate(write_blocks([item], self.w)):
+            if type(block) is dict:
+                out += self._block(block, ("whole", len(self.places), number))
+        return out
+
+    def _block(self, block: Node, place: Any) -> list[Event]:
+        """A block that was not streamed, in the frames it would have been."""
+        kind = block.get("type")
+        if kind == "text":
+            opening: Node = {"type": "text", "text": ""}
+            deltas = [{"type": "citations_delta", "citation": each} for each in block.get("citations") or ()]
+            deltas += [{"type": "text_delta", "text": block["text"]}] if block.get("text") else []
+        elif kind == "thinking":
+            opening = {"type": "thinking", "thinking": "", "signature": ""}
+            deltas = [{"type": "thinking_delta", "thinking": block["thinking"]}] if block.get("thinking") else []
+            deltas.append({"type": "signature_delta", "signature": block.get("signature", "")})
+        elif kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
+            opening = {**block, "input": {}}
+            deltas = []
+            if block.get("input"):
+                deltas = [{"type": "input_json_delta", "partial_json": dump_text(block["input"])}]
+        elif kind == "compaction" and "content" in block:
+            opening = {"type": "compaction", "content": None}
+            deltas = [{**block, "type": "compaction_delta"}]
+        else:
+            opening, deltas = block, []
+        out = [self._start_block(opening, place)]
+        out += [self._delta(place, delta) for delta in deltas]
+        return [*out, self._stop_block(place)]
+
+    def _next(self) -> list[Event]:
+        """What waited for the item that is now whole."""
+        out: list[Event] = []
+        while self.at is None and self.waiting:
+            at = next(iter(self.waiting))
+            for event in self.waiting.pop(at):
+                out += self._inside(event["type"], event, at)
+        return out
+
+    def _end(self, kind: str, response: Node) -> list[Event]:
+        if kind == "response.failed" and (response.get("error") or not response.get("finish")):
+            error = response.get("error") or {"type": "server_error", "message": "the response failed"}
+            return self._error({"type": "error", "error": error})
+        out = [] if self.begun else self._begin(response)
+        if not self.output:
+            for item in response.get("output") or ():
+                self.output.append(item)
+                out += self._whole(item)
+        whole = {**response, "output": self.output}
+        doc = self.w.doc
+
+        def pair(c: Node, w: Writer) -> Node:
+            c.pop("output", None)
+            return write_head(c, [], whole["output"], w)
+
+        message = self.w.root(pair, response)
+        self.w.doc = doc
+        usage = message.get("usage") or {}
+        delta = {key: message.get(key) for key in finish_keys() if key in message or key != "stop_details"}
+        if message.get("container") is not None:
+            delta["container"] = message["container"]
+        data = {"type": "message_delta", "delta": delta, "usage": {"output_tokens": 0, **usage}}
+        data.update({key: value for key, value in message.items() if key not in _TOLD})
+        return [
+            *out,
+            {"event": "message_delta", "data": data},
+            {"event": "message_stop", "data": {"type": "message_stop"}},
+        ]
+
+
+_TOLD = frozenset(("id", "type", "role", "model", "content", "usage", "container", *finish_keys()))
