@@ -6,8 +6,17 @@ provider's own tools.
 
 from __future__ import annotations
 
+from typing import Any
+
 from unified_llm.mapping import Mapping
 
-__all__ = ["blocks"]
+__all__ = ["blocks", "ordered"]
 
 blocks = Mapping("anthropic-messages blocks")
+
+
+def ordered(value: Any) -> Any:
+    """A JSON value with its keys in order, so that what is sealed alike is spelt alike."""
+    if type(value) is dict:
+        return {key: ordered(value[key]) for key in sorted(value)}
+    return [ordered(inner) for inner in value] if type(value) is list else value

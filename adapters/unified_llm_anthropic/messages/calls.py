@@ -140,7 +140,7 @@ def write_custom_call(c: Node, w: Writer) -> Node | None:
         return None
     wire: Node = {"type": "tool_use", "id": _renamed("ids", c.pop("call_id", None), w), "name": c.pop("name")}
     wire["input"] = {"input": c["input"] if c.get("input") is not None else ""}
-    c["input"] = Fated("approximated", "as the one string of a function")
+    c["type"] = c["input"] = Fated("approximated", "sent as a call of a function of one string")
     withhold(c, w)
     move_caller_out(c, wire, w)
     return move_cache_out(c, wire)
@@ -158,8 +158,18 @@ def read_tool_result(w: Node, r: Reader) -> Node:
     return move_cache_in(w, item, r)
 
 
-@blocks.write("function_call_output", "custom_tool_call_output")
+@blocks.write("custom_tool_call_output")
+def write_custom_result(c: Node, w: Writer) -> Node:
+    c["type"] = Fated("approximated", "sent as the result of a function")
+    return _result(c, w)
+
+
+@blocks.write("function_call_output")
 def write_tool_result(c: Node, w: Writer) -> Node:
+    return _result(c, w)
+
+
+def _result(c: Node, w: Writer) -> Node:
     wire: Node = {"type": "tool_result", "tool_use_id": c.pop("call_id", None)}
     if "output" in c:
         output = c.pop("output")

@@ -13,6 +13,8 @@ from typing import Any
 from unified_llm.mapping import IllTyped, Mapping, Reader, Writer
 from unified_llm.provenance import is_sealed, opaque_piece, open_sealed, seal, split_opaque
 
+from .blocks import ordered
+
 __all__ = ["citations"]
 
 Node = dict[str, Any]
@@ -106,7 +108,7 @@ def _for_client(c: Node, foreign: list[Node], w: Writer) -> Node:
         node["opaque"] = foreign
     wire: Node = {"type": "web_search_result_location", "cited_text": c.pop("cited_text", ""), "url": c.pop("url", "")}
     wire["title"] = c.pop("title", None)
-    wire["encrypted_index"] = seal(node, f"url:{wire['url']}")
+    wire["encrypted_index"] = seal(ordered(node), f"url:{wire['url']}")
     for key in ("start_index", "end_index"):
         c.pop(key, None)
     if "extra" in c:

@@ -149,7 +149,7 @@ def write_refusal(c: Node, w: Writer) -> Node | None:
     if type(c.get("refusal")) is not str or not c["refusal"]:
         return None
     wire = {"type": "text", "text": c["refusal"]}
-    c["refusal"] = Fated("approximated", "sent as text")
+    c["type"] = c["refusal"] = Fated("approximated", "sent as text")
     return wire
 
 

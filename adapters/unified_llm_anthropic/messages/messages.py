@@ -18,7 +18,7 @@ from typing import Any
 from unified_llm.mapping import ILL_TYPED, Fated, IllTyped, Reader, Writer
 from unified_llm.provenance import anchor_of, is_sealed, matches, open_sealed, seal
 
-from .blocks import blocks
+from .blocks import blocks, ordered
 from .content import answer_parts, own_born, parts, said
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "join_carried",
     "read_content",
     "read_messages",
+    "role_of",
     "write_blocks",
     "write_messages",
 ]
@@ -153,7 +154,7 @@ def carrier_of(item: Node, w: Writer) -> Node | None:
         node["opaque"] = signed
     if on_parts:
         node["content"] = content
-    return {"type": "redacted_thinking", "data": seal(node, "")}
+    return {"type": "redacted_thinking", "data": seal(ordered(node), "")}
 
 
 # ---- writing --------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from typing import Any
 from unified_llm.mapping import Fated, IllTyped, Reader, Writer
 from unified_llm.provenance import anchor_of, is_sealed, opaque_piece, open_sealed, seal, split_opaque
 
-from .blocks import blocks
+from .blocks import blocks, ordered
 from .content import move_cache_in, move_cache_out, own_born
 
 __all__ = ["sealed_signature", "thinking_text"]
@@ -33,7 +33,7 @@ def thinking_text(item: Node) -> str:
 def sealed_signature(item: Node, text: str) -> str:
     """The envelope that carries a reasoning item of another provider in a signature."""
     bare = {key: value for key, value in item.items() if key != "turn"}
-    return seal(bare, anchor_of({"text": text}))
+    return seal(ordered(bare), anchor_of({"text": text}))
 
 
 @blocks.read("thinking")
@@ -179,7 +179,7 @@ def write_compaction(c: Node, w: Writer) -> Node | None:
         wire[str(piece.get("kind"))] = piece["data"]
     if foreign:
         tool_changes = c.pop("tool_changes", None)
-        wire["encrypted_content"] = seal({key: value for key, value in item.items() if key != "turn"}, "")
+        wire["encrypted_content"] = seal(ordered({k: v for k, v in item.items() if k != "turn"}), "")
         c["opaque"] = _PARKED
         _park(c)
         if tool_changes is not None:

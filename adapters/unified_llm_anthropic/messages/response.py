@@ -16,11 +16,12 @@ from unified_llm.mapping import Fated, IllTyped, Owned, Reader, Writer
 
 from .content import own_born
 from .errors import read_error, write_error
-from .messages import read_content, write_blocks
+from .messages import read_content, role_of, write_blocks
 from .tables import FINISH, PROTOCOL, RESPONSE, SERVED_TIER
 from .usage import read_usage, write_usage
 
 __all__ = [
+    "answered",
     "finish_keys",
     "read_count_response",
     "read_message",
@@ -116,8 +117,17 @@ def write_response(c: Node, w: Writer) -> Any:
     if c.get("status") in ("failed", "cancelled") or (c.get("error") and not c.get("output")):
         return _write_failure(c, w)
     output = c.pop("output", None) or []
-    content = write_blocks(output, w)
-    return write_head(c, content, output, w)
+    return write_head(c, write_blocks(answered(output, w), w), output, w)
+
+
+def answered(output: list[Node], w: Writer) -> list[Node]:
+    """The items that an answer may hold: what users say and what their tools gave has no place in one."""
+    if own_born(w):
+        return output
+    for item in output:
+        if role_of(item, w) != "assistant":
+            w.drop(item, "an answer holds what the assistant says")
+    return [item for item in output if role_of(item, w) == "assistant"]
 
 
 def write_head(c: Node, content: list[Any], output: list[Node], w: Writer) -> Node:
@@ -129,6 +139,8 @@ def write_head(c: Node, content: list[Any], output: list[Node], w: Writer) -> No
     for key in ("container", "diagnostics"):
         if head.get(key) is None and not own:
             head.pop(key, None)
+    if "input_transformations" in head and not own:
+        c["input_transformations"] = head.pop("input_transformations")
     if type(head.get("container")) is str and not own:
         c["container"] = Fated("lost", "foreign")
         del head["container"]
@@ -188,8 +200,9 @@ def _consume_status(c: Node) -> None:
     if c.get("object") == "response":
         c["object"] = Fated("approximated", "sent as type 'message'")
     if c.get("status") in ("completed", "incomplete", "in_progress", "requires_action"):
-        del c["status"]
-    c.pop("incomplete_details", None)
+        c["status"] = Fated("approximated", "told by the stop reason")
+    if c.get("incomplete_details"):
+        c["incomplete_details"] = Fated("approximated", "told by the stop reason")
     if not c.get("error"):
         c.pop("error", None)
 
@@ -202,8 +215,10 @@ def finish_of(c: Node, output: list[Node]) -> Node:
     """The finish of a response: as said, else as status and output tell."""
     said = c.get("finish")
     reason = said.get("reason") if type(said) is dict else None
+    done = {item.get("call_id") for item in output if str(item.get("type")).endswith("_output")}
     calls = any(
-        item.get("type") in _CLIENT_CALLS or (item.get("type") == "shell_call" and item.get("executor") != "provider")
+        (item.get("type") in _CLIENT_CALLS or (item.get("type") == "shell_call" and item.get("executor") != "provider"))
+        and item.get("call_id") not in done
         for item in output
     )
     refused = any(

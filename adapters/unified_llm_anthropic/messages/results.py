@@ -13,7 +13,7 @@ from typing import Any
 from unified_llm.mapping import Fated, IllTyped, Mapping, Reader, Writer, take, take_all
 from unified_llm.provenance import is_sealed, opaque_piece, open_sealed, seal, split_opaque
 
-from .blocks import blocks
+from .blocks import blocks, ordered
 from .calls import move_caller_in, move_caller_out, take_text
 from .content import move_cache_in, move_cache_out, own_born, parts
 
@@ -97,7 +97,7 @@ def _write_hit(c: Node, w: Writer) -> Node:
     if not own and not own_born(w):
         wire.setdefault("url", "")
         wire.setdefault("title", "")
-        wire["encrypted_content"] = seal(node, f"url:{wire['url']}")
+        wire["encrypted_content"] = seal(ordered(node), f"url:{wire['url']}")
         c.pop("snippet", None)
         if foreign:
             c["opaque"] = Fated("parked", "sealed for the way back")

@@ -325,10 +325,11 @@ def _read_user(w: Node, c: Node) -> None:
 
 
 def _write_user(c: Node, wire: Node, w: Writer) -> None:
-    for key in ("safety_identifier", "user"):
-        if key in c and (c[key] is not None or own_born(w)):
-            wire["metadata"] = {"user_id": c.pop(key)}
-            return
+    if "safety_identifier" in c and (c["safety_identifier"] is not None or own_born(w)):
+        wire["metadata"] = {"user_id": c.pop("safety_identifier")}
+    elif type(c.get("user")) is str:
+        wire["metadata"] = {"user_id": c["user"]}
+        c["user"] = Fated("approximated", "sent as the id of the end user")
 
 
 def _read_tier(w: Node, c: Node) -> None:

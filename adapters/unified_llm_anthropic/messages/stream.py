@@ -26,6 +26,7 @@ __all__ = ["MessagesReader"]
 Event = dict[str, Any]
 Node = dict[str, Any]
 
+_INPUT_SIDE = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 _INCOMPLETE = frozenset(("length", "context_window", "safety", "recitation", "pause"))
 
 
@@ -121,7 +122,11 @@ class MessagesReader(BlockReader):
         merged.update({key: value for key, value in data.items() if key not in ("type", "delta", "usage")})
         if type(usage) is dict:
             counted = dict(merged.get("usage") or {}) if type(merged.get("usage")) is dict else {}
-            counted.update({k: v for k, v in usage.items() if v is not None and not (v == 0 and counted.get(k))})
+            # An input side of nothing but zeros says nothing; one that was counted anew (after compaction) counts.
+            silent = not any(usage.get(key) for key in _INPUT_SIDE)
+            kept = (*_INPUT_SIDE, "output_tokens") if silent else ("output_tokens",)
+            told = {key: value for key, value in usage.items() if value is not None}
+            counted.update({k: v for k, v in told.items() if v or k not in kept or not counted.get(k)})
             merged["usage"] = counted
         elif "usage" in data:
             merged = before
@@ -184,6 +189,9 @@ class MessagesReader(BlockReader):
             join_carried(self.items, [carried])
             return None
         out = self._flush()
+        if kind == "fallback" and type(wire.get("to")) is dict and type(wire["to"].get("model")) is str:
+            # From here on it is the other model's answer, as it is when the answer comes in one piece.
+            self.message = {**self.message, "model": wire["to"]["model"]}
         block = Block(index, kind, dict(wire))
         self.open[index] = block
         block.shift = shift

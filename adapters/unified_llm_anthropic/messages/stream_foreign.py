@@ -22,7 +22,7 @@ from .content import answer_parts
 from .errors import write_error
 from .messages import carrier_of, write_blocks
 from .reasoning import sealed_signature, thinking_text
-from .response import finish_keys, write_head
+from .response import answered, finish_keys, write_head
 
 __all__ = ["ARGUMENTS", "THOUGHTS", "ForeignWriter"]
 
@@ -62,6 +62,7 @@ class ForeignWriter:
         self.inner = False
         self.output: list[Node] = []
         self.dropped = False
+        self.tier: Any = None
 
     # ---- frames ------------------------------------------------------------------------------------------------
 
@@ -167,12 +168,13 @@ class ForeignWriter:
         if self.begun:
             return []
         self.begun = True
-        opening = {key: response[key] for key in ("id", "model") if response.get(key) is not None}
+        opening = {key: response[key] for key in ("id", "model", "service_tier") if response.get(key) is not None}
         self.w.context["own"] = False
         mark = len(self.w.raw)
         message = self._message(opening, [])
         del self.w.raw[mark:]
         message.update(stop_reason=None, stop_sequence=None)
+        self.tier = message["usage"].get("service_tier")
         return [{"event": "message_start", "data": {"type": "message_start", "message": message}}]
 
     def _inside(self, kind: str, event: Event, at: int) -> list[Event]:
@@ -185,6 +187,8 @@ class ForeignWriter:
             self.at = None
             return out + self._next()
         item = self.item
+        if item.get("role", "assistant") != "assistant":
+            return []
         if item.get("type") == "message" and kind in ("response.output_text.delta", "response.refusal.delta"):
             return self._text(event["delta"], (at, event.get("content_index", 0)))
         if kind in ARGUMENTS and item.get("type") == "function_call":
@@ -270,7 +274,7 @@ class ForeignWriter:
         """The end of an item: what was not streamed is sent, what its block demands is added, and it ends."""
         self.output.append(item)
         kind = item.get("type")
-        if kind == "message":
+        if kind == "message" and item.get("role", "assistant") == "assistant":
             return self._close_message(item, at)
         if kind == "reasoning":
             return self._close_reasoning(item, at)
@@ -342,7 +346,9 @@ class ForeignWriter:
         return out + (self._block(carrier, ("carrier", at)) if carrier is not None else [])
 
     def _whole(self, item: Node) -> list[Event]:
-        out = []
+        out: list[Event] = []
+        if not answered([item], self.w):
+            return out
         for number, block in enumerate(write_blocks([item], self.w)):
             if type(block) is dict:
                 out += self._block(block, ("whole", len(self.places), number))
@@ -401,6 +407,8 @@ class ForeignWriter:
         message = self.w.root(pair, response)
         self.w.doc = doc
         usage = message.get("usage") or {}
+        if self.tier is not None and usage.get("service_tier") == self.tier:
+            del usage["service_tier"]
         delta = {key: message.get(key) for key in finish_keys() if key in message or key != "stop_details"}
         if message.get("container") is not None:
             delta["container"] = message["container"]

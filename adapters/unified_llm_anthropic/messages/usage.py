@@ -17,6 +17,7 @@ __all__ = ["read_usage", "write_usage"]
 Node = dict[str, Any]
 
 _PARTS = (("cache_read_input_tokens", "cached_tokens"), ("cache_creation_input_tokens", "cache_write_tokens"))
+_LIFETIMES = {"ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"}
 _HOSTED = {"web_search_requests": "web_search", "web_fetch_requests": "web_fetch"}
 
 
@@ -84,7 +85,8 @@ def write_usage(c: Node, w: Writer) -> Node:
     for key, _ in reversed(_PARTS):
         if key in parts:
             wire[key] = parts[key]
-    if "cache_write_tokens_details" in details:
+    written = details.get("cache_write_tokens_details")
+    if "cache_write_tokens_details" in details and (own or (type(written) is dict and written.keys() == _LIFETIMES)):
         wire["cache_creation"] = details.pop("cache_write_tokens_details")
     if type(output) is int:
         wire["output_tokens"] = c.pop("output_tokens")
