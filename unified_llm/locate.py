@@ -237,7 +237,7 @@ class _Finder:
     def _parent(self, node: Any) -> tuple[Any, Any] | None:
         if self.parents is None:
             self.parents = {}
-            stack = [self.root]
+            stack = [self.root] if type(self.root) in (dict, list) else []
             while stack:
                 above = stack.pop()
                 children = above.items() if type(above) is dict else enumerate(above)

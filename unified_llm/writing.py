@@ -178,7 +178,7 @@ class Writer:
             elif type(value) is list and value and type(value[0]) is Owned:
                 for index, each in enumerate(value):
                     self._leftover(node, (*keys, key, index), original[key][index], each)
-            elif not _says_nothing(value) and not (key == "id" and is_made(value)):
+            elif not _says_nothing(value) and not (key in ("id", "call_id") and is_made(value)):
                 self.raw.append((node, (*keys, key), "lost", "", None))
 
     def _foreign(self, node: Node, keys: tuple[Any, ...], rest: Any) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from unified_llm.adapter import Adapter, Framing, Kind, Streams
+from unified_llm.adapter import Adapter, Framing, Kind, Route, Streams
 
+from . import calls, hosted
 from .content import items, parts
+from .counting import read_count, read_count_request, write_count, write_count_request
 from .errors import read_error, write_error
+from .models import models, read_model_list, write_model_list
 from .request import read_request, write_request
 from .response import read_response, write_response
 from .stream import GenerateContentReader
@@ -15,6 +18,10 @@ from .tools import tools
 
 __all__ = ["adapter"]
 
+# Importing these declares calls and results among the items.
+_DECLARING = (calls, hosted)
+_VERTEX = "projects/{project}/locations/{location}/publishers/{publisher}/"
+
 adapter = Adapter(
     protocol=PROTOCOL,
     title="Gemini generateContent",
@@ -23,10 +30,39 @@ adapter = Adapter(
         "request": Kind(read_request, write_request, "request", "provider"),
         "response": Kind(read_response, write_response, "response"),
         "error": Kind(read_error, write_error, "error"),
+        "count_tokens_request": Kind(read_count_request, write_count_request, "request", "provider"),
+        "count_tokens_response": Kind(read_count, write_count, "usage"),
+        "models": Kind(read_model_list, write_model_list, "models"),
     },
     streams=Streams(GenerateContentReader, GenerateContentWriter, Framing(named=False)),
-    mappings=(parts, items, tools),
-    settings={},
+    mappings=(parts, items, tools, models),
     natives=NATIVES,
     refuses=REFUSES,
+    routes=tuple(
+        route
+        for prefix in ("", "publishers/{publisher}/", _VERTEX)
+        for route in (
+            Route("POST", prefix + "models/{model}:generateContent", "request", False),
+            Route("POST", prefix + "models/{model}:streamGenerateContent", "request", True),
+            Route("POST", prefix + "models/{model}:countTokens", "count_tokens_request", False),
+            Route("GET", prefix + "models", "models"),
+            Route("GET", prefix + "models/{model}", "models"),
+        )
+    )
+    + (
+        Route("POST", "tunedModels/{model}:generateContent", "request", False),
+        Route("POST", "tunedModels/{model}:streamGenerateContent", "request", True),
+    ),
+    auth=(("x-goog-api-key", "{}"), ("authorization", "Bearer {}")),
+    sdk={
+        "response": "google.genai.types:GenerateContentResponse",
+        "stream": "google.genai.types:GenerateContentResponse",
+        "count_tokens_response": "google.genai.types:CountTokensResponse",
+    },
+    sdk_extra="google",
+    dialects={"vertex": {"publishers": True}},
+    declared={
+        "request": "google.genai.types:GenerateContentParameters",
+        "response": "google.genai.types:GenerateContentResponse",
+    },
 )

@@ -1,8 +1,9 @@
 """Contents: `{role, parts}` to items and back.
 
-A part has one data field, which says what it is, and modifiers beside it. Text and media are parts of a message; a thought
-is a part of a reasoning item; calls and results are items of their own. Their order is kept: what came in one content shares
-a turn, no part is merged, moved or dropped, and what another protocol kept apart is joined only where this API demands it.
+A part has one data field, which says what it is, and modifiers beside it. Text and media are parts of a message; a
+thought is a part of a reasoning item; calls and results are items of their own. Their order is kept: what came in one
+content shares a turn, no part is merged, moved or dropped, and what another protocol kept apart is joined only where
+this API demands it.
 
 https://ai.google.dev/api/caching#Content
 """
@@ -19,7 +20,7 @@ from .signature import SLOT, attach_sealed, is_foreign, park, read_signature, se
 from .spelling import actual, to_camel, to_snake
 from .tables import PART, PROTOCOL, REFUSES
 
-__all__ = ["items", "parts", "read_part", "read_parts", "write_item", "write_items"]
+__all__ = ["items", "parts", "read_part", "read_parts", "write_item", "write_items", "write_parts"]
 
 Node = dict[str, Any]
 
@@ -35,9 +36,8 @@ _MODIFIERS = frozenset(("thought", SLOT))
 def read_parts(wires: list[Any], model: bool, r: Reader, at: tuple[Any, ...], content: Node) -> list[Node]:
     """The items of a content's parts. `at` is the content's place, for made ids; `content` where messages come from."""
     out: list[Node] = []
-    r.context["model"] = model
-    for index, wire in enumerate(wires):
-        r.context["at"] = (*at, index)
+    r.context.update(model=model, at=at, made=0)
+    for wire in wires:
         node = read_part(wire, r)
         opened = r.context.pop("opened", None)
         if opened:
@@ -56,7 +56,9 @@ def read_parts(wires: list[Any], model: bool, r: Reader, at: tuple[Any, ...], co
             out[-1]["summary"].append(node)
         else:
             if not (out and out[-1]["type"] == "message"):
-                out.append(r.made({"type": "message", "role": "assistant" if model else "user", "content": []}, content))
+                out.append(
+                    r.made({"type": "message", "role": "assistant" if model else "user", "content": []}, content)
+                )
             out[-1]["content"].append(node)
     return out
 
@@ -72,7 +74,9 @@ def read_part(wire: Any, r: Reader) -> Node:
     w = wire.copy()
     spelled = to_camel(w, PART)
     mark = len(r.trace)
-    pair = next((parts.reads.get(key) or items.reads.get(key) for key in w if key in parts.reads or key in items.reads), None)
+    pair = next(
+        (parts.reads.get(key) or items.reads.get(key) for key in w if key in parts.reads or key in items.reads), None
+    )
     if pair is None:
         if not w.keys() <= _MODIFIERS or not w:
             return r.unread(wire, _FAMILY)
@@ -134,11 +138,12 @@ def read_text(w: Node, r: Reader) -> Node:
 
 
 @parts.write("input_text", "output_text", "text", "summary_text", "reasoning_text")
-def write_text(c: Node, w: Writer) -> Node | None:
+def write_text(c: Node, w: Writer) -> Any:
     marker = w.form(c, "text")
-    text = c.pop("text")
+    text = c.pop("text", "")
     if not text and not marker and "opaque" not in c and not w.context.get("sealed"):
-        return None
+        c["text"] = Fated("approximated", "a part without text is refused")
+        return []
     wire: Node = {} if marker == "absent" and not text else {"text": text}
     notes = c.get("annotations")
     if type(notes) is list and len(notes) == 1 and notes[0].get("type") == "speech_metadata":
@@ -157,8 +162,8 @@ def _write_speech(c: Node, w: Writer) -> Node:
 
 @parts.write("refusal")
 def write_refusal(c: Node, w: Writer) -> Node | None:
-    text = c["refusal"]
-    if not text:
+    text = c.get("refusal")
+    if type(text) is not str or not text:
         return None
     c["refusal"] = Fated("approximated", "as ordinary text")
     return _with_modifiers(c, {"text": text}, w)
@@ -200,6 +205,12 @@ def _with_modifiers(c: Node, wire: Node, w: Writer) -> Node:
     return to_snake(wire, spelled) if spelled else wire
 
 
+def write_parts(nodes: Any, w: Writer) -> list[Any]:
+    """The wire parts of content parts; a text that says nothing makes none."""
+    written = w.nodes(parts, nodes)
+    return [part for part in written if part != []] if [] in written else written
+
+
 # ---- writing items --------------------------------------------------------------------------------------------------
 
 
@@ -222,12 +233,15 @@ def write_item(item: Node, w: Writer) -> list[Any]:
     wire = written[0]
     if type(wire) is list:
         return wire
-    return [attach_sealed(wire, w)]
+    after = w.context.pop("after", None)
+    return [attach_sealed(wire, w), *([after] if after else ())]
 
 
 @items.write("message")
 def write_message(c: Node, w: Writer) -> list[Any]:
-    c.pop("role", None)
+    role = c.pop("role", None)
+    if "citations" in w.context and role not in ("assistant", None):
+        c["role"] = Fated("approximated", "as the model")
     content = c.pop("content", None)
     if type(content) is str:
         if not content and w.form(c, "text") != "empty" and "sealed" not in w.context:
@@ -235,7 +249,7 @@ def write_message(c: Node, w: Writer) -> list[Any]:
         wire = attach_sealed({"text": content}, w)
         out: list[Any] = [wire]
     else:
-        out = w.nodes(parts, content or [])
+        out = write_parts(content or [], w)
     if "opaque" in c:
         # A signature that names no part of the message belongs to its last one.
         last = next((part for part in reversed(out) if type(part) is dict and SLOT not in part), None)
@@ -256,7 +270,7 @@ def write_reasoning(c: Node, w: Writer) -> list[Any]:
     if c.get("content"):
         out += _thoughts(c["content"], w)
         c["content"] = Fated("approximated", "as a summary of thoughts")
-    if "opaque" in c and c["opaque"]:
+    if c.get("opaque"):
         wire: Node = {"text": ""}
         write_signature(c, wire, w)
         out.append(wire)
@@ -266,7 +280,7 @@ def write_reasoning(c: Node, w: Writer) -> list[Any]:
 def _thoughts(nodes: Any, w: Writer) -> list[Any]:
     w.context["thought"] = True
     try:
-        return w.nodes(parts, nodes)
+        return write_parts(nodes, w)
     finally:
         del w.context["thought"]
 

@@ -1,7 +1,7 @@
 """Errors: `google.rpc.Status`, alone, in a list of one, or inside a stream.
 
-The canonical type is drawn from status word and details; the word is kept where it says more. A retry delay in the details
-is seconds, and comes back as the same detail.
+The canonical type is drawn from status word and details; the word is kept where it says more. A retry delay in the
+details is seconds, and comes back as the same detail.
 
 https://google.aip.dev/193 https://ai.google.dev/gemini-api/docs/troubleshooting
 """
@@ -85,7 +85,7 @@ def read_error_node(w: Node, doc: Node, r: Reader) -> Node:
         r.place(error, (key,), ("status",))
     if type(details) is list:
         own.pop("details")
-        kept = _read_details(details, error, r)
+        kept = _read_reason(_read_details(details, error, r), error, r)
         if kept:
             error["details"] = kept
         elif not details:
@@ -136,6 +136,18 @@ def _read_details(details: list[Any], error: Node, r: Reader) -> list[Any]:
     return details
 
 
+def _read_reason(details: list[Any], error: Node, r: Reader) -> list[Any]:
+    """The details but for a bare reason, which is the finer code."""
+    for index, detail in enumerate(details):
+        if type(detail) is dict and detail.keys() == {"@type", "reason"} and detail["@type"] == _INFO:
+            if type(detail["reason"]) is str:
+                error["code"] = detail["reason"]
+                r.form(error, "reason", index)
+                r.place(error, ("code",), ("details",))
+                return [*details[:index], *details[index + 1 :]]
+    return details
+
+
 # ---- writing --------------------------------------------------------------------------------------------------------
 
 
@@ -181,6 +193,9 @@ def _write_fields(c: Node, w: Writer, kind: str) -> Node:
     wire["message"] = c.pop("message", None) or ""
     details = c.pop("details", None)
     details = list(details) if type(details) is list else []
+    if type(c.get("code")) is str:
+        place = w.form(c, "reason")
+        details.insert(len(details) if place is None else place, {"@type": _INFO, "reason": c.pop("code")})
     if w.form(c, "type") == "native" and _typed(native, wire["message"], details, None) == kind:
         wire["status"] = c.pop("native_type")
     elif w.form(c, "status") != "absent":

@@ -1,8 +1,9 @@
 """Sources: grounding and citation metadata of a candidate to annotations on its text, and to searches, and back.
 
-A support ties a span of one part's text to chunks; each pair is one annotation. Spans count UTF-8 bytes here and characters
-there. Which support and which chunk an annotation came from is a marker, so that shared chunks stay shared. What the
-metadata say of searches are items of their own behind the message; what has no home stays where it was.
+A support ties a span of one part's text to chunks; each pair is one annotation. Spans count UTF-8 bytes here and
+characters there. Which support and which chunk an annotation came from is a marker, so that shared chunks stay
+shared. What the metadata say of searches are items of their own behind the message; what has no home stays where it
+was.
 
 https://ai.google.dev/api/generate-content#GroundingMetadata
 """
@@ -39,7 +40,11 @@ _CHUNKS: dict[str, tuple[str, tuple[tuple[str, str, type], ...]]] = {
 }
 _KINDS = {"url_citation": "web", "file_citation": "retrievedContext", "place_citation": "maps"}
 # Metadata key to the item it is, and the key of that item.
-_QUERIES = (("webSearchQueries", "web_search_call"), ("imageSearchQueries", "web_search_call"), ("retrievalQueries", "file_search_call"))
+_QUERIES = (
+    ("webSearchQueries", "web_search_call"),
+    ("imageSearchQueries", "web_search_call"),
+    ("retrievalQueries", "file_search_call"),
+)
 _STATUS = "URL_RETRIEVAL_STATUS_"
 
 
@@ -72,10 +77,10 @@ def _objects(value: Any) -> bool:
 
 def _read_supports(meta: Node, doc: Node, texts: dict[int, Node], node: Node, r: Reader) -> None:
     chunks = meta.get("groundingChunks")
-    if not _objects(chunks):
+    if chunks is None or not _objects(chunks):
         return
     supports = meta.get("groundingSupports")
-    given = supports if _objects(supports) else []
+    given: list[Node] = supports if _objects(supports) else []  # type: ignore[assignment]
     if not all(_is_support(each, len(chunks), texts) for each in given):
         return
     read = [_read_chunk(chunk, place) for place, chunk in enumerate(take_all(meta, "groundingChunks"))]
@@ -85,7 +90,7 @@ def _read_supports(meta: Node, doc: Node, texts: dict[int, Node], node: Node, r:
     for number, support in enumerate(take_all(meta, "groundingSupports") if given else ()):
         segment = take(support, "segment")
         part = texts[segment.get("partIndex") or 0]
-        marks = {"support": number}
+        marks: Node = {"support": number}
         if "partIndex" in segment and not segment.pop("partIndex"):
             marks["part"] = "explicit"
         span = _read_span(segment, part["text"], marks)
@@ -100,7 +105,8 @@ def _read_supports(meta: Node, doc: Node, texts: dict[int, Node], node: Node, r:
             r.extra(note)["form"] = marks if chunk is None else {**marks, "chunk": chunk, **_kind_mark(kind)}
             _add(note, part, doc, places, r)
             for key, name in (("start_index", "startIndex"), ("end_index", "endIndex"), ("cited_text", "text")):
-                r.place(note, (key,), ("groundingSupports", number, "segment", name))
+                if name in doc["groundingSupports"][number]["segment"]:
+                    r.place(note, (key,), ("groundingSupports", number, "segment", name))
             used.add(-1 if chunk is None else chunk)
     first = texts[min(texts)]
     for place, (fields, places, kind) in enumerate(read):
@@ -124,7 +130,11 @@ def _add(note: Node, part: Node, doc: Node, places: dict[str, tuple[Any, ...]], 
 
 def _is_support(support: Node, count: int, texts: dict[int, Node]) -> bool:
     segment, indices = support.get("segment"), support.get("groundingChunkIndices")
-    if type(segment) is not dict or type(segment.get("partIndex", 0)) is not int or segment.get("partIndex", 0) not in texts:
+    if (
+        type(segment) is not dict
+        or type(segment.get("partIndex", 0)) is not int
+        or segment.get("partIndex", 0) not in texts
+    ):
         return False
     if indices is None:
         return "groundingChunkIndices" not in support
@@ -239,8 +249,9 @@ def _read_citations(own: Node, doc: Node, part: Node, r: Reader) -> None:
             if type(source.get(name)) is str:
                 note[hub] = source.pop(name)
                 r.place(note, (hub,), (key, place, name))
-        r.place(note, ("start_index",), (key, place, "startIndex"))
-        r.place(note, ("end_index",), (key, place, "endIndex"))
+        for hub, name in (("start_index", "startIndex"), ("end_index", "endIndex")):
+            if name in doc[key][place]:
+                r.place(note, (hub,), (key, place, name))
         r.extra(note)["form"] = marks
         part.setdefault("annotations", []).append(r.made(note, doc))
 
@@ -271,7 +282,9 @@ def write_sources(found: list[tuple[int, Node]], searches: list[Node], candidate
                 pair = partial(_write_citation, text=text)
                 cited.setdefault(key, []).append(w.piece(pair, note))
             elif note.get("type") in _KINDS:
-                w.piece(partial(_write_note, kind=_KINDS[note["type"]], place=place, text=text, gathered=gathered), note)
+                w.piece(
+                    partial(_write_note, kind=_KINDS[note["type"]], place=place, text=text, gathered=gathered), note
+                )
             else:
                 w.drop(note, "no form among the sources of an answer")
     chunks = gathered.chunks
@@ -296,7 +309,7 @@ def write_sources(found: list[tuple[int, Node]], searches: list[Node], candidate
 
 
 class _Gathered(NamedTuple):
-    """The metadata of a candidate in the making: chunks, supports in order, and supports of spans that came unmarked."""
+    """The metadata of a candidate in the making: chunks, supports in order, and supports by unmarked span."""
 
     chunks: list[Node | None]
     supports: dict[tuple[int, int], Node]
@@ -379,8 +392,10 @@ def _write_search(c: Node, w: Writer, kind: str) -> Node:
     if kind == "file_search_call":
         return {name: c.pop("queries")}
     if kind == "web_search_result":
-        return {"searchEntryPoint": {"renderedContent": c.pop("suggestions")}} if type(c.get("suggestions")) is str else {}
-    if type(c.get("action")) is not dict:
+        return (
+            {"searchEntryPoint": {"renderedContent": c.pop("suggestions")}} if type(c.get("suggestions")) is str else {}
+        )
+    if type(c.get("action")) is not dict or c["action"].get("type") != "search":
         return {}
     action = take(c, "action")
     queries = action.pop("queries", None)
@@ -390,8 +405,7 @@ def _write_search(c: Node, w: Writer, kind: str) -> Node:
         del action["query"]
     if not queries:
         return {}
-    if action.get("type") == "search":
-        del action["type"]
+    del action["type"]
     if c.get("search_type") == "image":
         del c["search_type"]
         return {name or "imageSearchQueries": queries}

@@ -1,7 +1,7 @@
-"""Media parts: `inlineData` (base64) and `fileData` (a URI), to pictures, sound, films and documents by their media type.
+"""Media parts: `inlineData` (base64) and `fileData` (a URI), to pictures, sound, films and documents by media type.
 
-Base64 is carried as the string it is, inside a data URL where the canonical part wants a URL. A URI anybody can read is a
-URL; one only this provider can read (its file store, its cloud storage) is a handle and stays `file_uri`.
+Base64 is carried as the string it is, inside a data URL where the canonical part wants a URL. A URI anybody can read
+is a URL; one only this provider can read (its file store, its cloud storage) is a handle and stays `file_uri`.
 
 https://ai.google.dev/gemini-api/docs/file-input-methods https://ai.google.dev/api/caching#Part
 """

@@ -1,7 +1,7 @@
 """Lists of models, and what is known of how models think.
 
-`THINKING` is dated data, looked up by the start of a model's name: whether a model takes a level or a budget, and in which
-range. A model that is not there gets what the request says.
+`THINKING` is dated data, looked up by the start of a model's name: whether a model takes a level or a budget, and in
+which range. A model that is not there gets what the request says.
 
 https://ai.google.dev/api/models https://ai.google.dev/gemini-api/docs/thinking (read 2026-10)
 """

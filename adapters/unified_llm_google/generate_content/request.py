@@ -1,8 +1,8 @@
 """Requests: contents to items and back, the system instruction, tools and settings around them.
 
-One content holds what the canonical model keeps as several items: they share a turn, and what the content had beside its
-parts stays with the first. Writing groups by turn where one is known, else as this API demands: calls and thoughts join the
-model's content, the results of one turn stand together, alone, in one content.
+One content holds what the canonical model keeps as several items: they share a turn, and what the content had beside
+its parts stays with the first. Writing groups by turn where one is known, else as this API demands: calls and
+thoughts join the model's content, the results of one turn stand together, alone, in one content.
 
 https://ai.google.dev/api/generate-content#request-body
 """
@@ -16,14 +16,15 @@ from unified_llm.mapping import ILL_TYPED, NATIVE, Fated, Reader, Writer, take
 from unified_llm.provenance import is_sealed
 
 from .calls import names_of
-from .content import parts, read_part, read_parts, withhold, write_items
+from .choice import read_tool_config, write_tool_config
+from .content import parts, read_part, read_parts, withhold, write_items, write_parts
 from .models import thinking_of
 from .route import read_route, write_route
 from .settings import read_settings, write_settings
 from .signature import SLOT
 from .spelling import actual, to_camel, to_snake
 from .tables import PROTOCOL, REQUEST_SHAPE
-from .tools import is_mixed, read_tool_config, read_tools, write_tool_config, write_tools
+from .tools import is_mixed, read_tools, write_tools
 
 __all__ = ["read_contents", "read_request", "write_contents", "write_request"]
 
@@ -118,7 +119,13 @@ def _read_content(wire: Node, number: int, before: bool | None, r: Reader) -> li
         role, wires = wire["role"], wire["parts"]
         if role in ("user", "model") and len(wires) == 1 and type(wires) is list:
             part = wires[0]
-            if (role == "model") is not before and type(part) is dict and len(part) == 1 and type(part.get("text")) is str and part["text"]:
+            if (
+                (role == "model") is not before
+                and type(part) is dict
+                and len(part) == 1
+                and type(part.get("text")) is str
+                and part["text"]
+            ):
                 item = {"type": "message", "role": "user" if role == "user" else "assistant", "content": part["text"]}
                 r.trace.append((item, wire))
                 return [item]
@@ -277,8 +284,7 @@ def _read_system(w: Node, node: Node, r: Reader, spelled: list[str]) -> None:
         return
     r.context["model"] = False
     read = []
-    for index, wire in enumerate(wires):
-        r.context["at"] = ("system", index)
+    for wire in wires:
         part = read_part(wire, r)
         if part["type"] not in parts.writes and part["type"] != NATIVE:
             part = r.unread(wire, parts.name)
@@ -294,7 +300,7 @@ def _write_system(c: Node, history: Any, w: Writer) -> tuple[Node | None, Any]:
     if type(instructions) is str:
         written.append({"text": instructions})
     elif given:
-        written += w.nodes(parts, instructions)
+        written += write_parts(instructions, w)
     if type(history) is list:
         index = 0
         while index < len(history) and _is_system(history[index], w):
@@ -318,14 +324,14 @@ def _write_system_message(c: Node, w: Writer) -> list[Any]:
     content = c.pop("content", None)
     if type(content) is str:
         return [{"text": content}] if content else []
-    return w.nodes(parts, content or [])
+    return write_parts(content or [], w)
 
 
 # ---- signatures that the provider demands ---------------------------------------------------------------------------
 
 
 def _sign_foreign_calls(contents: list[Any], w: Writer) -> None:
-    """Some models refuse calls of the current turn that are not signed: those it did not make get the documented bypass."""
+    """Some models refuse unsigned calls of the current turn: those they did not make get the documented bypass."""
     facts = thinking_of(w.context.get("model"))
     if facts is None or not facts.signed or w.source in (None, w.protocol) or w.facing != "provider":
         return
@@ -333,11 +339,11 @@ def _sign_foreign_calls(contents: list[Any], w: Writer) -> None:
         wires = content.get("parts") if type(content) is dict else None
         if type(wires) is not list:
             continue
-        if content.get("role") == "user" and any("functionResponse" not in part for part in wires if type(part) is dict):
+        if content.get("role") == "user" and any(
+            "functionResponse" not in part for part in wires if type(part) is dict
+        ):
             return
         calls = [part for part in wires if type(part) is dict and "functionCall" in part]
         if calls and not any(SLOT in part and not is_sealed(part[SLOT]) for part in calls):
             calls[0][SLOT] = _BYPASS
             w.added(calls[0], SLOT, "a call that this provider did not make")
-
-

@@ -1,7 +1,8 @@
 """Answers: candidates to output and choices, and what stands around them.
 
-The first candidate is the output. A blocked prompt has none and is an answer that ended for safety. Function calls end with
-STOP here, which is read with the calls as what it means. What a candidate holds beside its parts stays at its place.
+The first candidate is the output. A blocked prompt has none and is an answer that ended for safety. Function calls
+end with STOP here, which is read with the calls as what it means. What a candidate holds beside its parts stays at
+its place.
 
 https://ai.google.dev/api/generate-content#v1beta.GenerateContentResponse
 """
@@ -22,10 +23,20 @@ from .signature import sealed_text
 from .tables import BLOCKED, FINISH, SERVICE_TIERS
 from .usage import read_usage, write_usage
 
-__all__ = ["finish_of", "read_answer", "read_response", "timestamp", "write_block", "write_end", "write_head", "write_response"]
+__all__ = [
+    "finish_of",
+    "read_answer",
+    "read_response",
+    "timestamp",
+    "write_block",
+    "write_end",
+    "write_head",
+    "write_response",
+]
 
 Node = dict[str, Any]
 
+_LAST_SECOND = 253_402_300_800  # the year 9999
 _CALLS = frozenset(("function_call", "custom_tool_call"))
 _PLAIN_NAMES = (("responseId", "id"), ("modelVersion", "model"))
 
@@ -152,8 +163,8 @@ def _read_content(own: Node, wire: Node, place: int, home: Node, r: Reader) -> t
         return [], {}
     if own.get("role") == "model":
         del own["role"]
-    elif "role" not in own:
-        r.form(home, "role", "absent")
+    else:
+        r.form(home, "role", "other" if "role" in own else "absent")
     wires = own.get("parts")
     if type(wires) is not list:
         if "parts" not in own:
@@ -256,7 +267,7 @@ def write_head(c: Node, wire: Node, w: Writer) -> None:
         if wire.get("modelVersion"):
             w.http.setdefault("headers", {})["x-resolved-model"] = wire["modelVersion"]
         wire["modelVersion"] = alias
-    if type(c.get("created_at")) in (int, float):
+    if type(c.get("created_at")) in (int, float) and 0 <= c["created_at"] < _LAST_SECOND:
         wire["createTime"] = timestamp(c.pop("created_at"), w.form(c, "createTime"))
     if type(c.get("usage")) is dict:
         wire["usageMetadata"] = w.piece(write_usage, c.pop("usage"))
@@ -274,9 +285,10 @@ def write_candidate(c: Node, node: Node, output: list[Node], place: int, w: Writ
     written, texts = write_output(rest, w)
     wire: Node = {}
     form = w.form(c, "content")
-    content: Node = {} if form or w.form(c, "role") == "absent" else {"role": "model"}
+    role = {} if w.form(c, "role") else {"role": "model"}
+    content: Node = {} if form else role
     if written:
-        content = {**({} if w.form(c, "role") == "absent" else {"role": "model"}), "parts": written}
+        content = {**role, "parts": written}
     elif w.form(c, "parts") == "empty":
         content["parts"] = []
     if written or form != "absent":
@@ -383,4 +395,3 @@ def _write_failure(c: Node, w: Writer) -> Node:
     c.pop("output", None)
     error = c.pop("error")
     return write_error_body(error, w)
-

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import parse_qs, unquote
 
-from unified_llm.mapping import Reader, Writer
+from unified_llm.mapping import Fated, Reader, Writer
 
 __all__ = ["read_route", "write_route"]
 
@@ -62,8 +62,10 @@ def write_route(c: Node, wire: Node, w: Writer, method: str = "generateContent")
     if form and model:
         wire["model"] = model if form == "body" else _resource(model, w)
     streaming = c.get("stream")
-    if type(streaming) is bool:
+    if streaming is True:
         del c["stream"]
+    elif streaming is False:
+        c["stream"] = Fated("approximated", "the method says it")
     w.http["method"] = "POST"
     if streaming is True and method == "generateContent":
         method = _STREAM

@@ -1,7 +1,8 @@
 """Two kinds of schema: `parametersJsonSchema` holds a JSON schema, `parameters` the older OpenAPI dialect of one.
 
-The canonical schema is JSON schema. The dialect is turned into it (types in lower case, `nullable`, counts as numbers) only
-where turning it back gives the very same schema; else it stays what it is, and markers of form say how it was written.
+The canonical schema is JSON schema. The dialect is turned into it (types in lower case, `nullable`, counts as
+numbers) only where turning it back gives the very same schema; else it stays what it is, and markers of form say how
+it was written.
 
 https://ai.google.dev/api/caching#Schema
 """
@@ -20,7 +21,9 @@ Node = dict[str, Any]
 
 _COUNTS = ("minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties")
 _LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
-_KEYWORDS = {snake(key): key for key in (*_COUNTS, *_LISTS, "propertyOrdering", "additionalProperties") if snake(key) != key}
+_KEYWORDS: dict[str, str] = {
+    snake(key): key for key in (*_COUNTS, *_LISTS, "propertyOrdering", "additionalProperties") if snake(key) != key
+}
 _SNAKES = {key: name for name, key in _KEYWORDS.items()}
 
 
@@ -48,7 +51,7 @@ def _read(schema: Any) -> Any:
         return schema
     out: Node = {}
     for name, value in schema.items():
-        key = _KEYWORDS.get(name, name)
+        key: str = _KEYWORDS.get(name, name)
         if key == "type" and type(value) is str:
             value = value.lower()
         elif key in _COUNTS and type(value) is str and value.isdigit():
@@ -71,6 +74,7 @@ def to_dialect(schema: Any, marks: list[str]) -> Any:
     if type(schema) is not dict:
         return schema
     out: Node = {}
+    key: str
     for key, value in schema.items():
         if key == "type" and type(value) is str:
             value = value.upper()

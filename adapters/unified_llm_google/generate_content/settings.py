@@ -1,7 +1,7 @@
 """The settings of a request: `generationConfig`, `safetySettings` and what stands beside them.
 
-Most are renames. Structured output is a media type and one of two schema fields, thinking a level or a budget (never both),
-a voice one of several nested objects; each `_read_x` stands beside its `_write_x`.
+Most are renames. Structured output is a media type and one of two schema fields, thinking a level or a budget (never
+both), a voice one of several nested objects; each `_read_x` stands beside its `_write_x`.
 
 https://ai.google.dev/api/generate-content#generationconfig
 """
@@ -83,11 +83,19 @@ def read_settings(w: Node, c: Node, r: Reader, spelled: list[str]) -> None:
     _read_format(config, c, r)
     if "text" in c:
         place(("text",), _CONFIG_KEY, "responseMimeType")
-        key = "responseSchema" if "responseSchema" in r.doc.get(actual((_CONFIG_KEY,), spelled)[0], ()) else "responseJsonSchema"
+        key = (
+            "responseSchema"
+            if "responseSchema" in r.doc.get(actual((_CONFIG_KEY,), spelled)[0], ())
+            else "responseJsonSchema"
+        )
         place(("text", "format", "schema"), _CONFIG_KEY, key)
     if type(config.get("thinkingConfig")) is dict:
         _read_thinking(config, c, r)
-        for name, hub in (("includeThoughts", "include"), ("thinkingLevel", "effort"), ("thinkingBudget", "budget_tokens")):
+        for name, hub in (
+            ("includeThoughts", "include"),
+            ("thinkingLevel", "effort"),
+            ("thinkingBudget", "budget_tokens"),
+        ):
             place(("reasoning", hub), _CONFIG_KEY, "thinkingConfig", name)
     if type(config.get("speechConfig")) is dict:
         _read_speech(config, c, r)
@@ -140,15 +148,18 @@ def _write_logprobs(c: Node, config: Node, w: Writer) -> None:
         w.added(config, "responseLogprobs", "counted alternatives have to be asked for")
 
 
+_MODALITIES = Bimap({"TEXT": "text", "IMAGE": "image", "AUDIO": "audio", "VIDEO": "video"})
+
+
 def _read_modalities(config: Node, c: Node) -> None:
     value = config.get("responseModalities")
-    if type(value) is list and all(type(each) is str and each.isupper() for each in value):
-        c["modalities"] = [each.lower() for each in config.pop("responseModalities")]
+    if type(value) is list and all(type(each) is str and each not in _MODALITIES.writes for each in value):
+        c["modalities"] = [_MODALITIES.read(each) for each in config.pop("responseModalities")]
 
 
 def _write_modalities(c: Node, config: Node) -> None:
     if type(c.get("modalities")) is list:
-        config["responseModalities"] = [str(each).upper() for each in c.pop("modalities")]
+        config["responseModalities"] = [_MODALITIES.write(each) for each in c.pop("modalities")]
 
 
 # ---- structured output ----------------------------------------------------------------------------------------------
@@ -186,8 +197,6 @@ def _write_format(c: Node, config: Node, w: Writer) -> None:
         return
     del form["type"]
     own = w.form(c, "schema")
-    if kind == "text" and "media_type" not in form and w.source not in (None, w.protocol):
-        return
     config["responseMimeType"] = form.pop("media_type", None) or (_PLAIN if kind == "text" else _JSON)
     if type(form.get("schema")) is dict:
         if own is None:
@@ -327,7 +336,11 @@ def _read_speech(config: Node, c: Node, r: Reader) -> None:
     if type(speech.get("languageCode")) is str:
         audio["language"] = speech.pop("languageCode")
     several = speech.get("multiSpeakerVoiceConfig")
-    if type(several) is dict and several.keys() == {"speakerVoiceConfigs"} and type(several["speakerVoiceConfigs"]) is list:
+    if (
+        type(several) is dict
+        and several.keys() == {"speakerVoiceConfigs"}
+        and type(several["speakerVoiceConfigs"]) is list
+    ):
         speakers = []
         for each in several["speakerVoiceConfigs"]:
             own = Owned(each) if type(each) is dict else {}
@@ -400,5 +413,3 @@ def _write_safety(c: Node, wire: Node, w: Writer) -> None:
             setting["category"] = _HARM + setting["category"]
         out.append(setting)
     wire["safetySettings"] = out
-
-

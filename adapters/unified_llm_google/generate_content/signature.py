@@ -1,8 +1,8 @@
 """`thoughtSignature`: what proves a thought, an attribute of the very part it came on.
 
 The provider's own signature is an opaque piece of the canonical item or part and goes back to the same place byte for
-byte. What another provider sealed its thoughts with never reaches this one; facing a client it travels in the same slot,
-in an envelope on the next part of the turn, because clients echo signatures on real parts and drop thoughts.
+byte. What another provider sealed its thoughts with never reaches this one; facing a client it travels in the same
+slot, in an envelope on the next part of the turn, because clients echo signatures on real parts and drop thoughts.
 
 https://ai.google.dev/gemini-api/docs/thought-signatures
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.mapping import Fated, Reader, Writer
-from unified_llm.provenance import anchor_of, is_sealed, matches, open_sealed, opaque_piece, seal
+from unified_llm.provenance import anchor_of, is_sealed, matches, opaque_piece, open_sealed, seal
 
 __all__ = ["attach_sealed", "is_foreign", "park", "read_signature", "sealed_text", "write_signature"]
 
@@ -58,7 +58,7 @@ def is_foreign(item: Node, w: Writer) -> bool:
 def write_signature(c: Node, wire: Node, w: Writer) -> None:
     """Give a part its signature back: its own, or an envelope of what others signed, where a client echoes it.
 
-    Pops `opaque` of the node being written, or leaves its fate; what waits in the writer's context goes into the envelope.
+    Pops `opaque` of the node being written, or leaves its fate; what waits in the writer's context goes along.
     """
     waiting = w.context.pop("sealed", None)
     pieces = c.get("opaque")

@@ -1,8 +1,8 @@
 """camelCase and snake_case: the API takes both for every key of its own, and clients mix them within one request.
 
-A `Shape` says which keys are the API's own. Reading respells those that came in snake_case and notes where (a marker of
-form), so that pairs know one spelling and a document returns in its own; what is left over keeps the spelling it had.
-What belongs to the user (arguments, schemas, labels) is in no shape and is never touched.
+A `Shape` says which keys are the API's own. Reading respells those that came in snake_case and notes where (a marker
+of form), so that pairs know one spelling and a document returns in its own; what is left over keeps the spelling it
+had. What belongs to the user (arguments, schemas, labels) is in no shape and is never touched.
 
 https://protobuf.dev/programming-guides/json/
 """
@@ -25,7 +25,7 @@ def snake(name: str) -> str:
 
 
 class Shape:
-    """The keys of one wire object: `keys` hold anything, `below` names those that hold objects (or lists) of a shape."""
+    """The keys of one wire object: `keys` hold anything, `below` names those that hold objects of a shape."""
 
     __slots__ = ("below", "snake")
 

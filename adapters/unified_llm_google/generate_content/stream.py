@@ -1,9 +1,9 @@
 """Streams read: every frame is a whole response in the making, without names, numbers or an end mark.
 
-Text grows a part as long as the same kind of it comes; a signed part stands alone, and so do media; calls come whole, or in
-pieces that are put together. Usage is cumulative: the last one counts. The last frame is the one after which the wire ends:
-a frame that finishes every candidate is held until the next one, or the end, says which it was. Everything a frame repeats
-or says of itself stays in its own drawer, for this protocol's writer.
+Text grows a part as long as the same kind of it comes; a signed part stands alone, and so do media; calls come whole,
+or in pieces that are put together. Usage is cumulative: the last one counts. The last frame is the one after which
+the wire ends: a frame that finishes every candidate is held until the next one, or the end, says which it was.
+Everything a frame repeats or says of itself stays in its own drawer, for this protocol's writer.
 
 https://ai.google.dev/api/generate-content#method:-models.streamgeneratecontent
 """
@@ -39,7 +39,12 @@ CANDIDATE_KEYS = (
 )
 _TEXT = {
     "message": ("response.output_text", "response.content_part", "content_index", "output_text"),
-    "reasoning": ("response.reasoning_summary_text", "response.reasoning_summary_part", "summary_index", "summary_text"),
+    "reasoning": (
+        "response.reasoning_summary_text",
+        "response.reasoning_summary_part",
+        "summary_index",
+        "summary_text",
+    ),
 }
 _INCOMPLETE = frozenset(("length", "context_window", "safety", "recitation", "pause"))
 _FAILED = frozenset(("malformed_call", "error", "cancelled"))
@@ -48,12 +53,13 @@ _FAILED = frozenset(("malformed_call", "error", "cancelled"))
 class _Candidate:
     """One candidate while it comes in: the item that is open, its parts, the text that grows, a call in pieces."""
 
-    __slots__ = ("args", "at", "call", "final", "index", "item", "kind", "nodes", "part", "text")
+    __slots__ = ("args", "at", "call", "final", "index", "item", "kind", "made", "nodes", "part", "text")
 
     def __init__(self, index: int) -> None:
         self.at: Event = {"choice": index} if index else {}
         self.index = 0
         self.kind = ""
+        self.made = 0
         self.item: Node = {}
         self.text: list[str] = []
         self.part = False
@@ -98,7 +104,9 @@ class GenerateContentReader:
                 made["extra"] = {PROTOCOL: {"frame": {"count": 1, "rest": rest}}}
             out.append(self.r.made(made, data))
         else:
-            out.append({"type": "unified_llm:frame", "extra": {PROTOCOL: {"frame": {"whole": data, "event": event["event"]}}}})
+            out.append(
+                {"type": "unified_llm:frame", "extra": {PROTOCOL: {"frame": {"whole": data, "event": event["event"]}}}}
+            )
         return out
 
     def close(self) -> list[Event]:
@@ -120,11 +128,10 @@ class GenerateContentReader:
             return (type(feedback) is dict and "blockReason" in feedback) or self._all_ended(set())
         ending = set()
         for place, wire in enumerate(wires):
-            if type(wire) is not dict:
+            if type(wire) is not dict or wire.get("finishReason") is None:
                 return False
-            if wire.get("finishReason") is None:
-                return False
-            ending.add(wire.get("index", place))
+            index = wire.get("index", place)
+            ending.add(index if type(index) is int else place)
         return self._all_ended(ending) if len(self.candidates) > len(ending) else True
 
     def _all_ended(self, ending: set[Any]) -> bool:
@@ -139,8 +146,9 @@ class GenerateContentReader:
         usage = head.get("usageMetadata")
         if self.head:
             known = self.head
+            before = known.get("usageMetadata")
             if type(usage) is dict:
-                known["usageMetadata"] = {**known.get("usageMetadata", {}), **usage}
+                known["usageMetadata"] = {**before, **usage} if type(before) is dict else usage
             for key in head:
                 if key not in known:
                     known[key] = head[key]
@@ -149,7 +157,11 @@ class GenerateContentReader:
         out: list[Event] = []
         if not self.started:
             self.started = True
-            opening = {hub: head[key] for key, hub in (("responseId", "id"), ("modelVersion", "model")) if type(head.get(key)) is str}
+            opening = {
+                hub: head[key]
+                for key, hub in (("responseId", "id"), ("modelVersion", "model"))
+                if type(head.get(key)) is str
+            }
             if "id" in opening:
                 self.r.seed = opening["id"]
             out.append({"type": "response.created", "response": opening})
@@ -164,7 +176,10 @@ class GenerateContentReader:
         if not out:
             return [{"type": "unified_llm:frame", "extra": {PROTOCOL: {"frame": {"whole": data, "event": None}}}}]
         first = out[0]
-        first["extra"] = {**first.get("extra", {}), PROTOCOL: {**first.get("extra", {}).get(PROTOCOL, {}), "frame": frame}}
+        first["extra"] = {
+            **first.get("extra", {}),
+            PROTOCOL: {**first.get("extra", {}).get(PROTOCOL, {}), "frame": frame},
+        }
         return out
 
     def _candidate(self, wire: Any, place: int, out: list[Event]) -> Node:
@@ -220,12 +235,17 @@ class GenerateContentReader:
                 return wire
         self._end_call(state, out)
         self.r.context["model"] = True
-        self.r.context["at"] = (state.at.get("choice", 0), state.index, len(state.nodes))
+        self.r.context.update(at=(state.at.get("choice", 0),), made=state.made)
         node = read_part(wire, self.r)
-        opened = self.r.context.pop("opened", None) or []
-        for item in opened:
-            self._close(state, out)
-            self._item(item, state, out)
+        state.made = self.r.context["made"]
+        opened = self.r.context.pop("opened", None)
+        if opened:
+            self._opened(opened, state, out)
+            if node["type"] == "output_text" and not node.keys() & {"opaque", "extra", "annotations"}:
+                self._text("message", node["text"], state, out)
+                return None
+            if node.get("text") == "":
+                return wire
         thought = node["type"] == "summary_text" or self.r.context.pop("thought", False)
         if node["type"] in items.writes or node["type"] in items.cannots:
             self._close(state, out)
@@ -233,6 +253,17 @@ class GenerateContentReader:
             return None
         self._alone("reasoning" if thought else "message", node, state, out)
         return None
+
+    def _opened(self, opened: list[Node], state: _Candidate, out: list[Event]) -> None:
+        """The items of an envelope; a thought that was shown before is the one that is in it."""
+        for item in opened:
+            if item.get("type") == "reasoning" and state.kind == "reasoning":
+                self._end_text(state, out)
+                state.item = item
+                self._close(state, out)
+            else:
+                self._close(state, out)
+                self._item(item, state, out)
 
     def _open(self, kind: str, state: _Candidate, out: list[Event]) -> None:
         """Have an item of this kind open."""
@@ -258,7 +289,9 @@ class GenerateContentReader:
             state.text = []
             place = len(_parts_of(state.item))
             part = {"type": part_type, "text": ""}
-            out.append({"type": f"{bracket}.added", "output_index": state.index, index_key: place, "part": part, **state.at})
+            out.append(
+                {"type": f"{bracket}.added", "output_index": state.index, index_key: place, "part": part, **state.at}
+            )
         state.text.append(text)
         place = len(_parts_of(state.item))
         event: Event = {"type": f"{stem}.delta", "output_index": state.index, index_key: place, "delta": text}
@@ -308,7 +341,13 @@ class GenerateContentReader:
             out.append({"type": "response.function_call_arguments.delta", **at, "delta": item["arguments"]})
             out.append({"type": "response.function_call_arguments.done", **at, "arguments": item["arguments"]})
         else:
-            out.append({"type": "response.output_item.added", **at, "item": {k: v for k, v in item.items() if k not in ("opaque", "extra")}})
+            out.append(
+                {
+                    "type": "response.output_item.added",
+                    **at,
+                    "item": {k: v for k, v in item.items() if k not in ("opaque", "extra")},
+                }
+            )
         out.append({"type": "response.output_item.done", **at, "item": item})
         state.nodes.append(item)
         state.index += 1
@@ -317,7 +356,9 @@ class GenerateContentReader:
         """Close the item that is open."""
         self._end_text(state, out)
         if state.kind:
-            out.append({"type": "response.output_item.done", "output_index": state.index, "item": state.item, **state.at})
+            out.append(
+                {"type": "response.output_item.done", "output_index": state.index, "item": state.item, **state.at}
+            )
             state.kind = ""
             state.index += 1
 
@@ -332,9 +373,9 @@ class GenerateContentReader:
                     return False
             self._close(state, out)
             whole = {key: value for key, value in call.items() if key not in ("partialArgs", "willContinue")}
-            self.r.context["at"] = (state.at.get("choice", 0), state.index)
-            self.r.context["model"] = True
+            self.r.context.update(at=(state.at.get("choice", 0),), made=state.made, model=True)
             state.call = read_part({**wire, "functionCall": whole}, self.r)
+            state.made = self.r.context["made"]
             state.args = PartialArgs()
             shown = {key: value for key, value in state.call.items() if key not in ("extra", "opaque")}
             shown["arguments"] = ""

@@ -1,8 +1,8 @@
 """Streams written: every frame a response of its own, with what came since the last one.
 
-Text goes out as it comes, calls when they are whole, sources and usage with the end. What our own reader made goes back into
-its frames: it said how many events each frame became and what else the frame held. A signature is an attribute of the part
-it signs, so a text of our own waits for the next event before it goes out.
+Text goes out as it comes, calls when they are whole, sources and usage with the end. What our own reader made goes
+back into its frames: it said how many events each frame became and what else the frame held. A signature is an
+attribute of the part it signs, so a text of our own waits for the next event before it goes out.
 
 https://ai.google.dev/api/generate-content#method:-models.streamgeneratecontent
 """
@@ -10,11 +10,12 @@ https://ai.google.dev/api/generate-content#method:-models.streamgeneratecontent
 from __future__ import annotations
 
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from unified_llm.mapping import Writer, fill
 
-from .content import withhold, write_item
+from .content import parts, withhold, write_item
 from .errors import write_error_body
 from .grounding import is_search
 from .response import write_block, write_end, write_head
@@ -26,13 +27,16 @@ __all__ = ["GenerateContentWriter"]
 Event = dict[str, Any]
 Node = dict[str, Any]
 
-_TERMINAL = frozenset(("response.completed", "response.incomplete", "response.failed"))
+_WORDS = {"response.completed": "STOP", "response.incomplete": "MAX_TOKENS", "response.failed": "OTHER"}
+_TERMINAL = frozenset(_WORDS)
 _DELTAS = {
     "response.output_text.delta": False,
     "response.refusal.delta": False,
     "response.reasoning_summary_text.delta": True,
     "response.reasoning_text.delta": True,
 }
+# What repeats the deltas before it, or comes again with the part or the item it belongs to.
+_QUIET = frozenset((*(kind[:-5] + "done" for kind in _DELTAS), "response.output_text.annotation.added"))
 _PART_DONE = frozenset(("response.content_part.done", "response.reasoning_summary_part.done"))
 
 
@@ -98,6 +102,8 @@ class GenerateContentWriter:
         place = event.get("choice", 0)
         if thought is not None:
             return self._delta(kind, event, place, thought)
+        if kind in _QUIET:
+            return []
         out = self._release(event if kind in _PART_DONE else None)
         if kind == "response.output_item.done":
             out += [(place, part) for part in self._item(event, place)]
@@ -127,12 +133,25 @@ class GenerateContentWriter:
         held, self.held = self.held, None
         if held is None:
             return []
-        if done is not None:
-            piece = _own_signature(done.get("part") or {}, self.w)
+        part = (done or {}).get("part") or {}
+        if done is not None and _is_ours(part, self.w):
+            self._choice(held[0]).signed.add((done.get("output_index", 0), _spot("", done)[1]))
+            if part.get("text") == held[1]["text"]:
+                return [(held[0], self._whole(part, "thought" in held[1]))]
+            piece = _own_signature(part, self.w)
             if piece is not None:
                 held[1][SLOT] = piece
-                self._choice(held[0]).signed.add((done.get("output_index", 0), done.get("content_index", done.get("summary_index", 0))))
         return [held]
+
+    def _whole(self, part: Node, thought: bool) -> Any:
+        """A part of our own with all that it held."""
+        if thought:
+            self.w.context["thought"] = True
+        self.w.context["citations"] = []
+        written = self.w.nodes(parts, (part,))
+        self.w.context.pop("thought", None)
+        del self.w.context["citations"]
+        return written[0] if written else {"text": ""}
 
     def _choice(self, place: int) -> _Choice:
         found = self.choices.get(place)
@@ -158,18 +177,16 @@ class GenerateContentWriter:
             return []
         if part.get("type") not in ("output_text", "summary_text", "reasoning_text", "refusal"):
             return []
-        piece = _own_signature(part, self.w)
+        ours = _is_ours(part, self.w)
         text = part.get("text") or part.get("refusal") or ""
-        if not text and piece is None:
+        if not text and not ours:
             return []
         choice.sent.setdefault(index, set()).add(spot)
-        wire: Node = {"text": text}
-        if part["type"] in ("summary_text", "reasoning_text"):
-            wire["thought"] = True
-        if piece is not None:
-            wire[SLOT] = piece
+        thought = part["type"] in ("summary_text", "reasoning_text")
+        if ours:
             choice.signed.add((index, spot[1]))
-        return [wire]
+            return [self._whole(part, thought)]
+        return [{"text": text, "thought": True} if thought else {"text": text}]
 
     def _item(self, event: Event, place: int) -> list[Any]:
         """What of an item did not go out with its deltas."""
@@ -177,6 +194,8 @@ class GenerateContentWriter:
         if type(item) is not dict:
             return []
         choice = self._choice(place)
+        if self.group is None and item.get("type") == "message":
+            self._tell_joined(item, choice)
         choice.items.append(item)
         index = event.get("output_index", 0)
         sent = choice.sent.pop(index, set())
@@ -199,6 +218,15 @@ class GenerateContentWriter:
             elif SLOT in part and (index, spot[1]) not in choice.signed:
                 out.append({"text": "", SLOT: part[SLOT]})
         return out
+
+    def _tell_joined(self, item: Node, choice: _Choice) -> None:
+        """Text after text is one text to whoever reads the stream."""
+        content = item.get("content")
+        kinds = [part.get("type") for part in content] if type(content) is list else ["output_text"]
+        if any(one == other == "output_text" for one, other in pairwise(kinds)):
+            self.w.report(item, ("content",), "approximated", "text runs on in a stream")
+        if choice.items and choice.items[-1].get("type") == "message" and kinds[:1] == ["output_text"]:
+            self.w.report(item, (), "approximated", "text runs on in a stream")
 
     # ---- frames -----------------------------------------------------------------------------------------------------
 
@@ -246,6 +274,11 @@ class GenerateContentWriter:
         if self.group is not None:
             self.gathered += released
             return [self._close_group(answer)]
+        for candidate in answer.get("candidates") or ():
+            # A stream without it counts as cut off.
+            if "finishReason" not in candidate:
+                candidate["finishReason"] = _WORDS[event["type"]]
+                self.w.added(candidate, "finishReason", "a stream that does not say is cut off")
         carrier = sealed_text(self.w)
         for place, part in released[:-1]:
             out.append(self._chunk(place, [part]))
@@ -290,7 +323,7 @@ class GenerateContentWriter:
 
     def _error(self, event: Event) -> list[Event]:
         self.failed = True
-        frame, self.group = self.group, None
+        self.group = None
         extra = (event.get("extra") or {}).get(PROTOCOL) or {}
         error = event.get("error")
         if type(error) is not dict:
@@ -323,7 +356,9 @@ def _candidate(frame: Node, parts: list[Any], end: Node) -> Node:
 
 def _spot(kind: str, event: Event) -> tuple[str, int]:
     """Which part of its item an event is about."""
-    return ("summary", event["summary_index"]) if "summary_index" in event else ("content", event.get("content_index", 0))
+    return (
+        ("summary", event["summary_index"]) if "summary_index" in event else ("content", event.get("content_index", 0))
+    )
 
 
 def _spots(item: Node) -> list[tuple[str, int]]:
@@ -335,6 +370,11 @@ def _spots(item: Node) -> list[tuple[str, int]]:
         elif type(item.get(key)) is str:
             out.append((key, 0))
     return out
+
+
+def _is_ours(part: Node, w: Writer) -> bool:
+    """Whether a part holds what only this protocol's reader can have put there."""
+    return w.protocol in (part.get("extra") or {}) or _own_signature(part, w) is not None
 
 
 def _own_signature(part: Node, w: Writer) -> str | None:

@@ -1,9 +1,9 @@
-"""Tools and the choice among them.
+"""Tools: functions, and what the provider runs.
 
-A `Tool` object holds functions and tools of the provider side by side, in one object or spread over several: how they were
-grouped is a form. Each becomes a canonical tool of its own.
+A `Tool` object holds functions and tools of the provider side by side, in one object or spread over several: how they
+were grouped is a form. Each becomes a canonical tool of its own.
 
-https://ai.google.dev/api/caching#Tool https://ai.google.dev/gemini-api/docs/function-calling#function_calling_modes
+https://ai.google.dev/api/caching#Tool
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from unified_llm.mapping import ILL_TYPED, NATIVE, Bimap, Fated, IllTyped, Mappi
 
 from .schema import from_dialect, to_dialect, without_meta
 from .spelling import actual, to_camel, to_snake
-from .tables import FUNCTION_CALLING, PROTOCOL, TOOL
+from .tables import PROTOCOL, TOOL
 
-__all__ = ["read_tool_config", "read_tools", "tools", "write_tool_config", "write_tools"]
+__all__ = ["is_mixed", "read_tools", "tools", "write_tools"]
 
 Node = dict[str, Any]
 
@@ -165,7 +165,9 @@ def read_function(w: Node, r: Reader) -> Node:
     return tool
 
 
-def _write_function(c: Node, w: Writer) -> Node:
+def _write_function(c: Node, w: Writer) -> Node | None:
+    if type(c.get("name")) is not str:
+        return None
     wire: Node = {"name": c.pop("name")}
     if "description" in c:
         wire["description"] = c.pop("description")
@@ -188,13 +190,15 @@ tools.write("function")(_tool(_FUNCTIONS, _write_function))
 _INPUT = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 
 
-def _write_custom(c: Node, w: Writer) -> Node:
+def _write_custom(c: Node, w: Writer) -> Node | None:
     """A tool that takes raw text, as a function with one argument."""
+    if type(c.get("name")) is not str:
+        return None
     name = c.pop("name")
     wire = {"name": name, **({"description": c.pop("description")} if "description" in c else {})}
     wire["parametersJsonSchema"] = _INPUT
     if type(c.get("format")) is dict and c["format"].get("type") == "text":
-        take(c, "format").pop("type")
+        take(c, "format")["type"] = Fated("approximated", "any text is taken")
     w.context.setdefault("tools", {})[name] = "custom"
     w.added(wire, "parametersJsonSchema", "raw text as the one argument of a function")
     return wire
@@ -222,7 +226,9 @@ def read_search(w: Node, r: Reader) -> Node:
     if type(w.get("timeRangeFilter")) is dict:
         span = take(w, "timeRangeFilter")
         tool["time_range"] = {
-            hub: span.pop(key) for key, hub in (("startTime", "start"), ("endTime", "end")) if type(span.get(key)) is str
+            hub: span.pop(key)
+            for key, hub in (("startTime", "start"), ("endTime", "end"))
+            if type(span.get(key)) is str
         }
     if type(w.get("excludeDomains")) is list:
         tool["filters"] = {"blocked_domains": w.pop("excludeDomains")}
@@ -230,7 +236,7 @@ def read_search(w: Node, r: Reader) -> Node:
 
 
 def _read_enterprise(w: Node, r: Reader) -> Node:
-    tool = read_search(w, r)
+    tool: Node = read_search(w, r)
     tool["search_content_types"] = ["enterprise"]
     return tool
 
@@ -269,7 +275,9 @@ def _write_any_search(c: Node, w: Writer) -> Node | None:
     return _tool(key, _write_search)(c, w)
 
 
-tools.write("web_search", "web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11")(_write_any_search)
+tools.write("web_search", "web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11")(
+    _write_any_search
+)
 
 
 def _plain(key: str, kind: str, *also: str, fields: tuple[tuple[str, str, tuple[type, ...]], ...] = ()) -> None:
@@ -311,7 +319,14 @@ def _write_maps(c: Node, w: Writer) -> Node:
 
 tools.write("maps")(_tool("googleMaps", _write_maps))
 
-_ENVIRONMENT = "ENVIRONMENT_"
+_ENVIRONMENTS = Bimap(
+    {
+        "ENVIRONMENT_BROWSER": "browser",
+        "ENVIRONMENT_MOBILE": "mobile",
+        "ENVIRONMENT_DESKTOP": "desktop",
+        "ENVIRONMENT_UNSPECIFIED": "unspecified",
+    }
+)
 _COMPUTER = (
     ("excludedPredefinedFunctions", "excluded_functions", list),
     ("disabledSafetyPolicies", "disabled_safety_policies", list),
@@ -323,8 +338,8 @@ _COMPUTER = (
 def read_computer(w: Node, r: Reader) -> Node:
     tool: Node = {"type": "computer"}
     environment = w.get("environment")
-    if type(environment) is str and environment.startswith(_ENVIRONMENT) and environment.isupper():
-        tool["environment"] = w.pop("environment").removeprefix(_ENVIRONMENT).lower()
+    if type(environment) is str and environment in _ENVIRONMENTS.reads:
+        tool["environment"] = _ENVIRONMENTS.read(w.pop("environment"))
     for name, hub, kind in _COMPUTER:
         if type(w.get(name)) is kind:
             tool[hub] = w.pop(name)
@@ -333,8 +348,8 @@ def read_computer(w: Node, r: Reader) -> Node:
 
 def _write_computer(c: Node, w: Writer) -> Node:
     wire: Node = {}
-    if type(c.get("environment")) is str:
-        wire["environment"] = _ENVIRONMENT + c.pop("environment").upper()
+    if c.get("environment") in _ENVIRONMENTS.writes:
+        wire["environment"] = _ENVIRONMENTS.write(c.pop("environment"))
     wire.update({name: c.pop(hub) for name, hub, kind in _COMPUTER if type(c.get(hub)) is kind})
     return wire
 
@@ -361,7 +376,7 @@ _FILE_SEARCH = (
 
 
 def _write_file_search(c: Node, w: Writer) -> Node | None:
-    """Stores are handles: those of another provider mean nothing here, and without a store there is nothing to search."""
+    """Stores are handles: another provider's mean nothing here, and without a store there is nothing to search."""
     stores = c.get("vector_store_ids")
     own = (c.get("extra") or {}).get(w.protocol) is not None
     if not own and not (type(stores) is list and all(str(store).startswith(_STORES) for store in stores)):
@@ -442,100 +457,7 @@ tools.cannot("shell local_shell apply_patch", "there is no such tool: declare a 
 tools.cannot("namespace tool_search programmatic_tool_calling", "all tools are declared, each on its own")
 
 
-# ---- the choice -----------------------------------------------------------------------------------------------------
-
-
-def read_tool_config(w: Node, c: Node, r: Reader, spelled: list[str]) -> None:
-    """`toolConfig`: the choice, and where maps and searches are centred."""
-    config = take(w, "toolConfig")
-    if type(config.get("functionCallingConfig")) is dict:
-        calling = take(config, "functionCallingConfig")
-        choice = _read_choice(calling, c, r)
-        if choice is not None:
-            c["tool_choice"] = choice
-            path = ("toolConfig", "functionCallingConfig")
-            key = "mode" if type(choice) is str else "allowedFunctionNames"
-            r.place(c, ("tool_choice",), actual((*path, key), spelled))
-            r.place(c, ("tool_choice", "mode"), actual((*path, "mode"), spelled))
-    maps = next((tool for tool in c.get("tools") or () if tool.get("type") == "maps"), None)
-    if maps is not None and type(config.get("retrievalConfig")) is dict:
-        place = take(config, "retrievalConfig")
-        if type(place.get("languageCode")) is str:
-            maps["language_code"] = place.pop("languageCode")
-        if type(place.get("latLng")) is dict:
-            point = take(place, "latLng")
-            for key in ("latitude", "longitude"):
-                if type(point.get(key)) in (int, float):
-                    maps[key] = point.pop(key)
-
-
-def _read_choice(calling: Node, c: Node, r: Reader) -> Any:
-    mode, names = calling.get("mode"), calling.get("allowedFunctionNames")
-    if type(mode) is not str or mode.upper() not in FUNCTION_CALLING.reads or (mode != mode.upper() and mode != mode.lower()):
-        return None
-    if names is not None and not (type(names) is list and all(type(name) is str for name in names)):
-        return None
-    hub = FUNCTION_CALLING.read(calling.pop("mode").upper())
-    if mode != mode.upper():
-        r.form(c, "mode", "lower")
-    if not names:
-        if names == []:
-            del calling["allowedFunctionNames"]
-            r.form(c, "names", "empty")
-        return hub
-    del calling["allowedFunctionNames"]
-    if hub == "required" and len(names) == 1:
-        return {"type": "function", "name": names[0]}
-    if hub == "auto":
-        r.form(c, "names", "auto")
-    return {"type": "allowed_tools", "mode": hub, "tools": [{"type": "function", "name": name} for name in names]}
-
-
-def write_tool_config(c: Node, w: Writer) -> Node:
-    """The `toolConfig` of a request, {} when there is nothing to say."""
-    config: Node = {}
-    calling = _write_choice(c, w)
-    if calling:
-        if w.form(c, "mode") == "lower" and type(calling.get("mode")) is str:
-            calling["mode"] = calling["mode"].lower()
-        config["functionCallingConfig"] = calling
-    place = w.context.get("place")
-    if place:
-        config["retrievalConfig"] = place
-    return config
-
-
-def _write_choice(c: Node, w: Writer) -> Node:
-    choice = c.get("tool_choice")
-    if type(choice) is str:
-        if choice not in FUNCTION_CALLING.writes:
-            return {}
-        names = {"allowedFunctionNames": []} if w.form(c, "names") == "empty" else {}
-        return {"mode": FUNCTION_CALLING.write(c.pop("tool_choice")), **names}
-    if type(choice) is not dict:
-        return {}
-    if choice.get("type") in ("function", "custom") and type(choice.get("name")) is str:
-        own = take(c, "tool_choice")
-        del own["type"]
-        return {"mode": "ANY", "allowedFunctionNames": [own.pop("name")]}
-    if choice.get("type") != "allowed_tools" or type(choice.get("tools")) is not list:
-        return {}
-    names = [tool.get("name") for tool in choice["tools"] if tool.get("type") in ("function", "custom")]
-    mode = choice.get("mode") or "auto"
-    if not names or mode not in FUNCTION_CALLING.writes or len(names) != len(choice["tools"]):
-        return {}
-    own = take(c, "tool_choice")
-    for key in ("type", "tools", "mode"):
-        own.pop(key, None)
-    if mode == "auto" and w.form(c, "names") != "auto":
-        own["mode"] = Fated("approximated", "names go with VALIDATED, not with AUTO")
-        mode = "validated"
-    return {"mode": FUNCTION_CALLING.write(mode), "allowedFunctionNames": names}
-
-
 def is_mixed(nodes: list[Node]) -> bool:
     """Whether functions stand beside tools of the provider, none of them declared by this API's own request."""
     kinds = {tool.get("type") in ("function", "custom") for tool in nodes}
     return len(kinds) == 2
-
-

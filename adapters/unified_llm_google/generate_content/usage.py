@@ -1,7 +1,7 @@
 """Usage: separate counts to inclusive sums and back.
 
-`candidatesTokenCount` leaves thoughts out and `promptTokenCount` what tools fed back; canonical sums include their parts, and
-the separate counts follow by subtraction. A count that was absent stays absent.
+`candidatesTokenCount` leaves thoughts out and `promptTokenCount` what tools fed back; canonical sums include their
+parts, and the separate counts follow by subtraction. A count that was absent stays absent.
 
 https://ai.google.dev/api/generate-content#UsageMetadata
 """
@@ -115,7 +115,10 @@ def write_usage(c: Node, w: Writer) -> Node:
     outer = take(c, _OUTPUT) if type(c.get(_OUTPUT)) is dict else {}
     tool = _count(inner, "tool_tokens")
     thoughts = _count(outer, "reasoning_tokens")
-    sums = (("input_tokens", tool, "promptTokenCount", "prompt"), ("output_tokens", thoughts, "candidatesTokenCount", "candidates"))
+    sums = (
+        ("input_tokens", tool, "promptTokenCount", "prompt"),
+        ("output_tokens", thoughts, "candidatesTokenCount", "candidates"),
+    )
     for hub, part, name, marker in sums:
         if type(c.get(hub)) is int:
             rest = c.pop(hub) - (part or 0)
@@ -125,6 +128,7 @@ def write_usage(c: Node, w: Writer) -> Node:
         wire["totalTokenCount"] = c.pop("total_tokens")
     elif not (c.get("extra") or {}).get(w.protocol) and {"promptTokenCount", "candidatesTokenCount"} <= wire.keys():
         wire["totalTokenCount"] = sum(wire.values()) + (tool or 0) + (thoughts or 0)
+        w.added(wire, "totalTokenCount", "the sum")
     if tool is not None:
         wire["toolUsePromptTokenCount"] = tool
     if thoughts is not None:
@@ -133,7 +137,9 @@ def write_usage(c: Node, w: Writer) -> Node:
     if cached is not None:
         wire["cachedContentTokenCount"] = cached
     for name, details in (("promptTokensDetails", inner), ("candidatesTokensDetails", outer)):
-        counts = {key[:-7]: details.pop(key) for key in tuple(details) if key[:-7] in _WORDS and type(details[key]) is int}
+        counts = {
+            key[:-7]: details.pop(key) for key in tuple(details) if key[:-7] in _WORDS and type(details[key]) is int
+        }
         if counts or w.form(c, name) == "empty":
             wire[name] = write_details(counts)
     for name, key in _SPLITS:

@@ -1,0 +1,254 @@
+"""Tools that the provider runs: code, and what it shows of its searches.
+
+Code and its result are parts of their own. Other tools show themselves as `toolCall` and `toolResponse` where a
+request asks for it; those are signed, and only the provider's own are taken back.
+
+https://ai.google.dev/gemini-api/docs/code-execution https://ai.google.dev/gemini-api/docs/tool-combination
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.mapping import Fated, IllTyped, Reader, Writer, take
+
+from .calls import place, read_id, sealed_part, write_id
+from .content import items
+from .tables import TOOL_TYPES
+
+Node = dict[str, Any]
+
+# ---- code the provider runs -----------------------------------------------------------------------------------------
+
+
+@items.read("executableCode")
+def read_code(w: Node, r: Reader) -> Node:
+    own = take(w, "executableCode")
+    item: Node = {"type": "code_interpreter_call"}
+    read_id(own, item, r)
+    for key in ("code", "language"):
+        if type(own.get(key)) is str:
+            item[key] = own.pop(key)
+    if "language" in item:
+        if item["language"].isupper():
+            item["language"] = item["language"].lower()
+        else:
+            r.form(item, "language", "as is")
+        place(r, item, "language", "executableCode", "language")
+    place(r, item, "code", "executableCode", "code")
+    r.context["code"] = item["call_id"]
+    return item
+
+
+@items.write("code_interpreter_call")
+def write_code(c: Node, w: Writer) -> Node:
+    own: Node = {}
+    if type(c.get("language")) is str:
+        language = c.pop("language")
+        own["language"] = language if w.form(c, "language") else language.upper()
+    elif (c.get("extra") or {}).get(w.protocol) is None:
+        own["language"] = "PYTHON"
+        w.added(own, "language", "the only one there is")
+    if "code" in c:
+        own["code"] = c.pop("code")
+    call_id = c.get("call_id")
+    own.update(write_id(c, w))
+    wire = sealed_part(c, {"executableCode": own}, w)
+    outputs = c.get("outputs")
+    if type(outputs) is list and outputs and all(type(each) is dict and each.get("type") == "logs" for each in outputs):
+        c["outputs"] = Fated("approximated", "as the output of the code")
+        text = "".join(str(each.get("logs") or "") for each in outputs)
+        result: Node = {"outcome": "OUTCOME_OK", "output": text}
+        if call_id is not None and "id" in own:
+            result["id"] = call_id
+        w.context["after"] = {"codeExecutionResult": result}
+    return wire
+
+
+_OUTCOME = "OUTCOME_"
+
+
+@items.read("codeExecutionResult")
+def read_code_result(w: Node, r: Reader) -> Node:
+    own = take(w, "codeExecutionResult")
+    item: Node = {"type": "code_interpreter_result"}
+    before = r.context.pop("code", None)
+    read_id(own, item, r, [{"call_id": before}] if before else None)
+    outcome = own.get("outcome")
+    if type(outcome) is str and outcome.startswith(_OUTCOME) and outcome.isupper():
+        item["outcome"] = own.pop("outcome").removeprefix(_OUTCOME).lower()
+        place(r, item, "outcome", "codeExecutionResult", "outcome")
+    if type(own.get("output")) is str:
+        item["output"] = own.pop("output")
+        place(r, item, "output", "codeExecutionResult", "output")
+    return item
+
+
+@items.write("code_interpreter_result")
+def write_code_result(c: Node, w: Writer) -> Node:
+    own: Node = {}
+    failed = c.get("is_error") or bool(c.get("return_code"))
+    if type(c.get("outcome")) is str:
+        own["outcome"] = _OUTCOME + c.pop("outcome").upper()
+    elif (c.get("extra") or {}).get(w.protocol) is None:
+        own["outcome"] = "OUTCOME_FAILED" if failed else "OUTCOME_OK"
+        c.pop("is_error", None)
+    output = c.get("output")
+    if type(output) is str:
+        own["output"] = c.pop("output")
+    elif type(output) is list:
+        own["output"] = "".join(str(part.get("text") or "") for part in output if type(part) is dict)
+        c["output"] = Fated("approximated", "its text")
+    elif type(c.get("stdout")) is str or type(c.get("stderr")) is str:
+        streams = [key for key in ("stdout", "stderr") if c.get(key)]
+        own["output"] = "".join(c[key] for key in streams)
+        for key in streams:
+            c[key] = Fated("approximated", "joined")
+    own.update(write_id(c, w))
+    return sealed_part(c, {"codeExecutionResult": own}, w)
+
+
+# ---- other tools the provider runs ----------------------------------------------------------------------------------
+
+# Tool to the canonical key of what it was called with, and of what it gave; the wire keys are the tools' own.
+_ASKED = {"web_fetch": ("urls", "urls"), "maps": ("queries", "queries"), "file_search": ("queries", "queries")}
+_GAVE = {
+    "web_search": (("search_suggestions", "suggestions"),),
+    "maps": (("places", "places"), ("google_maps_widget_context_token", "widget_context_token")),
+}
+_WIRE_TYPES = {tool: wire for wire, tool in reversed(TOOL_TYPES.items())}
+_IMAGE = "GOOGLE_SEARCH_IMAGE"
+
+
+def _tool_of(own: Node) -> str:
+    """The tool, and nothing popped, of a known `toolType`."""
+    tool = TOOL_TYPES.get(own["toolType"])
+    if tool is None:
+        raise IllTyped("toolType")
+    return tool
+
+
+@items.read("toolCall")
+def read_tool_call(w: Node, r: Reader) -> Node:
+    own = take(w, "toolCall")
+    tool = _tool_of(own)
+    item: Node = {"type": f"{tool}_call"}
+    read_id(own, item, r)
+    if own.pop("toolType") == _IMAGE:
+        item["search_type"] = "image"
+    r.form(item, "hosted", True)
+    if type(own.get("args")) is not dict:
+        return item
+    place(r, item, "action", "toolCall", "args")
+    place(r, item, "arguments", "toolCall", "args")
+    if tool == "processing":
+        item["arguments"] = own.pop("args")
+        return item
+    args = take(own, "args")
+    if tool == "web_search":
+        item["action"] = {"type": "search"}
+        if _is_strings(args.get("queries")):
+            item["action"]["queries"] = args.pop("queries")
+    else:
+        key, hub = _ASKED[tool]
+        if _is_strings(args.get(key)):
+            item[hub] = args.pop(key)
+    if not own["args"] and not (item.get("action") or item.keys() & {"urls", "queries"}):
+        r.form(item, "args", "empty")
+    return item
+
+
+def _is_strings(value: Any) -> bool:
+    return type(value) is list and all(type(each) is str for each in value)
+
+
+def _is_ours(c: Node, w: Writer) -> bool:
+    """Whether a call of a provider's tool may stand here: its own, or any that a client is only shown."""
+    return w.facing == "client" or bool(w.form(c, "hosted"))
+
+
+def _write_tool_call(tool: str) -> Any:
+    def write(c: Node, w: Writer) -> Node | None:
+        if not _is_ours(c, w):
+            return None
+        own: Node = {**write_id(c, w), "toolType": _WIRE_TYPES[tool]}
+        if tool == "web_search" and c.get("search_type") == "image":
+            del c["search_type"]
+            own["toolType"] = _IMAGE
+        if tool == "processing":
+            if "arguments" in c:
+                own["args"] = c.pop("arguments")
+        elif tool == "web_search":
+            _write_action(c, own)
+        else:
+            key, hub = _ASKED[tool]
+            if hub in c:
+                own["args"] = {key: c.pop(hub)}
+        if w.form(c, "args") == "empty":
+            own.setdefault("args", {})
+        return sealed_part(c, {"toolCall": own}, w)
+
+    return write
+
+
+def _write_action(c: Node, own: Node) -> None:
+    if type(c.get("action")) is not dict or c["action"].get("type") != "search":
+        return
+    action = take(c, "action")
+    own["args"] = {}
+    del action["type"]
+    if type(action.get("queries")) is list:
+        own["args"]["queries"] = action.pop("queries")
+        if action.get("query") in own["args"]["queries"]:
+            del action["query"]
+    elif type(action.get("query")) is str:
+        own["args"]["queries"] = [action.pop("query")]
+
+
+@items.read("toolResponse")
+def read_tool_response(w: Node, r: Reader) -> Node:
+    own = take(w, "toolResponse")
+    tool = _tool_of(own)
+    item: Node = {"type": f"{tool}_result"}
+    read_id(own, item, r)
+    if own.pop("toolType") == _IMAGE:
+        r.form(item, "tool", "image")
+    r.form(item, "hosted", True)
+    if type(own.get("response")) is not dict:
+        return item
+    if tool == "processing":
+        item["result"] = own.pop("response")
+        place(r, item, "result", "toolResponse", "response")
+        return item
+    response = take(own, "response")
+    if not response:
+        r.form(item, "response", "empty")
+    for key, hub in _GAVE.get(tool, ()):
+        if type(response.get(key)) is (list if key == "places" else str):
+            item[hub] = response.pop(key)
+            place(r, item, hub, "toolResponse", "response", key)
+    return item
+
+
+def _write_tool_response(tool: str) -> Any:
+    def write(c: Node, w: Writer) -> Node | None:
+        if not _is_ours(c, w):
+            return None
+        own: Node = {**write_id(c, w), "toolType": _IMAGE if w.form(c, "tool") else _WIRE_TYPES[tool]}
+        if tool == "processing":
+            if "result" in c:
+                own["response"] = c.pop("result")
+        else:
+            response = {key: c.pop(hub) for key, hub in _GAVE.get(tool, ()) if hub in c}
+            if response or w.form(c, "response"):
+                own["response"] = response
+        return sealed_part(c, {"toolResponse": own}, w)
+
+    return write
+
+
+_NOT_OURS = "only tool calls that this provider made itself are taken back"
+for _tool in dict.fromkeys(TOOL_TYPES.values()):
+    items.write(f"{_tool}_call")(_write_tool_call(_tool))
+    items.write(f"{_tool}_result")(_write_tool_response(_tool))
+    items.cannot(f"{_tool}_call {_tool}_result", _NOT_OURS)
