@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from unified_llm.adapter import Adapter, Framing, Kind, Route, Streams
 
-from .content import annotations, model_parts, summaries, user_parts
+from .content import citations, model_parts, summaries, user_parts
 from .errors import read_error, write_error
 from .request import read_request, write_request
 from .response import read_response, write_response
@@ -28,7 +28,7 @@ adapter = Adapter(
         "error": Kind(read_error, write_error, "error"),
     },
     streams=Streams(StreamReader, StreamWriter, Framing(named=True)),
-    mappings=(user_parts, model_parts, summaries, annotations, steps, tools),
+    mappings=(user_parts, model_parts, summaries, citations, steps, tools),
     settings={"request": REQUEST, "response": RESPONSE},
     natives=NATIVES,
     refuses={

@@ -16,17 +16,17 @@ from unified_llm.mapping import Fated, IllTyped, Mapping, Reader, Writer
 
 from .tables import AUDIO, HANDLES
 
-__all__ = ["annotations", "model_parts", "offsets", "summaries", "user_parts"]
+__all__ = ["Span", "citations", "model_parts", "summaries", "user_parts"]
 
 Node = dict[str, Any]
 
 user_parts = Mapping("google-interactions contents of the user")
 model_parts = Mapping("google-interactions contents of the model")
 summaries = Mapping("google-interactions summaries of thoughts")
-annotations = Mapping("google-interactions annotations")
+citations = Mapping("google-interactions annotations")
 
 
-# ---- annotations ----------------------------------------------------------------------------------------------------
+# ---- annotations ---------------------------------------------------------------------------------------------------
 
 
 def offsets(text: str) -> list[int]:
@@ -35,7 +35,7 @@ def offsets(text: str) -> list[int]:
 
 
 class Span:
-    """The text annotations point into. Bytes and characters are the same thing where the text is plain ASCII."""
+    """The text that annotations point into. Bytes and characters are the same thing where the text is plain ASCII."""
 
     __slots__ = ("_bytes", "_chars", "text")
 
@@ -78,7 +78,7 @@ _INDICES = ("start_index", "end_index")
 def _declare_annotation(kind: str, keys: tuple[str, ...]) -> None:
     names = [(_SPELLING.get(key, key), key) for key in keys]
 
-    @annotations.read(kind)
+    @citations.read(kind)
     def read(w: Node, r: Reader) -> Node:
         node: Node = {"type": kind}
         for wire_key, key in names:
@@ -92,7 +92,7 @@ def _declare_annotation(kind: str, keys: tuple[str, ...]) -> None:
                     del w[key]
         return node
 
-    @annotations.write(kind)
+    @citations.write(kind)
     def write(c: Node, w: Writer) -> Node:
         wire: Node = {"type": kind}
         for wire_key, key in names:
@@ -109,8 +109,8 @@ def _declare_annotation(kind: str, keys: tuple[str, ...]) -> None:
 
 for _kind, _keys in _CITATIONS.items():
     _declare_annotation(_kind, _keys)
-annotations.cannot("container_file_citation file_path", "Interactions cites no files of a container")
-annotations.cannot("document_citation search_result_citation", "Interactions cites no places in given documents")
+citations.cannot("container_file_citation file_path", "Interactions cites no files of a container")
+citations.cannot("document_citation search_result_citation", "Interactions cites no places in given documents")
 
 
 # ---- text -----------------------------------------------------------------------------------------------------------
@@ -127,7 +127,7 @@ def _text_reader(mapping: Mapping, type_: str) -> None:
             r.context["span"] = Span(text)
             part["annotations"] = w.pop("annotations")
             if part["annotations"] is not None:
-                part["annotations"] = r.nodes(annotations, part["annotations"])
+                part["annotations"] = r.nodes(citations, part["annotations"])
         return part
 
 
@@ -147,7 +147,7 @@ def write_text(c: Node, w: Writer) -> Node:
             w.context["span"] = Span(wire["text"])
             wire["annotations"] = c.pop("annotations")
             if wire["annotations"] is not None:
-                wire["annotations"] = w.nodes(annotations, wire["annotations"])
+                wire["annotations"] = w.nodes(citations, wire["annotations"])
     return wire
 
 

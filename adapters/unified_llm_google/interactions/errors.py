@@ -134,7 +134,7 @@ def write_error_body(c: Node, w: Writer) -> Node:
     class_ = w.context["class"]
     wire: Node = {}
     code = c.get("code")
-    if w.form(c, "code") == "rpc" and RPC.get(code, "other") == class_:
+    if w.form(c, "code") == "rpc" and RPC.get(str(code), "other") == class_:
         wire["code"] = c.pop("status", None)
         if "code" in c:
             wire["status"] = c.pop("code")
@@ -143,7 +143,7 @@ def write_error_body(c: Node, w: Writer) -> Node:
     elif type(code) is str and TYPES.get(code, "other") == (class_ or "other"):
         wire["code"] = c.pop("code")
     else:
-        wire["code"] = CODES.get(class_, CODES["server_error"])[0]
+        wire["code"] = CODES.get(class_ or "", CODES["server_error"])[0]
         if code is not None:
             c["code"] = Fated("approximated", f"sent as {wire['code']}")
     if "message" in c:

@@ -15,8 +15,8 @@ from unified_llm.mapping import Fated, Reader, Writer
 
 from .content import user_parts
 from .settings import read_settings, write_settings
-from .steps import read_steps, write_steps
 from .tables import CONTENTS, REQUEST
+from .timeline import read_steps, write_steps
 
 __all__ = ["read_input", "read_request", "write_input", "write_request"]
 
@@ -50,7 +50,7 @@ def _check(w: Node) -> None:
     """What a request cannot be: the official SDK refuses the same before it sends anything."""
     if w.get("model") is not None and w.get("agent") is not None:
         raise InvalidBody("/agent", "a model or an agent, not both")
-    refused = ("generation_config", "cached_content") if w.get("agent") is not None else ()
+    refused: tuple[str, ...] = ("generation_config", "cached_content") if w.get("agent") is not None else ()
     refused = ("agent_config",) if w.get("model") is not None else refused
     for key in refused:
         if w.get(key) is not None:

@@ -9,7 +9,7 @@ https://ai.google.dev/api/interactions-api
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any
 
 from unified_llm.mapping import Fated, Reader, Writer, take, take_all
@@ -17,8 +17,8 @@ from unified_llm.mapping import Fated, Reader, Writer, take, take_all
 from .errors import read_error_body, write_error_body
 from .request import read_input, write_input
 from .settings import read_settings, write_settings
-from .steps import read_steps, write_steps
 from .tables import CODES, RESPONSE
+from .timeline import read_steps, write_steps
 from .usage import read_usage, write_usage
 
 __all__ = ["note_pending", "read_response", "read_time", "write_response"]
@@ -62,6 +62,9 @@ def read_response(w: Node, r: Reader) -> Node:
         del w["object"]
     else:
         r.form(node, "object", "absent")
+    if w.get("id") == "":
+        del w["id"]  # what is not stored has no id; a stream says so
+        r.form(node, "id", "empty")
     _read_times(w, node, r)
     read_input(w, node, r)
     if type(w.get("steps")) is list:
@@ -78,6 +81,9 @@ def read_response(w: Node, r: Reader) -> Node:
         _read_errors(w, node, r)
     if "status" in w:
         _read_status(w, node, r)
+    elif "steps" in w or "output" in node:
+        node["status"] = "completed"
+        r.form(node, "status", "absent")
     return node
 
 
@@ -112,7 +118,7 @@ def _read_status(w: Node, node: Node, r: Reader) -> None:
     if status is not None and type(status) is not str:
         return
     node["status"] = w.pop("status")
-    reason = _FINISH.get(status)
+    reason = _FINISH.get(status or "")
     if status == "failed" and "error" in node:
         reason = _REASONS.get(node["error"].get("code"))
     if reason is not None:
@@ -152,7 +158,7 @@ def read_time(text: str) -> int | float | None:
 
 def _time(seconds: int | float) -> str | None:
     try:
-        moment = datetime.fromtimestamp(seconds, timezone.utc)
+        moment = datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError):
         return None
     return moment.isoformat(timespec="seconds" if type(seconds) is int else "auto").replace("+00:00", "Z")
@@ -206,6 +212,8 @@ def write_response(c: Node, w: Writer) -> Node:
     alias = w.exchange.alias if w.exchange is not None else None
     if alias and "model" in wire:
         wire["model"] = alias
+    if w.form(c, "id") == "empty" and "id" not in wire:
+        wire["id"] = ""
     if w.form(c, "object") != "absent":
         wire["object"] = _OBJECT
     return wire
@@ -220,8 +228,11 @@ def _write_status(c: Node, wire: Node, w: Writer) -> None:
         status = _STATUS.get(reason, said or "completed")
     elif said in (None, "completed") and not w.form(c, "status"):
         failed = said is None and type(c.get("error")) is dict
-        status = "failed" if failed else "requires_action" if _pending(w.context.get("answer") or w.doc) else "completed"
-    wire["status"] = status
+        status = (
+            "failed" if failed else "requires_action" if _pending(w.context.get("answer") or w.doc) else "completed"
+        )
+    if status != "completed" or w.form(c, "status") != "absent":
+        wire["status"] = status
     c.pop("status", None)
     error = c.get("error")
     if type(error) is dict:
@@ -229,7 +240,7 @@ def _write_status(c: Node, wire: Node, w: Writer) -> None:
         wire["errors"] = _write_errors(error, w)
     if type(finish) is dict:
         own = take(c, "finish")
-        told = _FINISH.get(status) == reason or _STATUS.get(reason) == status
+        told = _FINISH.get(status or "") == reason or _STATUS.get(reason or "") == status
         if told and reason in _CODED:
             if error is None:
                 wire["errors"] = [{"code": _CODED[reason]}]

@@ -325,7 +325,9 @@ def _read_modalities(w: Node, c: Node, r: Reader) -> None:
     words = w["response_modalities"]
     if type(words) is list and all(type(word) is str for word in words) and words:
         upper = all(word.isupper() for word in words)
-        c["modalities"] = [word.lower() for word in w.pop("response_modalities")] if upper else w.pop("response_modalities")
+        c["modalities"] = (
+            [word.lower() for word in w.pop("response_modalities")] if upper else w.pop("response_modalities")
+        )
         r.form(c, "modalities", "upper" if upper else "field")
         r.place(c, ("modalities",), ("response_modalities",))
 

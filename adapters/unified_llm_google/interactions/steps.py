@@ -1,8 +1,4 @@
-"""Steps: the flat timeline of Interactions, to items and back.
-
-Most steps are one item each. A `user_input` may nest function results, and the turns of older clients nest everything;
-such a step becomes several items with one `turn`, and the writer gathers them again. Reasoning is a step of its own that
-carries a signature: facing a client it is also the slot for what another provider made, sealed in that signature.
+"""Steps that are messages, reasoning or calls of functions, each read and written side by side.
 
 https://ai.google.dev/gemini-api/docs/interactions https://ai.google.dev/gemini-api/docs/thought-signatures
 """
@@ -12,25 +8,20 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.mapping import Fated, IllTyped, Mapping, Reader, Writer
-from unified_llm.provenance import anchor_of, is_sealed, matches, open_sealed, seal
 
 from .content import model_parts, summaries, user_parts
-from .hosted import HOSTED, KIND, read_arguments, read_result, read_signature, steps, write_arguments, write_result, write_signature
-from .tables import CONTENTS, KIN, PLACEHOLDER
+from .hosted import steps
+from .shared import read_arguments, read_result, read_signature, write_arguments, write_result, write_signature
 
-__all__ = ["CARRIED", "read_steps", "steps", "write_steps", "write_thought"]
+__all__ = ["parts_of", "steps", "write_content"]
 
 Node = dict[str, Any]
-
-CARRIED = "unified_llm:carried"
-_ROLES = {"user_input": "user", "model_output": "assistant", "user": "user", "model": "assistant"}
-_LEGACY = ("user", "model")
 
 
 # ---- messages, reasoning, functions ---------------------------------------------------------------------------------
 
 
-def _parts(role: str) -> Mapping:
+def parts_of(role: str) -> Mapping:
     return model_parts if role == "assistant" else user_parts
 
 
@@ -50,7 +41,7 @@ def _read_message(w: Node, role: str, r: Reader) -> Node:
         content = w.pop("content")
         if type(content) is str:
             r.form(item, "content", "string")
-        item["content"] = content if content is None else r.parts(_parts(role), content)
+        item["content"] = content if content is None else r.parts(parts_of(role), content)
     return item
 
 
@@ -61,18 +52,18 @@ def write_message(c: Node, w: Writer) -> Node:
     if role not in ("user", "assistant"):
         c["role"] = Fated("approximated", "sent as the user's")
     if "content" in c:
-        wire["content"] = _write_content(c, role, w)
+        wire["content"] = write_content(c, role, w)
     write_signature(c, wire, w)
     return wire
 
 
-def _write_content(c: Node, role: str, w: Writer) -> Any:
+def write_content(c: Node, role: str, w: Writer) -> Any:
     content = c.pop("content")
     if content is None:
         return None
     if type(content) is str:
         return content if w.form(c, "content") == "string" else [{"type": "text", "text": content}]
-    return w.nodes(_parts(role), content)
+    return w.nodes(parts_of(role), content)
 
 
 @steps.read("thought")
@@ -153,233 +144,19 @@ def write_output(c: Node, w: Writer) -> Node:
 
 
 steps.cannot("compaction compaction_trigger", "Interactions compacts nothing for its clients")
-steps.cannot("configuration_update additional_tools tool_change", "Interactions changes no settings in mid conversation")
+steps.cannot(
+    "configuration_update additional_tools tool_change", "Interactions changes no settings in mid conversation"
+)
 steps.cannot("item_reference", "Interactions names no stored steps")
-steps.cannot("program program_output multi_agent_call multi_agent_call_output agent_message fallback", "Interactions has no such step")
+steps.cannot(
+    "program program_output multi_agent_call multi_agent_call_output agent_message fallback",
+    "Interactions has no such step",
+)
 steps.cannot("computer_call computer_call_output", "screens are used through functions of the client")
-steps.cannot("shell_call shell_call_output local_shell_call local_shell_call_output apply_patch_call apply_patch_call_output", "Interactions has no such tool")
-steps.cannot("mcp_list_tools mcp_approval_request mcp_approval_response", "remote tools are listed and approved by the service")
-
-
-# ---- reading a timeline ---------------------------------------------------------------------------------------------
-
-
-def read_steps(wires: list[Any], r: Reader, role: str = "user") -> list[Node]:
-    """The items of a list of steps, of contents (spoken by `role`), of older turns, or of any mixture of them."""
-    items: list[Node] = []
-    carried: list[tuple[Node, Node]] = []
-    number = 0
-    while number < len(wires):
-        wire = wires[number]
-        kind = wire.get("type") if type(wire) is dict else None
-        if kind in CONTENTS:
-            end = number
-            while end < len(wires) and type(wires[end]) is dict and wires[end].get("type") in CONTENTS:
-                end += 1
-            item: Node = {"type": "message", "role": role, "content": r.nodes(_parts(role), wires[number:end])}
-            r.form(item, "in", "bare")
-            items.append(r.made(item, wires if end - number == len(wires) else wire))
-            number = end
-            continue
-        if kind in ("user_input", "model_output") and _nests(wire.get("content")):
-            items += _read_nested(wire, kind, number, r)
-        elif kind is None and type(wire) is dict and wire.get("role") in _LEGACY and "type" not in wire:
-            items += _read_nested(wire, wire["role"], number, r)
-        elif kind == "thought" and is_sealed(wire.get("signature")):
-            items += _read_sealed(wire, carried, r)
-        else:
-            items += r.nodes(steps, (wire,))
-        number += 1
-    for envelope, wire in carried:
-        if not _attach(envelope, items):
-            items.append(r.made(_sealed_reasoning(wire), wire))
-    return items
-
-
-def _nests(content: Any) -> bool:
-    return type(content) is list and any(type(each) is dict and each.get("type") in steps.reads for each in content)
-
-
-def _read_nested(wire: Node, kind: str, number: int, r: Reader) -> list[Node]:
-    """The items of a step that holds other steps among its contents, or of an older turn."""
-    mark = len(r.trace)
-    rest = wire.copy()
-    rest.pop("type", None)
-    rest.pop("role", None)
-    role = _ROLES[kind]
-    items: list[Node] = []
-    try:
-        content = rest.pop("content")
-        if type(content) is str:
-            items.append(r.made({"type": "message", "role": role, "content": content}, wire))
-        else:
-            run: list[Any] = []
-            for each in [*content, None]:
-                if each is not None and not (type(each) is dict and each.get("type") in steps.reads):
-                    run.append(each)
-                    continue
-                if run or (each is None and not items):
-                    items.append(r.made({"type": "message", "role": role, "content": r.nodes(_parts(role), run)}, wire))
-                    run = []
-                if each is not None:
-                    items += r.nodes(steps, (each,))
-    except (KeyError, TypeError):
-        del r.trace[mark:]
-        return [r.unread(wire, steps.name, steps.tag)]
-    for item in items:
-        r.form(item, "in", kind)
-    return r.turn(items, wire, rest, number)
-
-
-def _read_sealed(wire: Node, carried: list[tuple[Node, Node]], r: Reader) -> list[Node]:
-    """What is in an envelope: a whole reasoning item, or what some other item had to carry."""
-    summary = wire.get("summary")
-    shown = {"summary": summary} if type(summary) is list else {}
-    node = open_sealed(wire["signature"], anchor_of(shown) if summary else None)
-    if node is None:
-        return [r.made(_sealed_reasoning(wire), wire)]
-    if node.get("type") == CARRIED:
-        carried.append((node, wire))
-        return []
-    return [r.made(node, wire)]
-
-
-def _sealed_reasoning(wire: Node) -> Node:
-    """An envelope that does not open here is nobody's: kept from every provider."""
-    piece = {"kind": "envelope", "data": wire["signature"], "origin": {"protocol": "unified_llm"}}
-    return {"type": "reasoning", "summary": [], "opaque": [piece]}
-
-
-def _attach(envelope: Node, items: list[Node]) -> bool:
-    """Give opaque pieces back to the item or part they belong to."""
-    for item in items:
-        content = item.get("content")
-        for bearer in [item, *(content if type(content) is list else ())]:
-            if "opaque" not in bearer and anchor_of(bearer) == envelope.get("anchor"):
-                if bearer.get("type") == envelope.get("bearer"):
-                    bearer["opaque"] = envelope["opaque"]
-                    return True
-    return False
-
-
-# ---- writing a timeline ---------------------------------------------------------------------------------------------
-
-
-def write_steps(items: list[Node], w: Writer, bare: bool = False) -> list[Any]:
-    """The steps of a list of items. Contents that came outside any step stay so if all did, or `bare` says so."""
-    out: list[Any] = []
-    bare = bare or all(w.form(item, "in") == "bare" for item in items)
-    foreign = w.source is not None and w.source != w.protocol
-    unsigned = foreign and w.facing == "provider" and w.dialect.get("placeholder", True)
-    index = 0
-    while index < len(items):
-        item = items[index]
-        kind = item.get("type")
-        inside = w.form(item, "in") if "extra" in item else None
-        if inside == "bare" and bare and type(item.get("content")) is list:
-            out += w.piece(_write_bare, item)
-        elif inside in _ROLES:
-            end = index + 1
-            turn = item.get("turn")
-            while turn is not None and end < len(items) and items[end].get("turn") == turn and w.form(items[end], "in") == inside:
-                end += 1
-            out.append(_write_nested(items[index:end], inside, w))
-            index = end
-            continue
-        elif kind == "reasoning":
-            out += write_thought(item, w)
-        elif foreign and kind in HOSTED and w.facing == "provider" and w.source not in KIN:
-            w.drop(item, "done by another provider's tools")
-        else:
-            if unsigned and kind in ("function_call", "custom_tool_call") and not _signed(out):
-                thought = {"type": "thought", "signature": PLACEHOLDER}
-                w.added(thought, "signature", "an unsigned call is refused")
-                out.append(thought)
-            if w.facing == "client" and ("opaque" in item or type(item.get("content")) is list):
-                out += carriers(item, w)
-            out += w.nodes(steps, (item,))
-            out += w.context.pop("after", ())
-        index += 1
-    return out
-
-
-def _signed(out: list[Any]) -> bool:
-    """Whether the model's turn that is being written has a signed step already."""
-    for wire in reversed(out):
-        if wire.get("type") in ("user_input", "function_result"):
-            return False
-        if wire.get("signature"):
-            return True
-    return False
-
-
-def _write_bare(c: Node, w: Writer) -> list[Any]:
-    return w.nodes(_parts(c.pop("role")), c.pop("content"))
-
-
-def _write_nested(items: list[Node], inside: str, w: Writer) -> Node:
-    content: Any = []
-    for item in items:
-        if item.get("type") != "message":
-            content += write_thought(item, w) if item.get("type") == "reasoning" else w.nodes(steps, (item,))
-        elif type(item.get("content")) is str and len(items) == 1 and inside in _LEGACY:
-            content = w.piece(_write_text, item)
-        else:
-            content += w.piece(_write_run, item)
-    wire = {"role": inside, "content": content} if inside in _LEGACY else {"type": inside, "content": content}
-    return w.turn(items[0], wire)
-
-
-def _write_text(c: Node, w: Writer) -> Any:
-    del c["role"]
-    return c.pop("content")
-
-
-def _write_run(c: Node, w: Writer) -> list[Any]:
-    written = _write_content(c, c.pop("role"), w) if "content" in c else []
-    return written if type(written) is list else [{"type": "text", "text": written}]
-
-
-def write_thought(item: Node, w: Writer) -> list[Any]:
-    """The thought step of a reasoning item; none where the provider would refuse it.
-
-    Facing a client, what another provider made goes along sealed. Facing the provider, a thought without a signature of
-    its own is left out whole: it is refused when it is replayed.
-    """
-    pieces = item.get("opaque") or ()
-    here = {"protocol": w.protocol}
-    own = any(piece.get("kind") == KIND and matches(piece.get("origin") or {}, here, ("protocol",)) for piece in pieces)
-    if own or w.form(item, "signature"):
-        return w.nodes(steps, (item,))
-    if w.facing != "client":
-        fate = "parked" if pieces and w.vault is not None else "lost"
-        w.drop(item, "foreign" if pieces else "unsigned thoughts are refused", fate)
-        if pieces:
-            w.report(item, ("opaque",), fate, "foreign")
-        return []
-    if not pieces and w.source in (None, w.protocol):
-        return w.nodes(steps, (item,))
-    texts = [part["text"] for key in ("summary", "content") for part in item.get(key) or () if part.get("text")]
-    wire: Node = {"type": "thought"}
-    if texts:
-        wire["summary"] = [{"type": "text", "text": text} for text in texts]
-    wire["signature"] = seal(item, anchor_of({"summary": wire.get("summary")}))
-    w.drop(item, "sealed for the way back", "parked")
-    if pieces:
-        w.report(item, ("opaque",), "parked", "sealed for the way back")
-    return [wire]
-
-
-def carriers(item: Node, w: Writer) -> list[Node]:
-    """The thought steps that carry, sealed, what other providers hung on an item that is no thought, or on its parts."""
-    out = []
-    content = item.get("content")
-    here = {"protocol": w.protocol}
-    for bearer in [item, *(content if type(content) is list else ())]:
-        foreign = [p for p in bearer.get("opaque") or () if not matches(p.get("origin") or {}, here, ("protocol",))]
-        if foreign:
-            anchor = anchor_of(bearer)
-            node = {"type": CARRIED, "anchor": anchor, "bearer": bearer.get("type"), "opaque": bearer["opaque"]}
-            out.append({"type": "thought", "signature": seal(node, anchor_of({}))})
-    return out
-
+steps.cannot(
+    "shell_call shell_call_output local_shell_call local_shell_call_output apply_patch_call apply_patch_call_output",
+    "Interactions has no such tool",
+)
+steps.cannot(
+    "mcp_list_tools mcp_approval_request mcp_approval_response", "remote tools are listed and approved by the service"
+)

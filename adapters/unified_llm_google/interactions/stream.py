@@ -1,7 +1,7 @@
 """Reading a stream of Interactions.
 
-One wire event is one canonical event, the primary one; what the wire leaves out (parts that open and close, `done` events)
-is made and marked synthetic, so that our own writer prints the primary ones alone. A signature and the payload of a
+One wire event is one canonical event, the primary one; what the wire leaves out (parts that open and close, `done`
+events) is made and marked synthetic, so that our own writer prints the primary ones alone. A signature and the payload of a
 hosted tool's step come as deltas that mean nothing before their step is whole: they are held, become part of the item
 that is done, and the frame of its event says which keys they brought. An interaction that completes names no steps; its
 output is what was streamed. Events of older servers (`content.start`, ...) are read as the newer ones.
@@ -17,11 +17,12 @@ from typing import Any
 from unified_llm.mapping import IllTyped, Owned, Reader, remainder, take
 from unified_llm.stream import FRAME
 
-from .content import Span, annotations, model_parts, summaries
+from .content import Span, citations, summaries
 from .errors import read_error_body
 from .response import note_pending, read_response
 from .steps import steps
 from .stream_steps import ARGUMENTS, MEDIA, Step
+from .timeline import unsealed
 from .usage import read_usage
 
 __all__ = ["LEGACY", "StreamReader"]
@@ -42,7 +43,11 @@ _TERMINAL = {
     "incomplete": "response.incomplete",
     "budget_exceeded": "response.incomplete",
 }
-_TRUNCATED = {"type": "server_error", "code": "stream_truncated", "message": "the stream ended before the interaction did"}
+_TRUNCATED = {
+    "type": "server_error",
+    "code": "stream_truncated",
+    "message": "the stream ended before the interaction did",
+}
 # What a pair may run into on an event that is not what it should be; the frame is then kept whole.
 _ILL_TYPED = (IllTyped, KeyError, TypeError, AttributeError, IndexError, ValueError)
 
@@ -71,7 +76,11 @@ class StreamReader:
         if type(data) is dict and len(data) == 3 and self.holding is None:
             delta = data.get("delta")
             if type(delta) is dict and len(delta) == 2 and delta.get("type") == "text":
-                step = self.steps.get(data.get("index", -1)) if event["event"] == data.get("event_type") == "step.delta" else None
+                step = (
+                    self.steps.get(data.get("index", -1))
+                    if event["event"] == data.get("event_type") == "step.delta"
+                    else None
+                )
                 if step is not None and step.text is not None and type(delta.get("text")) is str:
                     step.text.append(delta["text"])
                     return [
@@ -119,7 +128,10 @@ class StreamReader:
         """A frame that means nothing to the others."""
         frame = {"event": event.get("event"), "data": event["data"]}
         beside = {key: value for key, value in event.items() if key not in frame}
-        return {"type": FRAME, "extra": {self.r.protocol: {"frame": {**frame, **({"beside": beside} if beside else {})}}}}
+        return {
+            "type": FRAME,
+            "extra": {self.r.protocol: {"frame": {**frame, **({"beside": beside} if beside else {})}}},
+        }
 
     def _primary(self, node: Event, rest: Node, data: Node, event: Event, **frame: Any) -> Event:
         """The canonical event of a frame: what is left of the frame, and the forms it had."""
@@ -169,7 +181,7 @@ class StreamReader:
         inner = take(rest, "interaction")
         response = read_response(inner, self.r)
         if final and "output" not in response:
-            response["output"] = [self.done[index] for index in sorted(self.done)]
+            response["output"] = unsealed([self.done[index] for index in sorted(self.done)])
             self.r.form(response, "steps", "streamed")
             note_pending(response, self.r)
         left = remainder(inner)
@@ -187,6 +199,9 @@ class StreamReader:
     def _updated(self, rest: Node, data: Node, event: Event) -> list[Event]:
         status = rest.get("status")
         response: Node = {}
+        if rest.get("interaction_id") == "":
+            del rest["interaction_id"]
+            self.r.form(response, "id", "empty")
         for key, hub in (("interaction_id", "id"), ("status", "status"), ("continuation_token", "continuation_token")):
             if key in rest:
                 response[hub] = rest.pop(key)
@@ -235,13 +250,13 @@ class StreamReader:
         frame: Node = {}
         if legacy and wire.get("type") not in steps.reads:
             frame["content"] = wire
-            said = type(wire.get("text")) is str and wire["text"] or len(wire.keys() - {"type", "text"})
+            said = (type(wire.get("text")) is str and wire["text"]) or len(wire.keys() - {"type", "text"})
             wire = {"type": "model_output", **({"content": [wire]} if said else {})}
         step = Step(index, wire, self.r)
         self.steps[index] = step
         events: list[Event] = []
         contents = wire.get("content")
-        if step.kind == "model_output" and type(contents) is list:
+        if step.speaks and type(contents) is list:
             for content in contents:
                 events += self._content(step, content)
             frame["count"] = len(events) + 1
@@ -250,8 +265,8 @@ class StreamReader:
 
     def _content(self, step: Step, content: Any) -> list[Event]:
         """The events of a content that is there from the start."""
-        part = self.r.node(model_parts, content)
-        if part["type"] != "output_text":
+        part = self.r.node(step.mapping, content)
+        if part["type"] != step.text_type:
             return [*step.close_part(), *step.media(part)]
         text = {key: value for key, value in part.items() if key != "annotations"}
         out = [*step.close_part(), *step.open_part({**text, "text": ""})]
@@ -266,19 +281,19 @@ class StreamReader:
         del rest["index"]
         delta = take(rest, "delta")
         kind = delta.get("type")
-        if kind == "text" and step.kind == "model_output":
+        if kind == "text" and step.speaks:
             out = [self._synthetic(each) for each in step.open_part()] if step.text is None else []
             del delta["type"]
             text = delta.pop("text")
             if type(text) is not str:
                 raise IllTyped("text")
             return [*out, self._primary(step.text_delta(text), rest, data, event)]
-        if kind in MEDIA and step.kind == "model_output":
+        if kind in MEDIA and step.speaks:
             out = [self._synthetic(each) for each in step.close_part()]
-            added, done = step.media(self.r.node(model_parts, data["delta"]))
+            added, done = step.media(self.r.node(step.mapping, data["delta"]))
             del rest["delta"]
             return [*out, self._primary(added, rest, data, event), self._synthetic(done)]
-        if kind in ("text_annotation_delta", "text_annotation") and step.kind == "model_output":
+        if kind in ("text_annotation_delta", "text_annotation") and step.speaks:
             return self._annotations(step, delta, rest, data, event)
         if kind == "thought_summary" and step.kind == "thought":
             return self._summary(step, delta, rest, data, event)
@@ -294,7 +309,7 @@ class StreamReader:
     def _annotations(self, step: Step, delta: Owned | Node, rest: Node, data: Node, event: Event) -> list[Event]:
         out = [self._synthetic(each) for each in step.open_part()] if step.text is None else []
         self.r.context["span"] = Span("".join(step.text or ()))
-        found = self.r.nodes(annotations, delta["annotations"])
+        found = self.r.nodes(citations, delta["annotations"])
         if not found:
             raise IllTyped("annotations")
         spelt = {"delta": delta["type"]} if delta["type"] != "text_annotation_delta" else {}
@@ -332,4 +347,3 @@ class StreamReader:
             out.append({"type": "response.function_call_arguments.done", **said})
         out.append({"type": "response.output_item.done", "output_index": step.index, "item": item})
         return out
-

@@ -8,10 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from unified_llm.jsonvalue import dump_text
 from unified_llm.mapping import Reader, remainder
+from unified_llm.provenance import is_sealed
 
+from .content import model_parts, user_parts
+from .shared import as_object
 from .steps import steps
 from .tables import CONTENTS
+from .timeline import open_thought
 
 __all__ = ["ARGUMENTS", "MEDIA", "Step"]
 
@@ -28,7 +33,20 @@ ARGUMENTS = {
 class Step:
     """The state of one open step. `text` is the text of the part that is open, None when none is."""
 
-    __slots__ = ("args", "held", "index", "kind", "opening", "part", "parts", "text", "wire")
+    __slots__ = (
+        "args",
+        "held",
+        "index",
+        "kind",
+        "mapping",
+        "opening",
+        "part",
+        "parts",
+        "speaks",
+        "text",
+        "text_type",
+        "wire",
+    )
 
     def __init__(self, index: int, wire: Node, r: Reader) -> None:
         self.index = index
@@ -39,11 +57,14 @@ class Step:
         self.text: list[str] | None = None
         self.args: list[str] = []
         self.held: list[tuple[Event, Node]] = []
+        self.speaks = self.kind in ("model_output", "user_input")
+        self.mapping = user_parts if self.kind == "user_input" else model_parts
+        self.text_type = "input_text" if self.kind == "user_input" else "output_text"
         start = wire
-        if self.kind == "model_output" and type(wire.get("content")) is list:
+        if self.speaks and type(wire.get("content")) is list:
             start = {key: value for key, value in wire.items() if key != "content"}
         self.opening: Node = r.nodes(steps, (start,))[0]
-        if self.kind == "model_output" and self.opening.get("role"):
+        if self.speaks and self.opening.get("role"):
             self.opening["content"] = []
         elif self.kind in ARGUMENTS and self.opening.get("arguments") == "{}":
             self.opening["arguments"] = ""
@@ -55,7 +76,7 @@ class Step:
 
     def open_part(self, part: Node | None = None) -> list[Event]:
         self.text = []
-        self.part = part or {"type": "output_text", "text": ""}
+        self.part = part or {"type": self.text_type, "text": ""}
         return [self._at("response.content_part.added", part=self.part)]
 
     def text_delta(self, text: str) -> Event:
@@ -137,7 +158,9 @@ class Step:
             fits = self.kind == "thought" and type(delta.get("signature")) is str
         else:
             fits = delta.get("type") == self.kind
-        return fits and not any(key in held for _, frame in self.held for held in (frame["keys"],) for key in _keys(delta))
+        return fits and not any(
+            key in held for _, frame in self.held for held in (frame["keys"],) for key in _keys(delta)
+        )
 
     def hold(self, event: Event, delta: Node, rest: Node) -> None:
         """Keep a delta's keys for the step, and the rest of its frame for the way back."""
@@ -163,16 +186,21 @@ class Step:
     def item(self, r: Reader) -> Node:
         """The item that the step amounts to."""
         wire = self.wire
-        if self.kind == "model_output":
+        if self.speaks:
             item = {key: value for key, value in self.opening.items() if key != "content"}
             if self.parts or "content" in wire:
                 item["content"] = self.parts
             return item
+        if self.kind == "thought" and is_sealed(wire.get("signature")):
+            shown = [{"type": "text", "text": part.get("text", "")} for part in self.parts]
+            return open_thought({**wire, **({"summary": shown} if shown else {})})
         item = r.nodes(steps, (wire,))[0]
         if self.kind == "thought" and self.parts:
             item["summary"] = [*item.get("summary", ()), *self.parts]
         elif self.args:
-            item["arguments"] = "".join(self.args)
+            # As the answer in one piece would say it, where arguments are an object and no text.
+            value, _ = as_object("".join(self.args))
+            item["arguments"] = "".join(self.args) if "_raw" in value else dump_text(value)
         return item
 
 

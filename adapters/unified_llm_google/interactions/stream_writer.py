@@ -16,40 +16,33 @@ from unified_llm.jsonvalue import dump_text
 from unified_llm.mapping import Writer, fill
 from unified_llm.stream import FRAME, TERMINAL
 
-from .content import Span, annotations, model_parts, summaries
+from .content import Span, citations, model_parts, summaries
 from .errors import write_error_body
-from .response import write_response
-from .steps import carriers, steps, write_thought
-from .stream import LEGACY
-from .usage import write_usage
+from .steps import steps
+from .stream_frames import (
+    Sent,
+    gathered,
+    has_media,
+    legacy,
+    opening,
+    wire_delta,
+    wire_event,
+    write_head,
+    write_update,
+)
+from .timeline import carriers, write_thought
 
 __all__ = ["StreamWriter"]
 
 Event = dict[str, Any]
 Node = dict[str, Any]
 
-_OLD = {new: old for old, new in LEGACY.items()}
 _ARGUMENTS = ("response.function_call_arguments.delta", "response.mcp_call_arguments.delta")
 _TEXTS = ("response.output_text.delta", "response.refusal.delta")
 _THOUGHTS = ("response.reasoning_summary_text.delta", "response.reasoning_text.delta", "response.reasoning.delta")
 _CALLS = ("function_call", "custom_tool_call")
 _DONE = {"event": "done", "data": "[DONE]"}
 _PAYLOAD = ("id", "call_id", "type")
-
-
-class _Step:
-    """One item being written: its place on the wire, and what of it was sent."""
-
-    __slots__ = ("args", "index", "item", "media", "started", "texts", "thoughts")
-
-    def __init__(self, item: Node) -> None:
-        self.item = item
-        self.index = 0
-        self.started = False
-        self.texts: dict[int, str] = {}
-        self.thoughts: dict[tuple[str, int], str] = {}
-        self.media: set[int] = set()
-        self.args = ""
 
 
 class StreamWriter:
@@ -61,7 +54,7 @@ class StreamWriter:
         self.id: Any = ""
         self.next = 0
         self.current: int | None = None
-        self.steps: dict[int, _Step] = {}
+        self.steps: dict[int, Sent] = {}
         self.waiting: dict[int, list[Event]] = {}
         self.items: list[Node] = []
         self.group: list[Event] = []
@@ -75,7 +68,7 @@ class StreamWriter:
             if step is not None:
                 text = step.texts.get(event["content_index"], "")
                 step.texts[event["content_index"]] = text + event["delta"]
-            return [_delta(event["output_index"], {"text": event["delta"], "type": "text"})]
+            return [wire_delta(event["output_index"], {"text": event["delta"], "type": "text"})]
         own = (event.get("extra") or {}).get(self.w.protocol) or {}
         frame = own.get("frame") or {}
         if self.group:
@@ -84,7 +77,9 @@ class StreamWriter:
         if "synthetic" in frame:
             return []
         if kind == FRAME:
-            return [{"event": frame["event"], "data": frame["data"], **frame.get("beside", {})}] if "data" in frame else []
+            return (
+                [{"event": frame["event"], "data": frame["data"], **frame.get("beside", {})}] if "data" in frame else []
+            )
         if frame.get("count", 1) > 1:
             self.count, self.group = frame["count"] - 1, [event]
             return []
@@ -112,14 +107,14 @@ class StreamWriter:
         at = first["output_index"]
         if first["type"] == "response.output_item.added":
             wire = self._start(first["item"])
-            wire["content"] = self.w.nodes(model_parts, _parts(group[1:]))
-            self.steps[at] = _Step(first["item"])
+            wire["content"] = self.w.nodes(model_parts, gathered(group[1:]))
+            self.steps[at] = Sent(first["item"])
             self.steps[at].index = at
             for each in group[1:]:
                 self._note(each)
-            out = [_event("step.start", {"index": at, "step": wire})]
+            out = [wire_event("step.start", {"index": at, "step": wire})]
         else:
-            out = [_delta(at, self._annotations(at, [each["annotation"] for each in group], own["frame"]))]
+            out = [wire_delta(at, self._annotations(at, [each["annotation"] for each in group], own["frame"]))]
         return self._framed(out, first, own)
 
     def _framed(self, out: list[Event], event: Event, own: Node) -> list[Event]:
@@ -137,7 +132,7 @@ class StreamWriter:
         data = fill(last["data"], rest) if rest else last["data"]
         name: Any = last["event"]
         if frame.get("legacy"):
-            name, data = _legacy(name, data, frame)
+            name, data = legacy(name, data, frame)
         if frame.get("untyped"):
             data = {key: value for key, value in data.items() if key != "event_type"}
         out[-1] = {"event": frame.get("event", name), "data": data, **frame.get("beside", {})}
@@ -168,7 +163,7 @@ class StreamWriter:
         """An interaction without its steps, which are streamed."""
         self.w.doc = response
         self.w.context.update(answer={"output": self.items}, streamed=not self.own)
-        wire: Node = self.w.piece(lambda c, w: _head(c, w, status), response)
+        wire: Node = self.w.piece(lambda c, w: write_head(c, w, status), response)
         self.w.context.update(answer=None, streamed=False)
         return wire
 
@@ -177,16 +172,19 @@ class StreamWriter:
         self.id = response.get("id") or ""
         interaction = self._interaction(response, "in_progress")
         if self.own:
-            return [_event("interaction.created", {"interaction": interaction})]
+            return [wire_event("interaction.created", {"interaction": interaction})]
         interaction.setdefault("id", self.id)
         update = {"interaction_id": self.id, "status": interaction["status"]}
-        return [_event("interaction.created", {"interaction": interaction}), _event("interaction.status_update", update)]
+        return [
+            wire_event("interaction.created", {"interaction": interaction}),
+            wire_event("interaction.status_update", update),
+        ]
 
     def _progress(self, event: Event) -> list[Event]:
         if not self.own:
             return []  # said when it was created
-        wire: Node = self.w.piece(_write_update, event["response"])
-        return [_event("interaction.status_update", wire)]
+        wire: Node = self.w.piece(write_update, event["response"])
+        return [wire_event("interaction.status_update", wire)]
 
     def _terminal(self, event: Event, frame: Node) -> list[Event]:
         out = [] if self.own else self._finish_all()
@@ -194,7 +192,7 @@ class StreamWriter:
         interaction = self._interaction(event["response"], None)
         if not self.own:
             interaction.setdefault("id", self.id)
-        return [*out, _event("interaction.completed", {"interaction": interaction})]
+        return [*out, wire_event("interaction.completed", {"interaction": interaction})]
 
     def _error(self, event: Event) -> list[Event]:
         self.over = True
@@ -204,7 +202,7 @@ class StreamWriter:
             node = {key: value for key, value in event.items() if key not in ("type", "sequence_number")}
         self.w.context["class"] = node.get("type")
         wire = self.w.piece(write_error_body, node)
-        return [*out, _event("error", {"error": wire})]
+        return [*out, wire_event("error", {"error": wire})]
 
     # ---- one step after the other -----------------------------------------------------------------------------------
 
@@ -238,7 +236,7 @@ class StreamWriter:
         while self.current is not None:
             step = self.steps.pop(self.current, None)
             if step is not None and step.started:
-                out.append(_event("step.stop", {"index": step.index}))
+                out.append(wire_event("step.stop", {"index": step.index}))
             self.current = None
             out += self._next()
         return out
@@ -252,23 +250,38 @@ class StreamWriter:
         step = self.steps.get(place)
         if step is None or not (step.started or self.own):
             return []
-        out = self._inside(kind, event, step, frame)
+        out = [] if self.own else self._apart(kind, event, step)
+        out += self._inside(kind, event, step, frame)
         self._note(event)
         return out
 
+    def _apart(self, kind: str, event: Event, step: Sent) -> list[Event]:
+        """A text after another text would go on with it: it gets a step of its own."""
+        part = event.get("content_index", 0)
+        if kind == "response.content_part.added" and has_media(event.get("part") or {}):
+            step.open = None
+        elif kind in _TEXTS:
+            before, step.open = step.open, part
+            if before not in (None, part):
+                return self._again(step)
+        return []
+
+    def _again(self, step: Sent) -> list[Event]:
+        return [wire_event("step.stop", {"index": step.index}), *self._open(step, {"type": "model_output"})]
+
     def _added(self, place: int, item: Node, frame: Node) -> list[Event]:
-        step = self.steps[place] = _Step(item)
+        step = self.steps[place] = Sent(item)
         if self.own:
             step.index = place
             wire = frame["content"] if "content" in frame and not frame.get("legacy") else self._start(item)
-            return [_event("step.start", {"index": place, "step": wire})]
-        wire = _opening(item)
+            return [wire_event("step.start", {"index": place, "step": wire})]
+        wire = opening(item)
         return self._open(step, wire) if wire is not None else []
 
-    def _open(self, step: _Step, wire: Node) -> list[Event]:
+    def _open(self, step: Sent, wire: Node) -> list[Event]:
         step.index, step.started = self.next, True
         self.next += 1
-        return [_event("step.start", {"index": step.index, "step": wire})]
+        return [wire_event("step.start", {"index": step.index, "step": wire})]
 
     def _start(self, item: Node) -> Node:
         """The step as it was before its deltas."""
@@ -277,36 +290,42 @@ class StreamWriter:
             wire = {key: value for key, value in wire.items() if key != "content"}
         return dict(wire)
 
-    def _inside(self, kind: str, event: Event, step: _Step, frame: Node) -> list[Event]:
+    def _inside(self, kind: str, event: Event, step: Sent, frame: Node) -> list[Event]:
         index = step.index
         if kind in _TEXTS and event.get("delta"):
             if kind == "response.refusal.delta":
                 self.w.report(event, ("delta",), "approximated", "sent as text")
-            return [_delta(index, {"text": event["delta"], "type": "text"})]
+            return [wire_delta(index, {"text": event["delta"], "type": "text"})]
         if kind in _TEXTS and self.own:
-            return [_delta(index, {"text": event.get("delta"), "type": "text"})]
+            return [wire_delta(index, {"text": event.get("delta"), "type": "text"})]
         if kind in _THOUGHTS and (event.get("delta") or self.own):
-            return [_delta(index, {"type": "thought_summary", "content": {"text": event["delta"], "type": "text"}})]
+            return [wire_delta(index, {"type": "thought_summary", "content": {"text": event["delta"], "type": "text"}})]
         if kind in _ARGUMENTS and (event.get("delta") or self.own) and step.item.get("type") != "custom_tool_call":
-            return [_delta(index, {"arguments": event["delta"], "type": "arguments_delta"})]
+            return [wire_delta(index, {"arguments": event["delta"], "type": "arguments_delta"})]
         if kind == "response.output_text.annotation.added":
-            return [_delta(index, self._annotations(event["output_index"], [event["annotation"]], frame, event))]
+            return [wire_delta(index, self._annotations(event["output_index"], [event["annotation"]], frame, event))]
         if kind == "response.content_part.added":
             return self._media(event.get("part") or {}, index)
-        if kind == "response.reasoning_summary_part.added" and (event.get("part") or {}).get("type") not in ("summary_text", None):
-            return [_delta(index, {"type": "thought_summary", "content": wire}) for wire in self.w.nodes(summaries, (event["part"],))]
+        if kind == "response.reasoning_summary_part.added" and (event.get("part") or {}).get("type") not in (
+            "summary_text",
+            None,
+        ):
+            return [
+                wire_delta(index, {"type": "thought_summary", "content": wire})
+                for wire in self.w.nodes(summaries, (event["part"],))
+            ]
         return []
 
     def _media(self, part: Node, index: int) -> list[Event]:
-        if part.get("type") in ("output_text", "refusal", None) or not _has_media(part):
+        if part.get("type") in ("output_text", "refusal", None) or not has_media(part):
             return []
-        return [_delta(index, wire) for wire in self.w.nodes(model_parts, (part,))]
+        return [wire_delta(index, wire) for wire in self.w.nodes(model_parts, (part,))]
 
     def _annotations(self, place: int, found: list[Node], frame: Node, event: Event | None = None) -> Node:
         step = self.steps.get(place)
         part = (event or {}).get("content_index", max(step.texts, default=0) if step else 0)
         self.w.context["span"] = Span(step.texts.get(part, "") if step else "")
-        return {"type": frame.get("delta", "text_annotation_delta"), "annotations": self.w.nodes(annotations, found)}
+        return {"type": frame.get("delta", "text_annotation_delta"), "annotations": self.w.nodes(citations, found)}
 
     def _note(self, event: Event) -> None:
         """Remember what of an item was sent."""
@@ -322,13 +341,13 @@ class StreamWriter:
             step.thoughts[at] = step.thoughts.get(at, "") + (event.get("delta") or "")
         elif kind in _ARGUMENTS:
             step.args += event.get("delta") or ""
-        elif kind == "response.content_part.added" and _has_media(event.get("part") or {}):
+        elif kind == "response.content_part.added" and has_media(event.get("part") or {}):
             step.media.add(part)
 
     # ---- the end of a step ------------------------------------------------------------------------------------------
 
     def _done(self, place: int, item: Node, frame: Node) -> list[Event]:
-        step = self.steps.pop(place, None) or _Step(item)
+        step = self.steps.pop(place, None) or Sent(item)
         self.items.append(item)
         if self.own:
             return self._done_own(place, item, frame)
@@ -338,6 +357,7 @@ class StreamWriter:
         wires = self.w.nodes(steps, (item,))
         wires += self.w.context.pop("after", ())
         carried = carriers(item, self.w)
+        self._kept(item)
         if kind == "message" and wires:
             out = [] if step.started else self._open(step, {"type": wires[0]["type"]})
             out += self._rest_of_message(step, item)
@@ -345,13 +365,22 @@ class StreamWriter:
             head = {"type": "function_call", "id": wires[0]["id"], "name": wires[0]["name"], "arguments": {}}
             out = [] if step.started else self._open(step, head)
             if not step.args and wires[0].get("arguments"):
-                out.append(_delta(step.index, {"arguments": dump_text(wires[0]["arguments"]), "type": "arguments_delta"}))
+                out.append(
+                    wire_delta(step.index, {"arguments": dump_text(wires[0]["arguments"]), "type": "arguments_delta"})
+                )
             if wires[0].get("signature"):
-                out.append(_delta(step.index, {"type": "function_call", "signature": wires[0]["signature"]}))
+                out.append(wire_delta(step.index, {"type": "function_call", "signature": wires[0]["signature"]}))
         else:
             return [each for wire in [*wires, *carried] for each in self._whole(wire)]
-        out.append(_event("step.stop", {"index": step.index}))
+        out.append(wire_event("step.stop", {"index": step.index}))
         return [*out, *(each for wire in [*wires[1:], *carried] for each in self._whole(wire))]
+
+    def _kept(self, item: Node) -> None:
+        """What this protocol kept with an item has no place among deltas."""
+        content = item.get("content")
+        for node in [item, *(content if type(content) is list else ())]:
+            if "rest" in ((node.get("extra") or {}).get(self.w.protocol) or {}):
+                self.w.report(node, ("extra", self.w.protocol, "rest"), "lost", "a stream has no place for it")
 
     def _done_own(self, place: int, item: Node, frame: Node) -> list[Event]:
         out: list[Event] = []
@@ -359,7 +388,7 @@ class StreamWriter:
             wire = self.w.nodes(steps, (item,))[0]
             for held in frame["deltas"]:
                 delta = {"type": held["type"], **{key: wire[key] for key in held["keys"] if key in wire}}
-                event = _delta(place, delta)
+                event = wire_delta(place, delta)
                 data = fill(event["data"], held.get("rest", {}))
                 if "event" in held:
                     if held["event_type"] is None:
@@ -367,21 +396,21 @@ class StreamWriter:
                     else:
                         data["event_type"] = held["event_type"]
                 out.append({"event": held.get("event", "step.delta"), "data": data})
-        return [*out, _event("step.stop", {"index": place})]
+        return [*out, wire_event("step.stop", {"index": place})]
 
-    def _done_thought(self, step: _Step, item: Node) -> list[Event]:
+    def _done_thought(self, step: Sent, item: Node) -> list[Event]:
         wires = write_thought(item, self.w)
         wire = wires[0] if wires else {}
         out = [] if step.started else self._open(step, {"type": "thought"})
         sent = "".join(step.thoughts.values())
         if not sent:
             for content in wire.get("summary") or ():
-                out.append(_delta(step.index, {"type": "thought_summary", "content": content}))
+                out.append(wire_delta(step.index, {"type": "thought_summary", "content": content}))
         if wire.get("signature"):
-            out.append(_delta(step.index, {"signature": wire["signature"], "type": "thought_signature"}))
-        return [*out, _event("step.stop", {"index": step.index})]
+            out.append(wire_delta(step.index, {"signature": wire["signature"], "type": "thought_signature"}))
+        return [*out, wire_event("step.stop", {"index": step.index})]
 
-    def _rest_of_message(self, step: _Step, item: Node) -> list[Event]:
+    def _rest_of_message(self, step: Sent, item: Node) -> list[Event]:
         """What a message that is done says beyond its deltas."""
         out: list[Event] = []
         content = item.get("content")
@@ -390,15 +419,19 @@ class StreamWriter:
             text = part.get("text") if "text" in part else part.get("refusal")
             if type(text) is str:
                 sent = step.texts.get(index, "")
-                if text.startswith(sent) and len(text) > len(sent):
-                    out.append(_delta(step.index, {"text": text[len(sent) :], "type": "text"}))
+                if text.startswith(sent) and (len(text) > len(sent) or not text):
+                    if step.open not in (None, index):
+                        out += self._again(step)
+                    step.open = index
+                    out.append(wire_delta(step.index, {"text": text[len(sent) :], "type": "text"}))
                     self.w.context["span"] = Span(text)
                     missing = part.get("annotations") if not sent else None
                     if missing:
-                        delta = {"type": "text_annotation_delta", "annotations": self.w.nodes(annotations, missing)}
-                        out.append(_delta(step.index, delta))
+                        delta = {"type": "text_annotation_delta", "annotations": self.w.nodes(citations, missing)}
+                        out.append(wire_delta(step.index, delta))
             elif index not in step.media:
-                out += [_delta(step.index, wire) for wire in self.w.nodes(model_parts, (part,))]
+                step.open = None
+                out += [wire_delta(step.index, wire) for wire in self.w.nodes(model_parts, (part,))]
         return out
 
     def _whole(self, wire: Node) -> list[Event]:
@@ -408,78 +441,13 @@ class StreamWriter:
         kind = wire["type"]
         start = {key: wire[key] for key in _PAYLOAD if key in wire}
         rest = {key: value for key, value in wire.items() if key not in start}
-        out = [_event("step.start", {"index": index, "step": start})]
+        out = [wire_event("step.start", {"index": index, "step": start})]
         if kind == "thought":
-            out += [_delta(index, {"type": "thought_summary", "content": each}) for each in rest.pop("summary", ())]
+            out += [wire_delta(index, {"type": "thought_summary", "content": each}) for each in rest.pop("summary", ())]
             rest = {"signature": rest["signature"]} if "signature" in rest else {}
             kind = "thought_signature"
         elif kind in ("model_output", "user_input"):
-            out += [_delta(index, each) for each in rest.pop("content", None) or ()]
+            out += [wire_delta(index, each) for each in rest.pop("content", None) or ()]
         if rest:
-            out.append(_delta(index, {"type": kind, **rest}))
-        return [*out, _event("step.stop", {"index": index})]
-
-
-def _event(kind: str, data: Node) -> Event:
-    return {"event": kind, "data": {**data, "event_type": kind}}
-
-
-def _delta(index: int, delta: Node) -> Event:
-    return {"event": "step.delta", "data": {"index": index, "delta": delta, "event_type": "step.delta"}}
-
-
-def _head(c: Node, w: Writer, status: str | None) -> Node:
-    if status is not None and c.get("status") is None and w.form(c, "object") is None:
-        c["status"] = status
-    return write_response(c, w)
-
-
-def _write_update(c: Node, w: Writer) -> Node:
-    wire: Node = {}
-    for key, hub in (("interaction_id", "id"), ("status", "status"), ("continuation_token", "continuation_token")):
-        if hub in c:
-            wire[key] = c.pop(hub)
-    if type(c.get("usage")) is dict:
-        usage = c["usage"]
-        del c["usage"]
-        wire["usage"] = w.piece(write_usage, usage)
-    return wire
-
-
-def _opening(item: Node) -> Node | None:
-    """The start of a step that is built up by deltas; None for one that is told at once."""
-    kind = item.get("type")
-    if kind == "message":
-        return {"type": "model_output" if item.get("role", "assistant") == "assistant" else "user_input"}
-    if kind == "reasoning":
-        return {"type": "thought"}
-    if kind in _CALLS and item.get("call_id") and item.get("name"):
-        return {"type": "function_call", "id": item["call_id"], "name": item["name"], "arguments": {}}
-    return None
-
-
-def _has_media(part: Node) -> bool:
-    return any(part.get(key) for key in ("image_url", "video_url", "file_data", "file_url", "data", "audio_url", "file_uri"))
-
-
-def _parts(events: list[Event]) -> list[Node]:
-    """The parts that the events of a frame build up."""
-    parts: dict[int, Node] = {}
-    for event in events:
-        at = event["content_index"]
-        if event["type"] == "response.content_part.added":
-            parts[at] = event["part"]
-        elif event["type"] == "response.output_text.delta":
-            parts[at] = {**parts[at], "text": parts[at]["text"] + event["delta"]}
-        elif event["type"] == "response.output_text.annotation.added":
-            parts[at] = {**parts[at], "annotations": [*parts[at].get("annotations", ()), event["annotation"]]}
-    return list(parts.values())
-
-
-def _legacy(name: Any, data: Node, frame: Node) -> tuple[Any, Node]:
-    old = _OLD.get(name, name)
-    out = {**data, "event_type": old}
-    if "step" in out:
-        out = {("content" if key == "step" else key): value for key, value in out.items()}
-        out["content"] = frame.get("content", out["content"])
-    return old, out
+            out.append(wire_delta(index, {"type": kind, **rest}))
+        return [*out, wire_event("step.stop", {"index": index})]

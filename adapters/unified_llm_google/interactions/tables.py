@@ -123,7 +123,7 @@ CODES = {
     "conflict": ("already_exists", "aborted"),
     "rate_limit": ("rate_limit_exceeded", "too_many_requests"),
     "cancelled": ("cancelled",),
-    "server_error": ("api_error", "unimplemented"),
+    "server_error": ("api_error", "unimplemented", "stream_truncated"),
     "overloaded": ("service_unavailable",),
     "timeout": ("deadline_exceeded", "gateway_timeout"),
     "content_filter": (

@@ -18,7 +18,7 @@ __all__ = ["read_usage", "write_usage"]
 
 Node = dict[str, Any]
 
-_BY = (
+_BY: tuple[tuple[str, str, str | None], ...] = (
     # wire list, canonical details, key below them
     ("input_tokens_by_modality", "input_tokens_details", None),
     ("output_tokens_by_modality", "output_tokens_details", None),
@@ -37,11 +37,11 @@ _SUMS = (
 def read_usage(w: Node, wire: Node, r: Reader) -> Node:
     """The canonical usage of `w`, an object that is ours to pop from; `wire` is where it came from."""
     usage: Node = {}
-    for total, visible, apart, details, key in _SUMS:
+    for total, visible, apart, home, counted in _SUMS:
         part = w.get(apart)
         if type(part) is int:
-            usage.setdefault(details, {})[key] = w.pop(apart)
-            r.place(usage, (details, key), (apart,))
+            usage.setdefault(home, {})[counted] = w.pop(apart)
+            r.place(usage, (home, counted), (apart,))
         if type(w.get(visible)) is int:
             usage[total] = w.pop(visible) + (part if type(part) is int else 0)
             r.place(usage, (total,), (visible,))
@@ -55,8 +55,8 @@ def read_usage(w: Node, wire: Node, r: Reader) -> Node:
             counts = _counts(w[name], "modality", "tokens", MODALITIES)
             if counts is not None:
                 del w[name]
-                home = usage.setdefault(details, {})
-                (home if key is None else home.setdefault(key, {})).update(counts)
+                into = usage.setdefault(details, {})
+                (into if key is None else into.setdefault(key, {})).update(counts)
                 path = (details,) if key is None else (details, key)
                 if key is not None:
                     r.place(usage, path, (name,))
@@ -88,13 +88,19 @@ def _counts(entries: list[Any], name: str, count: str, known: dict[str, str]) ->
 
 def write_usage(c: Node, w: Writer) -> Node:
     wire: Node = {}
-    details = {name: take(c, name) for name in ("input_tokens_details", "output_tokens_details") if type(c.get(name)) is dict}
+    details = {
+        name: take(c, name) for name in ("input_tokens_details", "output_tokens_details") if type(c.get(name)) is dict
+    }
     nothing: Node = {}
     for name, home, key in _BY:
         found = details.get(home, nothing)
         if key is not None:
             found = take(found, key) if type(found.get(key)) is dict else nothing
-        counts = [(word, found.pop(count)) for word, count in _ordered(w.form(c, name), MODALITIES) if type(found.get(count)) is int]
+        counts = [
+            (word, found.pop(count))
+            for word, count in _ordered(w.form(c, name), MODALITIES)
+            if type(found.get(count)) is int
+        ]
         if counts or w.form(c, name) == "":
             wire[name] = [{"modality": word, "tokens": tokens} for word, tokens in counts]
     for total, visible, apart, home, key in _SUMS:

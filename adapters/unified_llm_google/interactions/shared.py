@@ -1,0 +1,160 @@
+"""What steps share: signatures, arguments, results, the id of a call.
+
+https://ai.google.dev/api/interactions-api
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.ids import made_id
+from unified_llm.jsonvalue import dump_text, load_text
+from unified_llm.mapping import Fated, IllTyped, Reader, Writer
+from unified_llm.provenance import is_sealed, matches, opaque_piece
+
+from .content import user_parts
+from .tables import CONTENTS
+
+__all__ = [
+    "KIND",
+    "as_object",
+    "call_id",
+    "read_arguments",
+    "read_result",
+    "read_signature",
+    "write_arguments",
+    "write_result",
+    "write_signature",
+]
+
+Node = dict[str, Any]
+
+KIND = "signature"
+
+
+def read_signature(w: Node, item: Node, r: Reader) -> None:
+    """A step's signature becomes an opaque piece; an empty one is only a form."""
+    signature = w["signature"]
+    if signature == "" or signature is None:
+        del w["signature"]
+        r.form(item, "signature", "null" if signature is None else "empty")
+    elif type(signature) is str:
+        # An envelope that nobody opened is nobody's: it is kept from every provider.
+        made_by = "unified_llm" if is_sealed(signature) else r.protocol
+        r.place(item, ("opaque",), ("signature",))
+        item["opaque"] = [
+            opaque_piece(KIND, w.pop("signature"), made_by, None if made_by == "unified_llm" else r.model)
+        ]
+
+
+def write_signature(c: Node, wire: Node, w: Writer) -> None:
+    """The inverse. What others made travels in an envelope beside the step (steps.py), or stays behind."""
+    form = w.form(c, "signature")
+    if form in ("empty", "null"):
+        wire["signature"] = "" if form == "empty" else None
+    pieces = c.get("opaque")
+    if not pieces:
+        return
+    here = {"protocol": w.protocol}
+    own = [
+        piece
+        for piece in pieces
+        if piece.get("kind") == KIND and matches(piece.get("origin") or {}, here, ("protocol",))
+    ]
+    if own:
+        wire["signature"] = own[0]["data"]
+    if len(own) == len(pieces) == 1:
+        del c["opaque"]
+    elif w.facing == "client":
+        c["opaque"] = Fated("parked", "sealed for the way back")
+    else:
+        c["opaque"] = Fated("parked" if w.vault is not None else "lost", "foreign")
+
+
+def read_arguments(w: Node, item: Node, r: Reader) -> None:
+    """Arguments, an object on this wire, as JSON text."""
+    value = w.get("arguments")
+    if type(value) is dict:
+        item["arguments"] = dump_text(w.pop("arguments"))
+    elif type(value) is str:
+        item["arguments"] = w.pop("arguments")
+        r.form(item, "arguments", "string")
+    elif value is None:
+        item["arguments"] = "{}"
+        r.form(item, "arguments", "null" if "arguments" in w else "absent")
+        w.pop("arguments", None)
+    else:
+        raise IllTyped("arguments")
+
+
+def write_arguments(c: Node, wire: Node, w: Writer) -> None:
+    """The inverse. Text that is no JSON object is wrapped in one, since the wire takes nothing else."""
+    text = c.pop("arguments", None)
+    marker = w.form(c, "arguments")
+    if marker == "string":
+        wire["arguments"] = text
+        return
+    if text == "{}" and marker in ("absent", "null"):
+        if marker == "null":
+            wire["arguments"] = None
+        return
+    value, exact = as_object(text)
+    wire["arguments"] = value
+    if not exact:
+        c["arguments"] = Fated("approximated", "wrapped in an object" if "_raw" in value else "re-encoded")
+
+
+def as_object(text: Any) -> tuple[Node, bool]:
+    """The object that arguments stand for, and whether the text comes back from it as it was."""
+    if not text:
+        return {}, text is None
+    try:
+        value = load_text(text)
+    except ValueError:
+        return {"_raw": text}, False
+    if type(value) is not dict:
+        return {"_raw": text}, False
+    return value, dump_text(value) == text
+
+
+def read_result(w: Node, item: Node, r: Reader) -> None:
+    """A result: text stays text, contents become parts, any other JSON becomes its text."""
+    if "result" not in w:
+        return
+    value = w["result"]
+    if value is None or type(value) is str:
+        item["output"] = w.pop("result")
+    elif type(value) is list and value and all(type(each) is dict and each.get("type") in CONTENTS for each in value):
+        item["output"] = r.nodes(user_parts, w.pop("result"))
+    elif type(value) is dict or type(value) is list:
+        item["output"] = dump_text(w.pop("result"))
+        r.form(item, "result", "json")
+    else:
+        raise IllTyped("result")
+
+
+def write_result(c: Node, wire: Node, w: Writer) -> None:
+    if "output" not in c:
+        return
+    output = c.pop("output")
+    if type(output) is list:
+        wire["result"] = w.nodes(user_parts, output)
+        return
+    if w.form(c, "result") == "json" and type(output) is str:
+        try:
+            output = load_text(output)
+        except ValueError:
+            pass
+    wire["result"] = output
+
+
+def call_id(c: Node, w: Writer) -> Any:
+    """The id under which a call goes: its own, else the item's."""
+    if c.get("call_id") is not None:
+        return c.pop("call_id")
+    if type(c.get("id")) is str:
+        found = c["id"]
+        c["id"] = Fated("approximated", "became the id of the call")
+        return found
+    ordinal = w.context["hosted"] = w.context.get("hosted", 0) + 1
+    return made_id("call", w.seed, "hosted", ordinal)
