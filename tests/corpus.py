@@ -13,6 +13,8 @@ import pathlib
 from collections.abc import Iterator
 from typing import Any
 
+import unified_llm
+
 FIXTURES = pathlib.Path(__file__).parent / "fixtures"
 PROTOCOLS = {  # the corpus' names for our protocols
     "chat": "openai-chat",
@@ -78,6 +80,24 @@ def recorded(protocol: str | None = None, kind: str | None = None) -> Iterator[d
 def by_id(protocol: str, kind: str) -> dict[str, dict[str, Any]]:
     """The records of one protocol and kind, by their id."""
     return {record["id"]: record for record in records(protocol, kind)}
+
+
+def cases(*kinds: str) -> list[tuple[str, str]]:
+    """The (protocol, kind) pairs there are adapters and records for: what a law is parametrised with."""
+    return [
+        (protocol, kind)
+        for protocol in unified_llm.protocols()
+        for kind in kinds or KINDS
+        if next(records(protocol, kind), None) is not None
+    ]
+
+
+def pairs(*kinds: str) -> list[tuple[str, str, str]]:
+    """The (source, target, kind) triples of two different protocols."""
+    found = cases(*kinds)
+    return [
+        (source, target, kind) for source, kind in found for target, its in found if its == kind and source != target
+    ]
 
 
 def show(failures: list[Any], law: str, examined: int, first: int = 10) -> str:

@@ -97,6 +97,11 @@ def name_of(struct: Any) -> str:
     return f"{struct.__module__.removeprefix('openai.types.')}.{name}"
 
 
+@functools.cache
+def _tags(struct: Any) -> set[str]:
+    return type_literals(struct)
+
+
 def type_literals(annotation: Any) -> set[str]:
     """Every value of the key `type` among the members of a union."""
     return {
@@ -125,20 +130,29 @@ def structs(annotation: Any, skip: frozenset[Used] = frozenset(), _seen: set[Any
 
 
 def examine(value: Any, annotation: Any, path: str = "") -> Finding:
-    """How a JSON value fits a declared type. Of a union the member that fits best counts."""
+    """How a JSON value fits a declared type. Of a union the likest member counts, then the one that fits best."""
+    options = members(annotation)
+    ranks = [_unlikeness(value, member) for member in options]
     best: Finding | None = None
-    for member in sorted(members(annotation), key=lambda m: not _same_type_key(value, m)):
+    for member, rank in zip(options, ranks):
+        if rank > min(ranks) or (best is not None and not best.problems):
+            continue
         finding = _examine_one(value, member, path)
         if best is None or len(finding.problems) < len(best.problems):
             best = finding
-        if not finding.problems:
-            break
     assert best is not None
     return best
 
 
-def _same_type_key(value: Any, declared: Any) -> bool:
-    return isinstance(value, dict) and is_struct(declared) and value.get("type") in type_literals(declared)
+def _unlikeness(value: Any, declared: Any) -> int:
+    """0 for a type that is meant for the value (the `type` key says so), 1 for one of its JSON type, 2 for others."""
+    if isinstance(value, dict):
+        if is_struct(declared):
+            return 0 if value.get("type") in _tags(declared) else 1
+        return 1 if get_origin(declared) is dict else 2
+    if isinstance(value, list):
+        return 1 if get_origin(declared) not in (None, dict, Literal) else 2
+    return 2 if is_struct(declared) or get_origin(declared) not in (None, Literal) else 1
 
 
 def _examine_one(value: Any, declared: Any, path: str) -> Finding:

@@ -162,6 +162,25 @@ class Bimap:
         return bool(self.read(self.write(value)) == value)
 
 
+_PYTHON: dict[str, type] = {
+    "string": str,
+    "integer": int,
+    "number": float,
+    "boolean": bool,
+    "array": list,
+    "object": dict,
+    "null": type(None),
+}
+ANY = frozenset(_PYTHON.values())
+
+
+def json_types(node: str) -> dict[str, frozenset[type]]:
+    """The Python types that the keys of a canonical node may have in JSON, as the model declares them."""
+    from ._tables import JSON_TYPES
+
+    return {key: frozenset(_PYTHON[name] for name in names) for key, names in JSON_TYPES.get(node, {}).items()}
+
+
 class Mapping:
     """The pairs of one family of nodes: `read` and `write` of one thing side by side, `cannot` for the impossible.
 
@@ -169,7 +188,18 @@ class Mapping:
     node without it. `same` declares kinds whose wire and canonical shapes agree key for key.
     """
 
-    __slots__ = ("cannots", "default", "name", "reads", "same_keys", "same_lists", "tag", "writes")
+    __slots__ = (
+        "cannots",
+        "default",
+        "name",
+        "reads",
+        "same_keys",
+        "same_lists",
+        "same_needs",
+        "same_types",
+        "tag",
+        "writes",
+    )
 
     def __init__(self, name: str, *, tag: str = "type", default: str | None = None) -> None:
         self.name = name
@@ -180,6 +210,9 @@ class Mapping:
         self.cannots: dict[str, str] = {}
         self.same_keys: dict[Any, frozenset[str]] = {}
         self.same_lists: dict[Any, tuple[tuple[str, Mapping], ...]] = {}
+        # The JSON types the hub declares for the keys of a kind, and the keys that may not be missing or null.
+        self.same_types: dict[Any, dict[str, frozenset[type]]] = {}
+        self.same_needs: dict[Any, frozenset[str]] = {}
 
     def read(self, *kinds: str) -> Callable[[ReadPair], ReadPair]:
         """Declare how the wire kinds become canonical: the function pops what it understands of its node."""
@@ -209,11 +242,18 @@ class Mapping:
         """Declare a kind whose wire shape is the canonical shape, with these keys beside the tag.
 
         `lists` names keys that hold a list of nodes of another family (or a string, or null, which pass as they are).
+        A key whose value has a JSON type that the hub does not declare stays unread; a node without one that must be
+        there is unread as a whole.
         """
         names = frozenset(keys.split() if isinstance(keys, str) else keys) | {self.tag, *lists}
         if kind in self.reads:
             raise ValueError(f"{self.name}: {kind} is read twice")
         self.same_keys[kind] = names
+        declared = json_types(kind)
+        self.same_types[kind] = {key: declared.get(key, ANY) for key in names}
+        self.same_needs[kind] = frozenset(
+            key for key in names if key != self.tag and type(None) not in self.same_types[kind][key]
+        )
         if lists:
             self.same_lists[kind] = tuple(lists.items())
 

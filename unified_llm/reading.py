@@ -100,8 +100,15 @@ class Reader:
             keys = same.get(kind)
             if keys is not None:
                 node = wire.copy()
-                if not node.keys() <= keys:
-                    rest = {key: node.pop(key) for key in wire if key not in keys}
+                rest = {}
+                types = mapping.same_types[kind]
+                for key, value in wire.items():
+                    if key not in keys or type(value) not in types[key]:
+                        rest[key] = node.pop(key)
+                if not mapping.same_needs[kind] <= node.keys():
+                    out.append(self.unread(wire, mapping.name, mapping.tag))
+                    continue
+                if rest:
                     node["extra"] = {self.protocol: {"rest": rest}}
                 if kind in lists:
                     for key, family in lists[kind]:

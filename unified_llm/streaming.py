@@ -282,7 +282,10 @@ class _WritePipe(_Pipe):
         self.writing.source = None  # the events come from no protocol
         self.grammar = Grammar(local=True)
 
-    def feed(self, event: Any) -> list[Event]:
+    def _feeder(self) -> Callable[[Event], list[Event]]:
+        return self._written
+
+    def _written(self, event: Any) -> list[Event]:
         canonical = event.model_dump(mode="json", exclude_unset=True) if hasattr(event, "model_dump") else event
         self.grammar.feed(canonical)
         out = self.writer.feed(canonical)

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from .completeness import unclassified_fields, unclassified_types
 from .fuzz import Fuzzed, fuzz
-from .laws import edit, hub_round_trip, identity, injection, prefix_stability, sensitivity, specificity
+from .hub import hub_round_trip
+from .laws import edit, identity, injection, prefix_stability, sensitivity, specificity
 from .outcome import Failure, Outcome, canonical, outcome, without_form
 from .stream_laws import chunking, collecting, compare, decomposing, sse_bytes, stream_sensitivity, truncation
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ import unified_llm as ul
 
 from .mutate import mutants
 from .outcome import Failure, Record, document, ours, outcome
-from .walk import as_path, dumps
+from .walk import as_path
 
 __all__ = ["Fuzzed", "fuzz"]
 
@@ -73,8 +74,8 @@ def _wrong(error: Exception, body: Any) -> str:
 
 
 def _short(body: Any) -> str:
+    """The mutant as ASCII, since it may hold what no terminal can print."""
     try:
-        text = dumps(body)
+        return json.dumps(body)[:300]
     except (TypeError, ValueError):
-        text = repr(body)
-    return text[:300]
+        return ascii(body)[:300]

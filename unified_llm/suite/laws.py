@@ -13,10 +13,22 @@ from typing import Any
 import unified_llm as ul
 
 from ..ids import is_made
-from .mutate import PROBE_KEY, PROBE_VALUE, altered, is_token, strings_of
-from .outcome import FORM, Failure, Outcome, Record, canonical, document, ours, outcome, show, without_form
+from .mutate import PROBE_KEY, PROBE_VALUE, altered, is_token
+from .outcome import (
+    FORM,
+    Failure,
+    Outcome,
+    Record,
+    canonical,
+    document,
+    noticed,
+    ours,
+    outcome,
+    show,
+    unmade,
+    without_form,
+)
 from .walk import (
-    Path,
     as_path,
     deleted,
     differences,
@@ -25,7 +37,6 @@ from .walk import (
     is_prefix,
     json_type,
     leaves,
-    mapped,
     nodes,
     pointer,
     replaced,
@@ -36,7 +47,6 @@ from .walk import (
 __all__ = [
     "NOTHING",
     "edit",
-    "hub_round_trip",
     "identity",
     "injection",
     "prefix_stability",
@@ -44,8 +54,8 @@ __all__ = [
     "specificity",
 ]
 
-NOTHING: tuple[Any, ...] = (None,)
-"""Values that say nothing: where one is left out, nothing is lost. (That a same-protocol conversion keeps even these
+NOTHING: tuple[Any, ...] = (None, [], {})
+"""Values that hold nothing: where one is left out, nothing is lost. (That a same-protocol conversion keeps even these
 apart from absence is the law of identity.)"""
 
 
@@ -93,31 +103,15 @@ def sensitivity(records: Iterable[Record], target: str, seen: set[tuple[str, ...
             if base.error is not None:
                 break
             other = altered(value)
-            if not same(other, value) and not _noticed(record, target, base, replaced(body, path, other), path):
+            if not same(other, value) and not noticed(record, target, base, replaced(body, path, other), path):
                 failures.append(Failure(record["id"], pointer(path), f"{dumps(value)} altered, nothing changed"))
             without = deleted(body, path)
-            if not _noticed(record, target, base, without, path) and not _only_form(record, body, without):
+            if not noticed(record, target, base, without, path) and not _only_form(record, body, without):
                 failures.append(Failure(record["id"], pointer(path), f"{dumps(value)} deleted, nothing changed"))
     return failures
 
 
-def _noticed(record: Record, target: str, base: Outcome, body: Any, path: Path) -> bool:
-    if base.names(pointer(path)):
-        return True
-    done = outcome(record, target, body)
-    if done.error is not None:
-        return ours(done.error)
-    return done.names(pointer(path)) or not same(_unmade(base), _unmade(done))
-
-
-def _unmade(done: Outcome) -> Any:
-    """Made ids follow from the conversation's opening: that one of them changed does not mean the leaf arrived."""
-    return mapped([done.value, dict(done.http or {})], lambda leaf: "made" if is_made(leaf) else leaf)
-
-
 def _only_form(record: Record, one: Any, other: Any) -> bool:
-    if record["kind"] == "stream":
-        return False
     try:
         read = [canonical(body, record["protocol"], record["kind"]) for body in (one, other)]
     except ul.UnifiedLLMError:
@@ -144,8 +138,8 @@ def edit(protocol: str, records: Iterable[Record], seen: set[tuple[str, ...]] | 
         for path, value in leaves(node):
             alike = (protocol, kind, shape(node, path), json_type(value))
             other = altered(value)
-            # What is only form may not be edited by hand, and a node of another type is another node.
-            if alike in seen or same(other, value) or set(path) & set(FORM) or path[-1] == "type":
+            # What is only form is not for editing; another type, role or turn makes another node, which moves things.
+            if alike in seen or same(other, value) or set(path) & set(FORM) or path[-1] in ("type", "role", "turn"):
                 continue
             seen.add(alike)
             try:
@@ -154,7 +148,9 @@ def edit(protocol: str, records: Iterable[Record], seen: set[tuple[str, ...]] | 
                 continue
             moved = differences(wire, done.value)
             where = Failure(record["id"], pointer(path), "")
-            if not moved and not any(is_prefix(loss.path, pointer(path)) for loss in done.losses):
+            if any(is_prefix(loss.path, pointer(path)) for loss in done.losses):
+                continue
+            if not moved:
                 failures.append(where._replace(detail=f"{dumps(value)} edited, the wire did not change"))
             elif len(moved) > 1:
                 failures.append(where._replace(detail=f"edited, and {', '.join(map(pointer, moved[:4]))} changed"))
@@ -174,6 +170,8 @@ def injection(records: Iterable[Record], target: str, seen: set[tuple[str, ...]]
     for record in records:
         body = document(record)
         for path, value in nodes(body):
+            if record["kind"] == "stream" and path[1:2] != ("data",):
+                continue  # the transport's, not the wire's
             if type(value) is dict:
                 changed, place = replaced(body, (*path, PROBE_KEY), {"of": [1]}), (*path, PROBE_KEY)
             elif is_token(value) and path and not is_made(value):
@@ -194,7 +192,7 @@ def injection(records: Iterable[Record], target: str, seen: set[tuple[str, ...]]
                 for found in differences(changed, done.value)[:1]:
                     detail = f"{probe} put in, {pointer(found)} came back as {show(done.value, found)}"
                     failures.append(Failure(record["id"], pointer(place), detail))
-            elif not done.names(pointer(place)) and probe not in set(strings_of([done.value, done.http])):
+            elif not done.names(pointer(place)) and probe not in dumps([done.value, dict(done.http or {})]):
                 failures.append(Failure(record["id"], pointer(place), f"{probe} put in, gone without a report"))
     return failures
 
@@ -227,50 +225,19 @@ def specificity(records: Iterable[Record], target: str, seen: set[tuple[str, ...
             if not path:
                 failures.append(where._replace(detail=where.detail + " at the root of the document"))
             alike = (record["protocol"], target, record["kind"], shape(body, path), json_type(below))
-            if loss.fate != "lost" or alike in seen or not path:
-                continue
+            if loss.fate != "lost" or alike in seen or not path or record["kind"] == "stream":
+                continue  # (a stream says things again, so altering one place proves nothing)
             seen.add(alike)
             for inner, value in [((), below)] if type(below) not in (dict, list) else leaves(below):
                 other = altered(value)
                 if same(other, value):
                     continue
                 done = outcome(record, target, replaced(body, (*path, *inner), other))
-                if done.error is None and not same(_unmade(done), _unmade(base)):
+                if done.error is None and not same(unmade(done), unmade(base)):
                     detail = f"{where.detail}, and {pointer(inner) or 'it'} arrived"
                     failures.append(where._replace(detail=detail))
                     break
     return failures
-
-
-# --- hub round trip
-
-
-def hub_round_trip(protocol: str, kind: str, document: dict[str, Any]) -> list[Failure]:
-    """A canonical document written to a protocol and read back is itself, but for what the report declared."""
-    try:
-        done = ul.write(document, protocol, kind)
-    except ul.CapabilityRefused:
-        return []
-    back = canonical(done.value, protocol, kind)
-    declared = [loss.path for loss in done.losses if loss.side == "source"]
-    added = any(loss.side == "target" for loss in done.losses)
-    failures = []
-    for path in differences(without_form(document), without_form(back)):
-        where = pointer(path)
-        if any(is_prefix(loss, where) or is_prefix(where, loss) for loss in declared):
-            continue
-        if added and not _has(document, path):
-            continue
-        failures.append(Failure("generated", where, f"{show(document, path)} came back as {show(back, path)}"))
-    return failures
-
-
-def _has(doc: Any, path: Path) -> bool:
-    try:
-        get(doc, path)
-    except (LookupError, TypeError):
-        return False
-    return True
 
 
 # --- prefix stability

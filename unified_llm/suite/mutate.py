@@ -12,7 +12,7 @@ from typing import Any
 
 from .walk import Path, deleted, nodes, replaced
 
-__all__ = ["PROBE_KEY", "PROBE_VALUE", "altered", "is_token", "mutants", "mutate", "strings_of"]
+__all__ = ["PROBE_KEY", "PROBE_VALUE", "altered", "is_token", "mutants", "mutate"]
 
 PROBE_KEY = "zz_probe_key"
 PROBE_VALUE = "zz_probe_value"
@@ -62,15 +62,6 @@ def is_token(value: Any) -> bool:
         and value[0].isalpha()
         and all(char.islower() or char.isdigit() or char in "_-.:" for char in value)
     )
-
-
-def strings_of(doc: Any) -> Iterator[str]:
-    """Every string of a document, keys included."""
-    for path, value in nodes(doc):
-        if type(value) is str:
-            yield value
-        if path and type(path[-1]) is str:
-            yield path[-1]
 
 
 def mutate(doc: Any, dice: random.Random, times: int = 1) -> Any:

@@ -12,9 +12,23 @@ from typing import Any, NamedTuple
 import unified_llm as ul
 
 from ..convert import load
-from .walk import Path, dumps, get, is_prefix
+from ..ids import is_made
+from .walk import Path, dumps, get, is_prefix, mapped, pointer, same
 
-__all__ = ["FORM", "Failure", "Outcome", "Record", "canonical", "document", "ours", "outcome", "show", "without_form"]
+__all__ = [
+    "FORM",
+    "Failure",
+    "Outcome",
+    "Record",
+    "canonical",
+    "document",
+    "noticed",
+    "ours",
+    "outcome",
+    "show",
+    "unmade",
+    "without_form",
+]
 
 Record = dict[str, Any]
 
@@ -36,7 +50,7 @@ class Failure(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of a conversion. For a stream `value` is the list of wire events, up to the `error` if there was one."""
+    """What came of a conversion. For a stream `value` is the list of wire events, up to the `error` if any."""
 
     value: Any
     losses: Sequence[ul.Loss]
@@ -46,6 +60,10 @@ class Outcome(NamedTuple):
     def names(self, path: str) -> bool:
         """Whether the report names the place, or a node around it."""
         return any(loss.side == "source" and is_prefix(loss.path, path) for loss in self.losses)
+
+    def added(self) -> list[ul.Loss]:
+        """What the report says was put into the target."""
+        return [loss for loss in self.losses if loss.side == "target"]
 
 
 def outcome(record: Record, target: str, body: Any = None, *, source: str | None = None, **options: Any) -> Outcome:
@@ -98,6 +116,26 @@ def without_form(value: Any) -> Any:
 def ours(error: Exception | None) -> bool:
     """Whether an error is one the library raises on purpose."""
     return isinstance(error, ul.UnifiedLLMError)
+
+
+def noticed(record: Record, target: str, base: Outcome, body: Any, path: Path) -> bool:
+    """Whether a change at `path`, which makes `body`, shows in the value, the report, or an error of ours."""
+    if base.names(pointer(path)):
+        return True
+    done = outcome(record, target, body)
+    if done.error is not None:
+        return ours(done.error)
+    if done.names(pointer(path)) or not same(unmade(base), unmade(done)):
+        return True
+    # What was said before and is now filled in has to be reported as added.
+    return [loss for loss in base.losses if loss.side == "target"] != [
+        loss for loss in done.losses if loss.side == "target"
+    ]
+
+
+def unmade(done: Outcome) -> Any:
+    """Made ids follow from the conversation's opening: that one of them changed does not mean the leaf arrived."""
+    return mapped([done.value, dict(done.http or {})], lambda leaf: "made" if is_made(leaf) else leaf)
 
 
 def show(doc: Any, path: Path) -> str:

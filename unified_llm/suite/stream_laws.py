@@ -13,10 +13,12 @@ from typing import Any
 import unified_llm as ul
 
 from ..sse import encode
-from .outcome import Failure, Record, canonical, ours, outcome, show, without_form
-from .walk import Path, differences, dumps, is_prefix, pointer
+from .laws import NOTHING
+from .mutate import altered
+from .outcome import Failure, Outcome, Record, canonical, ours, outcome, show, unmade, without_form
+from .walk import deleted, differences, dumps, is_prefix, json_type, leaves, pointer, replaced, same, shape
 
-__all__ = ["chunking", "collecting", "decomposing", "sse_bytes", "truncation"]
+__all__ = ["chunking", "collecting", "compare", "decomposing", "sse_bytes", "stream_sensitivity", "truncation"]
 
 
 def sse_bytes(events: Iterable[dict[str, Any]], line: bytes = b"\n") -> bytes:
@@ -82,61 +84,48 @@ def collecting(
         whole = final(record)
         if whole is None:
             continue
-        wanted = without_form(canonical(whole, protocol, "response"))
+        wanted = canonical(whole, protocol, "response")
         try:
-            got = without_form(ul.collect(ul.read_stream(record["events"], protocol)))
+            got = ul.collect(ul.read_stream(record["events"], protocol))
         except ul.UnifiedLLMError as error:
             failures.append(Failure(record["id"], "", f"collecting raised {error!r}"))
             continue
-        failures += _compare(record["id"], wanted, got, stream_only)
+        failures += compare(record["id"], wanted, got, stream_only)
     return failures
 
 
 def decomposing(
-    protocol: str, records: Iterable[Record], stream_only: tuple[str, ...] = (), source: str | None = None
+    protocol: str,
+    records: Iterable[Record],
+    stream_only: tuple[str, ...] = (),
+    source: str | None = None,
+    skip: Callable[[list[dict[str, Any]]], bool] | None = None,
 ) -> list[Failure]:
-    """`collect(read(write(decompose(r)))) == r` but for what the writer declared, for responses of any protocol."""
+    """A whole response, told as a stream of `protocol`, amounts to itself: `collect(read(write(decompose(r)))) == r`.
+
+    A response of another protocol (`source`) amounts to what writing it in one piece gives, so both ways lose the same.
+    `skip` says of which streams the whole cannot be told in one piece (where it has no order of its parts).
+    """
     failures = []
     for record in records:
         node = canonical(record["body"], source or protocol, "response")
         if type(node) is not dict:
             continue
+        wanted, failed = node, False
         try:
-            stream = ul.write_stream(ul.decompose(node), protocol)
-            wire = list(stream)
-            failed = bool(node.get("error"))
-            got = None if failed else ul.collect(ul.read_stream(wire, protocol))
+            if source not in (None, protocol):
+                wanted = canonical(ul.write(node, protocol, "response").value, protocol, "response")
+            wire = list(ul.write_stream(ul.decompose(node), protocol))
+            failed = bool(node.get("error")) or node.get("status") in ("failed", "cancelled")
+            if skip is not None and skip(wire):
+                continue
+            got = ul.collect(ul.read_stream(wire, protocol))
         except ul.UnifiedLLMError as error:
-            failures.append(Failure(record["id"], "", f"raised {error!r}"))
+            if not failed:  # A failed answer is an error in a stream.
+                failures.append(Failure(record["id"], "", f"raised {error!r}"))
             continue
-        if failed:  # A failed answer is an error in a stream, whatever else the protocol makes of it.
-            continue
-        lost = _lost_in(node, list(ul.decompose(node)), stream.losses)
-        found = _compare(record["id"], without_form(node), without_form(got), stream_only)
-        failures += [f for f in found if not any(is_prefix(p, f.path) or is_prefix(f.path, p) for p in lost)]
+        failures += compare(record["id"], wanted, got, stream_only)
     return failures
-
-
-def _lost_in(node: Any, events: list[dict[str, Any]], losses: Iterable[ul.Loss]) -> list[str]:
-    """Where in the response the losses of its events lie: `/{event}/item/...` is `/output/{output_index}/...`."""
-    out = []
-    for loss in losses:
-        index, *below = [int(key) if key.isdigit() else key for key in loss.path.split("/")[1:]]
-        event = events[index] if type(index) is int and index < len(events) else {}
-        at: Path = ("output", event.get("output_index", 0))
-        choice = event.get("choice", 0)
-        if choice:
-            at = ("choices", choice - 1, *at)
-        if below[:1] == ["response"]:
-            at = tuple(below[1:])
-        elif below[:1] == ["item"]:
-            at = (*at, *below[1:])
-        elif "content_index" in event:
-            at = (*at, "content", event["content_index"], *below[1:])
-        elif "summary_index" in event:
-            at = (*at, "summary", event["summary_index"], *below[1:])
-        out.append(pointer(at))
-    return out
 
 
 def truncation(records: Iterable[Record], target: str, cuts: int = 6) -> list[Failure]:
@@ -149,8 +138,10 @@ def truncation(records: Iterable[Record], target: str, cuts: int = 6) -> list[Fa
         events = record["events"]
         if not _succeeds(events, record["protocol"]):
             continue
-        shortest = next(n for n in range(len(events) + 1) if _succeeds(events[:n], record["protocol"]))
-        for cut in sorted({max(1, shortest * step // cuts) for step in range(cuts)} | {shortest - 1}):
+        shortest = len(events)  # the fewest events that make a whole answer: a done marker may be left out
+        while _succeeds(events[: shortest - 1], record["protocol"]):
+            shortest -= 1
+        for cut in sorted({shortest * step // cuts for step in range(1, cuts)} | {shortest - 1}):
             done = outcome(record, target, events[:cut])
             if done.error is not None and not ours(done.error):
                 failures.append(Failure(record["id"], f"/{cut}", f"cut off here, raised {done.error!r}"))
@@ -167,8 +158,68 @@ def _succeeds(events: list[dict[str, Any]], protocol: str) -> bool:
     return response.get("status") not in ("failed", "cancelled") and not response.get("error")
 
 
-def _compare(name: str, wanted: Any, got: Any, stream_only: tuple[str, ...]) -> list[Failure]:
+def stream_sensitivity(
+    records: Iterable[Record], target: str, seen: set[tuple[str, ...]] | None = None
+) -> list[Failure]:
+    """Nothing a streamed answer says is lost in silence.
+
+    Streams say things more than once, in deltas and again at the end, so the leaf is altered in the whole response
+    (`records` are responses), which is then told as a stream of its own protocol. Wherever the two streams differ the
+    leaf was said; the target's streams differ too, or the report names one of these places.
+    """
+    seen = set() if seen is None else seen
     failures = []
+    for record in records:
+        body, protocol, events, base = record["body"], record["protocol"], None, None
+        stream = {**record, "kind": "stream", "path": None}
+        for path, value in leaves(body):
+            alike = (protocol, target, shape(body, path), json_type(value))
+            if alike in seen or value in NOTHING:
+                continue
+            seen.add(alike)
+            events = events or _streamed(body, protocol)
+            if events is None:
+                break
+            base = base or outcome(stream, target, events)
+            for what, changed in (("altered", replaced(body, path, altered(value))), ("deleted", deleted(body, path))):
+                other = _streamed(changed, protocol)
+                places = differences(events, other) if other is not None else []
+                if not places:
+                    continue  # that a protocol's own stream says all of its response is the law of decomposing
+                done = outcome(stream, target, other)
+                if ours(done.error) or not same(unmade(base), unmade(done)):
+                    continue
+                if not any(_near(base, place) or _near(done, place) for place in map(pointer, places)):
+                    where = f"{pointer(path)} (in the stream {pointer(places[0])})"
+                    failures.append(Failure(record["id"], where, f"{dumps(value)[:99]} {what}, nothing changed"))
+    return failures
+
+
+def _streamed(body: Any, protocol: str) -> list[dict[str, Any]] | None:
+    try:
+        return list(ul.write_stream(ul.decompose(canonical(body, protocol, "response")), protocol))
+    except ul.UnifiedLLMError:
+        return None
+
+
+def _near(done: Outcome, place: str) -> bool:
+    return any(is_prefix(loss.path, place) or is_prefix(place, loss.path) for loss in done.losses)
+
+
+def _said(value: Any) -> Any:
+    if type(value) is dict:
+        inner = {key: _said(below) for key, below in value.items()}
+        return {key: below for key, below in inner.items() if below not in (None, [], {})}
+    return [_said(below) for below in value] if type(value) is list else value
+
+
+def compare(name: str, wanted: Any, got: Any, stream_only: tuple[str, ...] = ()) -> list[Failure]:
+    """What of two canonical responses differs, but for form, emptiness and the declared paths.
+
+    A stream has no way to say that a list is empty or a value null other than not to speak of it.
+    """
+    failures = []
+    wanted, got = _said(without_form(wanted)), _said(without_form(got))
     for path in differences(wanted, got):
         place = pointer(path)
         if any(fnmatchcase(place, pattern) or fnmatchcase(place, pattern + "/*") for pattern in stream_only):

@@ -66,12 +66,12 @@ def is_prefix(above: str, below: str) -> bool:
 
 def get(doc: Any, path: Path) -> Any:
     """The value at a path; raises LookupError where there is none."""
-    here = doc
     for key in path:
-        if type(here) is not (list if type(key) is int else dict):
+        fits = type(doc) is (list if type(key) is int else dict)
+        if not fits:
             raise LookupError(pointer(path))
-        here = here[key]
-    return here
+        doc = doc[key]
+    return doc
 
 
 def replaced(doc: Any, path: Path, value: Any) -> Any:

@@ -1,0 +1,29 @@
+"""Canonical documents go through every protocol and come back, minus what the report declared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+import strategies
+import unified_llm
+from corpus import show
+from unified_llm import suite
+
+PROTOCOLS = sorted(unified_llm.protocols())
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@given(document=strategies.requests())
+def test_requests(protocol: str, document: dict[str, Any]) -> None:
+    failures = suite.hub_round_trip(protocol, "request", document)
+    assert not failures, show(failures, "hub round trip", 1)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@given(document=strategies.responses())
+def test_responses(protocol: str, document: dict[str, Any]) -> None:
+    failures = suite.hub_round_trip(protocol, "response", document)
+    assert not failures, show(failures, "hub round trip", 1)

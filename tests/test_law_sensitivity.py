@@ -1,0 +1,24 @@
+"""Nothing is lost in silence: whatever source leaf is altered or deleted changes the value or is in the report."""
+
+from __future__ import annotations
+
+import pytest
+
+from corpus import pairs, records, show
+from unified_llm import suite
+
+
+@pytest.mark.parametrize(("source", "target", "kind"), pairs("request", "response", "error"))
+def test_sensitivity(source: str, target: str, kind: str) -> None:
+    seen: set[tuple[str, ...]] = set()
+    failures = suite.sensitivity(records(source, kind), target, seen)
+    assert len(seen) >= 4
+    assert not failures, show(failures, "sensitivity", len(seen))
+
+
+@pytest.mark.parametrize(("source", "target", "_kind"), pairs("response"))
+def test_sensitivity_of_streams(source: str, target: str, _kind: str) -> None:
+    seen: set[tuple[str, ...]] = set()
+    failures = suite.stream_sensitivity(records(source, "response"), target, seen)
+    assert len(seen) >= 50
+    assert not failures, show(failures, "sensitivity", len(seen))

@@ -1,0 +1,16 @@
+"""A `lost` pointer names a node that exists and of which nothing arrived."""
+
+from __future__ import annotations
+
+import pytest
+
+from corpus import pairs, records, show
+from unified_llm import suite
+
+
+@pytest.mark.parametrize(("source", "target", "kind"), pairs())
+def test_specificity(source: str, target: str, kind: str) -> None:
+    found = list(records(source, kind))
+    failures = suite.specificity(found, target)
+    assert found
+    assert not failures, show(failures, "specificity", len(found))

@@ -1,0 +1,96 @@
+"""The laws of streams: chunking, what a stream amounts to, the way from a response and back, and cut-off streams.
+
+(That a stream is its own identity, frame for frame, is in test_law_identity.)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import unified_llm as ul
+from corpus import by_id, cases, pairs, records, show
+from sdk_streams import final_chat, forgets_order, is_no_judge
+from unified_llm import suite
+
+TERMINAL = ("response.completed", "response.incomplete", "response.failed")
+STREAM_ONLY: dict[str, tuple[str, ...]] = {}
+"""By protocol, what a stream says otherwise than the one-piece answer, and why."""
+
+SKIP = {"openai-chat": forgets_order}
+
+STREAMS = [protocol for protocol, _ in cases("stream")]
+
+
+def final(record: dict[str, Any]) -> Any:
+    """The whole response a provider's stream stands for, by another judge; None where it stands for none."""
+    payloads = [event["data"] for event in record["events"] if isinstance(event["data"], dict)]
+    if record["protocol"] == "openai-responses":
+        ends = [data["response"] for data in payloads if data.get("type") in TERMINAL and "output" in data["response"]]
+        return ends[0] if ends else None
+    if record["protocol"] == "openai-chat":
+        finished = any(choice.get("finish_reason") for data in payloads for choice in data.get("choices") or ())
+        if not finished or any("error" in data for data in payloads) or is_no_judge(record["events"]):
+            return None
+        return final_chat(record["events"])
+    return None
+
+
+@pytest.mark.parametrize("protocol", STREAMS)
+def test_a_stream_amounts_to_its_response(protocol: str) -> None:
+    found = list(records(protocol, "stream"))
+    failures = suite.collecting(protocol, found, final, STREAM_ONLY.get(protocol, ()))
+    assert found
+    assert not failures, show(failures, "collecting", len(found))
+
+
+@pytest.mark.parametrize("protocol", STREAMS)
+def test_a_stream_amounts_to_its_twin(protocol: str) -> None:
+    whole = by_id(protocol, "response")
+    found = [record for record in records(protocol, "stream") if "twin" in record]
+    failures = suite.collecting(
+        protocol, found, lambda record: whole[record["twin"]]["body"], STREAM_ONLY.get(protocol, ())
+    )
+    assert found
+    assert not failures, show(failures, "collecting twins", len(found))
+
+
+@pytest.mark.parametrize(("source", "target", "_kind"), [(p, p, "") for p in STREAMS] + pairs("stream"))
+def test_decompose_write_read_collect(source: str, target: str, _kind: str) -> None:
+    found = list(records(source, "response"))
+    failures = suite.decomposing(target, found, STREAM_ONLY.get(target, ()), source=source, skip=SKIP.get(target))
+    assert found
+    assert not failures, show(failures, "decomposing", len(found))
+
+
+@pytest.mark.parametrize(("source", "target", "_kind"), pairs("stream"))
+def test_chunking(source: str, target: str, _kind: str) -> None:
+    found = list(records(source, "stream"))[::3]
+    failures = suite.chunking(found, target)
+    assert found
+    assert not failures, show(failures, "chunking", len(found))
+
+
+@pytest.mark.parametrize(("source", "target", "_kind"), [(p, p, "") for p in STREAMS] + pairs("stream"))
+def test_a_cut_off_stream_is_an_error(source: str, target: str, _kind: str) -> None:
+    # Of several choices nobody can tell that one is missing before it began.
+    found = [record for record in records(source, "stream") if "two_choices" not in record["id"]]
+    failures = suite.truncation(found, target)
+    assert found
+    assert not failures, show(failures, "truncation", len(found))
+
+
+@pytest.mark.parametrize("protocol", STREAMS)
+def test_recorded_cut_off_streams_do_not_collect(protocol: str) -> None:
+    # One that only lacks its finish reason, and has its done marker, is a dialect and no accident.
+    cut_off = [
+        record
+        for record in records(protocol, "stream")
+        if "/truncated" in record["id"]
+        or {"truncated_stream", "done_marker"} & set(record.get("features", ())) == {"truncated_stream"}
+    ]
+    assert len(cut_off) >= 3
+    for record in cut_off:
+        with pytest.raises(ul.RemoteProtocolError):
+            ul.collect(ul.read_stream(record["events"], protocol))

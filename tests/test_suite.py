@@ -1,0 +1,135 @@
+"""The suite itself: its ways about JSON, and that each law sees the very breach it is there for.
+
+A law that cannot fail proves nothing, so the front door is replaced by one that breaks it, on one small document.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+import unified_llm as ul
+from unified_llm import suite
+from unified_llm.suite import mutate, walk
+
+DOC = {"a": [1, {"b/c": None}], "d": {}, "e": ""}
+RECORD = {
+    "id": "one",
+    "protocol": "openai-chat",
+    "kind": "request",
+    "body": {"model": "m", "messages": [{"role": "user", "content": "Hello"}], "seed": 7, "temperature": 0.5},
+}
+
+
+def test_leaves_are_scalars_and_empty_containers() -> None:
+    assert [(walk.pointer(path), value) for path, value in walk.leaves(DOC)] == [
+        ("/a/0", 1),
+        ("/a/1/b~1c", None),
+        ("/d", {}),
+        ("/e", ""),
+    ]
+
+
+def test_pointers_go_both_ways() -> None:
+    for path, _ in walk.nodes(DOC):
+        assert walk.as_path(DOC, walk.pointer(path)) == path
+
+
+def test_changes_leave_the_document_alone() -> None:
+    before = repr(DOC)
+    assert walk.replaced(DOC, ("a", 1, "b/c"), 2)["a"][1] == {"b/c": 2}
+    assert walk.replaced(DOC, ("d", "new"), 2)["d"] == {"new": 2}
+    assert walk.deleted(DOC, ("a", 0)) == {"a": [{"b/c": None}], "d": {}, "e": ""}
+    assert repr(DOC) == before
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [(1, 1.0), (1, True), (0, False), (None, 0), ("1", 1), ([], {}), ({"a": 1}, {})]
+)
+def test_json_equality_knows_types(one: Any, other: Any) -> None:
+    assert not walk.same(one, other)
+    assert walk.same([one], [one])
+    assert walk.differences({"x": [0, one]}, {"x": [0, other]})
+
+
+def test_differences_are_the_outermost_places() -> None:
+    assert walk.differences({"a": 1, "b": [1, 2]}, {"b": [1, 3, 4], "c": 5}) == [("a",), ("b", 1), ("b", 2), ("c",)]
+
+
+@pytest.mark.parametrize(
+    "value", [True, 0, 1.5, "", "abc", "z9Z", '{"city":"Oslo"}', "data:image/png;base64,AAA=", "…"]
+)
+def test_altered_values_differ_and_keep_their_type(value: Any) -> None:
+    assert not walk.same(mutate.altered(value), value)
+    assert walk.json_type(mutate.altered(value)) == walk.json_type(value)
+
+
+def test_mutants_follow_from_the_seed() -> None:
+    first = list(mutate.mutants(DOC, 50, 1))
+    assert list(map(repr, first)) == list(map(repr, mutate.mutants(DOC, 50, 1)))
+    assert len(set(map(repr, first))) > 25
+    assert repr(mutate.mutate(DOC, random.Random(3))) != repr(DOC)
+
+
+def replace_value(monkeypatch: pytest.MonkeyPatch, change: Any, losses: Any = None) -> None:
+    """Let `convert` give something else: `change` of the body, and `losses` in place of the report."""
+
+    def convert(body: Any, **_: Any) -> ul.Converted:
+        return ul.Converted(change(body), ul.Losses(losses or ()))
+
+    monkeypatch.setattr(ul, "convert", convert)
+
+
+def without(key: str) -> Any:
+    return lambda body: {name: value for name, value in body.items() if name != key}
+
+
+def test_identity_sees_a_number_that_changed_its_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    replace_value(monkeypatch, lambda body: {**body, "seed": float(body["seed"])})
+    assert [failure.path for failure in suite.identity("openai-chat", [RECORD])] == ["/seed"]
+
+
+def test_sensitivity_sees_what_is_dropped_in_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    replace_value(monkeypatch, without("seed"))
+    monkeypatch.setattr(ul, "read", lambda body, *_: body)
+    assert {failure.path for failure in suite.sensitivity([RECORD], "x")} == {"/seed"}
+    replace_value(monkeypatch, without("seed"), [ul.Loss("/seed", "sampling.seed", "lost")])
+    assert suite.sensitivity([RECORD], "x") == []
+
+
+def test_specificity_sees_what_is_called_lost_and_arrived(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = [ul.Loss("/messages/0", "text.input", "lost"), ul.Loss("/nowhere", "text.input", "lost")]
+    replace_value(monkeypatch, lambda body: body, whole)
+    assert [failure.path for failure in suite.specificity([RECORD], "x")] == ["/messages/0", "/nowhere"]
+    replace_value(monkeypatch, without("seed"), [ul.Loss("/seed", "sampling.seed", "lost")])
+    assert suite.specificity([RECORD], "x") == []
+
+
+def test_injection_sees_unknown_keys_and_words_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {"model", "messages", "seed", "temperature"}
+    replace_value(monkeypatch, lambda body: {key: value for key, value in body.items() if key in known})
+    assert [failure.path for failure in suite.injection([RECORD], "x")] == [f"/{mutate.PROBE_KEY}"]
+    replace_value(monkeypatch, lambda body: {**body, "messages": [{**body["messages"][0], "role": "user"}]})
+    assert [failure.path for failure in suite.injection([RECORD], "x")] == ["/messages/0/role"]
+
+
+def test_prefix_stability_sees_a_past_that_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    turns = [{"role": role, "content": str(n)} for n in range(4) for role in ("user", "assistant")]
+    record = {**RECORD, "body": {"model": "m", "messages": turns}}
+    replace_value(monkeypatch, lambda body: body)
+    assert suite.prefix_stability([record], "x", history="messages", target_history="messages") == []
+    replace_value(
+        monkeypatch, lambda body: {"messages": [{**m, "of": len(body["messages"])} for m in body["messages"]]}
+    )
+    assert suite.prefix_stability([record], "x", history="messages", target_history="messages")
+
+
+def test_fuzz_sees_foreign_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    def convert(body: Any, **_: Any) -> None:
+        raise KeyError("messages")
+
+    monkeypatch.setattr(ul, "convert", convert)
+    done = suite.fuzz([RECORD], ["x"], 20)
+    assert (done.mutants, done.refused, len(done.failures)) == (20, 20, 20)

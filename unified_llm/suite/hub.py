@@ -1,0 +1,140 @@
+"""The law of the hub round trip: a canonical document goes to a protocol and comes back, minus declared fates.
+
+Protocols put the same thing in different places, so both documents are first brought to one form of saying it; then
+they are walked side by side, and the report decides at each place whether a difference was announced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import unified_llm as ul
+
+from ..ids import is_made
+from .laws import NOTHING
+from .outcome import Failure, canonical, show, without_form
+from .walk import differences, is_prefix, pointer, same
+
+__all__ = ["hub_round_trip"]
+
+GONE = ("lost", "parked")
+CHANGED = ("approximated", "emulated")
+
+
+def hub_round_trip(protocol: str, kind: str, document: dict[str, Any]) -> list[Failure]:
+    """A canonical document written to a protocol and read back is itself, but for what the report declared.
+
+    What is `lost` or `parked` has to be gone, what is `approximated` or `emulated` may differ, and only where the
+    report says that something was `added` to the target may more come back. Writing again gives the same wire.
+    """
+    try:
+        done = ul.write(document, protocol, kind)
+    except ul.CapabilityRefused:
+        return []
+    back = canonical(done.value, protocol, kind)
+    again = ul.write(back, protocol, kind).value
+    failures = [
+        Failure("generated", pointer(path), f"in the wire {show(done.value, path)}, written again {show(again, path)}")
+        for path in differences(done.value, again)[:3]
+    ]
+    fates = {loss.path: loss.fate for loss in done.losses if loss.side == "source"}
+    more = any(loss.side == "target" for loss in done.losses)
+    one, other = (_opened(_in_short(without_form(doc))) for doc in (document, back))
+    for where, detail in _changes(one, other, "", fates, more):
+        failures.append(Failure("generated", where, detail))
+    return failures
+
+
+def _opened(doc: dict[str, Any]) -> dict[str, Any]:
+    """With system text before the conversation in `instructions` and a lone string as the message it stands for.
+
+    Protocols have one place for each or the other; the canonical form tells them apart and means the same.
+    """
+    items = doc.get("input")
+    if type(items) is str:
+        items = [{"type": "message", "role": "user", "content": items}]
+    if type(items) is not list:
+        return doc
+    leading = 0
+    while leading < len(items) and items[leading].get("role") in ("system", "developer"):
+        leading += 1
+    told = [doc["instructions"]] if doc.get("instructions") else []
+    told += [item["content"] for item in items[:leading]]
+    # The items keep their places, so that the report's pointers fit.
+    rest: list[Any] = [None] * leading + items[leading:]
+    return {**{key: value for key, value in doc.items() if key != "instructions"}, "input": rest, "told": told}
+
+
+def _in_short(value: Any) -> Any:
+    """With content that is one plain text as that text, which means the same."""
+    if type(value) is list:
+        return [_in_short(inner) for inner in value]
+    if type(value) is not dict:
+        return value
+    out = {key: _in_short(inner) for key, inner in value.items()}
+    content = out.get("content")
+    if type(content) is list and len(content) == 1 and out.get("type") == "message":
+        said = {key for key, inner in content[0].items() if inner not in NOTHING}
+        if said == {"type", "text"} and content[0]["type"] in ("input_text", "output_text"):
+            out["content"] = content[0]["text"]
+    return out
+
+
+def _changes(one: Any, other: Any, where: str, fates: Mapping[str, str], more: bool) -> Iterator[tuple[str, str]]:
+    """What differs between a document and what came back of it, but for declared fates."""
+    if fates.get(where) in CHANGED or (fates.get(where) in GONE and not (type(one) is dict and type(other) is dict)):
+        return
+    # What was carried in another form may be found in another place.
+    moved = more or any(fate in CHANGED and is_prefix(where, path) for path, fate in fates.items())
+    if type(one) is dict and type(other) is dict:
+        for key, value in one.items():
+            below = f"{where}{pointer((key,))}"
+            if key in other:
+                yield from _changes(value, other[key], below, fates, more)
+            elif fates.get(below) is None and not _all_gone(value, below, fates) and value not in NOTHING:
+                yield below, f"{show(value, ())} is gone"
+        for key, value in other.items():
+            if key not in one and not moved and not is_made(value) and value not in NOTHING:
+                yield f"{where}{pointer((key,))}", f"{show(value, ())} was not there"
+    elif type(one) is list and type(other) is list:
+        places = [(f"{where}/{index}", value) for index, value in enumerate(one) if value is not None]
+        gone = {place for place, value in places if _all_gone(value, place, fates)}
+        came = [value for value in other if value is not None]
+        spare = len(came) - (len(places) - len(gone)) if moved else 0
+        for below, value in places:
+            if below in gone:
+                if came and _alike(value, came[0]) and came[0].get("content") in ("", []):
+                    came.pop(0)  # the shell of a message of which nothing arrived
+                    spare -= 1
+                continue
+            while spare > 0 and came and not _alike(value, came[0]):
+                came, spare = came[1:], spare - 1
+            if not came:
+                yield below, f"{show(value, ())} is gone"
+                continue
+            yield from _changes(value, came.pop(0), below, fates, more)
+        if came and spare <= 0:
+            yield where, f"{len(came)} elements more came back"
+    elif type(one) is list and type(other) is str:  # of several parts one text is left
+        left = [part for index, part in enumerate(one) if not _all_gone(part, f"{where}/{index}", fates)]
+        if not moved and [part.get("text") for part in left] != [other]:
+            yield where, f"{show(one, ())} came back as {show(other, ())}"
+    elif not same(one, other):
+        yield where, f"{show(one, ())} came back as {show(other, ())}"
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Whether two elements may be one and the same."""
+    if type(one) is not dict or type(other) is not dict:
+        return type(one) is type(other)
+    return all(one.get(key) == other.get(key) for key in ("type", "role", "call_id"))
+
+
+def _all_gone(value: Any, where: str, fates: Mapping[str, str]) -> bool:
+    """Whether the report says of a node, or of everything in it but its type and role, that it is gone."""
+    if fates.get(where) in GONE:
+        return True
+    children = list(value.items() if type(value) is dict else enumerate(value) if type(value) is list else ())
+    told = [(key, inner) for key, inner in children if key not in ("type", "role") and inner not in (None, "", [], {})]
+    return bool(told) and all(_all_gone(inner, f"{where}{pointer((key,))}", fates) for key, inner in told)
