@@ -89,7 +89,9 @@ def test_json_lines_of_a_stream_in_are_json_lines_out() -> None:
 
 
 def test_preview_prints_the_report_alone() -> None:
-    code, out, _ = run("preview", "--from", "openai-chat", "--to", "openai-responses", stdin=json.dumps(REQUEST).encode())
+    code, out, _ = run(
+        "preview", "--from", "openai-chat", "--to", "openai-responses", stdin=json.dumps(REQUEST).encode()
+    )
     assert code == 0
     assert b"sampling.seed" in out
     assert b"hi" not in out

@@ -7,11 +7,11 @@ fails there, and once it is in a fixture, here until the adapter says what it is
 from __future__ import annotations
 
 import pytest
+
+import unified_llm as ul
 from corpus import fixtures
 from sdk_types import TYPES
 from test_fixtures import is_outside
-
-import unified_llm as ul
 from unified_llm import suite
 
 PROTOCOLS = [name for name in ul.protocols() if next(iter(fixtures(name)), None)]

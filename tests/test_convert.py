@@ -58,7 +58,12 @@ def test_bytes_dicts_and_sdk_objects_are_accepted(form: str) -> None:
         "created": 1,
         "model": "m",
         "choices": [
-            {"index": 0, "message": {"role": "assistant", "content": "yes", "refusal": None}, "finish_reason": "stop", "logprobs": None}
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": "yes", "refusal": None},
+                "finish_reason": "stop",
+                "logprobs": None,
+            }
         ],
     }
     body = {"bytes": json.dumps(answer).encode(), "dict": answer, "sdk": ChatCompletion.model_validate(answer)}[form]
@@ -68,7 +73,9 @@ def test_bytes_dicts_and_sdk_objects_are_accepted(form: str) -> None:
 
 def test_preview_is_the_report_of_convert() -> None:
     assert ul.preview(BODY, source="openai-chat", target="openai-responses") == to_responses(BODY).losses
-    assert ul.preview(BODY, source="openai-chat", target="openai-responses", on_loss="raise") == to_responses(BODY).losses
+    assert (
+        ul.preview(BODY, source="openai-chat", target="openai-responses", on_loss="raise") == to_responses(BODY).losses
+    )
 
 
 def test_level_raise_keeps_the_finished_result() -> None:
@@ -135,11 +142,16 @@ def test_numbers_keep_their_value() -> None:
 
 
 def test_trap_180_lone_surrogates_become_a_replacement_character_and_are_reported() -> None:
-    for body in (b'{"messages":[{"role":"user","content":"a\\ud83db"}]}', {"messages": [{"role": "user", "content": "a\ud83db"}]}):
+    for body in (
+        b'{"messages":[{"role":"user","content":"a\\ud83db"}]}',
+        {"messages": [{"role": "user", "content": "a\ud83db"}]},
+    ):
         done = ul.convert(body, source="openai-chat", target="openai-chat")
         assert done.value["messages"][0]["content"] == "a\ufffdb"
         assert [(x.path, x.fate) for x in done.losses] == [("/messages/0/content", "approximated")]
-    paired = ul.convert(b'{"messages":[{"role":"user","content":"\\ud83c\\udf78"}]}', source="openai-chat", target="openai-chat")
+    paired = ul.convert(
+        b'{"messages":[{"role":"user","content":"\\ud83c\\udf78"}]}', source="openai-chat", target="openai-chat"
+    )
     assert paired.value["messages"][0]["content"] == "\U0001f378"
     assert not paired.losses
 
@@ -184,7 +196,14 @@ def test_to_sdk_gives_the_official_type() -> None:
         "object": "chat.completion",
         "created": 1,
         "model": "m",
-        "choices": [{"index": 0, "message": {"role": "assistant", "content": "yes", "refusal": None}, "finish_reason": "stop", "logprobs": None}],
+        "choices": [
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": "yes", "refusal": None},
+                "finish_reason": "stop",
+                "logprobs": None,
+            }
+        ],
     }
     answer = ul.to_sdk(value, "openai-chat", "response")
     assert isinstance(answer, ChatCompletion)
@@ -200,5 +219,7 @@ def test_a_table_prints_with_and_without_rich(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_importing_the_package_imports_no_sdk_and_no_pydantic() -> None:
-    code = "import sys, unified_llm; print(sorted({'pydantic','httpx2','openai','anthropic','google.genai'} & set(sys.modules)))"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    heavy = {"pydantic", "httpx2", "openai", "anthropic", "google.genai"}
+    code = f"import sys, unified_llm; print(sorted({heavy!r} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -93,7 +93,15 @@ def test_what_a_reader_leaves_is_kept_where_it_was() -> None:
 
 def test_what_a_writer_leaves_is_reported_with_its_keys() -> None:
     writer = Writer("toy")
-    node = {"type": "message", "role": "user", "content": "hi", "phase": "draft", "name": "", "turn": 3, "id": "x_ulm_ab"}
+    node = {
+        "type": "message",
+        "role": "user",
+        "content": "hi",
+        "phase": "draft",
+        "name": "",
+        "turn": 3,
+        "id": "x_ulm_ab",
+    }
     writer.nodes(items, [node])
     assert [(keys, fate) for _, keys, fate, _, _ in writer.raw] == [(("phase",), "lost")]
 
@@ -106,7 +114,12 @@ def test_a_node_nobody_can_write_is_reported_whole_with_the_reason() -> None:
 
 def test_another_protocols_extras_are_reported_and_not_written() -> None:
     writer = Writer("toy")
-    node = {"type": "message", "role": "user", "content": "hi", "extra": {"other": {"rest": {"x": 1}, "form": {"y": True}}}}
+    node = {
+        "type": "message",
+        "role": "user",
+        "content": "hi",
+        "extra": {"other": {"rest": {"x": 1}, "form": {"y": True}}},
+    }
     assert writer.nodes(items, [node]) == [{"type": "say", "who": {"role": "user"}, "parts": "hi"}]
     assert [keys for _, keys, *_ in writer.raw] == [("extra", "other", "rest")]
 

@@ -99,7 +99,11 @@ def test_parked_items_come_back_before_what_they_led_to() -> None:
     answer = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "done"}]}
     park([ITEM, call], vault)
     park([{**ITEM, "id": "rs_2"}, answer], vault)
-    history = [{"type": "message", "role": "user", "content": "q"}, call, {"type": "message", "role": "assistant", "content": "done"}]
+    history = [
+        {"type": "message", "role": "user", "content": "q"},
+        call,
+        {"type": "message", "role": "assistant", "content": "done"},
+    ]
     assert [item.get("id") for item in unpark(history, vault)] == [None, "rs_1", None, "rs_2", None]
     assert unpark([ITEM, call], vault) == [ITEM, call]
     assert unpark(history[:1], vault) is not None and len(unpark(history[:1], vault)) == 1
@@ -107,5 +111,8 @@ def test_parked_items_come_back_before_what_they_led_to() -> None:
 
 def test_an_anchor_is_the_call_or_the_text_however_it_is_cut() -> None:
     assert anchor_of({"type": "function_call", "call_id": "c1"}) == "call:c1"
-    parts = {"type": "message", "content": [{"type": "output_text", "text": "ab"}, {"type": "output_text", "text": "c"}]}
+    parts = {
+        "type": "message",
+        "content": [{"type": "output_text", "text": "ab"}, {"type": "output_text", "text": "c"}],
+    }
     assert anchor_of(parts) == anchor_of({"type": "message", "content": "abc"}) != anchor_of({"content": "abd"})

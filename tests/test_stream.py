@@ -12,8 +12,17 @@ from unified_llm.stream import BUILDS, CLASS, FRAME, ITEM, RESPONSE, Grammar, co
 Event = dict[str, Any]
 
 CREATED: Event = {"type": "response.created", "response": {"id": "r", "status": "in_progress", "output": []}}
-ADDED: Event = {"type": "response.output_item.added", "output_index": 0, "item": {"type": "message", "role": "assistant", "content": []}}
-PART: Event = {"type": "response.content_part.added", "output_index": 0, "content_index": 0, "part": {"type": "output_text", "text": ""}}
+ADDED: Event = {
+    "type": "response.output_item.added",
+    "output_index": 0,
+    "item": {"type": "message", "role": "assistant", "content": []},
+}
+PART: Event = {
+    "type": "response.content_part.added",
+    "output_index": 0,
+    "content_index": 0,
+    "part": {"type": "output_text", "text": ""},
+}
 DELTA: Event = {"type": "response.output_text.delta", "output_index": 0, "content_index": 0, "delta": "hi"}
 DONE: Event = {
     "type": "response.output_item.done",
@@ -44,7 +53,10 @@ def test_collect_keeps_choices_apart() -> None:
     response = collect([CREATED, ADDED, *other, DONE, COMPLETED])
     assert len(response["output"]) == 1
     assert response["choices"] == [
-        {"index": 1, "output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "hi"}]}]}
+        {
+            "index": 1,
+            "output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "hi"}]}],
+        }
     ]
 
 
@@ -62,7 +74,18 @@ def test_collect_keeps_choices_apart() -> None:
         [*WHOLE, COMPLETED],
         [CREATED, DONE],
     ],
-    ids=["empty", "cut off", "error", "no opening", "no item", "added twice", "delta after done", "delta after end", "two ends", "done unopened"],
+    ids=[
+        "empty",
+        "cut off",
+        "error",
+        "no opening",
+        "no item",
+        "added twice",
+        "delta after done",
+        "delta after end",
+        "two ends",
+        "done unopened",
+    ],
 )
 def test_what_the_grammar_does_not_know_is_an_error_and_never_a_success(events: list[Event]) -> None:
     with pytest.raises(ul.RemoteProtocolError):
@@ -99,14 +122,25 @@ RESPONSE_DOC: dict[str, Any] = {
     "model": "m",
     "status": "completed",
     "output": [
-        {"type": "reasoning", "id": "rs", "summary": [{"type": "summary_text", "text": "s"}], "content": [{"type": "reasoning_text", "text": "t"}]},
+        {
+            "type": "reasoning",
+            "id": "rs",
+            "summary": [{"type": "summary_text", "text": "s"}],
+            "content": [{"type": "reasoning_text", "text": "t"}],
+        },
         {
             "type": "message",
             "id": "msg",
             "role": "assistant",
             "status": "completed",
             "content": [
-                {"type": "output_text", "text": "hi", "annotations": [{"type": "url_citation", "url": "u", "title": "t", "start_index": 0, "end_index": 1}]},
+                {
+                    "type": "output_text",
+                    "text": "hi",
+                    "annotations": [
+                        {"type": "url_citation", "url": "u", "title": "t", "start_index": 0, "end_index": 1}
+                    ],
+                },
                 {"type": "refusal", "refusal": "no"},
             ],
         },
@@ -114,7 +148,12 @@ RESPONSE_DOC: dict[str, Any] = {
         {"type": "custom_tool_call", "call_id": "d", "name": "g", "input": "raw"},
         {"type": "web_search_call", "id": "ws", "status": "completed", "action": {"type": "search", "query": "q"}},
     ],
-    "choices": [{"index": 1, "output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "other"}]}]}],
+    "choices": [
+        {
+            "index": 1,
+            "output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "other"}]}],
+        }
+    ],
     "usage": {"input_tokens": 1, "output_tokens": 2, "total_tokens": 3},
 }
 

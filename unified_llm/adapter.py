@@ -7,7 +7,8 @@ any vendor. `unified_llm.suite` checks everything that is declared here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping as MappingABC
+from collections.abc import Callable
+from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 

@@ -24,7 +24,9 @@ except ModuleNotFoundError:  # pragma: no cover - the extra is installed whereve
 
 __all__ = ["app", "main"]
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, help="Translate between the wire formats of language models.")
+app = typer.Typer(
+    add_completion=False, no_args_is_help=True, help="Translate between the wire formats of language models."
+)
 
 Source = Annotated[str, typer.Option("--from", help="protocol[:dialect] of the input", metavar="PROTOCOL")]
 Target = Annotated[str, typer.Option("--to", help="protocol[:dialect] of the output", metavar="PROTOCOL")]

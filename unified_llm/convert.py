@@ -86,7 +86,9 @@ def convert(
     doc = load(body, notes)
 
     side = facing or write_kind.facing
-    reader = Reader(origin.protocol, dialect=source_dialect, facing="client" if side == "provider" else "provider", http=http)
+    reader = Reader(
+        origin.protocol, dialect=source_dialect, facing="client" if side == "provider" else "provider", http=http
+    )
     reader.model = exchange.model if exchange else None
     node = reader.root(read_kind.read, doc)
     writer = Writer(
@@ -143,7 +145,8 @@ def read(body: Any, protocol: str, kind: str = "request", strict: bool = False) 
     from .model.validate import validate
 
     try:
-        return validate(declared.node, node, strict=strict)
+        found: BaseModel = validate(declared.node, node, strict=strict)
+        return found
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
         # pydantic names the union members it tried between the keys of the path; those are no keys of the document.
@@ -270,7 +273,9 @@ def _exchange(
     source: str, target: str, node: Any, value: Any, writer: Writer, http: Mapping[str, Any] | None
 ) -> Exchange:
     asked = node.get("model") if type(node) is dict else None
-    settings = {key: inner for key, inner in node.items() if key not in ("input", "extra")} if type(node) is dict else {}
+    settings = (
+        {key: inner for key, inner in node.items() if key not in ("input", "extra")} if type(node) is dict else {}
+    )
     return Exchange(
         source=source,
         target=target,

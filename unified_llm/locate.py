@@ -272,7 +272,7 @@ class _Paths:
 
 def _paths(root: Any) -> dict[int, Keys]:
     paths: dict[int, Keys] = {id(root): ()}
-    stack = [(root, ())] if type(root) in (dict, list) else []
+    stack: list[tuple[Any, Keys]] = [(root, ())] if type(root) in (dict, list) else []
     while stack:
         node, path = stack.pop()
         for key, value in node.items() if type(node) is dict else enumerate(node):

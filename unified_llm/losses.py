@@ -81,7 +81,7 @@ class Losses(Sequence[Loss]):
         return self.table()
 
     def survives(self, capability: str) -> bool:
-        """True when nothing that matches the capability glob was lost. Approximated, emulated and parked things live."""
+        """True when nothing that matches the capability glob was lost; the approximated, emulated and parked live."""
         return not any(loss.fate == "lost" and fnmatchcase(loss.capability, capability) for loss in self._entries)
 
     def to_json(self) -> list[dict[str, str]]:
@@ -135,7 +135,9 @@ def enforce(losses: Losses, levels: Levels, converted: Any = None) -> None:
     if warned:
         import logging
 
-        logging.getLogger("unified_llm").warning("%d loss(es): %s", len(warned), "; ".join(f"{x.path} {x.capability}" for x in warned))
+        logging.getLogger("unified_llm").warning(
+            "%d loss(es): %s", len(warned), "; ".join(f"{x.path} {x.capability}" for x in warned)
+        )
     raised = losses.at_level(levels, "raise")
     if raised:
         from .errors import CapabilityLost

@@ -116,7 +116,7 @@ def fill(node: Node, gaps: Node) -> Node:
             out[key] = value
         elif type(mine) is dict and type(value) is dict:
             out[key] = fill(mine, value)
-        elif alike(mine, value):
+        elif type(mine) is list and alike(mine, value):
             out[key] = [fill(ours, gap) if gap else ours for ours, gap in zip(mine, value)]
     return out
 

@@ -20,7 +20,18 @@ from .jsonvalue import dump, load_text
 if TYPE_CHECKING:
     from .mapping import Writer
 
-__all__ = ["MemoryVault", "Vault", "anchor_of", "is_sealed", "matches", "opaque_piece", "open_sealed", "park", "seal", "unpark"]
+__all__ = [
+    "MemoryVault",
+    "Vault",
+    "anchor_of",
+    "is_sealed",
+    "matches",
+    "opaque_piece",
+    "open_sealed",
+    "park",
+    "seal",
+    "unpark",
+]
 
 Node = dict[str, Any]
 

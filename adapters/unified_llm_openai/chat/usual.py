@@ -62,7 +62,7 @@ def _read_calling(wire: Node, content: str | None, number: int, waiting: list[st
         name, arguments = function.get("name"), function.get("arguments")
         if type(name) is not str or type(arguments) is not str or not arguments:
             return None
-        item = {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}
+        item: Node = {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}
         items.append(item)
         traced.append((item, call))
     waiting.extend(item["call_id"] for item in items if item["type"] == "function_call")
