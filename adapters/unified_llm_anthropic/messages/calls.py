@@ -16,7 +16,7 @@ from unified_llm.provenance import split_opaque
 
 from .blocks import blocks
 from .content import move_cache_in, move_cache_out, own_born, parts, said
-from .tools import tools
+from .tools import read_tools, tools
 
 __all__ = ["RAW", "move_caller_in", "move_caller_out", "read_input", "withhold", "write_input"]
 
@@ -271,7 +271,7 @@ def _read_change(kind: str) -> None:
         elif what == "mcp_toolset_reference":
             item["server_label"] = take_text(tool, "server_name")
         elif what == "tool_definition":
-            item["tool"] = r.node(tools, tool.pop("definition"))
+            item["tool"] = read_tools([tool.pop("definition")], r)[0]
         else:
             raise IllTyped("tool")
         return move_cache_in(w, item, r)

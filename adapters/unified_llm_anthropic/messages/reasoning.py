@@ -176,7 +176,10 @@ def write_compaction(c: Node, w: Writer) -> Node | None:
     elif not own_born(w):
         wire["content"] = None
     for piece in own:
-        wire[str(piece.get("kind"))] = piece["data"]
+        if piece.get("kind") in _PIECES:
+            wire[piece["kind"]] = piece["data"]
+        else:
+            c["opaque"] = [piece]
     if foreign:
         tool_changes = c.pop("tool_changes", None)
         wire["encrypted_content"] = seal(ordered({k: v for k, v in item.items() if k != "turn"}), "")

@@ -288,7 +288,7 @@ def finish_keys() -> tuple[str, ...]:
 def _write_failure(c: Node, w: Writer) -> Any:
     """A failed response as the error body of a failed request."""
     error = c.pop("error", None)
-    status = c.pop("status", None)
+    status = c.pop("status") if c.get("status") in ("failed", "cancelled") else None
     if type(error) is not dict:
         error = {"type": "server_error", "message": "the response failed" if status != "cancelled" else "cancelled"}
     keep = {"error": error}

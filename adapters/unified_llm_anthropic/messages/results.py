@@ -222,7 +222,10 @@ def write_code_result(c: Node, w: Writer) -> Node | None:
         return None
     content: Node = {"type": "encrypted_code_execution_result" if own else "code_execution_result"}
     for piece in own:
-        content[str(piece.get("kind"))] = piece["data"]
+        if piece.get("kind") == "encrypted_stdout":
+            content["encrypted_stdout"] = piece["data"]
+        else:
+            c["opaque"] = [piece]
     if type(c.get("output")) is str and "stdout" not in c:
         content["stdout"] = c.pop("output")
     for key in ("stdout", "stderr", "return_code"):

@@ -164,11 +164,14 @@ class MessagesReader(BlockReader):
             return None
         out = self._flush()
         self.state = "errored"
-        node = read_error(dict(data), self.r)
+        rest = dict(data)
+        node = read_error(rest, self.r)
         found: Event = {"type": "error", "error": node["error"]}
         if "extra" in node:
             found["extra"] = node["extra"]
-        self._rest(found, data, ("type", "error", "request_id"))
+        if rest:
+            self.r.keep(found, rest)
+        self.r.made(found, data)
         self._mark(found)
         return [*out, found]
 
