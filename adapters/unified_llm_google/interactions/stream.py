@@ -1,10 +1,10 @@
 """Reading a stream of Interactions.
 
 One wire event is one canonical event, the primary one; what the wire leaves out (parts that open and close, `done`
-events) is made and marked synthetic, so that our own writer prints the primary ones alone. A signature and the payload of a
-hosted tool's step come as deltas that mean nothing before their step is whole: they are held, become part of the item
-that is done, and the frame of its event says which keys they brought. An interaction that completes names no steps; its
-output is what was streamed. Events of older servers (`content.start`, ...) are read as the newer ones.
+events) is made and marked synthetic, so that our own writer prints the primary ones alone. A signature and the payload
+of a hosted tool's step come as deltas that mean nothing before their step is whole: they are held, become part of the
+item that is done, and the frame of its event says which keys they brought. An interaction that completes names no
+steps; its output is what was streamed. Events of older servers (`content.start`, ...) are read as the newer ones.
 
 https://ai.google.dev/gemini-api/docs/interactions#streaming
 """
@@ -243,7 +243,9 @@ class StreamReader:
 
     def _start(self, rest: Node, data: Node, event: Event) -> list[Event]:
         legacy = "content" in rest and "step" not in rest
-        wire = rest.pop("content" if legacy else "step")
+        key = "content" if legacy else "step"
+        wire = rest[key]
+        del rest[key]
         index = rest.pop("index")
         if type(wire) is not dict or type(index) is not int:
             raise IllTyped("step")

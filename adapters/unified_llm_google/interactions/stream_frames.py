@@ -41,11 +41,15 @@ class Sent:
         self.item = item
         self.index = 0
         self.started = False
-        self.texts: dict[int, str] = {}
-        self.thoughts: dict[tuple[str, int], str] = {}
+        self.texts: dict[int, list[str]] = {}
         self.media: set[int] = set()
         self.open: int | None = None  # the text part that the next text would go on
-        self.args = ""
+        self.thoughts = False
+        self.args = False
+
+    def text(self, part: int) -> str:
+        """What of a text part was sent."""
+        return "".join(self.texts.get(part, ()))
 
 
 def wire_event(kind: str, data: Node) -> Event:

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.jsonvalue import dump_text
 from unified_llm.mapping import Writer, fill
 from unified_llm.stream import FRAME, TERMINAL
 
 from .content import Span, citations, model_parts, summaries
 from .errors import write_error_body
 from .steps import steps
+from .stream_ends import Ends
 from .stream_frames import (
     Sent,
     gathered,
@@ -30,7 +30,6 @@ from .stream_frames import (
     write_head,
     write_update,
 )
-from .timeline import carriers, write_thought
 
 __all__ = ["StreamWriter"]
 
@@ -40,23 +39,17 @@ Node = dict[str, Any]
 _ARGUMENTS = ("response.function_call_arguments.delta", "response.mcp_call_arguments.delta")
 _TEXTS = ("response.output_text.delta", "response.refusal.delta")
 _THOUGHTS = ("response.reasoning_summary_text.delta", "response.reasoning_text.delta", "response.reasoning.delta")
-_CALLS = ("function_call", "custom_tool_call")
 _DONE = {"event": "done", "data": "[DONE]"}
-_PAYLOAD = ("id", "call_id", "type")
 
 
-class StreamWriter:
+class StreamWriter(Ends):
     """Canonical events to wire events."""
 
     def __init__(self, writer: Writer) -> None:
-        self.w = writer
-        self.own = False
+        super().__init__(writer)
         self.id: Any = ""
-        self.next = 0
         self.current: int | None = None
-        self.steps: dict[int, Sent] = {}
         self.waiting: dict[int, list[Event]] = {}
-        self.items: list[Node] = []
         self.group: list[Event] = []
         self.count = 0
         self.over = False
@@ -66,9 +59,18 @@ class StreamWriter:
         if kind == "response.output_text.delta" and self.own and "extra" not in event and not self.group:
             step = self.steps.get(event["output_index"])
             if step is not None:
-                text = step.texts.get(event["content_index"], "")
-                step.texts[event["content_index"]] = text + event["delta"]
+                sent = step.texts.get(event["content_index"])
+                if sent is None:
+                    sent = step.texts[event["content_index"]] = []
+                sent.append(event["delta"])
             return [wire_delta(event["output_index"], {"text": event["delta"], "type": "text"})]
+        if kind == "response.output_text.delta" and not self.own and _plain(event):
+            step = self.steps.get(event.get("output_index", -1))
+            # A delta that goes on with the open text of the open step.
+            if step is not None and self.current == event["output_index"] and step.started and event["delta"]:
+                if step.open is not None and step.open == event.get("content_index"):
+                    step.texts[step.open].append(event["delta"])
+                    return [wire_delta(step.index, {"text": event["delta"], "type": "text"})]
         own = (event.get("extra") or {}).get(self.w.protocol) or {}
         frame = own.get("frame") or {}
         if self.group:
@@ -266,9 +268,6 @@ class StreamWriter:
                 return self._again(step)
         return []
 
-    def _again(self, step: Sent) -> list[Event]:
-        return [wire_event("step.stop", {"index": step.index}), *self._open(step, {"type": "model_output"})]
-
     def _added(self, place: int, item: Node, frame: Node) -> list[Event]:
         step = self.steps[place] = Sent(item)
         if self.own:
@@ -277,11 +276,6 @@ class StreamWriter:
             return [wire_event("step.start", {"index": place, "step": wire})]
         wire = opening(item)
         return self._open(step, wire) if wire is not None else []
-
-    def _open(self, step: Sent, wire: Node) -> list[Event]:
-        step.index, step.started = self.next, True
-        self.next += 1
-        return [wire_event("step.start", {"index": step.index, "step": wire})]
 
     def _start(self, item: Node) -> Node:
         """The step as it was before its deltas."""
@@ -324,7 +318,7 @@ class StreamWriter:
     def _annotations(self, place: int, found: list[Node], frame: Node, event: Event | None = None) -> Node:
         step = self.steps.get(place)
         part = (event or {}).get("content_index", max(step.texts, default=0) if step else 0)
-        self.w.context["span"] = Span(step.texts.get(part, "") if step else "")
+        self.w.context["span"] = Span(step.text(part) if step else "")
         return {"type": frame.get("delta", "text_annotation_delta"), "annotations": self.w.nodes(citations, found)}
 
     def _note(self, event: Event) -> None:
@@ -335,119 +329,18 @@ class StreamWriter:
             return
         part = event.get("content_index", 0)
         if kind in _TEXTS:
-            step.texts[part] = step.texts.get(part, "") + (event.get("delta") or "")
+            step.texts.setdefault(part, []).append(event.get("delta") or "")
         elif kind in _THOUGHTS:
-            at = ("summary", event["summary_index"]) if "summary_index" in event else ("content", part)
-            step.thoughts[at] = step.thoughts.get(at, "") + (event.get("delta") or "")
+            step.thoughts = step.thoughts or bool(event.get("delta"))
         elif kind in _ARGUMENTS:
-            step.args += event.get("delta") or ""
+            step.args = step.args or bool(event.get("delta"))
         elif kind == "response.content_part.added" and has_media(event.get("part") or {}):
             step.media.add(part)
 
-    # ---- the end of a step ------------------------------------------------------------------------------------------
 
-    def _done(self, place: int, item: Node, frame: Node) -> list[Event]:
-        step = self.steps.pop(place, None) or Sent(item)
-        self.items.append(item)
-        if self.own:
-            return self._done_own(place, item, frame)
-        kind = item.get("type")
-        if kind == "reasoning":
-            return self._done_thought(step, item)
-        wires = self.w.nodes(steps, (item,))
-        wires += self.w.context.pop("after", ())
-        carried = carriers(item, self.w)
-        self._kept(item)
-        if kind == "message" and wires:
-            out = [] if step.started else self._open(step, {"type": wires[0]["type"]})
-            out += self._rest_of_message(step, item)
-        elif kind in _CALLS and wires:
-            head = {"type": "function_call", "id": wires[0]["id"], "name": wires[0]["name"], "arguments": {}}
-            out = [] if step.started else self._open(step, head)
-            if not step.args and wires[0].get("arguments"):
-                out.append(
-                    wire_delta(step.index, {"arguments": dump_text(wires[0]["arguments"]), "type": "arguments_delta"})
-                )
-            if wires[0].get("signature"):
-                out.append(wire_delta(step.index, {"type": "function_call", "signature": wires[0]["signature"]}))
-        else:
-            return [each for wire in [*wires, *carried] for each in self._whole(wire)]
-        out.append(wire_event("step.stop", {"index": step.index}))
-        return [*out, *(each for wire in [*wires[1:], *carried] for each in self._whole(wire))]
-
-    def _kept(self, item: Node) -> None:
-        """What this protocol kept with an item has no place among deltas."""
-        content = item.get("content")
-        for node in [item, *(content if type(content) is list else ())]:
-            if "rest" in ((node.get("extra") or {}).get(self.w.protocol) or {}):
-                self.w.report(node, ("extra", self.w.protocol, "rest"), "lost", "a stream has no place for it")
-
-    def _done_own(self, place: int, item: Node, frame: Node) -> list[Event]:
-        out: list[Event] = []
-        if "deltas" in frame:
-            wire = self.w.nodes(steps, (item,))[0]
-            for held in frame["deltas"]:
-                delta = {"type": held["type"], **{key: wire[key] for key in held["keys"] if key in wire}}
-                event = wire_delta(place, delta)
-                data = fill(event["data"], held.get("rest", {}))
-                if "event" in held:
-                    if held["event_type"] is None:
-                        del data["event_type"]
-                    else:
-                        data["event_type"] = held["event_type"]
-                out.append({"event": held.get("event", "step.delta"), "data": data})
-        return [*out, wire_event("step.stop", {"index": place})]
-
-    def _done_thought(self, step: Sent, item: Node) -> list[Event]:
-        wires = write_thought(item, self.w)
-        wire = wires[0] if wires else {}
-        out = [] if step.started else self._open(step, {"type": "thought"})
-        sent = "".join(step.thoughts.values())
-        if not sent:
-            for content in wire.get("summary") or ():
-                out.append(wire_delta(step.index, {"type": "thought_summary", "content": content}))
-        if wire.get("signature"):
-            out.append(wire_delta(step.index, {"signature": wire["signature"], "type": "thought_signature"}))
-        return [*out, wire_event("step.stop", {"index": step.index})]
-
-    def _rest_of_message(self, step: Sent, item: Node) -> list[Event]:
-        """What a message that is done says beyond its deltas."""
-        out: list[Event] = []
-        content = item.get("content")
-        parts = [{"type": "output_text", "text": content}] if type(content) is str else content or []
-        for index, part in enumerate(parts):
-            text = part.get("text") if "text" in part else part.get("refusal")
-            if type(text) is str:
-                sent = step.texts.get(index, "")
-                if text.startswith(sent) and (len(text) > len(sent) or not text):
-                    if step.open not in (None, index):
-                        out += self._again(step)
-                    step.open = index
-                    out.append(wire_delta(step.index, {"text": text[len(sent) :], "type": "text"}))
-                    self.w.context["span"] = Span(text)
-                    missing = part.get("annotations") if not sent else None
-                    if missing:
-                        delta = {"type": "text_annotation_delta", "annotations": self.w.nodes(citations, missing)}
-                        out.append(wire_delta(step.index, delta))
-            elif index not in step.media:
-                step.open = None
-                out += [wire_delta(step.index, wire) for wire in self.w.nodes(model_parts, (part,))]
-        return out
-
-    def _whole(self, wire: Node) -> list[Event]:
-        """A step that is told at once: its ids, one delta with all the rest, its end."""
-        index = self.next
-        self.next += 1
-        kind = wire["type"]
-        start = {key: wire[key] for key in _PAYLOAD if key in wire}
-        rest = {key: value for key, value in wire.items() if key not in start}
-        out = [wire_event("step.start", {"index": index, "step": start})]
-        if kind == "thought":
-            out += [wire_delta(index, {"type": "thought_summary", "content": each}) for each in rest.pop("summary", ())]
-            rest = {"signature": rest["signature"]} if "signature" in rest else {}
-            kind = "thought_signature"
-        elif kind in ("model_output", "user_input"):
-            out += [wire_delta(index, each) for each in rest.pop("content", None) or ()]
-        if rest:
-            out.append(wire_delta(index, {"type": kind, **rest}))
-        return [*out, wire_event("step.stop", {"index": index})]
+def _plain(event: Event) -> bool:
+    """Whether there is nothing to say of a delta but its text."""
+    if len(event) == 4:
+        return True
+    extra = event.get("extra")
+    return len(event) == 5 and extra is not None and not any("rest" in drawer for drawer in extra.values())
