@@ -85,7 +85,7 @@ class _Finder:
         return _Paths(self.target)
 
     def _wire(self, node: Any) -> Any:
-        if node is self.root and self.reader is not None:
+        if node is self.root and self.reader is not None and type(self.doc) is dict:
             return self.doc
         return self.wires.get(id(node)) if type(node) is dict else None
 
