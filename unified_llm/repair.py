@@ -6,8 +6,10 @@ repairing once. Which demands a protocol makes is its adapter's declaration (`Ru
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
+from .ids import made_id
 from .mapping import Writer
 
 __all__ = ["Rules", "repair"]
@@ -20,12 +22,13 @@ _OUTPUTS = {"function_call_output", "custom_tool_call_output"}
 class Rules(NamedTuple):
     """What a target demands of a request's history. Everything is off by default.
 
-    `call_id_length` is the longest call id accepted; `reasoning_follower` says that a reasoning item must stand before
-    the item it led to; `reasoning_needs_content` that one without opaque data or a stored id is refused.
+    `call_id_length` is the longest call id accepted, `call_id_form` the pattern it has to match; `reasoning_follower`
+    says that a reasoning item must stand before the item it led to.
     """
 
     call_id_length: int | None = None
     reasoning_follower: bool = False
+    call_id_form: str | None = None
 
 
 def repair(request: Node, rules: Rules, writer: Writer) -> Node:
@@ -36,8 +39,8 @@ def repair(request: Node, rules: Rules, writer: Writer) -> Node:
     fixed = items
     if rules.reasoning_follower:
         fixed = _without_dangling_reasoning(fixed, writer)
-    if rules.call_id_length is not None:
-        fixed = _with_short_call_ids(fixed, rules.call_id_length, writer)
+    if rules.call_id_length is not None or rules.call_id_form is not None:
+        fixed = _with_fit_call_ids(fixed, rules, writer)
     return request if fixed is items else {**request, "input": fixed}
 
 
@@ -57,21 +60,27 @@ def _without_dangling_reasoning(items: list[Node], writer: Writer) -> list[Node]
     return [item for index, item in enumerate(items) if index not in dangling]
 
 
-def _with_short_call_ids(items: list[Node], longest: int, writer: Writer) -> list[Node]:
-    """Call ids over the limit become a digest, the same for the call and its result, told apart even when cut alike."""
-    if not any(len(item.get("call_id") or "") > longest for item in items):
-        return items
-    from .ids import made_id
+def _with_fit_call_ids(items: list[Node], rules: Rules, writer: Writer) -> list[Node]:
+    """Call ids that do not fit become a digest, the same for call and result, told apart even when cut alike."""
+    form = re.compile(rules.call_id_form or ".*", re.DOTALL)
+    longest = rules.call_id_length
 
+    def fits(call_id: object) -> bool:
+        if type(call_id) is not str or not call_id:
+            return True
+        return form.fullmatch(call_id) is not None and (longest is None or len(call_id) <= longest)
+
+    if all(fits(item.get("call_id")) for item in items):
+        return items
     out = []
     renamed: dict[str, str] = writer.context.setdefault("ids", {})
     for item in items:
         call_id = item.get("call_id")
-        if type(call_id) is str and len(call_id) > longest:
-            short = made_id("call", call_id)
-            renamed[short] = call_id
-            writer.report(item, ("call_id",), "approximated", f"renamed to {short}")
-            copy = {**item, "call_id": short}
+        if not fits(call_id):
+            fit = made_id("call", str(call_id))
+            renamed[fit] = str(call_id)
+            writer.report(item, ("call_id",), "approximated", f"renamed to {fit}")
+            copy = {**item, "call_id": fit}
             writer.context.setdefault("replaced", []).append((copy, item))
             item = copy
         out.append(item)

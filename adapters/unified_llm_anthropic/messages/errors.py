@@ -107,7 +107,8 @@ def _read_http(error: Node, r: Reader) -> None:
 
 
 def write_error(c: Node, w: Writer) -> Any:
-    error = c.pop("error", None)
+    error = c.get("error")
+    c["error"] = None
     if type(error) is not dict:
         error = {"message": "" if error is None else str(error)}
     status = error.get("status")

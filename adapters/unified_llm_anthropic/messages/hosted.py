@@ -146,7 +146,7 @@ def write_bash(c: Node, w: Writer) -> Node | None:
         commands = action.get("commands")
         if type(commands) is list and len(commands) == 1:
             given["command"] = action.pop("commands")[0]
-        elif commands:
+        elif type(commands) is list and commands and all(type(command) is str for command in commands):
             given["command"] = "\n".join(commands)
             action["commands"] = Fated("approximated", "joined to one command")
     return _server_use(c, "bash_code_execution", given, w)
@@ -157,6 +157,8 @@ def _client_bash(c: Node, w: Writer) -> Node | None:
     action = c.get("action")
     commands = action.get("commands") if type(action) is dict else None
     if type(commands) is not list or not commands or type(c.get("call_id")) is not str:
+        return None
+    if any(type(command) is not str for command in commands):
         return None
     own = take(c, "action")
     own["commands"] = Fated("approximated", "as a call of the tool bash")

@@ -129,4 +129,3 @@ def write_tools(c: Node, wire: Node, w: Writer) -> None:
     if out or not listed or form is None:
         if form != "absent" or out:
             wire["tools"] = out if out or form != "null" else None
-

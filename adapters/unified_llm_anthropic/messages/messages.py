@@ -97,6 +97,8 @@ def read_content(content: Any, role: str, wire: Node, r: Reader) -> list[Node]:
     message: Node | None = None
     for block in content:
         kind = block.get("type") if type(block) is dict else None
+        if type(kind) is not str:
+            kind = None
         if kind in family.reads or (role != "assistant" and kind not in blocks.reads):
             part = r.nodes(family, (block,))[0]
             if message is None:

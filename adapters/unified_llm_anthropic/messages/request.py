@@ -66,6 +66,8 @@ def write_request(c: Node, w: Writer) -> Node:
     _write_limit(c, wire, w)
     if not own_born(w):
         _settle_sampling(c, wire)
+    for index, _ in enumerate(c.pop("include", None) or ()):
+        w.report(w.doc, ("include", index), "lost")
     settled = {key: c.pop(key) for key in tuple(c) if type(c[key]) is Fated}
     REQUEST.write(c, wire, w, w.doc)
     c.update(settled)
@@ -187,7 +189,8 @@ def _write_headers(c: Node, wire: Node, w: Writer) -> None:
         headers["anthropic-version"] = LEGACY_VERSION if legacy else API_VERSION
     if not own_born(w):
         flags = [flag for key, flag in BETAS.items() if key in wire]
-        flags += [BETAS[tool["type"]] for tool in wire.get("tools") or () if tool.get("type") in BETAS]
+        listed = [tool for tool in wire.get("tools") or () if type(tool) is dict]
+        flags += [BETAS[tool["type"]] for tool in listed if tool.get("type") in BETAS]
         for edit in (wire.get("context_management") or {}).get("edits") or ():
             flags += [BETAS[edit["type"]]] if edit.get("type") in BETAS else []
         if flags:
@@ -198,7 +201,7 @@ def _write_headers(c: Node, wire: Node, w: Writer) -> None:
 def _has_legacy_blocks(wire: Node) -> bool:
     """Documents of the assistant and citations of the user, which the newer version refuses."""
     for message in wire["messages"]:
-        content = message.get("content")
+        content = message.get("content") if type(message) is dict else None
         if type(content) is not list:
             continue
         for block in content:

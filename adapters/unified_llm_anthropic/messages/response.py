@@ -240,12 +240,9 @@ def finish_of(c: Node, output: list[Node]) -> Node:
 
 def write_finish(c: Node, wire: Node, output: list[Node], w: Writer) -> None:
     own = own_born(w)
-    if own:
-        finish = c.pop("finish", None)
-        said = finish if type(finish) is dict else None
-    else:
-        said = finish_of(c, output)
-        finish = c.pop("finish", None)
+    finish = c.get("finish")
+    said = finish_of(c, output) if not own else finish if type(finish) is dict else None
+    c.pop("finish", None)
     wire["stop_reason"] = None
     wire["stop_sequence"] = None
     if w.form(c, "stop_reason") == "absent":

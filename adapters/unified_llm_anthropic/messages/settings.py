@@ -46,7 +46,8 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
         _write_format(c, wire, w)
     _write_user(c, wire, w)
     _write_tier(c, wire)
-    if type(c.get("context_management")) is list:
+    listed = c.get("context_management")
+    if type(listed) is list and all(type(edit) is dict for edit in listed):
         wire["context_management"] = {"edits": w.nodes(edits, c.pop("context_management"))}
         if not wire["context_management"]["edits"] and not own_born(w):
             del wire["context_management"]
@@ -135,9 +136,9 @@ def _write_choice(c: Node, choice: Node, wire: Node, w: Writer) -> Node | None:
 def _write_allowed(c: Node, choice: Node, wire: Node, w: Writer) -> Node | None:
     """Only the allowed tools are declared: then no other can be called."""
     listed = [tool for tool in choice["tools"] if type(tool) is dict]
-    names = {tool.get("name") or HOSTED_NAMES.get(str(tool.get("type"))) for tool in listed}
+    names = [tool.get("name") or HOSTED_NAMES.get(str(tool.get("type"))) for tool in listed]
     mode = choice.get("mode") or "auto"
-    if mode not in _WORDS:
+    if type(mode) is not str or mode not in _WORDS:
         return None
     if type(wire.get("tools")) is list:
         wire["tools"] = [tool for tool in wire["tools"] if tool.get("name") in names]
@@ -170,7 +171,8 @@ def _write_thinking(c: Node, wire: Node, w: Writer) -> None:
         return
     own = take(c, "reasoning")
     forced = (wire.get("tool_choice") or {}).get("type") in ("any", "tool")
-    effort, budget, control = own.get("effort"), own.get("budget_tokens"), own.get("control")
+    budget = own.get("budget_tokens")
+    effort, control = (own.get(key) if type(own.get(key)) is str else None for key in ("effort", "control"))
     style = w.dialect.get("thinking", "adaptive")
     off = control == "disabled" or (control is None and (effort == "none" or budget == 0))
     wants = not off and (control in _CONTROLS or type(effort) is str or type(budget) is int or bool(own.get("summary")))

@@ -38,6 +38,8 @@ class MessagesReader(BlockReader):
     def feed(self, event: Event) -> list[Event]:
         data = event["data"]
         kind = data.get("type") if type(data) is dict else None
+        if type(kind) is not str:
+            kind = None
         if kind == "content_block_delta" and event["event"] == kind and len(data) == 3 and self.pending is None:
             block = self.open.get(data["index"]) if type(data.get("index")) is int else None
             delta = data.get("delta")

@@ -111,4 +111,3 @@ def write_usage(c: Node, w: Writer) -> Node:
     elif "hosted_tools" in c:
         wire["server_tool_use"] = c.pop("hosted_tools")
     return wire
-
