@@ -16,6 +16,7 @@ from unified_llm.provenance import split_opaque
 
 from .blocks import blocks
 from .content import move_cache_in, move_cache_out, own_born, parts, said
+from .tables import PROGRAMS
 from .tools import read_tools, tools
 
 __all__ = ["RAW", "move_caller_in", "move_caller_out", "read_input", "withhold", "write_input"]
@@ -23,7 +24,6 @@ __all__ = ["RAW", "move_caller_in", "move_caller_out", "read_input", "withhold",
 Node = dict[str, Any]
 
 RAW = "_raw"
-_PROGRAM = "code_execution_20260120"
 
 
 def read_input(w: Node) -> str:
@@ -72,7 +72,7 @@ def move_caller_in(w: Node, item: Node, r: Reader) -> None:
     kind = caller.get("type")
     if kind == "direct" and len(caller) == 1:
         item["caller"] = w.pop("caller")
-    elif type(kind) is str and kind.startswith("code_execution_") and type(caller.get("tool_id")) is str:
+    elif kind in PROGRAMS and type(caller.get("tool_id")) is str:
         own = take(w, "caller")
         item["caller"] = {"type": "program", "caller_id": own.pop("tool_id")}
         r.form(item, "caller", own.pop("type"))
@@ -87,7 +87,7 @@ def move_caller_out(c: Node, wire: Node, w: Writer) -> None:
     elif caller.get("type") == "program" and (own_born(w) or w.facing == "client") and "caller_id" in caller:
         own = take(c, "caller")
         del own["type"]
-        wire["caller"] = {"type": w.form(c, "caller") or _PROGRAM, "tool_id": own.pop("caller_id")}
+        wire["caller"] = {"type": w.form(c, "caller") or PROGRAMS[-1], "tool_id": own.pop("caller_id")}
 
 
 def _renamed(table: str, value: Any, w: Writer) -> Any:

@@ -103,7 +103,7 @@ def write_url_citation(c: Node, w: Writer) -> Node | None:
 
 def _for_client(c: Node, foreign: list[Node], w: Writer) -> Node:
     """A citation of another provider, whole inside the slot that clients must echo."""
-    node: Node = {"type": "url_citation", **c}
+    node: Node = {"type": "url_citation", **{key: value for key, value in c.items() if key != "extra"}}
     if foreign:
         node["opaque"] = foreign
     wire: Node = {"type": "web_search_result_location", "cited_text": c.pop("cited_text", ""), "url": c.pop("url", "")}
@@ -111,8 +111,6 @@ def _for_client(c: Node, foreign: list[Node], w: Writer) -> Node:
     wire["encrypted_index"] = seal(ordered(node), f"url:{wire['url']}")
     for key in ("start_index", "end_index"):
         c.pop(key, None)
-    if "extra" in c:
-        c["extra"] = {}
     return wire
 
 

@@ -89,7 +89,8 @@ def _read_other(w: Any, r: Reader) -> Node:
         r.form(node, "body", "flat")
     else:
         r.form(node, "body", "value")
-        r.extra(node)["rest"] = {"body": w}
+        r.extra(node)["rest"] = w
+        r.trace.append((node, w))
     _read_http(error, r)
     return node
 
@@ -122,7 +123,7 @@ def write_error(c: Node, w: Writer) -> Any:
     if form == "text":
         return error.get("message")
     if form == "value":
-        return c.pop("extra")[w.protocol]["rest"]["body"]
+        return c.pop("extra")[w.protocol].get("rest")
     if form == "flat":
         return {"message": error["message"]} if "message" in error else {}
     doc = w.doc

@@ -28,6 +28,7 @@ __all__ = [
     "join_carried",
     "read_content",
     "read_messages",
+    "report_sealed",
     "role_of",
     "write_blocks",
     "write_messages",
@@ -95,12 +96,14 @@ def read_content(content: Any, role: str, wire: Node, r: Reader) -> list[Node]:
     items: list[Node] = []
     carried: list[Node] = []
     message: Node | None = None
-    for block in content:
+    for number, block in enumerate(content):
         kind = block.get("type") if type(block) is dict else None
         if type(kind) is not str:
             kind = None
         if kind in family.reads or (role != "assistant" and kind not in blocks.reads):
             part = r.nodes(family, (block,))[0]
+            if type(block) is not dict:
+                r.made(part, wire, "content", number)
             if message is None:
                 message = {"type": "message", "role": role, "content": []}
                 # Its text is found where it stands; the node of several blocks is their message.
@@ -115,6 +118,8 @@ def read_content(content: Any, role: str, wire: Node, r: Reader) -> list[Node]:
                 continue
         message = None
         items.append(r.nodes(blocks, (block,))[0])
+        if type(block) is not dict:
+            r.made(items[-1], wire, "content", number)
     if carried:
         join_carried(items, carried)
     return items
@@ -280,6 +285,8 @@ def _write_item(item: Node, w: Writer) -> list[Any]:
     inline = _INLINE.get(kind) if type(kind) is str else None
     if inline is None or all(item.get(key) is None for key in inline[1]):
         out = w.nodes(blocks, (item,))
+        if kind in _SEALED_THEMSELVES and out and is_sealed(out[0].get("signature", out[0].get("encrypted_content"))):
+            report_sealed(item, w)
         if not out and item.get("opaque"):
             # Withheld as a whole; what the pieces are is said beside that the item is not there.
             for index in range(len(item["opaque"])):
@@ -287,6 +294,16 @@ def _write_item(item: Node, w: Writer) -> list[Any]:
         return out
     written: list[Any] = w.piece(lambda c, _: _write_split(c, str(kind), inline, w), item)
     return written
+
+
+def report_sealed(item: Node, w: Writer) -> None:
+    """Say of what other protocols keep with a sealed item, and with its parts, that it travels with it."""
+    inner = [part for key in ("summary", "content") for part in item.get(key) or () if type(part) is dict]
+    for node in (item, *inner):
+        for protocol, drawer in (node.get("extra") or {}).items():
+            for slot in ("rest", "turn"):
+                if drawer.get(slot) and protocol != w.protocol:
+                    w.report(node, ("extra", protocol, slot), "parked", "sealed for the way back")
 
 
 # Hosted calls that may hold their results, the item such results are apart, and the keys that hold them.

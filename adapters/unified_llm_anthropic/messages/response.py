@@ -139,7 +139,7 @@ def write_head(c: Node, content: list[Any], output: list[Node], w: Writer) -> No
     for key in ("container", "diagnostics"):
         if head.get(key) is None and not own:
             head.pop(key, None)
-    if "input_transformations" in head and not own:
+    if "input_transformations" in head and not own and not w.form(c, "own"):
         c["input_transformations"] = head.pop("input_transformations")
     if type(head.get("container")) is str and not own:
         c["container"] = Fated("lost", "foreign")
@@ -239,7 +239,7 @@ def finish_of(c: Node, output: list[Node]) -> Node:
 
 
 def write_finish(c: Node, wire: Node, output: list[Node], w: Writer) -> None:
-    own = own_born(w)
+    own = own_born(w) or bool(w.form(c, "own"))
     finish = c.get("finish")
     said = finish_of(c, output) if not own else finish if type(finish) is dict else None
     c.pop("finish", None)

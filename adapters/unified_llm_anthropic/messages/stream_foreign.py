@@ -14,13 +14,14 @@ from typing import Any
 
 from unified_llm.jsonvalue import dump_text
 from unified_llm.mapping import Fated, Writer, fill
+from unified_llm.provenance import is_sealed
 from unified_llm.stream import FRAME, TERMINAL
 
 from .blocks import blocks
 from .citations import citations
 from .content import answer_parts
 from .errors import write_error
-from .messages import carrier_of, write_blocks
+from .messages import carrier_of, report_sealed, write_blocks
 from .reasoning import sealed_signature, thinking_text
 from .response import answered, finish_keys, write_head
 
@@ -329,6 +330,8 @@ class ForeignWriter:
             out.append(self._delta(at, {"type": "thinking_delta", "thinking": rest}))
             self.sent = text
         signature = block.get("signature") or sealed_signature(item, self.sent)
+        if is_sealed(signature):
+            report_sealed(item, self.w)
         out.append(self._delta(at, {"type": "signature_delta", "signature": signature}))
         return [*out, self._stop_block(at)]
 

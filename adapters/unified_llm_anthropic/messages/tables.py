@@ -22,6 +22,7 @@ __all__ = [
     "LEAST_BUDGET",
     "LEGACY_VERSION",
     "NATIVES",
+    "PROGRAMS",
     "PROTOCOL",
     "REFUSES",
     "REQUEST",
@@ -140,6 +141,9 @@ TOOL_VERSIONS = {
     "bm25": "tool_search_tool_bm25_20251119",
     "regex": "tool_search_tool_regex_20251119",
 }
+
+# The versions of code that may call tools; the last is what we ask for.
+PROGRAMS = ("code_execution_20250825", "code_execution_20260521", "code_execution_20260120")
 
 # Canonical hosted tool type -> the name its calls go by.
 HOSTED_NAMES = {

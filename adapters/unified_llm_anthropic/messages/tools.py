@@ -15,15 +15,13 @@ from typing import Any
 from unified_llm.mapping import Fated, IllTyped, Mapping, Reader, Writer, take
 
 from .content import move_cache_in, move_cache_out, own_born
-from .tables import HOSTED_NAMES, TOOL_VERSIONS
+from .tables import HOSTED_NAMES, PROGRAMS, TOOL_VERSIONS
 
 __all__ = ["read_tools", "tools"]
 
 Node = dict[str, Any]
 
 tools = Mapping("anthropic-messages tools", default="custom")
-
-_PROGRAM = "code_execution_20260120"
 
 
 def read_tools(wires: Any, r: Reader) -> list[Node]:
@@ -69,7 +67,7 @@ def _read_callers(w: Node, tool: Node, r: Reader) -> None:
     callers = w.get("allowed_callers")
     if type(callers) is not list or any(type(caller) is not str for caller in callers):
         return
-    versions = [caller for caller in callers if caller.startswith("code_execution_")]
+    versions = [caller for caller in callers if caller in PROGRAMS]
     if len(versions) > 1 or any(caller not in ("direct", *versions) for caller in callers):
         return
     del w["allowed_callers"]
@@ -86,7 +84,7 @@ def _write_common(c: Node, wire: Node, w: Writer, strict: bool = True) -> Node:
     callers = c.get("allowed_callers")
     if type(callers) is list and all(caller in ("direct", "programmatic") for caller in callers):
         del c["allowed_callers"]
-        version = w.form(c, "caller") or _PROGRAM
+        version = w.form(c, "caller") or PROGRAMS[-1]
         wire["allowed_callers"] = [version if caller == "programmatic" else caller for caller in callers]
     return move_cache_out(c, wire)
 
