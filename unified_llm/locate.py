@@ -102,6 +102,8 @@ class _Finder:
         capability = capability or self._capability(node, keys)
         found = self._shared(node) if not keys else ()
         paths = found or self._placed(node, keys) or [self._source(node, keys)]
+        if not keys:
+            paths = [*paths, *self._elsewhere(node)]
         return [Loss(pointer(self.base + path), capability, fate, detail) for path in paths]  # type: ignore[arg-type]
 
     def _placed(self, node: Node, keys: Keys) -> list[Keys]:
@@ -166,7 +168,8 @@ class _Finder:
             node, key = above
             keys = (key, *keys)
             wire = self._wire(node)
-        return self._path(wire) + self._leaf(node, wire, keys)
+        leaf = self._leaf(node, wire, keys)
+        return leaf[1:] if leaf[:1] == (...,) else self._path(wire) + leaf
 
     def _shared(self, node: Node) -> list[Keys]:
         """The leaves of a node that came from a wire node together with others, of which something may have arrived."""
@@ -179,7 +182,12 @@ class _Finder:
         base = self._path(wire)
         leaves = (keys for keys in _leaves(node) if keys[0] not in ("extra", "turn") and keys[-1] != "type")
         found = (self._leaf(node, wire, keys, exact=True) for keys in leaves)
-        return list(dict.fromkeys(base + path for path in found if path))
+        return list(dict.fromkeys(path[1:] if path[0] is ... else base + path for path in found if path))
+
+    def _elsewhere(self, node: Node) -> list[Keys]:
+        """The leaves of a node that stand outside its wire node, and go with it when it is dropped."""
+        places = self.reader.places if self.reader is not None else {}
+        return [place[1:] for keys, place in places.items() if keys[0] == id(node) and place[:1] == (...,)]
 
     def _leaf(self, node: Node, wire: Any, keys: Keys, exact: bool = False) -> Keys:
         below = self.reader.below.get(id(node)) if self.reader is not None else None
@@ -190,6 +198,8 @@ class _Finder:
         if self.reader is not None and self.reader.places:
             for depth in range(len(keys), 0, -1):
                 place = self.reader.places.get((id(node), *keys[:depth]))
+                if place is not None and place[:1] == (...,):
+                    return place + _follow(_at(self.reader.doc, place[1:]), keys[depth:])
                 if place is not None:
                     return place + _follow(_at(wire, place), keys[depth:])
         if node is self.root and self.source is not None:

@@ -88,7 +88,7 @@ class Reader:
         out = []
         for wire in wires:
             if type(wire) is not dict:
-                out.append(self.unread(wire, mapping.name, mapping.tag))
+                out.append(self.unread(wire, mapping.name, mapping.tag, (wires, len(out))))
                 continue
             kind = wire.get(tag)
             if kind is None and tag not in wire and mapping.default is not None:
@@ -179,7 +179,7 @@ class Reader:
         """Note a closed marker of form (string or parts, null or absent, a spelling): never a value, never a loss."""
         self.extra(node).setdefault("form", {})[key] = marker
 
-    def made(self, node: Node, wire: Node, *keys: Any) -> Node:
+    def made(self, node: Node, wire: Any, *keys: Any) -> Node:
         """Say that `node`, built by hand inside a pair, came from `wire`, or from what is at `keys` below it."""
         self.trace.append((node, wire))
         if keys:
@@ -187,15 +187,18 @@ class Reader:
         return node
 
     def place(self, node: Node, keys: tuple[Any, ...], wire: tuple[Any, ...]) -> None:
-        """Say that the canonical leaf `keys` below `node` came from the keys `wire` below the node's own wire node."""
+        """Say that the canonical leaf `keys` below `node` came from the keys `wire` below the node's own wire node.
+
+        An ellipsis as the first of them says that the others start at the document's root.
+        """
         self.places[id(node), *keys] = wire
 
     def note(self, node: Node, keys: tuple[Any, ...], fate: str, detail: str) -> None:
         """What reading itself had to approximate (a lone surrogate, an offset cut in a character): rare."""
         self.notes.append((node, keys, fate, detail))
 
-    def unread(self, wire: Any, family: str, tag: str = "") -> Node:
-        """A wire node that no pair can read, kept whole for its own protocol."""
+    def unread(self, wire: Any, family: str, tag: str = "", within: tuple[Any, int] | None = None) -> Node:
+        """A wire node that no pair can read, kept whole for its own protocol; `within` is its list and place."""
         from ._tables import KNOWN_TYPES
 
         kind = wire.get(tag) if type(wire) is dict else None
@@ -205,5 +208,8 @@ class Reader:
             node["type"] = kind
             rest = {key: value for key, value in wire.items() if key != "type"}
         node["extra"] = {self.protocol: {"rest": rest, "form": {"native": family}}}
+        if within is not None and type(wire) is not dict and type(within[0]) is list:
+            # A value without an identity of its own is found by where it stands.
+            return self.made(node, within[0], within[1])
         self.trace.append((node, wire))
         return node

@@ -25,7 +25,8 @@ Node = dict[str, Any]
 
 
 def place(r: Reader, node: Node, key: str, *wire: str) -> None:
-    r.place(node, (key,), actual(wire, r.context.get("spelled") or []))
+    spelled = r.context.get("spelled")
+    r.place(node, (key,), actual(wire, spelled) if spelled else wire)
 
 
 def sealed_part(c: Node, wire: Node, w: Writer) -> Node:

@@ -74,9 +74,11 @@ def read_part(wire: Any, r: Reader) -> Node:
     w = wire.copy()
     spelled = to_camel(w, PART)
     mark = len(r.trace)
-    pair = next(
-        (parts.reads.get(key) or items.reads.get(key) for key in w if key in parts.reads or key in items.reads), None
-    )
+    pair = None
+    for key in w:
+        pair = items.reads.get(key) or parts.reads.get(key)
+        if pair is not None:
+            break
     if pair is None:
         if not w.keys() <= _MODIFIERS or not w:
             return r.unread(wire, _FAMILY)
@@ -227,6 +229,8 @@ def write_items(group: list[Node], w: Writer) -> list[Any]:
 
 def write_item(item: Node, w: Writer) -> list[Any]:
     """The parts of one item: none when it has no form here (and was reported)."""
+    if _withheld(item, w):
+        return []
     written = w.nodes(items, (item,))
     if not written:
         return []
@@ -285,7 +289,7 @@ def _thoughts(nodes: Any, w: Writer) -> list[Any]:
         del w.context["thought"]
 
 
-def withhold(item: Node, w: Writer) -> bool:
+def _withheld(item: Node, w: Writer) -> bool:
     """Whether an item is not written because its proof is another provider's; facing a client it is sealed besides."""
     if not is_foreign(item, w) or (item.get("type") != "reasoning" and item.get("type") in items.writes):
         return False

@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from unified_llm.mapping import Fated, Reader, Writer
+from unified_llm.mapping import Fated, Reader, Writer, fill
 
 from .tables import ERROR_STATUS, ERROR_TYPES
 
@@ -66,13 +66,15 @@ def read_error_node(w: Node, doc: Node, r: Reader) -> Node:
     details = own.get("details")
     if type(message) is str:
         error["message"] = own.pop("message")
+    else:
+        r.form(error, "message", "absent")
     code = own.get("code")
     error["type"] = _typed(word, message, details, code if type(code) is int else r.http.get("status"))
     if type(word) is str:
         del own["status"]
         if ERROR_TYPES.write(error["type"]) != word:
             error["native_type"] = word
-            r.form(error, "type", "native")
+            r.form(error, "type", error["type"])
     else:
         r.form(error, "status", "absent")
     if type(code) is int:
@@ -157,7 +159,11 @@ def write_error(c: Node, w: Writer) -> Any:
     if form in ("string", "text", "other", "value"):
         return _write_odd(c, error or {}, form, w)
     body = write_error_body(error or {}, w)
-    return [body] if form == "list" else body
+    if form != "list":
+        return body
+    rest = c["extra"][w.protocol].get("rest")
+    c["extra"] = {protocol: drawer for protocol, drawer in c["extra"].items() if protocol != w.protocol}
+    return [fill(body, rest) if rest else body]
 
 
 def _write_odd(c: Node, error: Node, form: str, w: Writer) -> Any:
@@ -190,17 +196,18 @@ def _write_fields(c: Node, w: Writer, kind: str) -> Node:
         w.http["status"] = status
     elif not own:
         wire["code"] = ERROR_STATUS.get(kind, 500)
-    wire["message"] = c.pop("message", None) or ""
+    if "message" in c or w.form(c, "message") != "absent":
+        wire["message"] = c.pop("message", None) or ""
     details = c.pop("details", None)
     details = list(details) if type(details) is list else []
     if type(c.get("code")) is str:
         place = w.form(c, "reason")
         details.insert(len(details) if place is None else place, {"@type": _INFO, "reason": c.pop("code")})
-    if w.form(c, "type") == "native" and _typed(native, wire["message"], details, None) == kind:
+    if native is not None and w.form(c, "type") == kind:
         wire["status"] = c.pop("native_type")
     elif w.form(c, "status") != "absent":
         wire["status"] = ERROR_TYPES.writes.get(kind, "UNKNOWN")
-        if ERROR_TYPES.read(wire["status"]) != kind:
+        if _typed(wire["status"], wire.get("message"), details, None) != kind:
             c["type"] = Fated("approximated", f"sent as {wire['status']!r}")
     retry = c.get("retry_after")
     if type(retry) in (int, float):

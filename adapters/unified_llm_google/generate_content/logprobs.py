@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import take, take_all
+from unified_llm.mapping import Reader, take, take_all
 
 __all__ = ["read_logprobs", "write_logprobs"]
 
@@ -23,7 +23,7 @@ def _tokens(value: Any) -> list[Node] | None:
     return [{hub: each[name] for name, hub in _TOKEN if name in each} for each in value]
 
 
-def read_logprobs(own: Node, part: Node) -> None:
+def read_logprobs(own: Node, part: Node, at: tuple[Any, ...], r: Reader) -> None:
     """Pop the log probabilities of a candidate into its first text; what is not two lists of a length stays."""
     result = own.get("logprobsResult")
     if type(result) is not dict:
@@ -44,6 +44,7 @@ def read_logprobs(own: Node, part: Node) -> None:
     del taken["chosenCandidates"]
     taken.pop("topCandidates", None)
     part["logprobs"] = chosen
+    r.place(part, ("logprobs",), (..., *at, "logprobsResult", "chosenCandidates"))
 
 
 def write_logprobs(c: Node) -> Node:

@@ -17,7 +17,7 @@ from unified_llm.provenance import is_sealed
 
 from .calls import names_of
 from .choice import read_tool_config, write_tool_config
-from .content import parts, read_part, read_parts, withhold, write_items, write_parts
+from .content import parts, read_part, read_parts, write_items, write_parts
 from .models import thinking_of
 from .route import read_route, write_route
 from .settings import read_settings, write_settings
@@ -102,6 +102,7 @@ def _needs_flag(nodes: list[Node], w: Writer) -> bool:
 def read_contents(contents: list[Any], r: Reader) -> list[Node]:
     items: list[Node] = []
     before: bool | None = None
+    last: list[Node] = []
     for number, wire in enumerate(contents):
         mark = len(r.trace)
         try:
@@ -109,8 +110,13 @@ def read_contents(contents: list[Any], r: Reader) -> list[Node]:
         except ILL_TYPED:
             del r.trace[mark:]
             read = [r.unread(wire, _FAMILY)]
+        side = wire.get("role") in _MODEL if type(wire) is dict else None
+        if side is before and number:
+            # Two contents of one side stay two: both say which turn they are.
+            for item in last:
+                item.setdefault("turn", number - 1)
         items += read
-        before = wire.get("role") in _MODEL if type(wire) is dict else None
+        before, last = side, read
     return items
 
 
@@ -191,8 +197,6 @@ def write_contents(history: Any, w: Writer) -> list[Any]:
     out: list[Any] = []
     group: list[Node] = []
     for item in history or ():
-        if withhold(item, w):
-            continue
         if _is_unread(item, w):
             _close(group, out, w)
             group = []
@@ -216,7 +220,7 @@ def _joins(group: list[Node], item: Node, w: Writer) -> bool:
     last = group[-1]
     turn, before = item.get("turn"), last.get("turn")
     apart = (item.get("type") in _OUTPUTS) != (last.get("type") in _OUTPUTS)
-    if turn is not None or before is not None:
+    if turn is not None and before is not None:
         if turn != before:
             return False
         if w.form(group[0], "content") == "mixed" or w.form(group[0], "role"):

@@ -15,7 +15,7 @@ from typing import Any
 
 from unified_llm.mapping import Fated, Reader, Writer, take, take_all
 
-from .content import read_parts, withhold, write_item
+from .content import read_parts, write_item
 from .errors import write_error_body
 from .grounding import is_search, read_sources, write_sources
 from .logprobs import read_logprobs
@@ -68,8 +68,8 @@ def read_answer(w: Node, r: Reader, ready: list[list[Node]] | None) -> Node:
                 choices.append(r.made(home, wire))
         if choices:
             node["choices"] = choices
-    elif "candidates" not in w:
-        r.form(node, "candidates", "absent")
+    else:
+        r.form(node, "candidates", "odd" if "candidates" in w else "absent")
     if not node["output"]:
         _read_block(w, node, r)
     return node
@@ -149,7 +149,7 @@ def read_candidate(
         r.form(home, "index", "absent")
     output += read_sources(own, wire, texts, home, r)
     if texts:
-        read_logprobs(own, texts[min(texts)])
+        read_logprobs(own, texts[min(texts)], ("candidates", place), r)
     _read_finish(own, home, [*output, *(ready or ())], above, r)
     if type(own.get("continuationToken")) is str and place == 0:
         home["continuation_token"] = own.pop("continuationToken")
@@ -241,7 +241,7 @@ def write_response(c: Node, w: Writer) -> Any:
     form = w.form(c, "candidates")
     if form == "empty" and not (output or choices):
         wire["candidates"] = []
-    elif not (form == "absent" and not (output or choices or c.get("finish"))):
+    elif not (form in ("absent", "odd") and not (output or choices or c.get("finish"))):
         wire["candidates"] = [write_candidate(c, w.doc, output, 0, w)]
         for place, choice in enumerate(choices, 1):
             wire["candidates"].append(w.piece(partial(_write_choice, node=choice, place=place), choice))
@@ -317,8 +317,6 @@ def write_output(output: list[Node], w: Writer) -> tuple[list[Any], list[tuple[i
     w.context["citations"] = texts = []
     written: list[Any] = []
     for item in output:
-        if withhold(item, w):
-            continue
         before = len(written)
         written += write_item(item, w)
         if item.get("type") == "message" and type(item.get("content")) is list:

@@ -51,7 +51,7 @@ def _read(schema: Any) -> Any:
         return schema
     out: Node = {}
     for name, value in schema.items():
-        key: str = _KEYWORDS.get(name, name)
+        key = str(_KEYWORDS.get(name, name))
         if key == "type" and type(value) is str:
             value = value.lower()
         elif key in _COUNTS and type(value) is str and value.isdigit():

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-__all__ = ["Shape", "actual", "to_camel", "to_snake"]
+__all__ = ["Shape", "actual", "snake", "to_camel", "to_snake"]
 
 Node = dict[str, Any]
 
@@ -37,6 +37,8 @@ class Shape:
 def to_camel(node: Node, shape: Shape, path: str = "") -> list[str]:
     """Respell `node` (our own copy) in place; the paths of what was respelled, parents first."""
     found: list[str] = []
+    if not path and not _spelled(node, shape):
+        return found
     for key in tuple(node):
         if "_" in key and key in shape.snake and shape.snake[key] not in node:
             camel = shape.snake[key]
@@ -60,8 +62,10 @@ def _spelled(node: Node, shape: Shape) -> bool:
     """Whether anything in `node` is in snake_case."""
     if not shape.snake.keys().isdisjoint(node):
         return True
-    for key, below in shape.below.items():
-        value = node.get(key)
+    for key, value in node.items():
+        below = shape.below.get(key)
+        if below is None:
+            continue
         if type(value) is dict:
             if _spelled(value, below):
                 return True

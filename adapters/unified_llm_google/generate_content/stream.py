@@ -53,13 +53,14 @@ _FAILED = frozenset(("malformed_call", "error", "cancelled"))
 class _Candidate:
     """One candidate while it comes in: the item that is open, its parts, the text that grows, a call in pieces."""
 
-    __slots__ = ("args", "at", "call", "final", "index", "item", "kind", "made", "nodes", "part", "text")
+    __slots__ = ("apart", "args", "at", "call", "final", "index", "item", "kind", "made", "nodes", "part", "text")
 
     def __init__(self, index: int) -> None:
         self.at: Event = {"choice": index} if index else {}
         self.index = 0
         self.kind = ""
         self.made = 0
+        self.apart = False
         self.item: Node = {}
         self.text: list[str] = []
         self.part = False
@@ -226,6 +227,7 @@ class GenerateContentReader:
             thought = wire.get("thought")
             if len(wire) == 1 or (len(wire) == 2 and thought is True):
                 if not wire["text"]:
+                    state.apart = True
                     return wire
                 self._text("reasoning" if thought else "message", wire["text"], state, out)
                 return None
@@ -283,6 +285,10 @@ class GenerateContentReader:
         if state.call is not None:
             self._end_call(state, out)
         stem, bracket, index_key, part_type = _TEXT[kind]
+        if state.apart:
+            # An empty text between two keeps them apart.
+            state.apart = False
+            self._end_text(state, out)
         if state.kind != kind or not state.part:
             self._open(kind, state, out)
             state.part = True

@@ -10,12 +10,11 @@ https://ai.google.dev/api/generate-content#method:-models.streamgeneratecontent
 from __future__ import annotations
 
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 from unified_llm.mapping import Writer, fill
 
-from .content import parts, withhold, write_item
+from .content import parts, write_item
 from .errors import write_error_body
 from .grounding import is_search
 from .response import write_block, write_end, write_head
@@ -35,6 +34,7 @@ _DELTAS = {
     "response.reasoning_summary_text.delta": True,
     "response.reasoning_text.delta": True,
 }
+_TALKING = frozenset(("message", "reasoning"))
 # What repeats the deltas before it, or comes again with the part or the item it belongs to.
 _QUIET = frozenset((*(kind[:-5] + "done" for kind in _DELTAS), "response.output_text.annotation.added"))
 _PART_DONE = frozenset(("response.content_part.done", "response.reasoning_summary_part.done"))
@@ -43,7 +43,7 @@ _PART_DONE = frozenset(("response.content_part.done", "response.reasoning_summar
 class _Choice:
     """One choice while it goes out: its items so far, and per open item how many of its parts went out."""
 
-    __slots__ = ("items", "parts", "sent", "signed", "texts")
+    __slots__ = ("items", "mute", "parts", "sent", "signed", "text", "texts")
 
     def __init__(self) -> None:
         self.items: list[Node] = []
@@ -51,6 +51,8 @@ class _Choice:
         self.sent: dict[int, set[tuple[str, int]]] = {}
         self.signed: set[tuple[int, int]] = set()
         self.parts = 0
+        self.text: tuple[Any, ...] | None = None
+        self.mute: set[int] = set()
 
 
 class GenerateContentWriter:
@@ -104,6 +106,10 @@ class GenerateContentWriter:
             return self._delta(kind, event, place, thought)
         if kind in _QUIET:
             return []
+        if kind == "response.output_item.added":
+            if (event.get("item") or {}).get("type") not in _TALKING:
+                self._choice(place).mute.add(event.get("output_index", 0))
+            return []
         out = self._release(event if kind in _PART_DONE else None)
         if kind == "response.output_item.done":
             out += [(place, part) for part in self._item(event, place)]
@@ -114,15 +120,24 @@ class GenerateContentWriter:
         return out
 
     def _delta(self, kind: str, event: Event, place: int, thought: bool) -> list[tuple[int, Any]]:
+        choice = self._choice(place)
+        index = event.get("output_index", 0)
+        if index in choice.mute:
+            return []
         out = self._release(None)
         wire: Node = {"text": event.get("delta") or ""}
         if thought:
             wire["thought"] = True
         elif self.w.context.get("sealed"):
             wire = attach_sealed(wire, self.w)
-        self._choice(place).sent.setdefault(event.get("output_index", 0), set()).add(_spot(kind, event))
-        if not wire["text"]:
+        spot = _spot(kind, event)
+        choice.sent.setdefault(index, set()).add(spot)
+        if not wire["text"] and SLOT not in wire:
             return out
+        text, choice.text = choice.text, (thought, index, *spot)
+        if self.group is None and text is not None and text[0] == thought and text != choice.text:
+            # Another part of the same kind: an empty one between them keeps them apart.
+            out.append((place, {"text": "", "thought": True} if thought else {"text": ""}))
         if self.own:
             self.held = (place, wire)
             return out
@@ -173,10 +188,17 @@ class GenerateContentWriter:
         choice = self._choice(place)
         index = event.get("output_index", 0)
         spot = _spot(kind, event)
-        if spot in choice.sent.get(index, ()):
+        if spot in choice.sent.get(index, ()) or index in choice.mute:
             return []
+        choice.text = None
         if part.get("type") not in ("output_text", "summary_text", "reasoning_text", "refusal"):
-            return []
+            if not self.own:
+                return []
+            choice.sent.setdefault(index, set()).add(spot)
+            choice.signed.add((index, spot[1]))
+            return _apart([self._whole(part, spot[0] == "summary")], index, choice) if self.group is None else [
+                self._whole(part, spot[0] == "summary")
+            ]
         ours = _is_ours(part, self.w)
         text = part.get("text") or part.get("refusal") or ""
         if not text and not ours:
@@ -194,12 +216,12 @@ class GenerateContentWriter:
         if type(item) is not dict:
             return []
         choice = self._choice(place)
-        if self.group is None and item.get("type") == "message":
-            self._tell_joined(item, choice)
+        if item.get("type") not in _TALKING:
+            choice.text = None
         choice.items.append(item)
         index = event.get("output_index", 0)
         sent = choice.sent.pop(index, set())
-        if is_search(item, self.w) or withhold(item, self.w):
+        if is_search(item, self.w):
             return []
         self.w.context["citations"] = []
         written = write_item(item, self.w)
@@ -210,7 +232,7 @@ class GenerateContentWriter:
             ]
         choice.parts += len(written)
         if not sent:
-            return written
+            return _apart(written, index, choice)
         out = []
         for spot, part in zip(_spots(item), written):
             if spot not in sent:
@@ -218,15 +240,6 @@ class GenerateContentWriter:
             elif SLOT in part and (index, spot[1]) not in choice.signed:
                 out.append({"text": "", SLOT: part[SLOT]})
         return out
-
-    def _tell_joined(self, item: Node, choice: _Choice) -> None:
-        """Text after text is one text to whoever reads the stream."""
-        content = item.get("content")
-        kinds = [part.get("type") for part in content] if type(content) is list else ["output_text"]
-        if any(one == other == "output_text" for one, other in pairwise(kinds)):
-            self.w.report(item, ("content",), "approximated", "text runs on in a stream")
-        if choice.items and choice.items[-1].get("type") == "message" and kinds[:1] == ["output_text"]:
-            self.w.report(item, (), "approximated", "text runs on in a stream")
 
     # ---- frames -----------------------------------------------------------------------------------------------------
 
@@ -352,6 +365,18 @@ def _candidate(frame: Node, parts: list[Any], end: Node) -> Node:
             parts = [part for part in filled if part is not None]
         wire["content"] = {**wire["content"], "parts": parts}
     return wire
+
+
+def _apart(parts: list[Any], index: int, choice: _Choice) -> list[Any]:
+    """Whole parts, with an empty one between texts that are not one text."""
+    out: list[Any] = []
+    for part in parts:
+        plain = type(part) is dict and part.keys() == {"text"}
+        if plain and choice.text is not None and not choice.text[0]:
+            out.append({"text": ""})
+        choice.text = (False, index, "whole", 0) if plain else None
+        out.append(part)
+    return out
 
 
 def _spot(kind: str, event: Event) -> tuple[str, int]:

@@ -14,7 +14,7 @@ from typing import Any
 from unified_llm.mapping import ILL_TYPED, NATIVE, Bimap, Fated, IllTyped, Mapping, Reader, Writer, fill, take
 
 from .schema import from_dialect, to_dialect, without_meta
-from .spelling import actual, to_camel, to_snake
+from .spelling import actual, snake, to_camel, to_snake
 from .tables import PROTOCOL, TOOL
 
 __all__ = ["is_mixed", "read_tools", "tools", "write_tools"]
@@ -51,9 +51,10 @@ def read_tools(wires: Any, r: Reader) -> list[Node]:
             if len(found) != len(each):
                 continue
             del w[key]
-            out += [_from(tool, wire, actual(place, spelled), r) for tool, place in zip(found, places)]
-        if spelled and len(out) > first:
-            r.form(out[first], "snake", spelled)
+            for tool, place in zip(found, places):
+                out.append(_from(tool, wire, actual(place, spelled), r))
+                if key in spelled:
+                    r.form(tool, "name", "snake")
         if w or len(out) == first:
             to_snake(w, spelled)
             native: Node = {"type": NATIVE}
@@ -89,8 +90,10 @@ def _read_tool(key: str, wire: Any, r: Reader, spelled: list[str]) -> Node | Non
         tool: Node = tools.reads[key](w, r)
     except ILL_TYPED:
         return None
-    if w:
+    if spelled:
         to_snake(w, spelled)
+        r.form(tool, "snake", spelled)
+    if w:
         r.keep(tool, w)
     return tool
 
@@ -98,7 +101,6 @@ def _read_tool(key: str, wire: Any, r: Reader, spelled: list[str]) -> Node | Non
 def write_tools(nodes: list[Node], w: Writer) -> list[Any]:
     """The `Tool` objects: grouped as they were, else all functions in one and every other tool in its own."""
     groups: dict[Any, Node] = {}
-    spelled: dict[Any, list[str]] = {}
     for number, tool in enumerate(nodes):
         kind = tool.get("type")
         group = w.form(tool, "group")
@@ -113,13 +115,12 @@ def write_tools(nodes: list[Node], w: Writer) -> list[Any]:
         if group is None:
             group = key if key in _LISTED else ("alone", number)
         here = groups.setdefault(group, {})
-        if w.form(tool, "snake"):
-            spelled[group] = w.form(tool, "snake")
+        name = snake(key) if w.form(tool, "name") else key
         if key in _LISTED:
-            here.setdefault(key, []).append(wire)
+            here.setdefault(name, []).append(wire)
         else:
-            here[key] = wire
-    return [to_snake(wire, spelled[group]) if group in spelled else wire for group, wire in groups.items()]
+            here[name] = wire
+    return list(groups.values())
 
 
 # A tool is written as {"key": ..., "tool": ...}: where in its group it stands, and what it is there.
@@ -130,6 +131,9 @@ def _tool(key: str, pair: Callable[[Node, Writer], Node | None]) -> Callable[[No
         wire = pair(c, w)
         if wire is None:
             return None
+        spelled = w.form(c, "snake")
+        if spelled:
+            wire = to_snake(wire, spelled)
         if own:
             wire = fill(wire, own)
             c["extra"] = {protocol: drawer for protocol, drawer in c["extra"].items() if protocol != w.protocol}

@@ -1,0 +1,307 @@
+"""generateContent beyond the laws: routes, SDK clients over a mock transport, the mind, schemas, partial arguments."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import httpx2
+import pytest
+from google import genai
+from google.genai import types
+
+import unified_llm as ul
+from corpus import fixtures
+from unified_llm.provenance import is_sealed
+from unified_llm_google.generate_content.partial_args import PartialArgs
+from unified_llm_google.generate_content.schema import from_dialect, to_dialect
+
+GC = "google-generate-content"
+Node = dict[str, Any]
+HELLO = {"contents": [{"role": "user", "parts": [{"text": "Hello"}]}]}
+SIGNATURE = "U2lnLW9uZQ=="
+
+
+def convert(body: Any, target: str = GC, source: str = GC, **options: Any) -> ul.Converted:
+    return ul.convert(body, source=source, target=target, **options)
+
+
+def fixture(name: str) -> Any:
+    found = next(record for record in fixtures(GC) if record["id"] == f"{GC}/{name}")
+    return found["events"] if found["kind"] == "stream" else found["body"]
+
+
+# ---- the URL --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "model", "stream"),
+    [
+        ("models/m:generateContent", "m", None),
+        ("/v1beta/models/m:streamGenerateContent?alt=sse", "m", True),
+        ("v1/models/openai/gpt-x:generateContent", "openai/gpt-x", None),
+        ("models/m%3AgenerateContent", "m", None),
+        ("v1/tunedModels/t1:generateContent", "t1", None),
+        ("v1beta1/projects/p/locations/l/publishers/google/models/m:generateContent", "m", None),
+        ("publishers/acme/models/m:generateContent", "acme/m", None),
+    ],
+)
+def test_model_and_streaming_are_read_from_the_path(path: str, model: str, stream: bool | None) -> None:
+    value = convert(HELLO, "openai-chat", http={"path": path}).value
+    assert value["model"].endswith(model)
+    assert value.get("stream") is stream
+
+
+def test_the_path_is_written() -> None:
+    chat = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
+    assert convert(chat, source="openai-chat").http == {"method": "POST", "path": "models/m:generateContent"}
+    streaming = convert({**chat, "stream": True}, source="openai-chat").http
+    assert streaming["path"] == "models/m:streamGenerateContent"
+    assert streaming["query"] == {"alt": "sse"}
+    assert convert(chat, source="openai-chat", model="tunedModels/t").http["path"] == "tunedModels/t:generateContent"
+    vertex = convert(chat, GC + ":vertex", "openai-chat")
+    assert vertex.http["path"] == "publishers/google/models/m:generateContent"
+
+
+def test_a_stream_without_sse_is_an_array() -> None:
+    done = convert(HELLO, http={"path": "models/m:streamGenerateContent"})
+    assert done.http["path"].endswith(":streamGenerateContent")
+    assert "query" not in done.http
+
+
+# ---- the official SDK -----------------------------------------------------------------------------------------------
+
+
+def client(answer: Any) -> genai.Client:
+    transport = httpx2.MockTransport(answer)
+    options = types.HttpOptions(base_url="http://gateway.test", httpx_client=httpx2.Client(transport=transport))
+    return genai.Client(api_key="none", http_options=options)
+
+
+def test_a_unary_answer_reaches_the_sdk() -> None:
+    seen: list[Node] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        seen.append(json.loads(request.content))
+        chat = convert(seen[-1], "openai-chat", http={"path": request.url.path}).value
+        assert chat["model"] == "m"
+        message = {"role": "assistant", "content": "Hi!", "tool_calls": []}
+        choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
+        usage = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
+        body = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": usage}
+        return httpx2.Response(200, json=convert(body, GC, "openai-chat", kind="response").value)
+
+    got = client(answer).models.generate_content(model="m", contents="Hello")
+    assert got.text == "Hi!"
+    assert got.candidates and got.candidates[0].finish_reason == types.FinishReason.STOP
+    assert got.usage_metadata and got.usage_metadata.total_token_count == 5
+    assert seen
+
+
+def test_a_stream_reaches_the_sdk() -> None:
+    def chunk(delta: Node, finish: str | None = None) -> Node:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish}
+        return {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]}
+
+    call = {"index": 0, "id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a":1}'}}
+    events = [chunk({"role": "assistant", "content": "Wa"}), chunk({"content": "it"}), chunk({"tool_calls": [call]})]
+    events.append(chunk({}, "tool_calls"))
+    raw = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events) + b"data: [DONE]\n\n"
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        assert request.url.path.endswith(":streamGenerateContent")
+        body = b"".join(ul.translate_sse([raw], source="openai-chat", target=GC))
+        assert all(line.startswith(b"data: ") for line in body.splitlines() if line)
+        return httpx2.Response(200, content=body, headers={"content-type": "text/event-stream"})
+
+    chunks = list(client(answer).models.generate_content_stream(model="m", contents="Hello"))
+    parts = [part for chunk in chunks for c in chunk.candidates or () for part in (c.content and c.content.parts) or ()]
+    assert "".join(part.text or "" for part in parts) == "Wait"
+    calls = [part.function_call for part in parts if part.function_call]
+    assert [(one.name, one.args, one.id) for one in calls] == [("f", {"a": 1}, "c1")]
+    assert chunks[-1].candidates and chunks[-1].candidates[0].finish_reason == types.FinishReason.STOP
+
+
+def test_what_the_sdk_sends_is_read() -> None:
+    seen: list[Node] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        seen.append(json.loads(request.content))
+        return httpx2.Response(200, json=fixture("response/text"))
+
+    config = types.GenerateContentConfig(
+        system_instruction="Be brief.",
+        temperature=0.5,
+        thinking_config=types.ThinkingConfig(include_thoughts=True, thinking_level=types.ThinkingLevel.LOW),
+        tools=[types.Tool(function_declarations=[types.FunctionDeclaration(name="f", parameters_json_schema={})])],
+        safety_settings=[types.SafetySetting(category="HARM_CATEGORY_HARASSMENT", threshold="BLOCK_NONE")],
+    )
+    client(answer).models.generate_content(model="m", contents="Hello", config=config)
+    assert convert(seen[0]).value == seen[0]
+    node = ul.read(seen[0], GC)
+    assert node.instructions == "Be brief."
+    assert node.reasoning.effort == "low" and node.reasoning.include is True
+    assert node.safety_settings[0].category == "harassment"
+    assert node.tools[0].name == "f"
+
+
+def test_errors_raise_in_the_sdk() -> None:
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        body = {"error": {"message": "Slow down.", "type": "rate_limit_error", "code": None, "param": None}}
+        done = convert(body, GC, "openai-chat", kind="error", http={"status": 429})
+        return httpx2.Response(done.http["status"], json=done.value)
+
+    with pytest.raises(genai.errors.ClientError) as raised:
+        client(answer).models.generate_content(model="m", contents="Hello")
+    assert (raised.value.code, raised.value.status) == (429, "RESOURCE_EXHAUSTED")
+
+
+# ---- the mind -------------------------------------------------------------------------------------------------------
+
+
+def signatures(value: Any) -> list[str]:
+    if isinstance(value, list):
+        return [found for each in value for found in signatures(each)]
+    if not isinstance(value, dict):
+        return []
+    own = [value["thoughtSignature"]] if "thoughtSignature" in value else []
+    return own + [found for key, each in value.items() if key != "thoughtSignature" for found in signatures(each)]
+
+
+@pytest.mark.parametrize("surface", ["openai-chat", "openai-responses"])
+@pytest.mark.parametrize("name", ["signature_steps", "function_calls_parallel"])
+def test_signatures_survive_a_client_of_another_surface(name: str, surface: str) -> None:
+    body = fixture(f"request/{name}")
+    shown = convert(body, surface, facing="client").value
+    back = convert(shown, GC, surface).value
+    assert signatures(body["contents"]) == signatures(back["contents"])
+    calls = [[("functionCall" in p, "thoughtSignature" in p) for p in c["parts"]] for c in body["contents"]]
+    assert [
+        [("functionCall" in p, "thoughtSignature" in p) for p in c["parts"]] for c in back["contents"]
+    ] == calls
+
+
+def test_foreign_reasoning_is_sealed_for_a_client_and_opened_again() -> None:
+    reasoning = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAA=="}
+    call = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"}
+    output = {"type": "function_call_output", "call_id": "c1", "output": "r"}
+    body = {"model": "m", "input": [{"role": "user", "content": "Go"}, reasoning, call, output]}
+    shown = convert(body, GC, "openai-responses", facing="client")
+    sealed = signatures(shown.value["contents"])
+    assert len(sealed) == 1 and is_sealed(sealed[0])
+    assert [loss.fate for loss in shown.losses if loss.capability == "reasoning.signature"] == ["parked"]
+    types.Part.model_validate(shown.value["contents"][1]["parts"][0])
+    echoed = json.loads(json.dumps(shown.value).replace(sealed[0], sealed[0].replace("+", "-").replace("/", "_")))
+    back = convert(echoed, "openai-responses").value
+    assert [item.get("encrypted_content") for item in back["input"] if item["type"] == "reasoning"] == ["gAAAA=="]
+
+
+def test_a_moved_envelope_does_not_open() -> None:
+    reasoning = {"type": "reasoning", "summary": [], "encrypted_content": "gAAAA=="}
+    call = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"}
+    body = {"model": "m", "input": [{"role": "user", "content": "Go"}, reasoning, call]}
+    shown = convert(body, GC, "openai-responses", facing="client").value
+    shown["contents"][1]["parts"][0]["functionCall"]["id"] = "c2"
+    done = convert(shown, "openai-responses")
+    assert not [item for item in done.value["input"] if item["type"] == "reasoning"]
+    assert [loss.path for loss in done.losses if loss.detail.startswith("an envelope")] == [
+        "/contents/1/parts/0/thoughtSignature"
+    ]
+
+
+def test_a_provider_gets_nothing_foreign() -> None:
+    reasoning = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "hm"}], "encrypted_content": "gAA="}
+    body = {"model": "m", "input": [{"role": "user", "content": "Go"}, reasoning, {"role": "assistant", "content": "A"}]}
+    done = convert(body, GC, "openai-responses")
+    assert done.value["contents"] == [
+        {"role": "user", "parts": [{"text": "Go"}]},
+        {"role": "model", "parts": [{"text": "A"}]},
+    ]
+    assert [(loss.path, loss.detail) for loss in done.losses if loss.detail] == [("/input/1", "foreign")]
+
+
+def test_some_models_get_the_documented_bypass_for_calls_they_did_not_make() -> None:
+    call = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"}
+    more = {**call, "call_id": "c2"}
+    body = {"model": "m", "input": [{"role": "user", "content": "Go"}, call, more]}
+    assert not signatures(convert(body, GC, "openai-responses", model="gemini-2.5-pro").value["contents"])
+    done = convert(body, GC, "openai-responses", model="gemini-3-pro")
+    parts = done.value["contents"][1]["parts"]
+    assert [part.get("thoughtSignature") for part in parts] == ["skip_thought_signature_validator", None]
+    assert [loss.path for loss in done.losses if loss.fate == "added"] == ["/contents/1/parts/0/thoughtSignature"]
+
+
+# ---- schemas, counting, pieces of arguments -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("dialect", "schema", "marks"),
+    [
+        ({"type": "STRING"}, {"type": "string"}, []),
+        ({"type": "STRING", "nullable": True}, {"type": ["string", "null"]}, []),
+        ({"type": "ARRAY", "items": {"type": "NUMBER"}, "minItems": "2"},
+         {"type": "array", "items": {"type": "number"}, "minItems": 2}, ["counts"]),
+        ({"any_of": [{"type": "STRING"}]}, {"anyOf": [{"type": "string"}]}, ["snake"]),
+        ({"type": "object"}, {"type": "object"}, None),
+        ({"type": "OBJECT", "properties": {"type": {"type": "STRING"}}},
+         {"type": "object", "properties": {"type": {"type": "string"}}}, []),
+    ],
+)  # fmt: skip
+def test_the_dialect_of_schemas(dialect: Node, schema: Node, marks: list[str] | None) -> None:
+    assert from_dialect(copy.deepcopy(dialect)) == (schema, marks)
+    if marks is not None:
+        assert to_dialect(schema, marks) == dialect
+
+
+def test_arguments_in_pieces() -> None:
+    args = PartialArgs()
+    entries: list[Node] = [
+        {"jsonPath": "$.a.b[0]", "stringValue": "x", "willContinue": True},
+        {"jsonPath": "$.a.b[0]", "stringValue": "y"},
+        {"jsonPath": "$.a.b[1]", "boolValue": False},
+        {"jsonPath": "$['c d']", "numberValue": 1.5},
+        {"jsonPath": "$.n", "nullValue": "NULL_VALUE"},
+        {"jsonPath": "$.a.b.wrong", "stringValue": "kept out"},
+    ]
+    for entry in entries:
+        args.feed(entry)
+    assert args.value == {"a": {"b": ["xy", False]}, "c d": 1.5, "n": None}
+
+
+def test_counting_tokens() -> None:
+    whole = {"generateContentRequest": {"model": "models/m", **HELLO, "systemInstruction": {"parts": [{"text": "S"}]}}}
+    assert convert(whole, kind="count_tokens_request").value == whole
+    done = convert(HELLO, kind="count_tokens_request", http={"path": "models/m:countTokens"})
+    assert (done.value, done.http["path"]) == (HELLO, "models/m:countTokens")
+    count = {"totalTokens": 9, "cachedContentTokenCount": 2, "promptTokensDetails": [{"modality": "TEXT", "tokenCount": 9}]}
+    assert convert(count, kind="count_tokens_response").value == count
+
+
+def test_lists_of_models() -> None:
+    model = {"name": "models/m", "displayName": "M", "inputTokenLimit": 9}
+    for body in ({"models": [model], "nextPageToken": "t"}, {"publisherModels": [{"name": "publishers/x/models/m"}]}, model):
+        assert convert(body, kind="models").value == body
+    chat = convert({"models": [model]}, "openai-chat", kind="models")
+    assert [entry["id"] for entry in chat.value["data"]] == ["m"]
+
+
+def test_user_data_is_never_respelled() -> None:
+    body = fixture("request/user_data_is_not_respelled")
+    text = json.dumps(convert(body, "openai-responses").value)
+    assert '\\"mime_type\\"' in text and '\\"thought_signature\\"' in text and '"top_k"' in text
+
+
+def test_written_from_elsewhere_everything_is_camel_case() -> None:
+    body = fixture("request/snake_case_everywhere")
+    node = ul.read(body, GC).model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+    def bare(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: bare(inner) for key, inner in value.items() if key != "extra"}
+        return [bare(inner) for inner in value] if isinstance(value, list) else value
+
+    value = ul.write(bare(node), GC).value
+    assert value["generationConfig"]["topP"] == 0.5
+    assert value["contents"][0]["parts"][0]["inlineData"]["mimeType"] == "image/png"
+    assert value["tools"][0]["functionDeclarations"][0]["parametersJsonSchema"]["properties"] == {"snake_key": {"type": "integer"}}
