@@ -2,7 +2,8 @@
 
 A law is pure. It knows no vendor and no test framework, uses nothing but the front door, and collects every failure
 instead of stopping at the first, so that one list shows what an adapter still owes (see `outcome` for what a record
-is). What a law may overlook is written down in two constants, `NOTHING` here and `outcome.FORM`, and nowhere else.
+is). What a law may overlook is written down in three constants, `NOTHING` and `PARTS` here and `outcome.FORM`, and
+nowhere else.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ from .walk import (
 
 __all__ = [
     "NOTHING",
+    "PARTS",
     "edit",
     "identity",
     "injection",
@@ -57,6 +59,15 @@ __all__ = [
 NOTHING: tuple[Any, ...] = (None, [], {})
 """Values that hold nothing: where one is left out, nothing is lost. (That a same-protocol conversion keeps even these
 apart from absence is the law of identity.)"""
+
+PARTS = {
+    ("input_tokens_details", "cached_tokens"): "input_tokens",
+    ("input_tokens_details", "cache_write_tokens"): "input_tokens",
+    ("input_tokens_details", "tool_tokens"): "input_tokens",
+    ("output_tokens_details", "reasoning_tokens"): "output_tokens",
+}
+"""Counts that a canonical sum includes by its definition, and that sum. Where the wire counts such a part apart, it
+says the rest of the sum beside it: the part moves alone when its sum moves with it."""
 
 
 # --- identity
@@ -152,9 +163,23 @@ def edit(protocol: str, records: Iterable[Record], seen: set[tuple[str, ...]] | 
                 continue
             if not moved:
                 failures.append(where._replace(detail=f"{dumps(value)} edited, the wire did not change"))
-            elif len(moved) > 1:
+            elif len(moved) > 1 and not _is_apart(wire, node, path, protocol, kind):
                 failures.append(where._replace(detail=f"edited, and {', '.join(map(pointer, moved[:4]))} changed"))
     return failures
+
+
+def _is_apart(wire: Any, node: Any, path: tuple[Any, ...], protocol: str, kind: str) -> bool:
+    """Whether a part of a sum, edited together with the sum, changes exactly one place of the wire document."""
+    above = PARTS.get(path[-2:])
+    if above is None:
+        return False
+    other = replaced(node, path, altered(get(node, path)))
+    sum_ = (*path[:-2], above)
+    try:
+        other = replaced(other, sum_, altered(get(node, sum_)))
+    except LookupError:
+        return False
+    return len(differences(wire, ul.write(other, protocol, kind, repair="never").value)) == 1
 
 
 # --- injection
