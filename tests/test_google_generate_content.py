@@ -177,9 +177,7 @@ def test_signatures_survive_a_client_of_another_surface(name: str, surface: str)
     back = convert(shown, GC, surface).value
     assert signatures(body["contents"]) == signatures(back["contents"])
     calls = [[("functionCall" in p, "thoughtSignature" in p) for p in c["parts"]] for c in body["contents"]]
-    assert [
-        [("functionCall" in p, "thoughtSignature" in p) for p in c["parts"]] for c in back["contents"]
-    ] == calls
+    assert [[("functionCall" in p, "thoughtSignature" in p) for p in c["parts"]] for c in back["contents"]] == calls
 
 
 def test_foreign_reasoning_is_sealed_for_a_client_and_opened_again() -> None:
@@ -212,7 +210,10 @@ def test_a_moved_envelope_does_not_open() -> None:
 
 def test_a_provider_gets_nothing_foreign() -> None:
     reasoning = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "hm"}], "encrypted_content": "gAA="}
-    body = {"model": "m", "input": [{"role": "user", "content": "Go"}, reasoning, {"role": "assistant", "content": "A"}]}
+    body = {
+        "model": "m",
+        "input": [{"role": "user", "content": "Go"}, reasoning, {"role": "assistant", "content": "A"}],
+    }
     done = convert(body, GC, "openai-responses")
     assert done.value["contents"] == [
         {"role": "user", "parts": [{"text": "Go"}]},
@@ -274,13 +275,21 @@ def test_counting_tokens() -> None:
     assert convert(whole, kind="count_tokens_request").value == whole
     done = convert(HELLO, kind="count_tokens_request", http={"path": "models/m:countTokens"})
     assert (done.value, done.http["path"]) == (HELLO, "models/m:countTokens")
-    count = {"totalTokens": 9, "cachedContentTokenCount": 2, "promptTokensDetails": [{"modality": "TEXT", "tokenCount": 9}]}
+    count = {
+        "totalTokens": 9,
+        "cachedContentTokenCount": 2,
+        "promptTokensDetails": [{"modality": "TEXT", "tokenCount": 9}],
+    }
     assert convert(count, kind="count_tokens_response").value == count
 
 
 def test_lists_of_models() -> None:
     model = {"name": "models/m", "displayName": "M", "inputTokenLimit": 9}
-    for body in ({"models": [model], "nextPageToken": "t"}, {"publisherModels": [{"name": "publishers/x/models/m"}]}, model):
+    for body in (
+        {"models": [model], "nextPageToken": "t"},
+        {"publisherModels": [{"name": "publishers/x/models/m"}]},
+        model,
+    ):
         assert convert(body, kind="models").value == body
     chat = convert({"models": [model]}, "openai-chat", kind="models")
     assert [entry["id"] for entry in chat.value["data"]] == ["m"]
@@ -304,4 +313,6 @@ def test_written_from_elsewhere_everything_is_camel_case() -> None:
     value = ul.write(bare(node), GC).value
     assert value["generationConfig"]["topP"] == 0.5
     assert value["contents"][0]["parts"][0]["inlineData"]["mimeType"] == "image/png"
-    assert value["tools"][0]["functionDeclarations"][0]["parametersJsonSchema"]["properties"] == {"snake_key": {"type": "integer"}}
+    assert value["tools"][0]["functionDeclarations"][0]["parametersJsonSchema"]["properties"] == {
+        "snake_key": {"type": "integer"}
+    }

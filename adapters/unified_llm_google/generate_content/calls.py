@@ -81,8 +81,6 @@ def read_function_call(w: Node, r: Reader) -> Node:
     else:
         item["arguments"] = "{}"
         r.form(item, "arguments", "absent")
-    place(r, item, "name", "functionCall", "name")
-    place(r, item, "call_id", "functionCall", "id")
     r.context.setdefault("open", []).append(item)
     return item
 
@@ -115,7 +113,7 @@ def _arguments(c: Node) -> Node:
 @items.write("custom_tool_call")
 def write_custom_call(c: Node, w: Writer) -> Node:
     call: Node = {**write_id(c, w), "name": c.pop("name", ""), "args": {"input": c.get("input") or ""}}
-    c["input"] = Fated("emulated", "as the one argument of a function")
+    c["type"] = c["input"] = Fated("emulated", "as the one argument of a function")
     return sealed_part(c, {"functionCall": call}, w)
 
 
@@ -147,8 +145,6 @@ def read_function_response(w: Node, r: Reader) -> Node:
         item["name"] = name
         if call is not None:
             r.form(item, "name", "other")
-        place(r, item, "name", "functionResponse", "name")
-    place(r, item, "call_id", "functionResponse", "id")
     place(r, item, "output", "functionResponse", "response")
     place(r, item, "is_error", "functionResponse", "response")
     media = answer.get("parts")

@@ -36,7 +36,9 @@ def read_tool_config(w: Node, c: Node, r: Reader, spelled: list[str]) -> None:
         place = take(config, "retrievalConfig")
         if type(place.get("languageCode")) is str:
             maps["language_code"] = place.pop("languageCode")
-            r.place(maps, ("language_code",), (..., *actual(("toolConfig", "retrievalConfig", "languageCode"), spelled)))
+            r.place(
+                maps, ("language_code",), (..., *actual(("toolConfig", "retrievalConfig", "languageCode"), spelled))
+            )
         if type(place.get("latLng")) is dict:
             point = take(place, "latLng")
             for key in ("latitude", "longitude"):

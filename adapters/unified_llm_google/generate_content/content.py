@@ -14,7 +14,7 @@ from typing import Any
 
 from unified_llm.mapping import ILL_TYPED, NATIVE, Fated, IllTyped, Mapping, Reader, Writer, take
 
-from .logprobs import write_logprobs
+from .logprobs import are_tokens, write_logprobs
 from .media import MEDIA, read_media, read_modifiers, write_media, write_modifiers
 from .signature import SLOT, attach_sealed, is_foreign, park, read_signature, sealed_text, write_signature
 from .spelling import actual, to_camel, to_snake
@@ -153,7 +153,7 @@ def write_text(c: Node, w: Writer) -> Any:
         wire["speechMetadata"] = w.piece(_write_speech, notes[0])
     elif type(notes) is list and "citations" in w.context:
         del c["annotations"]
-    if c.get("logprobs") and "citations" in w.context and "logprobs" not in w.context:
+    if c.get("logprobs") and are_tokens(c["logprobs"]) and "citations" in w.context and "logprobs" not in w.context:
         w.context["logprobs"] = write_logprobs(c)
     return _with_modifiers(c, wire, w)
 
@@ -167,7 +167,7 @@ def write_refusal(c: Node, w: Writer) -> Node | None:
     text = c.get("refusal")
     if type(text) is not str or not text:
         return None
-    c["refusal"] = Fated("approximated", "as ordinary text")
+    c["type"] = c["refusal"] = Fated("approximated", "as ordinary text")
     return _with_modifiers(c, {"text": text}, w)
 
 

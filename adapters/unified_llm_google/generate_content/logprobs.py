@@ -9,7 +9,7 @@ from typing import Any
 
 from unified_llm.mapping import Reader, take, take_all
 
-__all__ = ["read_logprobs", "write_logprobs"]
+__all__ = ["are_tokens", "read_logprobs", "write_logprobs"]
 
 Node = dict[str, Any]
 
@@ -45,6 +45,14 @@ def read_logprobs(own: Node, part: Node, at: tuple[Any, ...], r: Reader) -> None
     taken.pop("topCandidates", None)
     part["logprobs"] = chosen
     r.place(part, ("logprobs",), (..., *at, "logprobsResult", "chosenCandidates"))
+
+
+def are_tokens(value: Any) -> bool:
+    """Whether a list holds tokens, and their alternatives do as well."""
+    return type(value) is list and all(
+        type(each) is dict and (type(each.get("top_logprobs")) is not list or are_tokens(each["top_logprobs"]))
+        for each in value
+    )
 
 
 def write_logprobs(c: Node) -> Node:

@@ -84,8 +84,8 @@ def read_media(w: Node, r: Reader, output: bool) -> Node:
     if type(value) is not str or not (media_type is None or (type(media_type) is str and media_type)):
         raise IllTyped("media")
     family = media_type.partition("/")[0] if media_type else ""
-    if not inline and not media_type and value.startswith(_FILMS):
-        family = "video"
+    if not inline and not media_type:
+        family = "video" if value.startswith(_FILMS) else _SUFFIXES.get(_suffix(value), "").partition("/")[0]
     part: Node = {"type": f"{'output' if output else 'input'}_{family if family in _PLACES else 'file'}"}
     if inline:
         _read_inline(part, family, media_type, value, r)
@@ -184,6 +184,10 @@ def _guess(c: Node) -> str | None:
     return None if c.get("media_type") else _SUFFIXES.get(suffix)
 
 
+def _suffix(uri: str) -> str:
+    return uri.partition("?")[0].rpartition(".")[2].lower()
+
+
 def _inline(c: Node, key: str, data: str, media_type: str | None) -> Node:
     c.pop(key)
     inline: Node = {}
@@ -205,7 +209,7 @@ def _file(c: Node, key: str, uri: str, w: Writer) -> Node:
     if type(c.get("media_type")) is str:
         file["mimeType"] = c.pop("media_type")
     elif (c.get("extra") or {}).get(w.protocol) is None and not uri.startswith(_FILMS):
-        suffix = uri.partition("?")[0].rpartition(".")[2].lower()
+        suffix = _suffix(uri)
         if suffix in _SUFFIXES and w.source not in (None, w.protocol):
             file["mimeType"] = _SUFFIXES[suffix]
             w.added(file, "mimeType", "read off the name")

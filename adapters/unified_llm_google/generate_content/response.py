@@ -89,7 +89,8 @@ def read_head(w: Node, node: Node, r: Reader) -> None:
         del w["createTime"]
         r.place(node, ("created_at",), ("createTime",))
     if type(w.get("usageMetadata")) is dict:
-        wire = w.pop("usageMetadata")
+        wire = w["usageMetadata"]
+        del w["usageMetadata"]
         tier = wire.get("serviceTier")
         if type(tier) is str and SERVICE_TIERS.write(SERVICE_TIERS.read(tier)) == tier:
             node["service_tier"] = SERVICE_TIERS.read(tier)

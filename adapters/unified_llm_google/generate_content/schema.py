@@ -95,7 +95,8 @@ def to_dialect(schema: Any, marks: list[str]) -> Any:
 
 def without_meta(node: Node, key: str) -> Any:
     """Pop the schema under `key` but for `$schema`, which this API refuses and which stays to be reported."""
-    schema = node.pop(key)
+    schema = node[key]
+    del node[key]
     if type(schema) is dict and "$schema" in schema:
         node[key] = Owned({"$schema": schema["$schema"]})
         return {name: value for name, value in schema.items() if name != "$schema"}

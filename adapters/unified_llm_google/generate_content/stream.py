@@ -149,7 +149,9 @@ class GenerateContentReader:
             known = self.head
             before = known.get("usageMetadata")
             if type(usage) is dict:
-                known["usageMetadata"] = {**before, **usage} if type(before) is dict else usage
+                if type(before) is dict and not before.keys() <= usage.keys():
+                    usage = {**before, **usage}
+                known["usageMetadata"] = usage
             for key in head:
                 if key not in known:
                     known[key] = head[key]

@@ -196,9 +196,11 @@ class GenerateContentWriter:
                 return []
             choice.sent.setdefault(index, set()).add(spot)
             choice.signed.add((index, spot[1]))
-            return _apart([self._whole(part, spot[0] == "summary")], index, choice) if self.group is None else [
-                self._whole(part, spot[0] == "summary")
-            ]
+            return (
+                _apart([self._whole(part, spot[0] == "summary")], index, choice)
+                if self.group is None
+                else [self._whole(part, spot[0] == "summary")]
+            )
         ours = _is_ours(part, self.w)
         text = part.get("text") or part.get("refusal") or ""
         if not text and not ours:
