@@ -1,0 +1,192 @@
+"""What the documentation shows is what happens: every example and command is run, every link leads somewhere.
+
+An example in Markdown is a doctest; one without prompts has to compile at least. A command stands in an `sh` fence and
+finds the files it names; `# exit code 3` behind it says how it ends.
+"""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import importlib.util
+import json
+import pkgutil
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import unified_llm as ul
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
+PACKAGES = ["unified_llm", *sorted(path.parent.name for path in (ROOT / "adapters").glob("*/__init__.py"))]
+
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def fences(path: Path, language: str) -> list[str]:
+    return [body for kind, body in FENCE.findall(path.read_text("utf-8")) if kind == language]
+
+
+def modules() -> Iterator[str]:
+    for package in PACKAGES:
+        yield package
+        found = importlib.import_module(package)
+        yield from (each.name for each in pkgutil.walk_packages(found.__path__, f"{package}."))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_the_examples_of_a_page(page: Path) -> None:
+    failed, attempted = doctest.testfile(str(page), module_relative=False, encoding="utf-8")
+    assert not failed
+    shown = [body for body in fences(page, "python") if ">>>" in body]
+    assert bool(attempted) == bool(shown), "a prompt outside a python fence, or a fence that nobody runs"
+    for body in fences(page, "python"):
+        if body not in shown:
+            compile(body, name_of(page), "exec")
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/quickstart.md", "docs/errors.md"])
+def test_the_pages_people_start_with_have_examples(page: str) -> None:
+    assert any(">>>" in body for body in fences(ROOT / page, "python"))
+
+
+@pytest.mark.parametrize("name", [*modules()])
+def test_the_examples_of_a_module(name: str) -> None:
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+def test_modules_have_examples_at_all() -> None:
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    found = [
+        example for name in modules() for example in finder.find(importlib.import_module(name)) if example.examples
+    ]
+    assert len(found) > 10
+
+
+# ---- commands -------------------------------------------------------------------------------------------------------
+
+REQUEST = {"model": "m", "seed": 7, "temperature": 1.5, "messages": [{"role": "user", "content": "Hi"}]}
+ANSWERS = {
+    "openai-chat": {
+        "id": "c",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "m",
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}],
+    },
+    "anthropic-messages": {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "m",
+        "content": [{"type": "text", "text": "Hi"}],
+        "stop_reason": "end_turn",
+        "stop_sequence": None,
+        "usage": {"input_tokens": 1, "output_tokens": 1},
+    },
+}
+COMMANDS = [
+    pytest.param(line, id=line.partition("#")[0].strip())
+    for page in PAGES
+    for body in fences(page, "sh")
+    for line in body.splitlines()
+    if line.startswith("unified-llm ")
+]
+
+
+def prepare(folder: Path, source: str) -> None:
+    """The files that commands name, in the protocol the command says they are in."""
+    answer = ANSWERS.get(source, ANSWERS["openai-chat"])
+    (folder / "request.json").write_text(json.dumps(REQUEST))
+    (folder / "answer.json").write_text(json.dumps(answer))
+    events = ul.decompose(ul.read(answer, source, "response").model_dump(mode="json", exclude_unset=True))
+    frames = [json.dumps(event["data"]) for event in ul.write_stream(events, source) if event["data"] != "[DONE]"]
+    (folder / "answer.sse").write_text("".join(f"data: {frame}\n\n" for frame in frames))
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_a_command_of_the_documentation(line: str, tmp_path: Path) -> None:
+    command, _, comment = line.partition("#")
+    arguments = shlex.split(command)[1:]
+    source = arguments[arguments.index("--from") + 1] if "--from" in arguments else "openai-chat"
+    prepare(tmp_path, source)
+    expected = re.search(r"exit code (\d)", comment)
+    done = subprocess.run(
+        [sys.executable, "-m", "unified_llm.cli", *arguments], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == (int(expected[1]) if expected else 0), done.stderr
+    assert done.stdout or expected
+
+
+def test_there_are_commands() -> None:
+    assert len(COMMANDS) >= 4
+
+
+# ---- links and generated tables -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_somewhere(page: Path) -> None:
+    text = re.sub(r"`[^`\n]*`", "", FENCE.sub("", page.read_text("utf-8")))
+    links = [target.partition("#")[0] for target in LINK.findall(text)]
+    dead = [
+        target
+        for target in links
+        # A template's own links name what is to be filled in.
+        if target
+        and "://" not in target
+        and not target.startswith(("mailto:", "NNNN"))
+        and not (page.parent / target).exists()
+    ]
+    assert not dead
+
+
+def generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("docs_generate", DOCS / "_generate.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_protocol_has_a_page() -> None:
+    folders = [path.parent for path in (ROOT / "adapters").glob("*/*/__init__.py")]
+    ours = {importlib.import_module(f"{folder.parent.name}.{folder.name}").adapter.protocol for folder in folders}
+    assert {page.stem for page in (DOCS / "protocols").glob("*.md")} == ours
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "protocols").glob("*.md")), ids=lambda page: page.stem)
+def test_tables_of_declarations_are_current(page: Path) -> None:
+    text = page.read_text("utf-8")
+    assert text.count("<!-- natives -->") == text.count("<!-- cannot -->") == 1
+    assert generator().renewed(page) == text, "run: python docs/_generate.py"
+
+
+def test_a_stale_table_is_renewed(tmp_path: Path) -> None:
+    page = tmp_path / "openai-chat.md"
+    page.write_text(re.sub(r"(?m)^\| .*\n", "", (DOCS / "protocols" / "openai-chat.md").read_text("utf-8")), "utf-8")
+    assert "`system_fingerprint`" not in page.read_text("utf-8")
+    renewed = generator().renewed(page)
+    assert "`system_fingerprint`" in renewed and "Chat has no MCP tools" in renewed
+
+
+def test_documents_name_no_machine() -> None:
+    found = [
+        f"{name_of(page)}: {match[0]}"
+        for page in PAGES
+        for match in re.finditer(r"(?<![\w.])/(?:home|Users|root|tmp|work|opt)/\w+", page.read_text("utf-8"))
+    ]
+    assert not found
