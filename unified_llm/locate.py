@@ -96,7 +96,8 @@ class _Finder:
         if fate == "added":
             above = () if node is self.target else self._target_paths.get(id(node), ())
             path = (*above, *keys)
-            return [Loss(pointer(path), capability or self._capability(node, keys, wire=True), "added", detail, "target")]
+            capability = capability or self._capability(node, keys, wire=True)
+            return [Loss(pointer(path), capability, "added", detail, "target")]
         if keys[:1] == ("extra",):
             return self._foreign(node, keys, fate, detail, capability)
         capability = capability or self._capability(node, keys)
@@ -104,15 +105,52 @@ class _Finder:
         paths = found or self._placed(node, keys) or [self._source(node, keys)]
         if not keys:
             paths = [*paths, *self._elsewhere(node)]
-        return [Loss(pointer(self.base + path), capability, fate, detail) for path in paths]  # type: ignore[arg-type]
+        elif fate == "lost" and self._half_said(node, keys):
+            fate, detail = "approximated", detail or "the same word said more"
+        out = [Loss(pointer(self.base + path), capability, fate, detail) for path in paths]  # type: ignore[arg-type]
+        return out if keys else out + self._left_with(node, bool(found), fate, detail)
+
+    def _half_said(self, node: Node, keys: Keys) -> bool:
+        """Whether another canonical leaf came from the same place, and was not lost."""
+        places = self.reader.places if self.reader is not None else {}
+        place = places.get((id(node), *keys))
+        if place is None:
+            return False
+        others = [key for key, its in places.items() if its == place and key[0] == id(node) and key[1:] != keys]
+        return any(_at(node, key[1:]) is not None and not self._is_lost(key) for key in others)
+
+    def _is_lost(self, key: Keys) -> bool:
+        lost = ((id(node), *keys) for node, keys, fate, _, _ in self.writer.raw if fate == "lost")
+        return any(key[: len(each)] == each for each in lost)
+
+    def _left_with(self, node: Node, shared: bool, fate: str, detail: str) -> list[Loss]:
+        """What this reader kept with a dropped node, or below it, that stands outside of what was named for it."""
+        if self.reader is None or self.reader.protocol == self.writer.protocol:
+            return []
+        out = []
+        stack: list[Any] = [node]
+        while stack:
+            here = stack.pop()
+            if type(here) is list:
+                stack.extend(here)
+            elif type(here) is dict:
+                stack.extend(value for key, value in here.items() if key != "extra")
+                kept = (here.get("extra") or {}).get(self.reader.protocol) or {}
+                for slot in ("rest", "turn"):
+                    if slot in kept and (slot == "turn" or shared) and "native" not in kept.get("form", ()):
+                        out += self._foreign(here, ("extra", self.reader.protocol, slot), fate, detail, None)
+        return out
 
     def _placed(self, node: Node, keys: Keys) -> list[Keys]:
         """Where the leaves of an object came from, if its reader gathered them from several places."""
         places = self.reader.places if self.reader is not None else {}
-        if not keys or not places or (id(node), *keys) in places:
+        if not keys or self.reader is None or (id(node), *keys) in places:
             return []
         below = [key[1:] for key in places if key[0] == id(node) and key[1 : len(keys) + 1] == keys]
-        return [self._source(node, path) for path in below if _at(node, path) is not None]
+        table = self.source.settings.get(self.name) if self.source is not None and node is self.root else None
+        if table is not None and len(keys) == 1:
+            below += table.below(keys[0])
+        return [self._source(node, path) for path in dict.fromkeys(below) if _at(node, path) is not None]
 
     def _capability(self, node: Node, keys: Keys, wire: bool = False) -> str:
         """The capability declared for the field at `keys` below `node`, or for the node itself."""
@@ -214,7 +252,7 @@ class _Finder:
         same = _follow(wire, keys)
         if same and _at(wire, same) == value:
             return same
-        found = _find(wire, value)
+        found = _find(wire, value, keys[-1])
         return found or (() if exact else same)
 
     def _foreign(self, node: Node, keys: Keys, fate: str, detail: str, capability: str | None) -> list[Loss]:
@@ -236,11 +274,13 @@ class _Finder:
         out = []
         prefix = self._path(wire) if wire is not None else self._source(node, tuple(keys[:3]))
         item = capability or ("native.item" if "type" in node and node["type"] not in KNOWN_TYPES else "native.field")
-        if wire is not None and (rest is wire or (type(rest) is dict and node.get("extra", {}).get(protocol, {}).get("form", {}).get("native"))):
-            return [Loss(pointer(self.base + prefix), natives.get(str(node.get("type")), item), fate, detail or "unknown to the target")]  # type: ignore[arg-type]
+        whole = type(rest) is dict and node.get("extra", {}).get(protocol, {}).get("form", {}).get("native")
+        if wire is not None and (rest is wire or whole):
+            found = natives.get(str(node.get("type")), item)
+            return [Loss(pointer(self.base + prefix), found, fate, detail or "unknown to the target")]  # type: ignore[arg-type]
         for path in _kept(rest, _at(wire, tuple(below)) if wire is not None else None):
-            name = next((key for key in reversed((*below, *path)) if type(key) is str), "")
-            found = capability or natives.get(".".join(str(k) for k in (*below, *path) if type(k) is str)) or natives.get(name, item)
+            names = [key for key in (*below, *path) if type(key) is str]
+            found = capability or natives.get(".".join(names)) or natives.get(names[-1] if names else "", item)
             out.append(Loss(pointer(self.base + prefix + tuple(below) + path), found, fate, detail))  # type: ignore[arg-type]
         return out
 
@@ -332,8 +372,8 @@ def _leaves(node: Any) -> list[Keys]:
     return out
 
 
-def _find(node: Any, value: Any) -> Keys:
-    """The path of `value` in `node`: the very object, else the only equal one."""
+def _find(node: Any, value: Any, name: Any = None) -> Keys:
+    """The path of `value` in `node`: the very object, else the only equal one, or the only one of this name."""
     equal: list[Keys] = []
     stack: list[tuple[Any, Keys]] = [(node, ())]
     while stack:
@@ -345,6 +385,8 @@ def _find(node: Any, value: Any) -> Keys:
                 equal.append((*path, key))
             if type(below) is dict or type(below) is list:
                 stack.append((below, (*path, key)))
+    if len(equal) > 1 and type(name) is str:
+        equal = [path for path in equal if path[-1] == name]
     return equal[0] if len(equal) == 1 else ()
 
 

@@ -60,6 +60,7 @@ ITEM: dict[tuple[str, str], str] = {
 
 # How a delta builds up its item: event stem -> (list it lives in, index key, key it extends).
 # `<stem>.delta` appends its `delta`; `<stem>.done` sets the value it names.
+_ANNOTATION = "response.output_text.annotation.added"
 _CONTENT, _SUMMARY = ("content", "content_index"), ("summary", "summary_index")
 BUILDS: dict[str, tuple[str, str, str]] = {
     "response.output_text": (*_CONTENT, "text"),
@@ -81,7 +82,7 @@ _PARTS = {
     "response.reasoning_summary_part.done": _SUMMARY,
 }
 _INSIDE = frozenset(
-    [*(f"{stem}.{end}" for stem in BUILDS for end in ("delta", "done")), *_PARTS, "response.output_text.annotation.added"]
+    [*(f"{stem}.{end}" for stem in BUILDS for end in ("delta", "done")), *_PARTS, _ANNOTATION]
 )
 
 
@@ -277,7 +278,7 @@ def _part_events(part: Node, at: Node, bracket: str) -> Iterator[Event]:
     logprobs = {"logprobs": part["logprobs"]} if "logprobs" in part else {}
     yield {"type": f"{stem}.delta", **at, "delta": part[key], **logprobs}
     for index, annotation in enumerate(annotations or ()):
-        yield {"type": "response.output_text.annotation.added", **at, "annotation_index": index, "annotation": annotation}
+        yield {"type": _ANNOTATION, **at, "annotation_index": index, "annotation": annotation}
     yield {"type": f"{stem}.done", **at, key: part[key], **logprobs}
     yield {"type": f"{bracket}.done", **at, "part": part}
 
@@ -289,7 +290,7 @@ def _build(item: Node, kind: str, event: Event) -> None:
         _put(item.setdefault(bracket[0], []), event.get(bracket[1], 0), event.get("part"))
         return
     stem, _, end = kind.rpartition(".")
-    if kind == "response.output_text.annotation.added":
+    if kind == _ANNOTATION:
         part = _part(item, "content", event.get("content_index", 0))
         if part is not None:
             part.setdefault("annotations", []).append(event.get("annotation"))

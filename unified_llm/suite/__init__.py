@@ -18,6 +18,7 @@ from .completeness import unclassified_fields, unclassified_types
 from .fuzz import Fuzzed, fuzz
 from .hub import hub_round_trip
 from .laws import edit, identity, injection, prefix_stability, sensitivity, specificity
+from .mind import foreign_minds, minds
 from .outcome import Failure, Outcome, canonical, outcome, without_form
 from .stream_laws import chunking, collecting, compare, decomposing, sse_bytes, stream_sensitivity, truncation
 
@@ -31,10 +32,12 @@ __all__ = [
     "compare",
     "decomposing",
     "edit",
+    "foreign_minds",
     "fuzz",
     "hub_round_trip",
     "identity",
     "injection",
+    "minds",
     "outcome",
     "prefix_stability",
     "sensitivity",

@@ -1,8 +1,8 @@
 """The law of completeness: everything a protocol or the hub can say is classified.
 
 A wire field is *mapped* when reading takes it, *native* when the adapter lists it with its capability, and otherwise
-forgotten. A canonical type is written, or refused with a reason. Records that hold every declared field
-(a test of their own sees to that) make this a check against the official declarations: a new SDK with a new field fails.
+forgotten. A canonical type is written, or refused with a reason. Records that hold every declared field (a test of
+their own sees to that) make this a check against the official declarations: a new SDK with a new field fails.
 """
 
 from __future__ import annotations
