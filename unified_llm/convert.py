@@ -126,8 +126,15 @@ def preview(body: Any, *, on_loss: Levels = "ignore", **arguments: Any) -> Losse
         return lost.converted.losses  # type: ignore[no-any-return]
 
 
-def read(body: Any, protocol: str, kind: str = "request", strict: bool = False) -> BaseModel:
-    """The canonical object of a wire document, validated.
+def read(
+    body: Any,
+    protocol: str,
+    kind: str = "request",
+    strict: bool = False,
+    *,
+    http: Mapping[str, Any] | None = None,
+) -> BaseModel:
+    """The canonical object of a wire document, validated. `http` is what it carried outside the body, as in `convert`.
 
     A node that is not what its type promises becomes an `UnknownItem` (or `UnknownPart`, ...) with its `.problems`;
     with `strict=True` it is an `InvalidBody` instead.
@@ -137,7 +144,7 @@ def read(body: Any, protocol: str, kind: str = "request", strict: bool = False) 
     """
     adapter, dialect = split(protocol)
     declared = kind_of(adapter, kind)
-    reader = Reader(adapter.protocol, dialect=dialect)
+    reader = Reader(adapter.protocol, dialect=dialect, http=http)
     node = reader.root(declared.read, load(body))
     from pydantic import ValidationError
 

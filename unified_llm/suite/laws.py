@@ -124,7 +124,7 @@ def sensitivity(records: Iterable[Record], target: str, seen: set[tuple[str, ...
 
 def _only_form(record: Record, one: Any, other: Any) -> bool:
     try:
-        read = [canonical(body, record["protocol"], record["kind"]) for body in (one, other)]
+        read = [canonical(body, record["protocol"], record["kind"], record) for body in (one, other)]
     except ul.UnifiedLLMError:
         return False
     return same(without_form(read[0]), without_form(read[1]))

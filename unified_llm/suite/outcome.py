@@ -69,7 +69,7 @@ class Outcome(NamedTuple):
 def outcome(record: Record, target: str, body: Any = None, *, source: str | None = None, **options: Any) -> Outcome:
     """Convert a record (or another body in its place) to `target`; an error is part of the outcome."""
     source = source or record["protocol"]
-    http = {key: record[key] for key in ("path", "status") if record.get(key) is not None} or None
+    http = _http(record)
     body = document(record) if body is None else body
     if record["kind"] == "stream":
         events: list[Any] = []
@@ -92,9 +92,13 @@ def document(record: Record) -> Any:
     return record["events"] if record["kind"] == "stream" else record["body"]
 
 
-def canonical(body: Any, protocol: str, kind: str) -> Any:
-    """The canonical JSON of a wire document."""
-    return load(ul.read(body, protocol, kind))
+def canonical(body: Any, protocol: str, kind: str, record: Record | None = None) -> Any:
+    """The canonical JSON of a wire document, read with what the HTTP exchange of its record says beside it."""
+    return load(ul.read(body, protocol, kind, http=_http(record) if record is not None else None))
+
+
+def _http(record: Record) -> dict[str, Any] | None:
+    return {key: record[key] for key in ("path", "status") if record.get(key) is not None} or None
 
 
 def without_form(value: Any) -> Any:
