@@ -146,6 +146,8 @@ def write_error_body(c: Node, w: Writer) -> Node:
         wire["code"] = CODES.get(class_ or "", CODES["server_error"])[0]
         if code is not None:
             c["code"] = Fated("approximated", f"sent as {wire['code']}")
+        elif "native_type" in c:
+            w.added(wire, "code", "the word for its class")
     if "message" in c:
         wire["message"] = c.pop("message")
     if "status" in c or "retry_after" in c:

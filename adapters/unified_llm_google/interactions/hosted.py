@@ -160,9 +160,11 @@ def write_code_result(c: Node, w: Writer) -> Node:
     wire: Node = {"type": "code_execution_result", "call_id": call_id(c, w)}
     write_result(c, wire, w)
     if "result" not in wire:
-        texts = [c.pop(key) for key in ("stdout", "stderr") if type(c.get(key)) is str and c[key]]
-        if len(texts) == 1 or texts:
-            wire["result"] = "\n".join(texts)
+        streams = [key for key in ("stdout", "stderr") if type(c.get(key)) is str]
+        if streams:
+            wire["result"] = "\n".join(c[key] for key in streams if c[key])
+        for key in streams:
+            c[key] = Fated("approximated", "joined")
     return _end_result(c, wire, w)
 
 
@@ -195,7 +197,8 @@ def write_search(c: Node, w: Writer) -> Node | None:
         if c["action"].get("type", "search") != "search":
             return None
         action = take(c, "action")
-        action.pop("type", None)
+        if action.pop("type", None) is None:
+            w.added(wire, "type", "a search, as nothing else was said")
         wire["arguments"] = {}
         if action.get("queries") is not None:
             wire["arguments"]["queries"] = action.pop("queries")
@@ -350,9 +353,11 @@ def write_tool_search_result(c: Node, w: Writer) -> Node:
 def write_picture(c: Node, w: Writer) -> Node | None:
     if type(c.get("result")) is not str:
         return None
-    mime = f"image/{c.pop('output_format', None) or 'png'}"
+    picture = {"type": "image", "data": c.pop("result"), "mime_type": f"image/{c.get('output_format') or 'png'}"}
+    if not c.pop("output_format", None):
+        w.added(picture, "mime_type", "the usual one")
     c["type"] = Fated("approximated", "sent as a content of the answer")
-    return {"type": "model_output", "content": [{"type": "image", "data": c.pop("result"), "mime_type": mime}]}
+    return {"type": "model_output", "content": [picture]}
 
 
 steps.cannot("image_generation_call", "a picture without its data")

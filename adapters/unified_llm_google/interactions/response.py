@@ -233,6 +233,8 @@ def _write_status(c: Node, wire: Node, w: Writer) -> None:
         )
     if status != "completed" or w.form(c, "status") != "absent":
         wire["status"] = status
+        if said is None and reason is None:
+            w.added(wire, "status", "an interaction has one")
     c.pop("status", None)
     error = c.get("error")
     if type(error) is dict:

@@ -89,6 +89,7 @@ def read_arguments(w: Node, item: Node, r: Reader) -> None:
 
 def write_arguments(c: Node, wire: Node, w: Writer) -> None:
     """The inverse. Text that is no JSON object is wrapped in one, since the wire takes nothing else."""
+    said = "arguments" in c
     text = c.pop("arguments", None)
     marker = w.form(c, "arguments")
     if marker == "string":
@@ -100,6 +101,8 @@ def write_arguments(c: Node, wire: Node, w: Writer) -> None:
         return
     value, exact = as_object(text)
     wire["arguments"] = value
+    if not said:
+        w.added(wire, "arguments", "a call has arguments")
     if not exact:
         c["arguments"] = Fated("approximated", "wrapped in an object" if "_raw" in value else "re-encoded")
 

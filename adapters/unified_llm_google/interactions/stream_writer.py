@@ -172,6 +172,7 @@ class StreamWriter(Ends):
     def _created(self, event: Event, frame: Node) -> list[Event]:
         response = event["response"]
         self.id = response.get("id") or ""
+        self.w.seed = str(self.id) or self.w.seed
         interaction = self._interaction(response, "in_progress")
         if self.own:
             return [wire_event("interaction.created", {"interaction": interaction})]
