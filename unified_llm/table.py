@@ -64,7 +64,12 @@ class Table:
             if field.read is None and not group and key in declared:
                 types = frozenset(_PYTHON[name] for name in declared[key])
             if field.wire not in self._reads:
-                self._reads[field.wire] = (group, key, field.values.read if field.values else field.read, types)
+                self._reads[field.wire] = (
+                    group,
+                    key,
+                    field.read or (field.values.read if field.values else None),
+                    types,
+                )
             home = self._deep.setdefault(group, {}) if group else self._flat
             home.setdefault(key, field)
 
@@ -76,6 +81,10 @@ class Table:
         if field is None and len(keys) > 1:
             field = self._deep.get(keys[0], {}).get(keys[1])
         return field.wire if field else None
+
+    def below(self, key: str) -> tuple[tuple[str, str], ...]:
+        """The canonical paths of the settings that this table gathers under one canonical key."""
+        return tuple((key, inner) for inner in self._deep.get(key, ()))
 
     def read(self, wire: Node, node: Node) -> None:
         """Move every setting this table knows from `wire` to `node`."""

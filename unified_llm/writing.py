@@ -93,9 +93,7 @@ class Writer:
             else:
                 pair = writes.get(kind)
                 if pair is None:
-                    wire = self.native(node, mapping.name, mapping.cannots.get(kind, ""))
-                    if wire is not None:
-                        out.append(wire)
+                    out += self._native(node, mapping.name, mapping.cannots.get(kind, ""))
                     continue
                 rest = node.copy()
                 del rest["type"]
@@ -191,13 +189,20 @@ class Writer:
 
     def native(self, node: Node, family: str, reason: str = "") -> Any:
         """The wire node that `Reader.unread` kept, if this protocol kept it; None (reported) for any other node."""
+        found = self._native(node, family, reason)
+        return found[0] if found else None
+
+    def _native(self, node: Node, family: str, reason: str) -> list[Any]:
+        """The same as a list of one or none, since an element that was kept may be null."""
         own = (node.get("extra") or {}).get(self.protocol)
         if own is not None and (own.get("form") or {}).get("native") == family:
             rest = own.get("rest")
-            return {**rest, "type": node["type"]} if node["type"] != NATIVE else rest
+            return [{**rest, "type": node["type"]} if node["type"] != NATIVE else rest]
         self.drop(node, reason)
-        return None
+        return []
 
 
 def _says_nothing(value: Any) -> bool:
-    return value is None or value == "" or value == [] or value == {}
+    if type(value) is dict:
+        return all(inner is None for inner in value.values())
+    return value is None or value == "" or value == []

@@ -108,6 +108,8 @@ def _changes(one: Any, other: Any, where: str, fates: Mapping[str, str], more: b
                     came.pop(0)  # the shell of a message of which nothing arrived
                     spare -= 1
                 continue
+            if fates.get(below) in CHANGED and not (came and _alike(value, came[0])):
+                continue  # said to be carried in another form: in another place
             while spare > 0 and came and not _alike(value, came[0]):
                 came, spare = came[1:], spare - 1
             if not came:

@@ -12,7 +12,7 @@ from typing import Any
 from unified_llm.mapping import Mapping, Writer
 
 from .content import assistant_parts, citations
-from .messages import AUDIO_KEYS, is_call, write_call, write_legacy_call
+from .messages import AUDIO_KEYS, HOLLOW, is_call, write_call, write_legacy_call
 from .reasoning import seal_message, write_reasoning
 from .tables import REFUSES
 
@@ -22,8 +22,6 @@ Node = dict[str, Any]
 
 answer_parts = Mapping("openai-chat answer parts")
 answer_items = Mapping("openai-chat answer items")
-# Who else may speak in an output of another protocol.
-_OTHERS = frozenset(("user", "system", "developer", "tool"))
 for _type, _reason in REFUSES.items():
     answer_items.cannot(_type, _reason)
 answer_items.cannot("function_call_output custom_tool_call_output", "an answer of Chat holds no results")
@@ -107,12 +105,10 @@ def write_answer(output: list[Node], w: Writer) -> tuple[Node, Node]:
     messages = 0
     for item in output:
         kind = item.get("type")
-        if kind == "message" and item.get("role") not in _OTHERS:
+        if kind == "message" and item.get("role") in (None, "assistant"):
             w.context["offset"] = 0 if text is None else len(text) + (2 if text else 0)
             fields = w.piece(message_fields, item)
             messages += 1
-            if messages == 1 and type(item.get("role")) is str:
-                wire["role"] = item["role"]
             if messages > 1:
                 w.report(item, (), "approximated", "joined with the message before", "item.turn")
             if "text" in fields:
@@ -135,9 +131,9 @@ def write_answer(output: list[Node], w: Writer) -> tuple[Node, Node]:
             w.native(item, answer_items.name, answer_items.cannots.get(kind, "") if type(kind) is str else "")
     w.context.pop("offset", None)
     _set_content(wire, text, parts, output[0] if output else None, w)
-    for key, empty in (("annotations", []), ("refusal", None)):
+    for key, hollow in HOLLOW.items():
         if output and w.form(output[0], key):
-            wire.setdefault(key, empty)
+            wire.setdefault(key, hollow)
     if tool_calls:
         wire["tool_calls"] = tool_calls
     return wire, logprobs

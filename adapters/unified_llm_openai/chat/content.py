@@ -84,8 +84,8 @@ def write_image(c: Node, w: Writer) -> Node | None:
     image = {"url": c.pop("image_url")}
     if c.get("media_type") and image["url"].startswith(f"data:{c['media_type']}"):
         del c["media_type"]
-    if "detail" in c:
-        image["detail"] = c.pop("detail")
+    if c.get("detail", 0) is not None or w.source in (None, w.protocol):
+        image.update({key: c.pop(key) for key in ("detail",) if key in c})
     return _write_cache(c, {"type": "image_url", "image_url": image})
 
 

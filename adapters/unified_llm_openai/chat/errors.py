@@ -57,6 +57,8 @@ def _read_list(w: list[Any], r: Reader) -> Node:
     rest.pop("error", None)
     if rest and (node.get("extra", {}).get(r.protocol, {}).get("form") or {}).get("body") != "flat":
         r.keep(node, rest)
+    if type(first) is dict:
+        r.made(node, first)
     r.form(node, "list", True)
     if len(w) > 1:
         r.extra(node).setdefault("rest", {})["others"] = w[1:]
@@ -217,7 +219,7 @@ def _write_error(c: Node, w: Writer) -> Node:
             wire[key] = c.pop(key)
         elif key not in absent:
             wire[key] = "" if key == "message" else None
-    if form == kind and "native_type" in c:
+    if "native_type" in c and (form == kind or (form is None and c["native_type"] in ERROR_TYPES.reads)):
         wire["type"] = c.pop("native_type")
     elif form != "absent":
         wire["type"] = ERROR_TYPES.write(kind)

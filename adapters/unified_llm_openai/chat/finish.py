@@ -19,16 +19,22 @@ Node = dict[str, Any]
 CLIENT_CALLS = frozenset(("function_call", "custom_tool_call"))
 
 
-def finish_of(word: str, calls: bool, refused: bool = False) -> tuple[str, bool]:
+def finish_of(word: str, calls: bool, refusal: bool = False) -> tuple[str, bool]:
     """The canonical reason of a wire word, and whether the word has to be kept to be written again."""
     reason = FINISH.reads.get(word, "other")
     if reason == "stop" and calls:
         return "tool_calls", True
     if reason == "tool_calls" and not calls:
         return "stop", True
-    if reason == "stop" and refused:
+    if reason == "stop" and refusal:
         return "refusal", False
     return reason, FINISH.write(reason) != word
+
+
+def refused(items: list[Node]) -> bool:
+    """Whether a message refuses."""
+    contents = (item.get("content") for item in items if item.get("type") == "message")
+    return any(part.get("type") == "refusal" for content in contents if type(content) is list for part in content)
 
 
 def read_finish(rest: Node, items: list[Node], r: Reader) -> Node | None:
@@ -41,10 +47,7 @@ def read_finish(rest: Node, items: list[Node], r: Reader) -> Node | None:
         return None
     del rest["finish_reason"]
     calls = any(item["type"] in CLIENT_CALLS for item in items)
-    refused = any(
-        part.get("type") == "refusal" for item in items if item["type"] == "message" for part in item["content"]
-    )
-    reason, odd = finish_of(word, calls, refused)
+    reason, odd = finish_of(word, calls, refused(items))
     finish: Node = {"reason": reason}
     if odd:
         finish["native"] = word
@@ -83,6 +86,8 @@ def finish_word(c: Node, node: Node, keys: tuple[Any, ...], output: Any, w: Writ
     if reason is None:
         return "tool_calls" if calls else "stop"
     word = FINISH.writes.get(reason, reason)
+    if reason == "stop" and marker is None and refused(items):
+        w.report(node, (*keys, "finish", "reason"), "approximated", "beside a refusal it says refusal")
     if FINISH.read(word) != reason and not (reason == "refusal" and word == "stop"):
         w.report(node, (*keys, "finish", "reason"), "approximated", f"sent as {word!r}")
     return word

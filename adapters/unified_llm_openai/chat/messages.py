@@ -19,11 +19,19 @@ from .reasoning import THINKING, read_reasoning, read_thinking, write_reasoning
 from .tools import call_id_of, calls, read_arguments, write_arguments
 from .usual import write_usual
 
-__all__ = ["AUDIO_KEYS", "is_call", "read_message_items", "write_assistant", "write_call"]
+__all__ = ["AUDIO_KEYS", "HOLLOW", "is_call", "read_message_items", "write_assistant", "write_call"]
 
 Node = dict[str, Any]
 
 AUDIO_KEYS = ("id", "data", "transcript", "expires_at")
+HOLLOW: dict[str, Any] = {
+    "annotations": [],
+    "refusal": None,
+    "tool_calls": [],
+    "function_call": {"name": "", "arguments": ""},
+    "audio": {"id": "", "data": "", "transcript": "", "expires_at": 0},
+}
+"""What servers put into a message where they have nothing to say: a form of saying nothing."""
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------
@@ -65,13 +73,19 @@ def read_message_items(
     items.extend(made)
     if form and not (form == "empty" and message.get("content") == ""):
         r.form(items[0], "content", form)
-    if rest.get("annotations") == []:
-        del rest["annotations"]
-        r.form(items[0], "annotations", "empty")
-    if rest.get("refusal", 0) is None:
-        del rest["refusal"]
-        r.form(items[0], "refusal", "null")
+    for key, hollow in HOLLOW.items():
+        if key in rest and _is_hollow(rest[key], hollow):
+            del rest[key]
+            r.form(items[0], key, "hollow")
     return items
+
+
+def _is_hollow(value: Any, hollow: Any) -> bool:
+    if type(hollow) is not dict:
+        return bool(value == hollow)
+    if type(value) is not dict or value.keys() != hollow.keys():
+        return False
+    return all(type(value[key]) is type(hollow[key]) and value[key] == hollow[key] for key in hollow)
 
 
 def _read_indexes(made: list[Node], r: Reader) -> None:
@@ -195,9 +209,9 @@ def write_assistant(group: list[Node], w: Writer) -> Node:
         content = "".join(part["text"] for part in content)
     if content is not None or form != "absent":
         wire["content"] = content
-    for key, empty in (("annotations", []), ("refusal", None)):
+    for key, hollow in HOLLOW.items():
         if w.form(group[0], key):
-            wire.setdefault(key, empty)
+            wire.setdefault(key, hollow)
     if tool_calls:
         wire["tool_calls"] = tool_calls
         field = w.dialect.get("reasoning_field")

@@ -18,8 +18,8 @@ from unified_llm.mapping import IllTyped, Mapping, Reader, Writer
 from .content import user_parts
 from .messages import is_call, read_message_items, write_assistant
 from .settings import read_settings, write_settings
-from .tables import REFUSES, REQUEST
-from .tools import call_id_of
+from .tables import NEVER_NULL, REFUSES, REQUEST
+from .tools import call_id_of, is_foreign
 from .usual import read_usual, write_usual_result
 
 __all__ = ["messages", "read_request", "write_messages", "write_request"]
@@ -56,6 +56,10 @@ def write_request(c: Node, w: Writer) -> Node:
     if w.model:
         c.pop("model", None)
         wire["model"] = w.model
+    if is_foreign(w):
+        for key in NEVER_NULL & wire.keys():
+            if wire[key] is None:
+                del wire[key]
     wire["messages"] = written
     w.http.update(method="POST", path="chat/completions")
     return wire
@@ -65,12 +69,13 @@ def write_request(c: Node, w: Writer) -> Node:
 
 
 class _Open:
-    """The calls that wait for a result, for results that do not say whose they are."""
+    """The calls that wait for a result, for results that do not say whose they are, and those of custom tools."""
 
-    __slots__ = ("calls", "legacy")
+    __slots__ = ("calls", "custom", "legacy")
 
     def __init__(self) -> None:
         self.calls: list[str] = []
+        self.custom: set[str] = set()
         self.legacy: list[str] = []
 
 
@@ -79,7 +84,7 @@ def _read_messages(wires: list[Any], r: Reader) -> list[Node]:
     open_ = _Open()
     for number, wire in enumerate(wires):
         role = wire.get("role") if type(wire) is dict else None
-        usual = read_usual(wire, role, number, open_.calls, r) if type(role) is str else None
+        usual = read_usual(wire, role, number, open_, r) if type(role) is str else None
         if usual is not None:
             items += usual
             continue
@@ -90,7 +95,7 @@ def _read_messages(wires: list[Any], r: Reader) -> list[Node]:
             raise
         except (IllTyped, KeyError, TypeError, AttributeError, ValueError):
             del r.trace[mark:]
-            items.append(r.unread(wire, messages.name))
+            items.append(r.unread(wire, messages.name, within=(wires, number)))
     return items
 
 
@@ -100,6 +105,7 @@ def _read_message(wire: Node, number: int, r: Reader, open_: _Open) -> list[Node
     if role == "assistant":
         items = read_message_items(rest, wire, number, r, open_.legacy)
         open_.calls += [item["call_id"] for item in items if item["type"] in _CALLS and not _is_legacy(item, r)]
+        open_.custom.update(item["call_id"] for item in items if item["type"] == "custom_tool_call")
         return r.turn(items, wire, rest, number)
     if role == "tool":
         item = _read_tool(rest, number, r, open_)
@@ -139,6 +145,8 @@ def _read_tool(rest: Node, number: int, r: Reader, open_: _Open) -> Node:
         r.form(item, "id", "absent" if call_id is False else "null" if call_id is None else "empty")
     else:
         raise IllTyped("tool_call_id")
+    if item["call_id"] in open_.custom:
+        item["type"] = "custom_tool_call_output"
     if item["call_id"] in open_.calls:
         open_.calls.remove(item["call_id"])
     item["output"] = r.parts(user_parts, rest.pop("content"))
@@ -164,7 +172,7 @@ def write_messages(items: Any, w: Writer) -> list[Node]:
         return [{"role": "user", "content": items}]
     out: list[Node] = []
     group: list[Node] = []
-    media: list[tuple[Node, Node]] = []
+    media: list[tuple[Node, list[Node]]] = []
 
     def flush() -> None:
         if group:
@@ -181,7 +189,7 @@ def write_messages(items: Any, w: Writer) -> list[Node]:
             out.append(usual)
             continue
         if media:
-            out.append(_write_media(media, w))
+            out.append(_write_media(media))
         if kind == "message" and item.get("role") != "assistant":
             flush()
             content = item.get("content")
@@ -203,7 +211,7 @@ def write_messages(items: Any, w: Writer) -> list[Node]:
                 flush()
                 out.append(native)
     if media:
-        out.append(_write_media(media, w))
+        out.append(_write_media(media))
     flush()
     return out
 
@@ -229,12 +237,14 @@ def _write_message(item: Node, c: Node, w: Writer) -> Node:
     return wire
 
 
-def _write_output(item: Node, media: list[tuple[Node, Node]], c: Node, w: Writer) -> Node:
-    content = c.pop("output", None)
+def _write_output(item: Node, media: list[tuple[Node, list[Node]]], c: Node, w: Writer) -> Node:
+    given = content = c.pop("output", None)
     if content is None:
         content = ""
     call_id = c.pop("call_id", None)
-    if w.form(c, "role") == "function":
+    # A result that answers no call but names its function has the form it had before there were call ids.
+    by_name = not call_id and type(c.get("name")) is str and type(content) is str and w.form(c, "id") is None
+    if by_name or w.form(c, "role") == "function":
         written: Any = w.parts(user_parts, content)
         if written == "" and w.form(c, "content") == "null":
             written = None
@@ -242,38 +252,42 @@ def _write_output(item: Node, media: list[tuple[Node, Node]], c: Node, w: Writer
     if type(content) is list and w.form(c, "role") != "tool":
         content = _without_media(content, item, media, w)
     wire: Node = {"role": "tool", "tool_call_id": call_id, "content": w.parts(user_parts, content)}
+    if content == "" and type(given) is list:
+        w.added(wire, "content", "nothing of the result has a form here")
     marker = w.form(c, "id")
     if marker == "absent":
         del wire["tool_call_id"]
     elif marker:
         wire["tool_call_id"] = None if marker == "null" else ""
-    if "name" in c:
+    if "name" in c and not is_foreign(w):
         wire["name"] = c.pop("name")
     return wire
 
 
-def _without_media(parts: list[Node], item: Node, media: list[tuple[Node, Node]], w: Writer) -> Any:
+def _without_media(parts: list[Node], item: Node, media: list[tuple[Node, list[Node]]], w: Writer) -> Any:
     """A tool message holds text only; everything else waits for the user message after the results."""
-    texts = [part for part in parts if part.get("type") in _TEXTS]
-    others = [part for part in parts if part.get("type") not in _TEXTS]
-    media.extend((item, part) for part in others)
+    texts = []
+    moved: list[Node] = []
+    for part in parts:
+        if part.get("type") in _TEXTS:
+            texts.append(part)
+            continue
+        written = w.nodes(user_parts, (part,))
+        moved += written
+        if written:
+            w.report(part, (), "approximated", "moved to a user message after the results", "tools.result.media")
+    if moved:
+        media.append((item, moved))
     if not texts:
-        return "The result follows." if others else ""
+        return "The result follows." if moved else ""
     return texts
 
 
-def _write_media(media: list[tuple[Node, Node]], w: Writer) -> Node:
+def _write_media(media: list[tuple[Node, list[Node]]]) -> Node:
     """One user message with the media of all results of a turn, each labelled with its call."""
     content: list[Node] = []
-    labelled = None
-    for item, part in media:
-        written = w.nodes(user_parts, (part,))
-        if not written:
-            continue
-        if labelled is not item:
-            content.append({"type": "text", "text": f"Result of tool call {item.get('call_id')}:"})
-            labelled = item
-        content.extend(written)
-        w.report(part, (), "approximated", "moved to a user message after the results", "tools.result.media")
+    for item, moved in media:
+        content.append({"type": "text", "text": f"Result of tool call {item.get('call_id')}:"})
+        content += moved
     media.clear()
-    return {"role": "user", "content": content or ""}
+    return {"role": "user", "content": content}

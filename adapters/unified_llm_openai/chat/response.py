@@ -252,6 +252,8 @@ def _write_choice(output: list[Node], word: Any, index: Any, w: Writer) -> Any:
     chat_born = first is not None and w.form(first, "turn") == "choice"
     kept = ((first or {}).get("extra") or {}).get(w.protocol, {}).get("turn") or {}
     wire: Node = {"index": index, "message": message}
+    if not output:
+        w.added(wire, "message", "every choice has one")
     if "index" in kept or (first is not None and w.form(first, "index") == "absent"):
         del wire["index"]
     marker = w.form(first, "finish") if first is not None else None

@@ -28,9 +28,11 @@ def read_settings(w: Node, c: Node, r: Reader) -> None:
     if "tool_choice" in w or "function_call" in w:
         _read_tool_choice(w, c, r)
     if "response_format" in w:
-        _read_format(w, c)
+        _read_format(w, c, r)
     if "logprobs" in w:
         _read_logprobs(w, c, r)
+    if "prompt_cache_options" in w:
+        _read_cache(w, c)
     for key, fields in _CONTROLS.items():
         if type(w.get(key)) is dict:
             _read_control(w, c, key, fields, r)
@@ -48,8 +50,10 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
         wire["tools"] = c.pop("tools")
     if "tool_choice" in c:
         _write_tool_choice(c, wire, w)
+    if "prompt_cache_options" in c:
+        _write_cache(c, wire)
     if type(c.get("text")) is dict and "format" in c["text"]:
-        _write_format(c, wire)
+        _write_format(c, wire, w)
     if "reasoning" in c or "extra" in c:
         _write_controls(c, wire, w)
     if "include" in c or w.form(c, "logprobs"):
@@ -201,26 +205,32 @@ def _write_tool_choice(c: Node, wire: Node, w: Writer) -> None:
 _FORMAT_KEYS = ("name", "description", "schema", "strict")
 
 
-def _read_format(w: Node, c: Node) -> None:
+def _read_format(w: Node, c: Node, r: Reader) -> None:
     format_ = w["response_format"]
     if type(format_) is not dict or type(format_.get("type")) is not str:
         return
     own = take(w, "response_format")
     out: Node = {"type": own.pop("type")}
+    r.place(c, ("text", "format", "type"), ("response_format", "type"))
     if out["type"] == "json_schema" and type(own.get("json_schema")) is dict:
         inner = take(own, "json_schema")
-        out.update({key: inner.pop(key) for key in _FORMAT_KEYS if key in inner})
+        for key in _FORMAT_KEYS:
+            if key in inner:
+                out[key] = inner.pop(key)
+                r.place(c, ("text", "format", key), ("response_format", "json_schema", key))
     c.setdefault("text", {})["format"] = out
 
 
-def _write_format(c: Node, wire: Node) -> None:
+def _write_format(c: Node, wire: Node, w: Writer) -> None:
     text = take(c, "text")
     if type(text["format"]) is not dict:
         wire["response_format"] = text.pop("format")
         return
     own = take(text, "format")
-    out: Node = {"type": own.pop("type")} if "type" in own else {}
-    if out.get("type") == "json_schema":
+    out: Node = {"type": own.pop("type", "text")}
+    if "type" not in w.doc["text"]["format"]:
+        w.added(out, "type", "the default")
+    if out["type"] == "json_schema":
         schema = {key: own.pop(key) for key in _FORMAT_KEYS if key in own}
         kept = (((c.get("extra") or {}).get("openai-chat") or {}).get("rest") or {}).get("response_format") or {}
         if schema or "json_schema" not in kept:
@@ -232,6 +242,7 @@ def _read_logprobs(w: Node, c: Node, r: Reader) -> None:
     if w["logprobs"] is True:
         del w["logprobs"]
         c["include"] = [_LOGPROBS]
+        r.place(c, ("include",), ("logprobs",))
     elif w["logprobs"] is False:
         del w["logprobs"]
         r.form(c, "logprobs", "false")
@@ -247,6 +258,30 @@ def _write_logprobs(c: Node, wire: Node, w: Writer) -> None:
                 w.report(w.doc, ("include", index), "lost")
     if w.form(c, "logprobs") and "logprobs" not in wire:
         wire["logprobs"] = False
+
+
+# What other surfaces have beside these is not known here.
+_CACHE = {"mode": ("implicit", "explicit"), "ttl": ("30m",)}
+
+
+def _read_cache(w: Node, c: Node) -> None:
+    if w["prompt_cache_options"] is None:
+        c["prompt_cache_options"] = w.pop("prompt_cache_options")
+    elif type(w["prompt_cache_options"]) is dict:
+        own = take(w, "prompt_cache_options")
+        c["prompt_cache_options"] = {key: own.pop(key) for key, known in _CACHE.items() if own.get(key) in known}
+        if not own:
+            del w["prompt_cache_options"]
+
+
+def _write_cache(c: Node, wire: Node) -> None:
+    if type(c["prompt_cache_options"]) is not dict:
+        wire["prompt_cache_options"] = c.pop("prompt_cache_options")
+        return
+    own = take(c, "prompt_cache_options")
+    written = {key: own.pop(key) for key, known in _CACHE.items() if own.get(key) in known}
+    if written or not own:
+        wire["prompt_cache_options"] = written
 
 
 # How servers take the control of reasoning as an object: wire key to canonical key, on or off as a word or a boolean.

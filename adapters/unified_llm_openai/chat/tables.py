@@ -18,6 +18,7 @@ __all__ = [
     "FINISH",
     "INPUT_DETAILS",
     "NATIVES",
+    "NEVER_NULL",
     "OUTPUT_DETAILS",
     "PADDING",
     "REASONING_FIELDS",
@@ -35,6 +36,27 @@ def _read_stop(value: Any) -> Any:
     if type(value) is list:
         return value
     raise IllTyped("stop")
+
+
+_TIERS = {"ultrafast": "fast"}
+"""Tiers of other surfaces, with the nearest there is here."""
+
+
+def _read_tier(value: Any) -> Any:
+    if value in _TIERS:
+        raise IllTyped("service_tier")
+    return value
+
+
+def _write_moderation(value: Any) -> Any:
+    """Each side is a list of results here, and may be one result elsewhere."""
+    return {side: _result_list(each) for side, each in value.items()}
+
+
+def _result_list(side: Any) -> Any:
+    if type(side) is not dict or side.get("type") != "moderation_result":
+        return side
+    return {"type": "moderation_results", "model": side.get("model"), "results": [side]}
 
 
 # `stop` as a string is a form and handled in settings.py; so are `logprobs`, `response_format`, `tool_choice`.
@@ -62,10 +84,9 @@ REQUEST = Table(
     Field("stream_options"),
     Field("store"),
     Field("metadata"),
-    Field("service_tier"),
+    Field("service_tier", values=Bimap({}, writing=_TIERS), read=_read_tier),
     Field("safety_identifier"),
     Field("prompt_cache_key"),
-    Field("prompt_cache_options"),
     Field("prompt_cache_retention"),
     Field("moderation"),
     Field("user"),
@@ -78,7 +99,12 @@ RESPONSE = Table(
     Field("model"),
     Field("service_tier"),
     Field("metadata"),
-    Field("moderation"),
+    Field("moderation", write=_write_moderation),
+)
+# Settings for which null is no value.
+NEVER_NULL = frozenset(
+    """audio functions function_call metadata parallel_tool_calls response_format safety_identifier prompt_cache_key
+    prompt_cache_options tool_choice tools user verbosity""".split()
 )
 
 # The details of usage have the same names on both sides; the sums are renamed in response.py.

@@ -16,7 +16,7 @@ from unified_llm.mapping import IllTyped, Mapping, Reader, Writer, take
 
 from .signature import read_signature, write_signature
 
-__all__ = ["call_id_of", "calls", "read_arguments", "tools", "write_arguments"]
+__all__ = ["call_id_of", "calls", "is_foreign", "read_arguments", "tools", "write_arguments"]
 
 Node = dict[str, Any]
 
@@ -121,6 +121,16 @@ def write_custom_call(c: Node, w: Writer) -> Node:
 _FUNCTION_KEYS = ("name", "description", "parameters", "strict")
 
 
+def is_foreign(w: Writer) -> bool:
+    """Whether what is written was read from another protocol."""
+    return w.source is not None and w.source != w.protocol
+
+
+def without_nulls(wire: Node, w: Writer) -> Node:
+    """Without the nulls of another protocol: here they are no way to say nothing."""
+    return {key: value for key, value in wire.items() if value is not None} if is_foreign(w) else wire
+
+
 @tools.read("function")
 def read_function(w: Node, r: Reader) -> Node:
     function = take(w, "function")
@@ -129,7 +139,8 @@ def read_function(w: Node, r: Reader) -> Node:
 
 @tools.write("function")
 def write_function(c: Node, w: Writer) -> Node:
-    return {"type": "function", "function": {key: c.pop(key) for key in _FUNCTION_KEYS if key in c}}
+    function = {key: c.pop(key) for key in _FUNCTION_KEYS if key in c}
+    return {"type": "function", "function": without_nulls(function, w)}
 
 
 @tools.read("custom")
@@ -139,15 +150,19 @@ def read_custom(w: Node, r: Reader) -> Node:
     if "format" in custom:
         format_ = take(custom, "format")
         tool["format"] = {"type": format_.pop("type")}
+        r.place(tool, ("format", "type"), ("custom", "format", "type"))
         if "grammar" in format_:
             grammar = take(format_, "grammar")
-            tool["format"].update({key: grammar.pop(key) for key in ("syntax", "definition") if key in grammar})
+            for key in ("syntax", "definition"):
+                if key in grammar:
+                    tool["format"][key] = grammar.pop(key)
+                    r.place(tool, ("format", key), ("custom", "format", "grammar", key))
     return tool
 
 
 @tools.write("custom")
 def write_custom(c: Node, w: Writer) -> Node:
-    custom: Node = {key: c.pop(key) for key in ("name", "description") if key in c}
+    custom: Node = without_nulls({key: c.pop(key) for key in ("name", "description") if key in c}, w)
     if type(c.get("format")) is dict:
         format_ = take(c, "format")
         custom["format"] = {"type": format_.pop("type")} if "type" in format_ else {}

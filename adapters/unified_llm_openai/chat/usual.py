@@ -7,7 +7,7 @@ have it (`tests/test_openai_chat_usual.py` converts everything with and without 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 from unified_llm.mapping import Reader, Writer
 
@@ -15,11 +15,19 @@ __all__ = ["read_usual", "write_usual", "write_usual_result"]
 
 Node = dict[str, Any]
 
+
+class Waiting(Protocol):
+    """The ids of calls without a result so far, and of calls of custom tools."""
+
+    calls: list[str]
+    custom: set[str]
+
+
 _RESULT = {"role", "tool_call_id", "content"}
 _CALLING = {"role", "content", "tool_calls"}
 
 
-def read_usual(wire: Node, role: str, number: int, waiting: list[str], r: Reader) -> list[Node] | None:
+def read_usual(wire: Node, role: str, number: int, waiting: Waiting, r: Reader) -> list[Node] | None:
     """The items of a text, of a text with calls, or of a result; `waiting` are the calls without a result so far."""
     content = wire.get("content")
     keys = wire.keys()
@@ -33,14 +41,16 @@ def read_usual(wire: Node, role: str, number: int, waiting: list[str], r: Reader
         call_id = wire["tool_call_id"]
         if type(content) is not str or type(call_id) is not str or not call_id:
             return None
-        if call_id in waiting:
-            waiting.remove(call_id)
+        if call_id in waiting.custom:
+            return None
+        if call_id in waiting.calls:
+            waiting.calls.remove(call_id)
         item = {"type": "function_call_output", "call_id": call_id, "output": content}
         r.trace.append((item, wire))
         r.turns.append((item, wire))
         return [item]
     if role == "assistant" and keys == _CALLING and (content is None or (type(content) is str and content)):
-        return _read_calling(wire, content, number, waiting, r)
+        return _read_calling(wire, content, number, waiting.calls, r)
     return None
 
 

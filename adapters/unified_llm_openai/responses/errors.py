@@ -217,7 +217,8 @@ def _retry_after(headers: Any) -> int | None:
 
 def write_error(c: Node, w: Writer) -> Any:
     body = w.form(c, "body")
-    error = c.pop("error", None)
+    error = c.get("error")
+    c.pop("error", None)  # written as a node of its own, below
     if type(error) is not dict:
         error = {"message": "" if error is None else str(error)}
     status = error.get("status")

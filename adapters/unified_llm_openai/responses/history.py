@@ -83,7 +83,8 @@ def write_items(nodes: Any, w: Writer) -> Any:
     if w.facing == "provider":
         nodes = _sendable(nodes, w)
         if not is_own(w):
-            w.context["custom calls"] = {x.get("call_id") for x in nodes if x.get("type") == "custom_tool_call"}
+            custom = (node.get("call_id") for node in nodes if node.get("type") == "custom_tool_call")
+            w.context["custom calls"] = {call_id for call_id in custom if type(call_id) is str}
             return w.nodes(request_items, nodes)
     plain = is_own(w) and not w.dialect.get("strict") and not any(_is_slugged(node, w) for node in nodes)
     if plain and not (w.facing == "client" and any(_has_foreign(node, w) for node in nodes)):
@@ -110,15 +111,21 @@ def write_item(node: Node, w: Writer, *position: Any) -> list[Node]:
         w.context["sealed"] = sealed
         wire = w.node(family, node)
         del w.context["sealed"]
+        _in_envelope(w, mark)
         return [] if wire is None else [wire]
     wire = w.node(family, node)
-    for at in range(mark, len(w.raw)):
-        lost, keys, fate, _, capability = w.raw[at]
-        if keys[:1] == ("opaque",) and fate == "lost":
-            w.raw[at] = (lost, keys, "parked", "sealed for the way back", capability)
+    _in_envelope(w, mark)
     carrier = {"type": "reasoning", "id": made_id("rs", w.seed, *position), "summary": [], "encrypted_content": sealed}
     w.added(carrier, "id", "carries what its neighbour has no slot for")
     return [carrier] if wire is None else [wire, carrier]
+
+
+def _in_envelope(w: Writer, mark: int) -> None:
+    """What was called lost since `mark` and is in the envelope with the whole item."""
+    for at in range(mark, len(w.raw)):
+        node, keys, fate, _, capability = w.raw[at]
+        if keys[:1] in (("opaque",), ("extra",)) and fate == "lost":
+            w.raw[at] = (node, keys, "parked", "sealed for the way back", capability)
 
 
 def _has_foreign(node: Node, w: Writer) -> bool:

@@ -108,7 +108,7 @@ answer_items.same("custom_tool_call_output", _OUTPUT, output=parts)
 
 @request_items.write("function_call_output")
 def write_function_output(c: Node, w: Writer) -> Node:
-    if c.get("call_id") in w.context.get("custom calls", ()):
+    if type(c.get("call_id")) is str and c["call_id"] in w.context.get("custom calls", ()):
         # Other surfaces have one kind of result; here it has to fit its call.
         return _write_output("custom_tool_call_output", "call_id caller", c, w)
     return _write_output("function_call_output", "call_id caller name namespace", c, w)

@@ -85,6 +85,8 @@ def write_response(c: Node, w: Writer) -> Node:
     wire["output"] = complete_items(write_items(restored(output, w), w), w)
     if "status" not in wire or wire["status"] is None:
         wire["status"] = status_of(w.doc)
+        if not (w.doc.get("finish") or w.doc.get("error")):
+            w.added(wire, "status", "the source does not say how it ended")
     pop_implied(c, wire, output)
     for choice in c.pop("choices", None) or ():
         w.drop(choice, "the API gives one answer")
