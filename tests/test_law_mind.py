@@ -45,7 +45,7 @@ HISTORY = {
 }
 PROTOCOLS = [name for name in ul.protocols() if name in HISTORY]
 BEARERS = frozenset(("reasoning", "function_call", "custom_tool_call", "output_text"))
-"""What every surface's clients send back. Compactions, and what a hosted tool encrypted, have no slot on all of them."""
+"""What every surface's clients send back. Compactions and what hosted tools encrypted have no slot on all of them."""
 PLACEHOLDERS = frozenset(("c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I=", "skip_thought_signature_validator"))
 """A documented constant that stands for a missing signature, and is nobody's."""
 HOPS = [(provider, surface) for provider in PROTOCOLS for surface in PROTOCOLS if provider != surface]

@@ -25,7 +25,10 @@ except ModuleNotFoundError:  # pragma: no cover - the extra is installed whereve
 __all__ = ["app", "main"]
 
 app = typer.Typer(
-    add_completion=False, no_args_is_help=True, help="Translate between the wire formats of language models."
+    add_completion=False,
+    no_args_is_help=True,
+    invoke_without_command=True,
+    help="Translate between the wire formats of language models.",
 )
 
 Source = Annotated[str, typer.Option("--from", help="protocol[:dialect] of the input", metavar="PROTOCOL")]
@@ -61,6 +64,8 @@ def convert(
             done = ul.convert(data, kind=kind, **options)
             _out(dump(done.value))
             losses = done.losses
+            if done.http and not quiet:
+                _err(f"beside the body: {dump(dict(done.http)).decode()}")
     except ul.CapabilityLost as lost:
         _report(lost.losses, json_losses, quiet)
         _fail(3, str(lost))
@@ -102,6 +107,16 @@ def protocols() -> None:
         if found.dialects:
             print(f"{'':26} dialects: {', '.join(sorted(found.dialects))}")
         print(f"{'':26} {found.url}")
+
+
+@app.callback()
+def about(
+    version: Annotated[bool, typer.Option("--version", help="show the version and exit", is_eager=True)] = False,
+) -> None:
+    """Translate between the wire formats of language models."""
+    if version:
+        print(f"unified-llm {ul.__version__}")
+        raise typer.Exit
 
 
 def main() -> None:

@@ -74,9 +74,9 @@ def convert(
     >>> body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "seed": 7}
     >>> done = convert(body, source="openai-chat", target="openai-responses")
     >>> done.value
-    {'model': 'm', 'input': [{'type': 'message', 'role': 'user', 'content': 'Hi'}]}
+    {'input': [{'type': 'message', 'role': 'user', 'content': 'Hi'}], 'model': 'm', 'store': False}
     >>> [(loss.path, loss.fate) for loss in done.losses]
-    [('/seed', 'lost')]
+    [('/store', 'added'), ('/seed', 'lost')]
     """
     check_levels(on_loss)
     origin, source_dialect = split(source)
@@ -99,6 +99,7 @@ def convert(
         source=origin.protocol,
         exchange=exchange,
         vault=vault,
+        refuses=goal.refuses,
     )
     crossing = source != target
     node = prepare(node, write_kind, goal, reader, writer, crossing, repair)
@@ -117,7 +118,7 @@ def convert(
 def preview(body: Any, *, on_loss: Levels = "ignore", **arguments: Any) -> Losses:
     """The loss report of `convert` with the same arguments, without the value: the dry run.
 
-    >>> preview({"model": "m", "messages": []}, source="openai-chat", target="openai-responses")
+    >>> preview({"model": "m", "messages": [], "store": True}, source="openai-chat", target="openai-responses")
     Losses([])
     """
     try:
@@ -185,7 +186,13 @@ def write(
     if type(node) is not dict:
         raise InvalidBody("", "a canonical document is an object")
     writer = Writer(
-        adapter.protocol, dialect=dialect, facing=facing or declared.facing, model=model, exchange=exchange, vault=vault
+        adapter.protocol,
+        dialect=dialect,
+        facing=facing or declared.facing,
+        model=model,
+        exchange=exchange,
+        vault=vault,
+        refuses=adapter.refuses,
     )
     node = prepare(node, declared, adapter, None, writer, True, repair)
     value = writer.root(declared.write, node)

@@ -101,6 +101,10 @@ class _Finder:
         if keys[:1] == ("extra",):
             return self._foreign(node, keys, fate, detail, capability)
         capability = capability or self._capability(node, keys)
+        if not detail and fate == "lost":
+            refuses = self.writer.refuses
+            named = str(keys[0]) if keys and node is self.root else str(node.get("type", "")) if not keys else ""
+            detail = refuses.get(named, "")
         found = self._shared(node) if not keys else ()
         paths = found or self._placed(node, keys) or [self._source(node, keys)]
         if not keys:

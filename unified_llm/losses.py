@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, Literal, NamedTuple, overload
 
+from .capabilities import CAPABILITIES
+
 __all__ = ["FATES", "Fate", "Level", "Levels", "Loss", "Losses", "Side"]
 
 Fate = Literal["lost", "approximated", "emulated", "added", "parked"]
@@ -111,6 +113,9 @@ def check_levels(levels: Levels) -> None:
         fate = pattern.partition("@")[2]
         if fate and fate != "*" and fate not in FATES:
             raise ValueError(f"on_loss: {pattern!r} names the fate {fate!r}, which is not one of {', '.join(FATES)}")
+        glob = pattern.partition("@")[0]
+        if not glob.startswith("x.") and not any(fnmatchcase(capability, glob) for capability in CAPABILITIES):
+            raise ValueError(f"on_loss: {pattern!r} matches no capability; did you mean {glob + '.*'!r}?")
 
 
 def level_of(loss: Loss, levels: Levels) -> Level:
@@ -151,7 +156,7 @@ def _rich_table(entries: Sequence[Loss]) -> str:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table("path", "capability", "fate", "detail", title=f"{len(entries)} not carried over as they were")
+    table = Table("path", "capability", "fate", "detail", title=f"Not carried over as it was: {len(entries)}")
     for loss in entries:
         side = "" if loss.side == "source" else " (target)"
         table.add_row(loss.path + side, loss.capability, loss.fate, loss.detail)

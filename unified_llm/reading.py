@@ -15,6 +15,7 @@ from .mapping import ILL_TYPED, NATIVE, IllTyped, Mapping, ReadPair, remainder
 __all__ = ["Reader"]
 
 Node = dict[str, Any]
+_JSON = {list: "list", str: "string", bool: "boolean", int: "number", float: "number", type(None): "null"}
 
 
 class Reader:
@@ -68,7 +69,9 @@ class Reader:
         except InvalidBody:
             raise
         except ILL_TYPED as error:
-            raise InvalidBody("", f"not a document of {self.protocol}: {error}") from error
+            found = _JSON.get(type(body), "value")
+            reason = str(error) if type(body) is dict else f"a {found} where an object is expected"
+            raise InvalidBody("", f"not a document of {self.protocol}: {reason}") from error
         if type(body) is dict:
             if rest:
                 self.keep(node, rest)

@@ -30,6 +30,7 @@ class Writer:
         "model",
         "protocol",
         "raw",
+        "refuses",
         "seed",
         "source",
         "vault",
@@ -45,7 +46,9 @@ class Writer:
         source: str | None = None,
         exchange: Any = None,
         vault: Any = None,
+        refuses: MappingABC[str, str] | None = None,
     ) -> None:
+        self.refuses: MappingABC[str, str] = refuses or {}
         self.protocol = protocol
         self.dialect: MappingABC[str, Any] = dialect or {}
         self.facing = facing

@@ -51,7 +51,8 @@ def foreign_minds(
     """No opaque piece of `source` is in what a provider of `target` is sent, but for `public` placeholders."""
     failures = []
     for record in records:
-        pieces = {data for _, _, data in _pieces(canonical(record["body"], source, "request"), source) if len(data) > 8} - public
+        read = canonical(record["body"], source, "request")
+        pieces = {data for _, _, data in _pieces(read, source) if len(data) > 8} - public
         if not pieces:
             continue
         sent = ul.convert(record["body"], source=source, target=target).value
