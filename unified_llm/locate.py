@@ -23,6 +23,14 @@ __all__ = ["locate", "pointer"]
 Node = dict[str, Any]
 Keys = tuple[Any, ...]
 
+# Counts that a canonical sum includes by its definition: what becomes of the sum becomes of them.
+PARTS: dict[Keys, str] = {
+    ("input_tokens_details", "cached_tokens"): "input_tokens",
+    ("input_tokens_details", "cache_write_tokens"): "input_tokens",
+    ("input_tokens_details", "tool_tokens"): "input_tokens",
+    ("output_tokens_details", "reasoning_tokens"): "output_tokens",
+}
+
 
 def pointer(keys: Iterable[Any]) -> str:
     """A JSON pointer (RFC 6901) of keys and indices.
@@ -73,6 +81,10 @@ class _Finder:
         return {} if self.reader is None else {id(node): wire for node, wire in self.reader.trace}
 
     @cached_property
+    def _read(self) -> dict[int, Any]:
+        return {} if self.reader is None else {id(node): node for node, _ in self.reader.trace}
+
+    @cached_property
     def turns(self) -> dict[int, Any]:
         return {} if self.reader is None else {id(node): wire for node, wire in self.reader.turns}
 
@@ -111,6 +123,8 @@ class _Finder:
             paths = [*paths, *self._elsewhere(node)]
         elif fate == "lost" and self._half_said(node, keys):
             fate, detail = "approximated", detail or "the same word said more"
+        elif fate == "lost" and keys[-2:] in PARTS:
+            fate, detail = "approximated", detail or "counted in the sum"
         out = [Loss(pointer(self.base + path), capability, fate, detail) for path in paths]  # type: ignore[arg-type]
         return out if keys else out + self._left_with(node, bool(found), fate, detail)
 
@@ -120,8 +134,14 @@ class _Finder:
         place = places.get((id(node), *keys))
         if place is None:
             return False
-        others = [key for key, its in places.items() if its == place and key[0] == id(node) and key[1:] != keys]
-        return any(_at(node, key[1:]) is not None and not self._is_lost(key) for key in others)
+        # Only a place that counts from the root is the same place for another node.
+        near = None if place[:1] == (...,) else id(node)
+        others = [key for key, its in places.items() if its == place and key != (id(node), *keys)]
+        return any(
+            _at(self._read[key[0]], key[1:]) is not None and not self._is_lost(key)
+            for key in others
+            if near in (None, key[0]) and key[0] in self._read
+        )
 
     def _is_lost(self, key: Keys) -> bool:
         lost = ((id(node), *keys) for node, keys, fate, _, _ in self.writer.raw if fate == "lost")
@@ -344,6 +364,8 @@ def _ids(node: Any) -> frozenset[int]:
 
 def _at(node: Any, keys: Keys) -> Any:
     for key in keys:
+        if type(node) is str:
+            return None
         try:
             node = node[key]
         except (KeyError, IndexError, TypeError):
@@ -355,6 +377,8 @@ def _follow(node: Any, keys: Keys) -> Keys:
     """As much of the path as exists in `node`."""
     out: list[Any] = []
     for key in keys:
+        if type(node) is str:
+            break
         try:
             node = node[key]
         except (KeyError, IndexError, TypeError):

@@ -2,8 +2,8 @@
 
 A law is pure. It knows no vendor and no test framework, uses nothing but the front door, and collects every failure
 instead of stopping at the first, so that one list shows what an adapter still owes (see `outcome` for what a record
-is). What a law may overlook is written down in three constants, `NOTHING` and `PARTS` here and `outcome.FORM`, and
-nowhere else.
+is). What a law may overlook is written down in three constants, `NOTHING` here, `outcome.FORM` and `locate.PARTS`,
+and nowhere else.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 import unified_llm as ul
 
 from ..ids import is_made
+from ..locate import PARTS
 from .mutate import PROBE_KEY, PROBE_VALUE, altered, is_token
 from .outcome import (
     FORM,
@@ -47,7 +48,6 @@ from .walk import (
 
 __all__ = [
     "NOTHING",
-    "PARTS",
     "edit",
     "identity",
     "injection",
@@ -59,15 +59,6 @@ __all__ = [
 NOTHING: tuple[Any, ...] = (None, [], {})
 """Values that hold nothing: where one is left out, nothing is lost. (That a same-protocol conversion keeps even these
 apart from absence is the law of identity.)"""
-
-PARTS = {
-    ("input_tokens_details", "cached_tokens"): "input_tokens",
-    ("input_tokens_details", "cache_write_tokens"): "input_tokens",
-    ("input_tokens_details", "tool_tokens"): "input_tokens",
-    ("output_tokens_details", "reasoning_tokens"): "output_tokens",
-}
-"""Counts that a canonical sum includes by its definition, and that sum. Where the wire counts such a part apart, it
-says the rest of the sum beside it: the part moves alone when its sum moves with it."""
 
 
 # --- identity
@@ -169,7 +160,10 @@ def edit(protocol: str, records: Iterable[Record], seen: set[tuple[str, ...]] | 
 
 
 def _is_apart(wire: Any, node: Any, path: tuple[Any, ...], protocol: str, kind: str) -> bool:
-    """Whether a part of a sum, edited together with the sum, changes exactly one place of the wire document."""
+    """Whether a part of a sum, edited together with the sum, changes exactly one place of the wire document.
+
+    Where the wire counts such a part apart, it says the rest of the sum beside it.
+    """
     above = PARTS.get(path[-2:])
     if above is None:
         return False
