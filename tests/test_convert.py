@@ -178,8 +178,45 @@ def test_read_gives_objects_and_strict_refuses_what_is_ill_typed() -> None:
     bad = {"input": [{"type": "function_call", "call_id": 5, "name": "f", "arguments": "{}"}]}
     item = ul.read(bad, "openai-responses").input[0]
     assert type(item).__name__ == "UnknownItem" and item.problems
-    with pytest.raises(ul.InvalidBody):
+    assert item.problems == ("/call_id: an integer, should be a string",)
+    with pytest.raises(ul.InvalidBody, match="/input/0/call_id: an integer, should be a string"):
         ul.read(bad, "openai-responses", strict=True)
+
+
+@pytest.mark.parametrize(
+    ("body", "path"),
+    [
+        ({"messages": [{"role": "user", "content": [{"type": "text", "text": "a"}, 3]}]}, "/messages/0/content/1"),
+        ({"messages": [{"role": "user", "content": "a"}, None]}, "/messages/1"),
+        ({"messages": [{"role": "user", "content": [{"type": "text", "text": 3}]}]}, "/messages/0/content/0"),
+        ({"messages": [], "temperature": "hot"}, "/temperature"),
+    ],
+)
+def test_strict_reading_names_the_place_of_what_is_ill_typed(body: dict[str, Any], path: str) -> None:
+    ul.read(body, "openai-chat")
+    with pytest.raises(ul.InvalidBody, match=f"^{path}: "):
+        ul.read(body, "openai-chat", strict=True)
+
+
+def test_a_list_element_that_is_no_object_goes_home_and_is_reported_to_others() -> None:
+    body = {"messages": [None, {"role": "user", "content": [{"type": "text", "text": "a"}, None, 3]}]}
+    assert ul.convert(body, source="openai-chat", target="openai-chat").value == body
+    done = ul.convert(body, source="openai-chat", target="openai-responses")
+    assert [loss.path for loss in done.losses if loss.fate == "lost"] == [
+        "/messages/0",
+        "/messages/1/content/1",
+        "/messages/1/content/2",
+    ]
+
+
+def test_what_repair_took_out_is_named_where_the_caller_put_it() -> None:
+    items = [
+        {"type": "message", "role": "user", "content": "a"},
+        {"type": "reasoning", "summary": []},
+        {"type": "message", "role": "user", "content": "b", "name": "n"},
+    ]
+    done = ul.write({"model": "m", "input": items}, "openai-responses")
+    assert [loss.path for loss in done.losses] == ["/input/1", "/input/2/name"]
 
 
 def test_write_takes_objects_and_points_into_the_canonical_form() -> None:

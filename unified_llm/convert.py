@@ -151,9 +151,16 @@ def read(
 
     from .locate import pointer
     from .model.validate import validate
+    from .strictness import misfits
 
+    problems: dict[int, tuple[str, ...]] = {}
+    for misfit in misfits(node, declared.node, reader, adapter):
+        if strict:
+            raise InvalidBody(pointer(misfit.path), misfit.reason)
+        told = f"{pointer((misfit.key,)) if misfit.key else '/'}: {misfit.reason}"
+        problems[id(misfit.node)] = (*problems.get(id(misfit.node), ()), told)
     try:
-        found: BaseModel = validate(declared.node, node, strict=strict)
+        found: BaseModel = validate(declared.node, node, strict=strict, problems=problems)
         return found
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
@@ -265,6 +272,7 @@ def prepare(
             from .repair import repair as mend
 
             mended = mend(node, goal.repair, writer)
+            writer.context["given"] = node
             if reader is not None:
                 for new, old in writer.context.get("replaced", ()):
                     reader.trace.extend((new, wire) for made, wire in tuple(reader.trace) if made is old)

@@ -71,7 +71,7 @@ class _Finder:
     ) -> None:
         self.root, self.target, self.name, self.base = root, target, name, base
         self.writer, self.reader, self.source = writer, reader, source
-        self.doc = root if reader is None else reader.doc
+        self.doc = writer.context.get("given", root) if reader is None else reader.doc
         self.parents: dict[int, tuple[Any, Any]] | None = None
 
     # Most losses are settings of the root: nothing below is walked for those.
@@ -87,6 +87,11 @@ class _Finder:
     @cached_property
     def turns(self) -> dict[int, Any]:
         return {} if self.reader is None else {id(node): wire for node, wire in self.reader.turns}
+
+    @cached_property
+    def _given(self) -> dict[int, Any]:
+        """What repair replaced, as the caller gave it."""
+        return {id(new): old for new, old in self.writer.context.get("replaced", ())}
 
     @cached_property
     def _paths(self) -> _Paths:
@@ -221,7 +226,7 @@ class _Finder:
     def _source(self, node: Any, keys: Keys) -> Keys:
         """The path in the caller's document of the canonical leaf `keys` below `node`."""
         if self.reader is None:
-            return (*self._path(node), *keys)
+            return (*self._path(self._given.get(id(node), node)), *keys)
         wire = self._wire(node)
         while wire is None:
             above = self._parent(node)

@@ -88,7 +88,7 @@ class Reader:
             raise IllTyped("not a list")
         reads, same, tag, trace = mapping.reads, mapping.same_keys, mapping.tag, self.trace
         lists = mapping.same_lists
-        out = []
+        out: list[Node] = []
         for wire in wires:
             if type(wire) is not dict:
                 out.append(self.unread(wire, mapping.name, mapping.tag, (wires, len(out))))

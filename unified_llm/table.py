@@ -73,6 +73,11 @@ class Table:
             home = self._deep.setdefault(group, {}) if group else self._flat
             home.setdefault(key, field)
 
+    @property
+    def wire_keys(self) -> frozenset[str]:
+        """The wire keys this table reads."""
+        return frozenset(self._reads)
+
     def wire_key(self, keys: tuple[Any, ...]) -> str | None:
         """The wire key behind a canonical path, for locating a loss."""
         if not keys:

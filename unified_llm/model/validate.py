@@ -7,8 +7,9 @@ A skeleton that cannot be a document of its kind raises `InvalidBody` with the p
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from functools import cache
+from types import MappingProxyType
 from typing import Annotated, Any, Final, get_args, get_origin
 
 from pydantic import TypeAdapter, ValidationError
@@ -56,10 +57,13 @@ _UNKNOWN: Final[dict[str, type[Unknown]]] = {
 }
 
 
-def validate(kind: str, doc: Any, strict: bool = False) -> Any:
+def validate(
+    kind: str, doc: Any, strict: bool = False, *, problems: Mapping[int, tuple[str, ...]] = MappingProxyType({})
+) -> Any:
     """The object for a canonical document of `kind` (a key of `KINDS`).
 
     Lenient, ill-typed nodes become Unknown* objects with `.problems`; strict, pydantic's `ValidationError` is raised.
+    `problems` are those of nodes (by identity) that are known to be ill-typed already.
     Raises `unified_llm.errors.InvalidBody` when the skeleton is impossible, `KeyError` for an unknown kind.
 
     >>> validate("item", {"type": "message", "role": "user", "content": "hi"}).role
@@ -69,11 +73,12 @@ def validate(kind: str, doc: Any, strict: bool = False) -> Any:
     """
     adapter = _adapter(kind)
     try:
-        return adapter.validate_python(doc)
+        if not problems:
+            return adapter.validate_python(doc)
     except ValidationError:
         if strict:
             raise
-    mended = _mend(doc, KINDS[kind])
+    mended = _mend(doc, KINDS[kind], problems)
     try:
         return adapter.validate_python(mended)
     except ValidationError as error:
@@ -104,13 +109,15 @@ def _class_adapter(cls: type[Model]) -> TypeAdapter[Any]:
     return TypeAdapter(cls)
 
 
-def _mend(value: Any, annotation: Any) -> Any:
+def _mend(value: Any, annotation: Any, problems: Mapping[int, tuple[str, ...]]) -> Any:
     """`value` with its known nodes as objects, ill-typed ones as Unknown*; everything else as it was."""
     kind, struct, inner = _mendable(annotation)
     if type(value) is list and inner is not None:
-        return [_mend(each, inner) for each in value]
+        return [_mend(each, inner, problems) for each in value]
     if type(value) is not dict:
         return value
+    if kind in _UNKNOWN and id(value) in problems:
+        return _UNKNOWN[kind].holding(value, problems[id(value)])
     if kind is not None:
         name = value.get("type")
         cls = KNOWN.get(kind, {}).get(name) if isinstance(name, str) else None
@@ -118,7 +125,7 @@ def _mend(value: Any, annotation: Any) -> Any:
             if isinstance(name, str) or kind not in _UNKNOWN:
                 return value
             return _UNKNOWN[kind].holding(value, ("/type: not a string",))
-        mended = _mend_fields(value, cls)
+        mended = _mend_fields(value, cls, problems)
         try:
             return _class_adapter(cls).validate_python(mended)
         except ValidationError as error:
@@ -126,13 +133,13 @@ def _mend(value: Any, annotation: Any) -> Any:
                 return value
             return _UNKNOWN[kind].holding(value, tuple(_problems(error, mended)))
     if struct is not None:
-        return _mend_fields(value, struct)
+        return _mend_fields(value, struct, problems)
     return value
 
 
-def _mend_fields(value: dict[str, Any], cls: type[Model]) -> dict[str, Any]:
+def _mend_fields(value: dict[str, Any], cls: type[Model], problems: Mapping[int, tuple[str, ...]]) -> dict[str, Any]:
     fields = _fields(cls)
-    return {key: _mend(each, fields[key]) if key in fields else each for key, each in value.items()}
+    return {key: _mend(each, fields[key], problems) if key in fields else each for key, each in value.items()}
 
 
 @cache

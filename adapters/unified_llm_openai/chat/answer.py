@@ -77,6 +77,12 @@ def message_fields(c: Node, w: Writer) -> Node:
     else:
         start = w.context.get("offset", 0)
         for part in content or ():
+            if part.get("type") == "output_audio":
+                if w.context.get("heard"):
+                    w.drop(part, "an answer of Chat holds one sound")
+                    continue
+                if "heard" in w.context:
+                    w.context["heard"] = True
             w.context["offset"] = start + len(out.get("text") or "")
             for piece in w.nodes(answer_parts, (part,)):
                 for key, value in piece.items():
@@ -103,6 +109,7 @@ def write_answer(output: list[Node], w: Writer) -> tuple[Node, Node]:
         wire.update(write_reasoning(thinking, w))
         parts = wire.pop("content", None)
     messages = 0
+    w.context["heard"] = False
     for item in output:
         kind = item.get("type")
         if kind == "message" and item.get("role") in (None, "assistant"):
@@ -130,6 +137,7 @@ def write_answer(output: list[Node], w: Writer) -> tuple[Node, Node]:
         elif kind != "reasoning":
             w.native(item, answer_items.name, answer_items.cannots.get(kind, "") if type(kind) is str else "")
     w.context.pop("offset", None)
+    w.context.pop("heard", None)
     _set_content(wire, text, parts, output[0] if output else None, w)
     for key, hollow in HOLLOW.items():
         if output and w.form(output[0], key):

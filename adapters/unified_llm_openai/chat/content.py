@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Mapping, Reader, Writer, take
+from unified_llm.mapping import IllTyped, Mapping, Reader, Writer, take
 
 from .tables import AUDIO_FORMATS
 
@@ -25,6 +25,21 @@ citations = Mapping("openai-chat annotations")
 
 
 # ---- parts ----------------------------------------------------------------------------------------------------------
+
+_NULLABLE = (str, type(None))
+
+
+def _text_of(node: Node, key: str) -> str:
+    """The text a node cannot do without."""
+    text = node.pop(key)
+    if type(text) is not str:
+        raise IllTyped(key)
+    return text
+
+
+def _texts_of(node: Node, *keys: str) -> Node:
+    """Those of the keys that hold text or null."""
+    return {key: node.pop(key) for key in keys if key in node and type(node[key]) in _NULLABLE}
 
 
 def _read_cache(w: Node, part: Node) -> Node:
@@ -41,7 +56,7 @@ def _write_cache(c: Node, wire: Node) -> Node:
 
 @user_parts.read("text")
 def read_text(w: Node, r: Reader) -> Node:
-    part = {"type": "input_text", "text": w.pop("text")}
+    part = {"type": "input_text", "text": _text_of(w, "text")}
     return _read_cache(w, part) if w else part
 
 
@@ -49,18 +64,21 @@ def read_text(w: Node, r: Reader) -> Node:
 @assistant_parts.write("output_text", "input_text", "text")
 def write_text(c: Node, w: Writer) -> Node:
     wire = {"type": "text", "text": c.pop("text", "")}
+    if type(c.get("annotations")) is list:
+        for annotation in c.pop("annotations"):
+            w.drop(annotation, "a request of Chat cites nothing")
     return _write_cache(c, wire) if c else wire
 
 
 @assistant_parts.read("text")
 def read_output_text(w: Node, r: Reader) -> Node:
-    part = {"type": "output_text", "text": w.pop("text")}
+    part = {"type": "output_text", "text": _text_of(w, "text")}
     return _read_cache(w, part) if w else part
 
 
 @assistant_parts.read("refusal")
 def read_refusal(w: Node, r: Reader) -> Node:
-    return {"type": "refusal", "refusal": w.pop("refusal")}
+    return {"type": "refusal", "refusal": _text_of(w, "refusal")}
 
 
 @assistant_parts.write("refusal")
@@ -71,10 +89,7 @@ def write_refusal(c: Node, w: Writer) -> Node:
 @user_parts.read("image_url")
 def read_image(w: Node, r: Reader) -> Node:
     image = take(w, "image_url")
-    part = {"type": "input_image", "image_url": image.pop("url")}
-    if "detail" in image:
-        part["detail"] = image.pop("detail")
-    return _read_cache(w, part)
+    return _read_cache(w, {"type": "input_image", "image_url": _text_of(image, "url"), **_texts_of(image, "detail")})
 
 
 @user_parts.write("input_image", "output_image")
@@ -92,10 +107,7 @@ def write_image(c: Node, w: Writer) -> Node | None:
 @user_parts.read("input_audio")
 def read_audio(w: Node, r: Reader) -> Node:
     audio = take(w, "input_audio")
-    part = {"type": "input_audio", "data": audio.pop("data")}
-    if "format" in audio:
-        part["format"] = audio.pop("format")
-    return _read_cache(w, part)
+    return _read_cache(w, {"type": "input_audio", "data": _text_of(audio, "data"), **_texts_of(audio, "format")})
 
 
 @user_parts.write("input_audio")
@@ -114,7 +126,7 @@ _FILE_KEYS = ("file_data", "file_id", "filename")
 @user_parts.read("file")
 def read_file(w: Node, r: Reader) -> Node:
     file = take(w, "file")
-    return _read_cache(w, {"type": "input_file", **{key: file.pop(key) for key in _FILE_KEYS if key in file}})
+    return _read_cache(w, {"type": "input_file", **_texts_of(file, *_FILE_KEYS)})
 
 
 @user_parts.write("input_file")
@@ -133,7 +145,7 @@ def write_file(c: Node, w: Writer) -> Node | None:
 @user_parts.read("video_url")
 def read_video(w: Node, r: Reader) -> Node:
     video = take(w, "video_url")
-    return _read_cache(w, {"type": "input_video", "video_url": video.pop("url")})
+    return _read_cache(w, {"type": "input_video", "video_url": _text_of(video, "url")})
 
 
 @user_parts.write("input_video")
@@ -161,7 +173,7 @@ assistant_parts.cannot(
 
 @thinking_parts.read("text")
 def read_thinking_text(w: Node, r: Reader) -> Node:
-    return {"type": "reasoning_text", "text": w.pop("text")}
+    return {"type": "reasoning_text", "text": _text_of(w, "text")}
 
 
 @thinking_parts.write("reasoning_text", "summary_text", "output_text", "text")

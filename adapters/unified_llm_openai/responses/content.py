@@ -96,6 +96,9 @@ def read_text(w: Node, r: Reader) -> Node:
 @_writes(user_parts, types="input_text output_text text")
 def write_text(c: Node, w: Writer) -> Node:
     wire = {"type": "input_text", "text": c.pop("text")}
+    if type(c.get("annotations")) is list:
+        for annotation in c.pop("annotations"):
+            w.drop(annotation, "only an answer cites")
     return _write_cache(c, wire) if "cache" in c else wire
 
 
@@ -148,6 +151,8 @@ def write_file(c: Node, w: Writer) -> Node:
 @_writes(user_parts, types="input_file output_file")
 def write_any_file(c: Node, w: Writer) -> Node | None:
     data = c.get("file_data")
+    if data is not None and type(data) is not str:
+        return None
     if not (data or c.get("file_id") or c.get("file_url")):
         return None
     if data and not data.startswith("data:") and c.get("media_type"):

@@ -49,10 +49,19 @@ def _choice(value: Any) -> Any:
 
 _CHOICE = Field("tool_choice", read=_choice)
 
+
+def _edits(value: Any) -> Any:
+    """Edits of the context, each an object with a type."""
+    if type(value) is not list or any(type(edit["type"]) is not str for edit in value):
+        raise IllTyped("context_management")
+    return value
+
+
 REQUEST = Table(
     "request",
     _CHOICE,
-    *map(Field, f"{_SHARED} include stream context_management multi_agent background_options".split()),
+    Field("context_management", read=_edits),
+    *map(Field, f"{_SHARED} include stream multi_agent background_options".split()),
 )
 """Settings that are one value. `input`, `instructions`, `tools` and the objects below are read beside it."""
 
