@@ -23,6 +23,7 @@ __all__ = ["AUDIO_KEYS", "HOLLOW", "is_call", "read_message_items", "write_assis
 
 Node = dict[str, Any]
 
+_PLAIN = {"type", "text"}
 AUDIO_KEYS = ("id", "data", "transcript", "expires_at")
 HOLLOW: dict[str, Any] = {
     "annotations": [],
@@ -248,6 +249,9 @@ def _write_message(c: Node, w: Writer) -> Node:
     if type(content) is list:
         slots = [part for part in content if part.get("type") == "output_audio" or w.form(part, "slot")]
         for part in slots:
+            if "audio" in wire and part.get("type") == "output_audio":
+                w.drop(part, "a message of Chat holds one sound")
+                continue
             wire.update(w.piece(_write_slot, part))
         others = [part for part in content if part not in slots] if slots else content
         if len(others) == 1 and (
@@ -256,6 +260,9 @@ def _write_message(c: Node, w: Writer) -> Node:
             wire.update(w.piece(_write_string, others[0]))
         else:
             wire["content"] = w.nodes(assistant_parts, others)
+            if len(wire["content"]) < len(others) and [part.keys() for part in wire["content"]] == [_PLAIN]:
+                # What is left of several parts is one text.
+                wire["content"] = "".join(part["text"] for part in wire["content"])
     else:
         wire["content"] = [] if content is None else content
     if "name" in c:

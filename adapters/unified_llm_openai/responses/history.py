@@ -121,10 +121,10 @@ def write_item(node: Node, w: Writer, *position: Any) -> list[Node]:
 
 
 def _in_envelope(w: Writer, mark: int) -> None:
-    """What was called lost since `mark` and is in the envelope with the whole item."""
+    """What was called lost since `mark`: the envelope holds the whole item."""
     for at in range(mark, len(w.raw)):
         node, keys, fate, _, capability = w.raw[at]
-        if keys[:1] in (("opaque",), ("extra",)) and fate == "lost":
+        if fate == "lost":
             w.raw[at] = (node, keys, "parked", "sealed for the way back", capability)
 
 

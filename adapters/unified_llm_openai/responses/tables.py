@@ -51,8 +51,8 @@ _CHOICE = Field("tool_choice", read=_choice)
 
 
 def _edits(value: Any) -> Any:
-    """Edits of the context, each an object with a type."""
-    if type(value) is not list or any(type(edit["type"]) is not str for edit in value):
+    """Edits of the context, each an object that says its type, if anything, in a word."""
+    if type(value) is not list or any(type(edit.get("type", "")) is not str for edit in value):
         raise IllTyped("context_management")
     return value
 
