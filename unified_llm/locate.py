@@ -139,14 +139,24 @@ class _Finder:
         place = places.get((id(node), *keys))
         if place is None:
             return False
-        # Only a place that counts from the root is the same place for another node.
-        near = None if place[:1] == (...,) else id(node)
-        others = [key for key, its in places.items() if its == place and key != (id(node), *keys)]
+        others = self._said.get(self._absolute(id(node), place), ())
         return any(
             _at(self._read[key[0]], key[1:]) is not None and not self._is_lost(key)
             for key in others
-            if near in (None, key[0]) and key[0] in self._read
+            if key != (id(node), *keys)
         )
+
+    @cached_property
+    def _said(self) -> dict[Keys, list[Keys]]:
+        """The canonical leaves with a place, by where in the document that is."""
+        found: dict[Keys, list[Keys]] = {}
+        for key, place in self.reader.places.items() if self.reader is not None else ():
+            if key[0] in self._read:
+                found.setdefault(self._absolute(key[0], place), []).append(key)
+        return found
+
+    def _absolute(self, node: int, place: Keys) -> Keys:
+        return place[1:] if place[:1] == (...,) else self._path(self._wire(self._read.get(node))) + place
 
     def _is_lost(self, key: Keys) -> bool:
         lost = ((id(node), *keys) for node, keys, fate, _, _ in self.writer.raw if fate == "lost")

@@ -211,7 +211,8 @@ def injection(records: Iterable[Record], target: str, seen: set[tuple[str, ...]]
                 for found in differences(changed, done.value)[:1]:
                     detail = f"{probe} put in, {pointer(found)} came back as {show(done.value, found)}"
                     failures.append(Failure(record["id"], pointer(place), detail))
-            elif not done.names(pointer(place)) and probe not in dumps([done.value, dict(done.http or {})]):
+            # (A target may spell words in its own case.)
+            elif not done.names(pointer(place)) and probe not in dumps([done.value, dict(done.http or {})]).lower():
                 failures.append(Failure(record["id"], pointer(place), f"{probe} put in, gone without a report"))
     return failures
 

@@ -193,6 +193,8 @@ def write_function_response(c: Node, w: Writer) -> Node:
     answer: Node = {**write_id(c, w), "name": name or "unknown"}
     if name is None:
         w.added(answer, "name", "no call of that id is there to name it")
+    elif "name" not in c and w.source not in (None, w.protocol):
+        w.added(answer, "name", "the name of its call")
     if c.get("name") == name:
         c.pop("name", None)
     output = c.pop("output", None)
@@ -228,7 +230,9 @@ def _consume_text(c: Node, w: Writer) -> Node:
 def _result(text: str, c: Node, w: Writer, media: bool) -> Node | None:
     marker = w.form(c, "response")
     failed = c.get("is_error")
-    if failed is not None:
+    if failed is False:
+        c["is_error"] = Fated("approximated", "said by the key of the result")
+    elif failed is not None:
         del c["is_error"]
     if text == "" and marker in ("absent", "empty") and not failed:
         return None if marker == "absent" else {}

@@ -92,7 +92,10 @@ def write_code_result(c: Node, w: Writer) -> Node:
         own["outcome"] = _OUTCOME + c.pop("outcome").upper()
     elif (c.get("extra") or {}).get(w.protocol) is None:
         own["outcome"] = "OUTCOME_FAILED" if failed else "OUTCOME_OK"
-        c.pop("is_error", None)
+        if c.get("is_error") is False:
+            c["is_error"] = Fated("approximated", "said by the outcome")
+        else:
+            c.pop("is_error", None)
     output = c.get("output")
     if type(output) is str:
         own["output"] = c.pop("output")

@@ -92,6 +92,7 @@ def park(item: Node, w: Writer) -> None:
     """Withhold a whole item whose proof is another provider's: it waits for the next part, or is reported."""
     if w.facing == "client":
         w.context.setdefault("sealed", []).append(item)
+        w.drop(item, "sealed for the way back", "parked")
         w.report(item, ("opaque",), "parked", "sealed for the way back")
     else:
         w.drop(item, "foreign", "parked" if w.vault is not None else "lost")

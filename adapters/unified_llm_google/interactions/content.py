@@ -308,8 +308,11 @@ def _give_type(c: Node) -> None:
     """Bare base64 becomes a data URL with the type it is said, or named, to have."""
     data = c.get("file_data")
     if type(data) is str and data[:5].lower() != "data:":
-        name = c.get("filename")
-        mime = c.pop("media_type", None) or _BY_NAME.get(str(name)[-4:].lower(), "")
+        mime = c.pop("media_type", None)
+        if not mime:
+            mime = _BY_NAME.get(str(c.get("filename"))[-4:].lower(), "")
+            if mime:
+                c["filename"] = Fated("approximated", "only its type was drawn from it")
         c["file_data"] = f"data:{mime};base64,{data}"
 
 
@@ -335,6 +338,7 @@ def _declare_audio(mapping: Mapping, type_: str) -> None:
         if type(mime) is str:
             key = "format" if mime in AUDIO.reads and type(w.get("data")) is str else "media_type"
             part[key] = AUDIO.read(w.pop("mime_type")) if key == "format" else w.pop("mime_type")
+            r.place(part, (key,), ("mime_type",))
         if type(w.get("data")) is str:
             part["data"] = w.pop("data")
         elif type(w.get("uri")) is str:

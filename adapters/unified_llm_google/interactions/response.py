@@ -108,9 +108,12 @@ def _read_errors(w: Node, node: Node, r: Reader) -> None:
         r.keep(error, owned[0])
     if len(owned) > 1:
         error["details"] = source[1:]
-        r.place(error, ("details",), ())
+        for index in range(1, len(source)):
+            r.place(error, ("details", index - 1), (..., *r.context.get("at", ()), "errors", index))
     del w["errors"]
     node["error"] = r.made(error, source[0])
+    for key in ("type", "code"):
+        r.place(error, (key,), ("code",))
 
 
 def _read_status(w: Node, node: Node, r: Reader) -> None:
@@ -123,7 +126,8 @@ def _read_status(w: Node, node: Node, r: Reader) -> None:
         reason = _REASONS.get(node["error"].get("code"))
     if reason is not None:
         node["finish"] = {"reason": reason}
-        r.place(node, ("finish",), ("status",))
+        r.place(node, ("finish",), ("status",) if status != "failed" else ("errors", 0, "code"))
+        r.place(node, ("status",), ("status",))
     note_pending(node, r)
 
 

@@ -79,7 +79,10 @@ def _read_generation(w: Node, c: Node, r: Reader) -> None:
     for key, hub in _GENERATION:
         if key in config:
             r.place(c, hub, (at, key))
+    shown = config.pop("thinking_summaries", None) if config.get("thinking_summaries") not in (None, "auto") else None
     GENERATION.read(config, c)
+    if shown is not None:
+        config["thinking_summaries"] = shown  # a word of its own, not one of those that others share
     for key in OLD:
         if type(config.get(key)) in (int, float):
             c[key] = config.pop(key)
@@ -148,6 +151,8 @@ def _write_reasoning(c: Node, config: Node, w: Writer) -> None:
         level = next((level for limit, level in BUDGETS if budget <= limit), "high")
         config["thinking_level"] = level
         reasoning["budget_tokens"] = Fated("approximated", f"sent as level {level}")
+    elif type(budget) is int and budget < 0:
+        reasoning["budget_tokens"] = Fated("approximated", "as the model likes, which is what leaving it out means")
     elif reasoning.get("control") == "disabled" and reasoning.get("effort") is None:
         config["thinking_level"] = "minimal"
         reasoning["control"] = Fated("approximated", "thinking cannot be switched off")
@@ -202,7 +207,9 @@ def _read_format(w: Node, c: Node, r: Reader) -> None:
             r.place(c, ("text", "format"), ("response_mime_type",))
         return
     kinds = [entry.get("type") if type(entry) is dict else None for entry in entries]
-    if not kinds or len(set(kinds)) != len(kinds) or not set(kinds) <= set(ENTRIES):
+    if not kinds or not all(type(kind) is str for kind in kinds) or len(set(kinds)) != len(kinds):
+        return
+    if not set(kinds) & set(ENTRIES):
         return
     bare = any(kind == "text" and len(entry) == 1 for kind, entry in zip(kinds, entries))
     told = bare or kinds != ["text"]
@@ -219,7 +226,11 @@ def _read_format(w: Node, c: Node, r: Reader) -> None:
     if told and "response_modalities" not in w:
         c["modalities"] = kinds
         place = ("response_format",)
-        r.place(c, ("modalities",), (*place, 0, "type") if listed else (*place, "type"))
+        if not listed:
+            r.place(c, ("modalities",), (*place, "type"))
+        for index, kind in enumerate(kinds):
+            if listed and (kind != "text" or bare):  # a text that is described is said by its description
+                r.place(c, ("modalities", index), (*place, index, "type"))
 
 
 def _read_entry(kind: Any, entry: Node, c: Node, r: Reader, place: tuple[Any, ...]) -> None:

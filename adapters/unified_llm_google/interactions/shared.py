@@ -127,13 +127,20 @@ def read_result(w: Node, item: Node, r: Reader) -> None:
     value = w["result"]
     if value is None or type(value) is str:
         item["output"] = w.pop("result")
-    elif type(value) is list and value and all(type(each) is dict and each.get("type") in CONTENTS for each in value):
+    elif _are_contents(value):
         item["output"] = r.nodes(user_parts, w.pop("result"))
     elif type(value) is dict or type(value) is list:
         item["output"] = dump_text(w.pop("result"))
         r.form(item, "result", "json")
     else:
         raise IllTyped("result")
+
+
+def _are_contents(value: Any) -> bool:
+    """Whether a list is one of contents, be it that some are of a kind nobody knows."""
+    if type(value) is not list or not all(type(each) is dict and type(each.get("type")) is str for each in value):
+        return False
+    return any(each["type"] in CONTENTS for each in value)
 
 
 def write_result(c: Node, wire: Node, w: Writer) -> None:

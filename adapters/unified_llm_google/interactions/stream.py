@@ -179,6 +179,7 @@ class StreamReader:
     def _response(self, rest: Node, final: bool) -> Node:
         source = rest["interaction"]
         inner = take(rest, "interaction")
+        self.r.context["at"] = ("interaction",)
         response = read_response(inner, self.r)
         if final and "output" not in response:
             response["output"] = unsealed([self.done[index] for index in sorted(self.done)])

@@ -13,7 +13,7 @@ from unified_llm.mapping import Writer, fill
 from .content import Span, citations, model_parts
 from .steps import steps
 from .stream_frames import Sent, wire_delta, wire_event
-from .timeline import carriers, write_thought
+from .timeline import carriers, sealed_whole, write_thought
 
 __all__ = ["CALLS", "Ends"]
 
@@ -50,9 +50,10 @@ class Ends:
         kind = item.get("type")
         if kind == "reasoning":
             return self._done_thought(step, item)
+        mark = len(self.w.raw)
         wires = self.w.nodes(steps, (item,))
+        carried = carriers(item, self.w) if wires else sealed_whole(item, self.w, mark)
         wires += self.w.context.pop("after", ())
-        carried = carriers(item, self.w)
         self._kept(item)
         if kind == "message" and wires:
             out = [] if step.started else self._open(step, {"type": wires[0]["type"]})

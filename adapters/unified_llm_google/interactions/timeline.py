@@ -19,7 +19,7 @@ from .shared import KIND
 from .steps import parts_of, steps, write_content
 from .tables import CONTENTS, KIN, PLACEHOLDER
 
-__all__ = ["carriers", "open_thought", "read_steps", "unsealed", "write_steps", "write_thought"]
+__all__ = ["carriers", "open_thought", "read_steps", "sealed_whole", "unsealed", "write_steps", "write_thought"]
 
 Node = dict[str, Any]
 
@@ -169,9 +169,12 @@ def write_steps(items: list[Node], w: Writer, bare: bool = False) -> list[Any]:
                 thought = {"type": "thought", "signature": PLACEHOLDER}
                 w.added(thought, "signature", "an unsigned call is refused")
                 out.append(thought)
-            if w.facing == "client" and ("opaque" in item or type(item.get("content")) is list):
-                out += carriers(item, w)
-            out += w.nodes(steps, (item,))
+            bears = w.facing == "client" and ("opaque" in item or type(item.get("content")) is list)
+            mark = len(w.raw)
+            wires = w.nodes(steps, (item,))
+            if bears:
+                out += carriers(item, w) if wires else sealed_whole(item, w, mark)
+            out += wires
             out += w.context.pop("after", ())
         index += 1
     return out
@@ -242,6 +245,20 @@ def write_thought(item: Node, w: Writer) -> list[Any]:
     if pieces:
         w.report(item, ("opaque",), "parked", "sealed for the way back")
     return [wire]
+
+
+def sealed_whole(item: Node, w: Writer, mark: int) -> list[Node]:
+    """The thought step that carries, sealed, an item with opaque pieces for which there is no step at all.
+
+    What was called lost of it since `mark` is in the envelope.
+    """
+    if not item.get("opaque"):
+        return []
+    for index in range(mark, len(w.raw)):
+        node, keys, fate, _, capability = w.raw[index]
+        if fate == "lost":
+            w.raw[index] = (node, keys, "parked", "sealed for the way back", capability)
+    return [{"type": "thought", "signature": seal(item, anchor_of({}))}]
 
 
 def carriers(item: Node, w: Writer) -> list[Node]:

@@ -45,6 +45,7 @@ def read_search(w: Node, r: Reader) -> Node:
     tool: Node = {"type": "web_search"}
     if type(w.get("search_types")) is list:
         tool["search_content_types"] = [SEARCHES.read(kind) for kind in w.pop("search_types")]
+        r.place(tool, ("search_content_types",), ("search_types",))
     return tool
 
 
@@ -219,7 +220,11 @@ def write_choice(c: Node, wire: Node) -> None:
         del own["type"]
         if kind == "custom":
             own["type"] = Fated("emulated", "the custom tool is a function here")
-    elif kind == "allowed_tools":
+    elif kind != "allowed_tools":
+        # A hosted tool cannot be forced, and a function must not be called in its place.
+        wire["tool_choice"] = "auto"
+        c["tool_choice"] = Fated("approximated", "left to the model, since only functions can be chosen")
+    else:
         own = take(c, "tool_choice")
         del own["type"]
         allowed: Node = {"mode": MODES.write(own.pop("mode"))} if "mode" in own else {}

@@ -181,6 +181,10 @@ def _write_fields(item: Node, field: str, c: Node, w: Writer) -> Node:
         w.report(item, ("opaque",), "parked", "sealed for the way back")
     elif foreign:
         w.report(item, ("opaque",), "parked" if w.vault is not None else "lost", "foreign")
+    sealed = bool(foreign) and w.facing == "client"
+    for part in parts:
+        if type(part.get("text")) is not str and w.source != w.protocol:
+            w.drop(part, "sealed for the way back" if sealed else "", "parked" if sealed else "lost")
     return wire
 
 
