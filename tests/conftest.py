@@ -8,10 +8,12 @@ Luck: the profile `ci` derives hypothesis' examples from the test itself; `HYPOT
 from __future__ import annotations
 
 import os
+import pathlib
 import socket
 import sys
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 _INTERNET = {socket.AF_INET, socket.AF_INET6}
@@ -36,3 +38,16 @@ _slow = [HealthCheck.too_slow]
 settings.register_profile("ci", derandomize=True, max_examples=100, deadline=None, suppress_health_check=_slow)
 settings.register_profile("fuzz", max_examples=5_000, deadline=None, suppress_health_check=_slow, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+NOT_YET = pathlib.Path(__file__).parent / "not_yet.txt"
+"""Laws that an adapter under work does not keep yet, one test id a line. They run, and where recorded traffic is there
+an unexpected pass fails the suite, so that an improvement is noticed and the line goes. The two OpenAI protocols, as
+source and target of each other, may not be in it."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    listed = {line for line in NOT_YET.read_text().splitlines() if line and not line.startswith("#")}
+    strict = bool(os.environ.get("UNIFIED_LLM_CORPUS"))
+    for item in items:
+        if f"{item.path.name}::{item.name}" in listed:
+            item.add_marker(pytest.mark.xfail(strict=strict, reason="an adapter under work: tests/not_yet.txt"))
