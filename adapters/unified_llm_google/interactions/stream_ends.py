@@ -13,6 +13,7 @@ from unified_llm.mapping import Writer, fill
 from .content import Span, citations, model_parts
 from .steps import steps
 from .stream_frames import Sent, wire_delta, wire_event
+from .tables import CONTENTS
 from .timeline import carriers, sealed_whole, write_thought
 
 __all__ = ["CALLS", "Ends"]
@@ -127,7 +128,11 @@ class Ends:
                         out.append(wire_delta(step.index, delta))
             elif index not in step.media:
                 step.open = None
-                out += [wire_delta(step.index, wire) for wire in self.w.nodes(model_parts, (part,))]
+                for wire in self.w.nodes(model_parts, (part,)):
+                    if type(wire) is dict and wire.get("type") in CONTENTS:
+                        out.append(wire_delta(step.index, wire))
+                    else:
+                        self.w.drop(part, "a stream has no place for it")
         return out
 
     def _whole(self, wire: Node) -> list[Event]:

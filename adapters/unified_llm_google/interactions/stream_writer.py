@@ -301,10 +301,7 @@ class StreamWriter(Ends):
             return [wire_delta(index, self._annotations(event["output_index"], [event["annotation"]], frame, event))]
         if kind == "response.content_part.added":
             return self._media(event.get("part") or {}, index)
-        if kind == "response.reasoning_summary_part.added" and (event.get("part") or {}).get("type") not in (
-            "summary_text",
-            None,
-        ):
+        if kind == "response.reasoning_summary_part.added" and _is_picture(event):
             return [
                 wire_delta(index, {"type": "thought_summary", "content": wire})
                 for wire in self.w.nodes(summaries, (event["part"],))
@@ -333,10 +330,17 @@ class StreamWriter(Ends):
             step.texts.setdefault(part, []).append(event.get("delta") or "")
         elif kind in _THOUGHTS:
             step.thoughts = step.thoughts or bool(event.get("delta"))
+        elif kind == "response.reasoning_summary_part.added":
+            step.thoughts = step.thoughts or _is_picture(event)
         elif kind in _ARGUMENTS:
             step.args = step.args or bool(event.get("delta"))
         elif kind == "response.content_part.added" and has_media(event.get("part") or {}):
             step.media.add(part)
+
+
+def _is_picture(event: Event) -> bool:
+    """Whether a part of a summary is told at once, and not in deltas."""
+    return (event.get("part") or {}).get("type") not in ("summary_text", None)
 
 
 def _plain(event: Event) -> bool:
