@@ -179,8 +179,25 @@ class Writer:
             elif type(value) is list and value and type(value[0]) is Owned:
                 for index, each in enumerate(value):
                     self._leftover(node, (*keys, key, index), original[key][index], each)
-            elif not _says_nothing(value) and not (key in ("id", "call_id") and is_made(value)):
+            elif not (_says_nothing(value) or (key in _SAID and self._is_said(node, keys, key, value))):
                 self.raw.append((node, (*keys, key), "lost", "", None))
+
+    def _is_said(self, node: Node, keys: tuple[Any, ...], key: str, value: Any) -> bool:
+        """Whether a value that was left is no loss: an id that was made, the name of a result that is its call's."""
+        if key != "name":
+            return is_made(value)
+        if keys or node.get("type") not in _RESULTS:
+            return False
+        names = self.context.get("called")
+        if names is None:
+            items = self.doc.get("input") or self.doc.get("output") if type(self.doc) is dict else None
+            names = self.context["called"] = {
+                item.get("call_id"): item.get("name")
+                for item in (items if type(items) is list else ())
+                if type(item) is dict and item.get("type") in _CALLS
+            }
+        call_id = node.get("call_id")
+        return type(call_id) is str and names.get(call_id) == value
 
     def _foreign(self, node: Node, keys: tuple[Any, ...], rest: Any) -> None:
         self.raw.append((node, keys, "lost", "", None))
@@ -203,6 +220,12 @@ class Writer:
             return [{**rest, "type": node["type"]} if node["type"] != NATIVE else rest]
         self.drop(node, reason)
         return []
+
+
+# What may be left without being a loss, and what the name of a result may repeat.
+_SAID = frozenset(("id", "call_id", "name"))
+_RESULTS = frozenset(("function_call_output", "custom_tool_call_output"))
+_CALLS = frozenset(("function_call", "custom_tool_call"))
 
 
 def _says_nothing(value: Any) -> bool:

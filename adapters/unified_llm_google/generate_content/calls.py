@@ -1,8 +1,8 @@
 """Calls and results: functions the client runs, code and tools the provider runs.
 
-A call without an id gets one made from its place, which is dropped on the way back. A result names its function: the
-name is that of the call with its id, kept with the result only where it says something else. A result is an object;
-text travels as `{"output": text}`, a failure as `{"error": text}`.
+A call without an id gets one made from its place, which is dropped on the way back. A result names its function: a name
+it lacks is that of the call it answers, which is told. A result is an object; text travels as `{"output": text}`, a
+failure as `{"error": text}`.
 
 https://ai.google.dev/gemini-api/docs/function-calling https://ai.google.dev/gemini-api/docs/tool-combination
 """
@@ -141,10 +141,8 @@ def read_function_response(w: Node, r: Reader) -> Node:
     if call is not None:
         waiting.remove(call)
     item["output"] = _read_result(answer, item, r)
-    if call is None or call["name"] != name:
-        item["name"] = name
-        if call is not None:
-            r.form(item, "name", "other")
+    item["name"] = name
+    place(r, item, "name", "functionResponse", "name")
     place(r, item, "output", "functionResponse", "response")
     place(r, item, "is_error", "functionResponse", "response")
     media = answer.get("parts")
@@ -185,18 +183,13 @@ def _read_result(answer: Node, item: Node, r: Reader) -> str:
 
 @items.write("function_call_output", "custom_tool_call_output")
 def write_function_response(c: Node, w: Writer) -> Node:
-    call_id = c.get("call_id")
-    known = w.context.get("names", {}).get(call_id)
-    name = c.get("name")
-    if type(name) is not str or (known is not None and w.form(c, "name") != "other"):
-        name = known if known is not None else name
-    answer: Node = {**write_id(c, w), "name": name or "unknown"}
-    if name is None:
-        w.added(answer, "name", "no call of that id is there to name it")
-    elif "name" not in c and w.source not in (None, w.protocol):
-        w.added(answer, "name", "the name of its call")
-    if c.get("name") == name:
-        c.pop("name", None)
+    known = w.context.get("names", {}).get(c.get("call_id"))
+    answer: Node = write_id(c, w)
+    if type(c.get("name")) is str:
+        answer["name"] = c.pop("name")
+    else:
+        answer["name"] = known or "unknown"
+        w.added(answer, "name", "that of its call" if known else "no call of that id is there to name it")
     output = c.pop("output", None)
     media: list[Any] = []
     if type(output) is list:

@@ -37,8 +37,8 @@ def read_parts(wires: list[Any], model: bool, r: Reader, at: tuple[Any, ...], co
     """The items of a content's parts. `at` is the content's place, for made ids; `content` where messages come from."""
     out: list[Node] = []
     r.context.update(model=model, at=at, made=0)
-    for wire in wires:
-        node = read_part(wire, r)
+    for index, wire in enumerate(wires):
+        node = read_part(wire, r, (wires, index))
         opened = r.context.pop("opened", None)
         if opened:
             # What a client showed as a thought is in the envelope, whole.
@@ -63,14 +63,17 @@ def read_parts(wires: list[Any], model: bool, r: Reader, at: tuple[Any, ...], co
     return out
 
 
-def read_part(wire: Any, r: Reader) -> Node:
-    """The canonical node of one part: a content part, a summary part for a thought, or an item."""
+def read_part(wire: Any, r: Reader, within: tuple[Any, int] | None = None) -> Node:
+    """The canonical node of one part: a content part, a summary part for a thought, or an item.
+
+    `within` is its list and place there, which tell where a part stands that is no object.
+    """
     if type(wire) is dict and len(wire) == 1 and type(wire.get("text")) is str and wire["text"]:
         node: Node = {"type": "output_text" if r.context.get("model") else "input_text", "text": wire["text"]}
         r.trace.append((node, wire))
         return node
     if type(wire) is not dict:
-        return r.unread(wire, _FAMILY)
+        return r.unread(wire, _FAMILY, within=within)
     w = wire.copy()
     spelled = to_camel(w, PART)
     mark = len(r.trace)

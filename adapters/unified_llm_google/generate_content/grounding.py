@@ -13,7 +13,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, NamedTuple
 
-from unified_llm.mapping import Reader, Writer, take, take_all
+from unified_llm.mapping import Fated, Reader, Writer, take, take_all
 
 __all__ = ["is_search", "read_sources", "write_sources"]
 
@@ -366,7 +366,10 @@ def _write_span(c: Node, text: str, w: Writer) -> Node:
     segment: Node = {}
     if w.form(c, "span") != "bytes" and type(c.get("start_index")) is int and type(c.get("end_index")) is int:
         for name, hub in (("startIndex", "start_index"), ("endIndex", "end_index")):
-            offset = len(text[: c.pop(hub)].encode("utf-8", "surrogatepass"))
+            index = c.pop(hub)
+            if not 0 <= index <= len(text):
+                c[hub] = Fated("approximated", "past the end of the text")
+            offset = len(text[: max(index, 0)].encode("utf-8", "surrogatepass"))
             if (offset and not (w.form(c, name) == "absent" and not offset)) or w.form(c, name) == "explicit":
                 segment[name] = offset
     if type(c.get("cited_text")) is str:

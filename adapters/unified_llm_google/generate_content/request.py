@@ -109,7 +109,7 @@ def read_contents(contents: list[Any], r: Reader) -> list[Node]:
             read = _read_content(wire, number, before, r)
         except ILL_TYPED:
             del r.trace[mark:]
-            read = [r.unread(wire, _FAMILY)]
+            read = [r.unread(wire, _FAMILY, within=(contents, number))]
         side = wire.get("role") in _MODEL if type(wire) is dict else None
         if side is before and number:
             # Two contents of one side stay two: both say which turn they are.
@@ -151,6 +151,11 @@ def _read_content(wire: Node, number: int, before: bool | None, r: Reader) -> li
         items = [r.made({"type": "message", "role": "assistant" if model else "user", "content": []}, wire)]
         r.form(items[0], "parts", "empty" if wires == [] else "null" if "parts" in wire else "absent")
     first = items[0]
+    if len(items) == 1 and type(first.get("content")) is list and len(first["content"]) == 1:
+        part = first["content"][0]
+        if len(part) == 2 and part.get("text"):
+            # The same whether the content says its role or not.
+            first["content"] = part["text"]
     own = "model" if _side(items) == "model" else "user"
     if role != own or "role" not in wire:
         _mark_role(first, items, role, "role" in wire, r)
@@ -292,8 +297,8 @@ def _read_system(w: Node, node: Node, r: Reader, spelled: list[str]) -> None:
         return
     r.context["model"] = False
     read = []
-    for wire in wires:
-        part = read_part(wire, r)
+    for index, wire in enumerate(wires):
+        part = read_part(wire, r, (wires, index))
         if part["type"] not in parts.writes and part["type"] != NATIVE:
             part = r.unread(wire, parts.name)
         read.append(part)

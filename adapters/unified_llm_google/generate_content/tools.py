@@ -161,11 +161,14 @@ def read_function(w: Node, r: Reader) -> Node:
     for old, new, hub in _SCHEMAS:
         if type(w.get(new)) is dict or (new in w and w[new] is None):
             tool[hub] = w.pop(new)
+            r.place(tool, (hub,), (new,))
         elif type(w.get(old)) is dict:
             tool[hub], marks = from_dialect(w.pop(old))
             r.form(tool, hub, "as is" if marks is None else marks)
+            r.place(tool, (hub,), (old,))
     if type(w.get("behavior")) is str and w["behavior"] in _BEHAVIOR.reads:
         tool["async"] = _BEHAVIOR.read(w.pop("behavior"))
+        r.place(tool, ("async",), ("behavior",))
     return tool
 
 
@@ -242,6 +245,9 @@ def read_search(w: Node, r: Reader) -> Node:
 def _read_enterprise(w: Node, r: Reader) -> Node:
     tool: Node = read_search(w, r)
     tool["search_content_types"] = ["enterprise"]
+    # Its key says both what it is and where it looks.
+    r.place(tool, ("type",), ())
+    r.place(tool, ("search_content_types",), ())
     return tool
 
 
