@@ -40,6 +40,9 @@ def hub_round_trip(protocol: str, kind: str, document: dict[str, Any]) -> list[F
     ]
     fates = {loss.path: loss.fate for loss in done.losses if loss.side == "source"}
     more = any(loss.side == "target" for loss in done.losses)
+    for index, (place, value) in enumerate(_told(document)):
+        if _all_gone(value, place, fates, GONE + CHANGED) or fates.get(f"{place}/text") in GONE + CHANGED:
+            fates[f"/told/{index}"] = "approximated"
     one, other = (_opened(_in_short(without_form(doc))) for doc in (document, back))
     for where, detail in _changes(one, other, "", fates, more):
         failures.append(Failure("generated", where, detail))
@@ -56,14 +59,33 @@ def _opened(doc: dict[str, Any]) -> dict[str, Any]:
         items = [{"type": "message", "role": "user", "content": items}]
     if type(items) is not list:
         return doc
-    leading = 0
-    while leading < len(items) and items[leading].get("role") in ("system", "developer"):
-        leading += 1
-    told = [doc["instructions"]] if doc.get("instructions") else []
-    told += [item["content"] for item in items[:leading]]
+    leading = _leading(items)
     # The items keep their places, so that the report's pointers fit.
     rest: list[Any] = [None] * leading + items[leading:]
+    told = [value for _, value in _told(doc)]
     return {**{key: value for key, value in doc.items() if key != "instructions"}, "input": rest, "told": told}
+
+
+def _leading(items: Any) -> int:
+    """How many system messages stand before the conversation."""
+    count = 0
+    while type(items) is list and count < len(items) and items[count].get("role") in ("system", "developer"):
+        count += 1
+    return count
+
+
+def _told(doc: dict[str, Any]) -> list[tuple[str, Any]]:
+    """The system texts before the conversation, each with its place: one list, as protocols may have one for all."""
+    items = doc.get("input")
+    homes = [("/instructions", doc.get("instructions"))]
+    homes += [(f"/input/{index}/content", items[index]["content"]) for index in range(_leading(items))]  # type: ignore[index]
+    told: list[tuple[str, Any]] = []
+    for home, value in homes:
+        if type(value) is list:
+            told += [(f"{home}/{number}", _plain(part)) for number, part in enumerate(value)]
+        elif value:
+            told.append((home, value))
+    return told
 
 
 def _in_short(value: Any) -> Any:
@@ -75,10 +97,14 @@ def _in_short(value: Any) -> Any:
     out = {key: _in_short(inner) for key, inner in value.items()}
     content = out.get("content")
     if type(content) is list and len(content) == 1 and out.get("type") == "message":
-        said = {key for key, inner in content[0].items() if inner not in NOTHING}
-        if said == {"type", "text"} and content[0]["type"] in ("input_text", "output_text"):
-            out["content"] = content[0]["text"]
+        out["content"] = text if type(text := _plain(content[0])) is str else content
     return out
+
+
+def _plain(part: dict[str, Any]) -> Any:
+    """A part that is one plain text as that text."""
+    said = {key for key, inner in part.items() if inner not in NOTHING}
+    return part["text"] if said == {"type", "text"} and part["type"] in ("input_text", "output_text") else part
 
 
 def _changes(one: Any, other: Any, where: str, fates: Mapping[str, str], more: bool) -> Iterator[tuple[str, str]]:
@@ -92,7 +118,7 @@ def _changes(one: Any, other: Any, where: str, fates: Mapping[str, str], more: b
             below = f"{where}{pointer((key,))}"
             if key in other:
                 yield from _changes(value, other[key], below, fates, more)
-            elif fates.get(below) is None and not _all_gone(value, below, fates) and value not in NOTHING:
+            elif fates.get(below) is None and not _all_gone(value, below, fates, GONE + CHANGED) and not _hollow(value):
                 yield below, f"{show(value, ())} is gone"
         for key, value in other.items():
             if key not in one and not moved and not is_made(value) and value not in NOTHING:
@@ -113,7 +139,8 @@ def _changes(one: Any, other: Any, where: str, fates: Mapping[str, str], more: b
             while spare > 0 and came and not _alike(value, came[0]):
                 came, spare = came[1:], spare - 1
             if not came:
-                yield below, f"{show(value, ())} is gone"
+                if fates.get(below) not in CHANGED:
+                    yield below, f"{show(value, ())} is gone"
                 continue
             yield from _changes(value, came.pop(0), below, fates, more)
         if came and spare <= 0:
@@ -126,6 +153,12 @@ def _changes(one: Any, other: Any, where: str, fates: Mapping[str, str], more: b
         yield where, f"{show(one, ())} came back as {show(other, ())}"
 
 
+def _hollow(value: Any) -> bool:
+    """Whether a value holds nothing, however deep."""
+    inner = value.values() if type(value) is dict else value if type(value) is list else None
+    return value in NOTHING if inner is None else all(map(_hollow, inner))
+
+
 def _alike(one: Any, other: Any) -> bool:
     """Whether two elements may be one and the same."""
     if type(one) is not dict or type(other) is not dict:
@@ -133,10 +166,13 @@ def _alike(one: Any, other: Any) -> bool:
     return all(one.get(key) == other.get(key) for key in ("type", "role", "call_id"))
 
 
-def _all_gone(value: Any, where: str, fates: Mapping[str, str]) -> bool:
-    """Whether the report says of a node, or of everything in it but its type and role, that it is gone."""
-    if fates.get(where) in GONE:
+def _all_gone(value: Any, where: str, fates: Mapping[str, str], fate: tuple[str, ...] = GONE) -> bool:
+    """Whether the report says of a node, or of everything in it but its type and role, that it is gone.
+
+    (Or that it is gone from here, where `fate` names what was carried in another form as well.)
+    """
+    if fates.get(where) in fate:
         return True
     children = list(value.items() if type(value) is dict else enumerate(value) if type(value) is list else ())
     told = [(key, inner) for key, inner in children if key not in ("type", "role") and inner not in (None, "", [], {})]
-    return bool(told) and all(_all_gone(inner, f"{where}{pointer((key,))}", fates) for key, inner in told)
+    return bool(told) and all(_all_gone(inner, f"{where}{pointer((key,))}", fates, fate) for key, inner in told)

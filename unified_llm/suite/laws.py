@@ -254,10 +254,25 @@ def specificity(records: Iterable[Record], target: str, seen: set[tuple[str, ...
                     continue
                 done = outcome(record, target, replaced(body, (*path, *inner), other))
                 if done.error is None and not same(unmade(done), unmade(base)):
+                    if _other_kinds(record, body, replaced(body, (*path, *inner), other)):
+                        continue
                     detail = f"{where.detail}, and {pointer(inner) or 'it'} arrived"
                     failures.append(where._replace(detail=detail))
                     break
     return failures
+
+
+def _other_kinds(record: Record, one: Any, other: Any) -> bool:
+    """Whether an altered word made a node of another type, which then goes its own way and proves nothing of the first.
+
+    (A tag is such a word, and so is the name by which a hosted tool is known.)
+    """
+    try:
+        read = [canonical(body, record["protocol"], record["kind"], record) for body in (one, other)]
+    except ul.UnifiedLLMError:
+        return False
+    kinds = [[value for path, value in nodes(node) if path[-1:] == ("type",)] for node in read]
+    return kinds[0] != kinds[1]
 
 
 # --- prefix stability
@@ -288,7 +303,8 @@ def prefix_stability(
         for before, shorter, longer, cut in zip(written, written[1:], written[2:], cuts):
             if before is None or shorter is None or longer is None:
                 continue
-            closed = len(before)
+            # What a user said and nobody answered is still open: where roles alternate, more of it joins it.
+            closed = len(before) - opens(turns[cut - 1])
             for index in range(closed):
                 if longer[index : index + 1] != shorter[index : index + 1]:
                     place = f"/{target_history}/{index}"

@@ -53,6 +53,7 @@ adapter = Adapter(
     },
     sdk_extra="anthropic",
     origin=("protocol",),
+    by_hand=frozenset(("message",)),
     repair=Rules(call_id_form="[a-zA-Z0-9_-]+"),
     declared={
         "request": "anthropic.types.beta.message_create_params:MessageCreateParams",

@@ -12,14 +12,13 @@ from typing import Any
 
 from unified_llm.jsonvalue import dump_text, load_text
 from unified_llm.mapping import Fated, IllTyped, Reader, Writer, take
-from unified_llm.provenance import split_opaque
 
 from .blocks import blocks
-from .content import move_cache_in, move_cache_out, own_born, parts, said
+from .content import move_cache_in, move_cache_out, own_born, parts, said, withhold
 from .tables import PROGRAMS
 from .tools import read_tools, tools
 
-__all__ = ["RAW", "move_caller_in", "move_caller_out", "read_input", "withhold", "write_input"]
+__all__ = ["RAW", "move_caller_in", "move_caller_out", "read_input", "write_input"]
 
 Node = dict[str, Any]
 
@@ -51,17 +50,6 @@ def write_input(c: Node, key: str = "arguments") -> Node:
         return value
     c[key] = Fated("approximated", f"no JSON object: wrapped as {RAW}")
     return {RAW: text}
-
-
-def withhold(c: Node, w: Writer) -> None:
-    """Foreign proof on a call is not sent; whether the vault keeps it was seen to before."""
-    if "opaque" in c:
-        item = dict(c)
-        _, foreign = split_opaque(c, item, w, ("protocol",))
-        if foreign:
-            # Facing a client it travels in a block of its own (see messages.py).
-            fate = "parked" if w.vault is not None or w.facing == "client" else "lost"
-            c["opaque"] = Fated(fate, "sealed for the way back" if w.facing == "client" else "foreign")
 
 
 def move_caller_in(w: Node, item: Node, r: Reader) -> None:

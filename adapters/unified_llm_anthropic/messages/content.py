@@ -12,11 +12,12 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.mapping import Fated, IllTyped, Mapping, Reader, Writer, take
+from unified_llm.provenance import split_opaque
 
 from .citations import citations
 from .tables import PROTOCOL, read_cache, write_cache
 
-__all__ = ["answer_parts", "move_cache_in", "move_cache_out", "own_born", "parts", "provider_bound", "said"]
+__all__ = ["answer_parts", "move_cache_in", "move_cache_out", "own_born", "parts", "provider_bound", "said", "withhold"]
 
 Node = dict[str, Any]
 
@@ -75,6 +76,17 @@ def move_cache_out(c: Node, wire: Node) -> Node:
     return wire
 
 
+def withhold(c: Node, w: Writer) -> None:
+    """Foreign proof on a call is not sent; whether the vault keeps it was seen to before."""
+    if "opaque" in c:
+        item = dict(c)
+        _, foreign = split_opaque(c, item, w, ("protocol",))
+        if foreign:
+            # Facing a client it travels in a block of its own (see messages.py).
+            fate = "parked" if w.vault is not None or w.facing == "client" else "lost"
+            c["opaque"] = Fated(fate, "sealed for the way back" if w.facing == "client" else "foreign")
+
+
 # ---- text -----------------------------------------------------------------------------------------------------------
 
 
@@ -85,6 +97,7 @@ def _read_citations(w: Node, part: Node, r: Reader) -> None:
             part["annotations"] = w.pop("citations")
         elif type(found) is list:
             part["annotations"] = r.nodes(citations, w.pop("citations"))
+            r.place(part, ("annotations",), ("citations",))
 
 
 @parts.read("text")
@@ -118,6 +131,7 @@ def write_text(c: Node, w: Writer) -> Node | None:
     if c:
         if "annotations" in c:
             _write_citations(c, wire, w)
+        withhold(c, w)
         move_cache_out(c, wire)
     return wire
 
@@ -370,5 +384,6 @@ def write_tool_reference(c: Node, w: Writer) -> Node | None:
 
 
 parts.cannot("input_audio output_audio", "Messages takes no sound")
+parts.cannot("encrypted_content", "only its own provider can read it")
 parts.cannot("input_video output_video", "Messages takes no moving pictures")
 answer_parts.cannot("output_image output_audio output_video output_file", "an assistant message holds text alone")

@@ -87,6 +87,11 @@ def _read_other(w: Any, r: Reader) -> Node:
         r.form(node, "body", "flat")
     elif type(w) is dict:
         r.form(node, "body", "flat")
+    elif type(w) is list and w:
+        # By their indices, so that each has a name of its own.
+        r.form(node, "body", "list")
+        r.extra(node)["rest"] = {str(index): value for index, value in enumerate(w)}
+        r.made(node, w)
     else:
         r.form(node, "body", "value")
         r.extra(node)["rest"] = w
@@ -122,6 +127,8 @@ def write_error(c: Node, w: Writer) -> Any:
     form = w.form(c, "body")
     if form == "text":
         return error.get("message")
+    if form == "list":
+        return list(c.pop("extra")[w.protocol]["rest"].values())
     if form == "value":
         return c.pop("extra")[w.protocol].get("rest")
     if form == "flat":

@@ -14,8 +14,8 @@ from unified_llm.jsonvalue import load_text
 from unified_llm.mapping import Fated, IllTyped, Reader, Writer, take
 
 from .blocks import blocks
-from .calls import move_caller_in, move_caller_out, take_text, withhold
-from .content import move_cache_in, move_cache_out
+from .calls import move_caller_in, move_caller_out, take_text
+from .content import move_cache_in, move_cache_out, withhold
 
 __all__: list[str] = []
 
@@ -43,7 +43,7 @@ def read_server_use(w: Node, r: Reader) -> Node:
     item["call_id"] = call_id
     if "executor" in item:
         r.form(item, "hosted", True)
-    for key in ("executor", "name"):
+    for key in ("type", "executor", "name"):
         r.place(item, (key,), ("name",))
     if empty:
         r.form(item, "input", "empty")

@@ -80,6 +80,7 @@ def read_servers(w: Node, node: Node, r: Reader) -> None:
             for toolset, server, names in zip(sets, made, allowed):
                 if names:
                     server["allowed_tools"] = names
+                    r.place(server, ("allowed_tools",), (..., "tools", listed.index(toolset), "configs"))
                 r.form(server, "toolset", True)
                 listed[listed.index(toolset)] = server
             return

@@ -100,7 +100,7 @@ def read_content(content: Any, role: str, wire: Node, r: Reader) -> list[Node]:
         kind = block.get("type") if type(block) is dict else None
         if type(kind) is not str:
             kind = None
-        if kind in family.reads or (role != "assistant" and kind not in blocks.reads):
+        if kind in family.reads or (role == "user" and kind not in blocks.reads):
             part = r.nodes(family, (block,))[0]
             if type(block) is not dict:
                 r.made(part, wire, "content", number)
@@ -351,10 +351,11 @@ _UNPAIRED = "the API takes a call of its own tools with its result or not at all
 
 def _paired(items: list[Node], w: Writer) -> list[Node]:
     """Without the hosted calls whose results the API would not take back, and without those results."""
-    if not any(item.get("type") in _HOSTED for item in items):
+    if not any(item.get("type") in _HOSTED or _is_result(item, w) for item in items):
         return items
-    results = {item.get("call_id"): item for item in items if item.get("type") in _HOSTED.values()}
+    results = {item.get("call_id"): item for item in items if _is_result(item, w)}
     gone: set[int] = set()
+    kept: set[int] = set()
     flat: set[int] = w.context.setdefault("flat", set())
     for item in items:
         kind = item.get("type")
@@ -362,18 +363,22 @@ def _paired(items: list[Node], w: Writer) -> list[Node]:
             continue
         result = results.get(item.get("call_id"))
         if _writable(item, w) >= 2 or (result is not None and _writable(item, w) == 1 and _writable(result, w)):
-            continue
-        gone.add(id(item))
-        if result is None:
-            continue
-        if result.get("results"):
-            flat.add(id(result))
+            kept.add(id(result))
         else:
-            gone.add(id(result))
+            gone.add(id(item))
+    for item in items:
+        if _is_result(item, w) and id(item) not in kept:
+            (flat if item.get("results") else gone).add(id(item))
     for item in items:
         if id(item) in gone:
             w.drop(item, _UNPAIRED)
     return [item for item in items if id(item) not in gone]
+
+
+def _is_result(item: Node, w: Writer) -> bool:
+    """Whether an item is the result of a hosted call."""
+    kind = item.get("type")
+    return kind in _HOSTED.values() and (kind != "shell_call_output" or _is_hosted(item, w))
 
 
 def _writable(item: Node, w: Writer) -> int:

@@ -164,7 +164,9 @@ def _settle_sampling(c: Node, wire: Node) -> None:
     """Sampling as the API takes it: a temperature up to 1, not together with top_p, none of it beside thinking."""
     if (wire.get("thinking") or {}).get("type") in ("enabled", "adaptive", "between_tools"):
         for key in _SAMPLING:
-            if c.get(key) is not None and not (key == "temperature" and c[key] == 1):
+            if key == "temperature" and c.get(key) == 1:
+                c[key] = Fated("approximated", "what thinking is done with")
+            elif c.get(key) is not None:
                 c[key] = Fated("lost", "no sampling beside thinking")
         return
     temperature = c.get("temperature")

@@ -125,9 +125,25 @@ def answered(output: list[Node], w: Writer) -> list[Node]:
     if own_born(w):
         return output
     for item in output:
-        if role_of(item, w) != "assistant":
-            w.drop(item, "an answer holds what the assistant says")
+        if str(item.get("type")).endswith("_output") and role_of(item, w) != "assistant":
+            w.piece(_settle_call, item)
+        elif role_of(item, w) != "assistant":
+            w.drop(item, _NOT_SAID)
     return [item for item in output if role_of(item, w) == "assistant"]
+
+
+_NOT_SAID = "an answer holds what the assistant says"
+
+
+def _settle_call(c: Node, w: Writer) -> Node:
+    """Of a result inside an answer only this is told, that its call waits for nobody."""
+    for key in c:
+        if key not in ("extra", "turn", "call_id"):
+            c[key] = Fated("lost", _NOT_SAID)
+    c["type"] = Fated("lost", _NOT_SAID)
+    if c.get("call_id") is not None:
+        c["call_id"] = Fated("approximated", "told by the stop reason")
+    return {}
 
 
 def write_head(c: Node, content: list[Any], output: list[Node], w: Writer) -> Node:

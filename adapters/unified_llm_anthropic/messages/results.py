@@ -15,7 +15,7 @@ from unified_llm.provenance import is_sealed, opaque_piece, open_sealed, seal, s
 
 from .blocks import blocks, ordered
 from .calls import move_caller_in, move_caller_out, take_text
-from .content import move_cache_in, move_cache_out, own_born, parts
+from .content import move_cache_in, move_cache_out, own_born, parts, withhold
 
 __all__ = ["hits"]
 
@@ -24,7 +24,7 @@ Node = dict[str, Any]
 hits = Mapping("anthropic-messages web search results")
 
 
-def _read_failure(w: Node, item: Node, kind: str) -> bool:
+def _read_failure(w: Node, item: Node, kind: str, r: Reader) -> bool:
     """Whether the content is an error object; the item then says so."""
     content = w["content"]
     if type(content) is not dict or content.get("type") != f"{kind}_error":
@@ -34,6 +34,8 @@ def _read_failure(w: Node, item: Node, kind: str) -> bool:
     item["error"] = {"code": own.pop("error_code", None)}
     if "error_message" in own:
         item["error"]["message"] = own.pop("error_message")
+    for key in item["error"]:
+        r.place(item, ("error", key), ("content", f"error_{key}"))
     return True
 
 
@@ -61,6 +63,7 @@ def _ended(w: Node, item: Node, r: Reader) -> Node:
 
 def _written(c: Node, wire: Node, w: Writer) -> Node:
     if c:
+        withhold(c, w)
         move_caller_out(c, wire, w)
         move_cache_out(c, wire)
     return wire
@@ -107,8 +110,9 @@ def _write_hit(c: Node, w: Writer) -> Node:
 @blocks.read("web_search_tool_result")
 def read_search_result(w: Node, r: Reader) -> Node:
     item = _result(w, "web_search_result")
-    if not _read_failure(w, item, "web_search_tool_result"):
+    if not _read_failure(w, item, "web_search_tool_result", r):
         item["results"] = r.nodes(hits, w["content"])
+        r.place(item, ("results",), ("content",))
         del w["content"]
     return _ended(w, item, r)
 
@@ -146,13 +150,16 @@ def _ours(hit: Node, w: Writer) -> bool:
 @blocks.read("web_fetch_tool_result")
 def read_fetch_result(w: Node, r: Reader) -> Node:
     item = _result(w, "web_fetch_result")
-    if not _read_failure(w, item, "web_fetch_tool_result"):
+    if not _read_failure(w, item, "web_fetch_tool_result", r):
         content = take(w, "content")
         if content.pop("type") != "web_fetch_result":
             raise IllTyped("content")
         page: Node = {key: content.pop(key) for key in ("url", "retrieved_at") if key in content}
+        for key in page:
+            r.place(item, ("results", 0, key), ("content", key))
         if "content" in content:
             page["document"] = r.node(parts, content.pop("content"))
+            r.place(item, ("results", 0, "document"), ("content", "content"))
         item["results"] = [page]
     return _ended(w, item, r)
 
@@ -178,12 +185,13 @@ def write_fetch_result(c: Node, w: Writer) -> Node | None:
 # ---- code -----------------------------------------------------------------------------------------------------------
 
 
-def _read_files(own: Node, name: str) -> list[Node]:
+def _read_files(own: Node, name: str) -> list[Node] | None:
+    """The files that code wrote; None, and left where they are, if there is anything else among them."""
     outputs = own.get("content")
     if type(outputs) is not list or any(
         type(x) is not dict or x.keys() != {"type", "file_id"} or x["type"] != f"{name}_output" for x in outputs
     ):
-        raise IllTyped("content")
+        return None
     del own["content"]
     return [{"type": "file", "file_id": x["file_id"]} for x in outputs]
 
@@ -191,7 +199,7 @@ def _read_files(own: Node, name: str) -> list[Node]:
 @blocks.read("code_execution_tool_result")
 def read_code_result(w: Node, r: Reader) -> Node:
     item = _result(w, "code_interpreter_result")
-    if not _read_failure(w, item, "code_execution_tool_result"):
+    if not _read_failure(w, item, "code_execution_tool_result", r):
         own = take(w, "content")
         kind = own.pop("type")
         if kind not in ("code_execution_result", "encrypted_code_execution_result"):
@@ -199,12 +207,15 @@ def read_code_result(w: Node, r: Reader) -> Node:
         for key in ("stdout", "stderr", "return_code"):
             if key in own:
                 item[key] = own.pop(key)
+                r.place(item, (key,), ("content", key))
         if kind.startswith("encrypted"):
             cipher = take_text(own, "encrypted_stdout")
             item["opaque"] = [opaque_piece("encrypted_stdout", cipher, r.protocol, r.model)]
             r.place(item, ("opaque",), ("content", "encrypted_stdout"))
-        if "content" in own:
-            item["outputs"] = _read_files(own, "code_execution")
+        files = _read_files(own, "code_execution")
+        if files is not None:
+            item["outputs"] = files
+            r.place(item, ("outputs",), ("content", "content"))
     return _ended(w, item, r)
 
 
@@ -236,6 +247,7 @@ def write_code_result(c: Node, w: Writer) -> Node | None:
         for key, default in (("stdout", ""), ("stderr", ""), ("return_code", 0), ("content", [])):
             if key not in content and not (own and key == "stdout"):
                 content[key] = default
+                w.added(content, key, "a result says all of this")
     wire["content"] = content
     return _written(c, wire, w)
 
@@ -246,21 +258,29 @@ def _write_files(c: Node, key: str, content: Node, name: str, w: Writer) -> None
         content["content"] = [{"type": f"{name}_output", "file_id": x["file_id"]} for x in c.pop(key)]
 
 
+_BASH = {"stdout": "stdout", "stderr": "stderr", "outcome": "return_code", "files": "content"}
+
+
 @blocks.read("bash_code_execution_tool_result")
 def read_bash_result(w: Node, r: Reader) -> Node:
     item = _result(w, "shell_call_output")
     item["executor"] = "provider"
     r.form(item, "hosted", True)
-    if not _read_failure(w, item, "bash_code_execution_tool_result"):
+    for key in ("type", "executor"):
+        r.place(item, (key,), ("type",))
+    if not _read_failure(w, item, "bash_code_execution_tool_result", r):
         own = take(w, "content")
         if own.pop("type") != "bash_code_execution_result":
             raise IllTyped("content")
         output: Node = {key: take_text(own, key) for key in ("stdout", "stderr") if key in own}
         if "return_code" in own:
             output["outcome"] = {"type": "exit", "exit_code": own.pop("return_code")}
-        if "content" in own:
-            output["files"] = _read_files(own, "bash_code_execution")
+        files = _read_files(own, "bash_code_execution")
+        if files is not None:
+            output["files"] = files
         item["output"] = [output]
+        for key, told in _BASH.items():
+            r.place(item, ("output", 0, key), ("content", told))
     return _ended(w, item, r)
 
 
@@ -306,11 +326,12 @@ def _client_bash_result(c: Node, w: Writer) -> Node | None:
 @blocks.read("tool_search_tool_result")
 def read_tool_search_result(w: Node, r: Reader) -> Node:
     item = _result(w, "tool_search_result")
-    if not _read_failure(w, item, "tool_search_tool_result"):
+    if not _read_failure(w, item, "tool_search_tool_result", r):
         own = take(w, "content")
         if own.pop("type") != "tool_search_tool_search_result":
             raise IllTyped("content")
         item["content"] = r.nodes(parts, own.pop("tool_references"))
+        r.place(item, ("content",), ("content", "tool_references"))
     return _ended(w, item, r)
 
 

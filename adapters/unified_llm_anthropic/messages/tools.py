@@ -310,6 +310,8 @@ def _read_tool_search(algorithm: str) -> None:
             if TOOL_VERSIONS[algorithm] != version:
                 r.form(tool, "type", version)
             _read_common(w, tool, r, strict=False)
+            for key in ("type", "algorithm", "execution"):
+                r.place(tool, (key,), ("type",))
             return tool
 
         tools.read(version)(read)
