@@ -203,6 +203,7 @@ def _read_searches(meta: Node, doc: Node, r: Reader) -> list[Node]:
             item["action"] = {"type": "search", "queries": meta.pop(name)}
             if name == "imageSearchQueries":
                 item["search_type"] = "image"
+                r.place(item, ("search_type",), (name,))
             r.place(item, ("action", "queries"), (name,))
         else:
             item["queries"] = meta.pop(name)

@@ -96,6 +96,8 @@ def write_code_result(c: Node, w: Writer) -> Node:
             c["is_error"] = Fated("approximated", "said by the outcome")
         else:
             c.pop("is_error", None)
+        if type(c.get("return_code")) is int:
+            c["return_code"] = Fated("approximated", "said by the outcome")
     output = c.get("output")
     if type(output) is str:
         own["output"] = c.pop("output")
@@ -103,7 +105,7 @@ def write_code_result(c: Node, w: Writer) -> Node:
         own["output"] = "".join(str(part.get("text") or "") for part in output if type(part) is dict)
         c["output"] = Fated("approximated", "its text")
     elif type(c.get("stdout")) is str or type(c.get("stderr")) is str:
-        streams = [key for key in ("stdout", "stderr") if c.get(key)]
+        streams = [key for key in ("stdout", "stderr") if type(c.get(key)) is str]
         own["output"] = "".join(c[key] for key in streams)
         for key in streams:
             c[key] = Fated("approximated", "joined")

@@ -44,7 +44,18 @@ def read_logprobs(own: Node, part: Node, at: tuple[Any, ...], r: Reader) -> None
     del taken["chosenCandidates"]
     taken.pop("topCandidates", None)
     part["logprobs"] = chosen
-    r.place(part, ("logprobs",), (..., *at, "logprobsResult", "chosenCandidates"))
+    here = (..., *at, "logprobsResult")
+    for index, token in enumerate(chosen):
+        _place(part, token, ("logprobs", index), (*here, "chosenCandidates", index), r)
+        for rank, best in enumerate(token.get("top_logprobs", ())):
+            keys = ("logprobs", index, "top_logprobs", rank)
+            _place(part, best, keys, (*here, "topCandidates", index, "candidates", rank), r)
+
+
+def _place(part: Node, token: Node, keys: tuple[Any, ...], at: tuple[Any, ...], r: Reader) -> None:
+    for name, hub in _TOKEN:
+        if hub in token:
+            r.place(part, (*keys, hub), (*at, name))
 
 
 def are_tokens(value: Any) -> bool:

@@ -239,7 +239,7 @@ def _write_thinking(c: Node, config: Node, w: Writer) -> None:
         if type(reasoning.get("include")) is bool:
             thinking["includeThoughts"] = reasoning.pop("include")
         else:
-            _write_visibility(reasoning, thinking)
+            _write_visibility(reasoning, thinking, w)
     if thinking or w.form(c, "thinking") == "empty":
         config["thinkingConfig"] = thinking
 
@@ -292,7 +292,7 @@ def _write_depth(reasoning: Node, thinking: Node, c: Node, w: Writer) -> None:
 _SHOWN = {"summarized": True, "omitted": False}
 
 
-def _write_visibility(reasoning: Node, thinking: Node) -> None:
+def _write_visibility(reasoning: Node, thinking: Node, w: Writer) -> None:
     """Thoughts are returned only where they are asked for."""
     summary = reasoning.get("summary")
     if type(summary) is str:
@@ -304,6 +304,7 @@ def _write_visibility(reasoning: Node, thinking: Node) -> None:
         thinking["includeThoughts"] = _SHOWN[reasoning.pop("display")]
     elif type(reasoning.get("control")) is Fated and thinking.get("thinkingBudget") != 0:
         thinking["includeThoughts"] = True
+        w.added(thinking, "includeThoughts", "thoughts are shown only where that is asked for")
 
 
 # ---- voices, pictures -----------------------------------------------------------------------------------------------
