@@ -121,7 +121,8 @@ def test_leading_system_messages_become_the_system_instruction() -> None:
     done = to_ia({"model": "m", "messages": messages}, "openai-chat")
     assert done.value["system_instruction"] == "A\n\nB"
     assert [step["type"] for step in done.value["input"]] == ["user_input", "user_input"]
-    assert fates(done) == {"/messages/1/role": "approximated", "/messages/3/role": "approximated"}
+    joined = {"/messages/0/content": "approximated", "/messages/1/content": "approximated"}
+    assert fates(done) == {"/messages/1/role": "approximated", "/messages/3/role": "approximated", **joined}
 
 
 def test_output_formats_say_the_modalities() -> None:

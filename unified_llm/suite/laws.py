@@ -51,6 +51,7 @@ __all__ = [
     "edit",
     "identity",
     "injection",
+    "only_form",
     "prefix_stability",
     "sensitivity",
     "specificity",
@@ -108,12 +109,13 @@ def sensitivity(records: Iterable[Record], target: str, seen: set[tuple[str, ...
             if not same(other, value) and not noticed(record, target, base, replaced(body, path, other), path):
                 failures.append(Failure(record["id"], pointer(path), f"{dumps(value)} altered, nothing changed"))
             without = deleted(body, path)
-            if not noticed(record, target, base, without, path) and not _only_form(record, body, without):
+            if not noticed(record, target, base, without, path) and not only_form(record, body, without):
                 failures.append(Failure(record["id"], pointer(path), f"{dumps(value)} deleted, nothing changed"))
     return failures
 
 
-def _only_form(record: Record, one: Any, other: Any) -> bool:
+def only_form(record: Record, one: Any, other: Any) -> bool:
+    """Whether two bodies of a record say the same, each in its own form."""
     try:
         read = [canonical(body, record["protocol"], record["kind"], record) for body in (one, other)]
     except ul.UnifiedLLMError:

@@ -13,7 +13,7 @@ from typing import Any
 import unified_llm as ul
 
 from ..sse import encode
-from .laws import NOTHING
+from .laws import NOTHING, only_form
 from .mutate import altered
 from .outcome import Failure, Outcome, Record, canonical, ours, outcome, show, unmade, without_form
 from .walk import deleted, differences, dumps, is_prefix, json_type, leaves, pointer, replaced, same, shape
@@ -208,7 +208,9 @@ def stream_sensitivity(
                 if not places:
                     continue  # that a protocol's own stream says all of its response is the law of decomposing
                 done = outcome(stream, target, other)
-                if ours(done.error) or not same(unmade(base), unmade(done)):
+                if ours(done.error) or not same(unmade(base), unmade(done)) or base.added() != done.added():
+                    continue
+                if what == "deleted" and only_form(record, body, changed):
                     continue
                 if not any(_near(base, place) or _near(done, place) for place in map(pointer, places)):
                     where = f"{pointer(path)} (in the stream {pointer(places[0])})"

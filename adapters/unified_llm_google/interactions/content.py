@@ -165,7 +165,7 @@ def write_refusal(c: Node, w: Writer) -> Node:
 
 def _lowered(c: Node, key: str, how: str) -> Node:
     wire = {"type": "text", "text": c[key] or ""}
-    c[key] = Fated("approximated", how)
+    c[key] = c["type"] = Fated("approximated", how)
     return wire
 
 

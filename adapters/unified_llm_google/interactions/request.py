@@ -8,6 +8,7 @@ https://ai.google.dev/api/interactions-api
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from unified_llm.errors import InvalidBody
@@ -38,12 +39,24 @@ def write_request(c: Node, w: Writer) -> Node:
     if w.model and not c.get("agent"):
         wire["model"] = w.model
         c.pop("model", None)
+    _choose(c, w)
     _hoist(c, w)
     if "input" in c:
         wire["input"] = write_input(c, w)
     write_settings(c, wire, w, REQUEST)
     w.http.update(method="POST", path="/interactions")
     return wire
+
+
+def _choose(c: Node, w: Writer) -> None:
+    """What does not go with a model, or with an agent, is left out: the service refuses it."""
+    agent = c.get("agent") is not None
+    model = c.get("model") is not None or (w.model and not agent)
+    left: tuple[str, ...] = ("model", "cached_content") if agent else ("agent_config",) if model else ()
+    for key in left:
+        if c.get(key) is not None:
+            del c[key]
+            w.report(w.doc, (key,), "lost", "not with an agent" if agent else "not with a model")
 
 
 def _check(w: Node) -> None:
@@ -92,34 +105,42 @@ def write_input(c: Node, w: Writer) -> Any:
 def _hoist(c: Node, w: Writer) -> None:
     """Instructions in parts, and the leading run of system messages, become the one text the wire takes."""
     texts: list[str] = []
+    said: list[tuple[Node, str]] = []  # where each text stands
     instructions = c.get("instructions")
     if type(instructions) is list:
-        texts += _text_of(c.pop("instructions"), w)
+        texts += _text_of(c.pop("instructions"), w, said)
     elif type(instructions) is str:
         texts.append(instructions)
+        said.append((w.doc, "instructions"))
     items = c.get("input")
     count = 0
     for item in items if type(items) is list else ():
         if item.get("type") != "message" or item.get("role") not in _SYSTEM:
             break
-        texts += w.piece(_write_system, item)
+        texts += w.piece(partial(_write_system, item, said), item)
         count += 1
+    if len(texts) > 1:
+        for node, key in said:
+            w.report(node, (key,), "approximated", "joined to one text")
     if count or type(instructions) is list:
         c["instructions"] = "\n\n".join(texts)
         if count:
             c["input"] = items[count:]  # type: ignore[index]
 
 
-def _write_system(c: Node, w: Writer) -> list[str]:
+def _write_system(item: Node, said: list[tuple[Node, str]], c: Node, w: Writer) -> list[str]:
     if c.get("role") == "system":
         del c["role"]
     else:
         c["role"] = Fated("approximated", "sent as the system instruction")
     content = c.pop("content", None)
-    return [content] if type(content) is str else _text_of(content or (), w)
+    if type(content) is not str:
+        return _text_of(content or (), w, said)
+    said.append((item, "content"))
+    return [content]
 
 
-def _text_of(parts: Any, w: Writer) -> list[str]:
+def _text_of(parts: Any, w: Writer, said: list[tuple[Node, str]]) -> list[str]:
     """The texts of parts; what is no text is reported."""
     out = []
     for part in parts:
@@ -129,4 +150,5 @@ def _text_of(parts: Any, w: Writer) -> list[str]:
                 w.drop(part, "the system instruction is plain text")
             continue
         out.append(wire["text"])
+        said.append((part, "text"))
     return out

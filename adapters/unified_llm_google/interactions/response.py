@@ -239,14 +239,19 @@ def _write_status(c: Node, wire: Node, w: Writer) -> None:
         wire["status"] = status
         if said is None and reason is None:
             w.added(wire, "status", "an interaction has one")
-    c.pop("status", None)
+    if said not in (None, status) and w.source is None:
+        c["status"] = Fated("approximated", f"told as {status}")
+    else:
+        c.pop("status", None)
     error = c.get("error")
     if type(error) is dict:
         del c["error"]
         wire["errors"] = _write_errors(error, w)
     if type(finish) is dict:
         own = take(c, "finish")
-        told = _FINISH.get(status or "") == reason or _STATUS.get(reason or "") == status
+        # A status that means the same, though it is not read as that: said to those who know it from their own wire.
+        meant = _STATUS.get(reason or "") == status and w.source not in (None, w.protocol)
+        told = meant or reason == (_FINISH.get(status or "") or (reason if status == "failed" else None))
         if told and reason in _CODED:
             if error is None:
                 wire["errors"] = [{"code": _CODED[reason]}]

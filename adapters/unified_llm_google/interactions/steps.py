@@ -113,7 +113,9 @@ def write_call(c: Node, w: Writer) -> Node:
 @steps.write("custom_tool_call")
 def write_custom_call(c: Node, w: Writer) -> Node:
     wire: Node = {"type": "function_call", "id": c.pop("call_id", None), "name": c.pop("name")}
-    wire["arguments"] = {"input": c.pop("input", None) or ""}
+    wire["arguments"] = {"input": c.get("input") or ""}
+    if "input" in c:
+        c["input"] = Fated("emulated", "the one argument of the function")
     c["type"] = Fated("emulated", "sent as a function with one string argument")
     write_signature(c, wire, w)
     return wire
@@ -131,7 +133,7 @@ def read_output(w: Node, r: Reader) -> Node:
     return item
 
 
-@steps.write("function_call_output", "custom_tool_call_output")
+@steps.write("function_call_output")
 def write_output(c: Node, w: Writer) -> Node:
     wire: Node = {"type": "function_result", "call_id": c.pop("call_id", None)}
     for key in ("name", "is_error"):
@@ -140,6 +142,13 @@ def write_output(c: Node, w: Writer) -> Node:
     write_result(c, wire, w)
     if "opaque" in c or "extra" in c:
         write_signature(c, wire, w)
+    return wire
+
+
+@steps.write("custom_tool_call_output")
+def write_custom_output(c: Node, w: Writer) -> Node:
+    c["type"] = Fated("emulated", "the result of a function")
+    wire: Node = write_output(c, w)
     return wire
 
 
