@@ -176,12 +176,9 @@ def _read_content(own: Node, wire: Node, place: int, home: Node, r: Reader) -> t
         r.form(home, "parts", "empty")
     mark = len(r.trace)
     output = read_parts(wires, True, r, (place,), wire)
-    made = {id(source): node for node, source in r.trace[mark:]}
-    texts = {
-        index: made[id(part)]
-        for index, part in enumerate(wires)
-        if id(part) in made and made[id(part)].get("type") == "output_text"
-    }
+    # A part may have carried other items besides.
+    made = {id(source): node for node, source in r.trace[mark:] if node.get("type") == "output_text"}
+    texts = {index: made[id(part)] for index, part in enumerate(wires) if id(part) in made}
     return output, texts
 
 
@@ -196,6 +193,7 @@ def finish_of(word: str, calls: bool) -> tuple[str, bool]:
 def _read_finish(own: Node, home: Node, output: list[Node], above: tuple[Any, ...], r: Reader) -> None:
     word = own.get("finishReason")
     if type(word) is not str:
+        r.form(home, "end", "absent")
         return
     del own["finishReason"]
     reason, odd = finish_of(word, any(item["type"] in _CALLS for item in output))
@@ -337,8 +335,11 @@ def write_finish(c: Node, wire: Node, w: Writer) -> None:
     """`finishReason`, from the canonical end or, where there is none, from the status."""
     if type(c.get("finish")) is not dict:
         word = _from_status(c)
-        if word:
+        if word is not None:
             wire["finishReason"] = word
+        elif w.form(c, "end") != "absent":
+            wire["finishReason"] = w.context.get("ended", "STOP")
+            w.added(wire, "finishReason", "the end of an answer that does not say why it ended")
         return
     finish = take(c, "finish")
     reason, native = finish.get("reason"), finish.get("native")
@@ -367,14 +368,14 @@ def _from_status(c: Node) -> str | None:
     """The word a status stands for, popped; None for one that has not ended, or says nothing known."""
     status = c.get("status")
     if status in _STATUS:
-        del c["status"]
+        c["status"] = Fated("approximated", "said by finishReason")
         return _STATUS[status]
     if status == "incomplete":
         details = c.get("incomplete_details")
         reason = details.get("reason") if type(details) is dict else None
         if reason in _INCOMPLETE:
-            take(c, "incomplete_details").pop("reason")
-        del c["status"]
+            take(c, "incomplete_details")["reason"] = Fated("approximated", "said by finishReason")
+        c["status"] = Fated("approximated", "said by finishReason")
         return _INCOMPLETE.get(reason, "OTHER") if type(reason) is str else "OTHER"
     return None
 

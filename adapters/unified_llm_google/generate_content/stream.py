@@ -268,6 +268,8 @@ class GenerateContentReader:
             else:
                 self._close(state, out)
                 self._item(item, state, out)
+                # It was no part, and places of parts are counted.
+                state.nodes.pop()
 
     def _open(self, kind: str, state: _Candidate, out: list[Event]) -> None:
         """Have an item of this kind open."""

@@ -190,17 +190,12 @@ class GenerateContentWriter:
         spot = _spot(kind, event)
         if spot in choice.sent.get(index, ()) or index in choice.mute:
             return []
-        choice.text = None
         if part.get("type") not in ("output_text", "summary_text", "reasoning_text", "refusal"):
             if not self.own:
                 return []
             choice.sent.setdefault(index, set()).add(spot)
             choice.signed.add((index, spot[1]))
-            return (
-                _apart([self._whole(part, spot[0] == "summary")], index, choice)
-                if self.group is None
-                else [self._whole(part, spot[0] == "summary")]
-            )
+            return self._alone(self._whole(part, spot[0] == "summary"), index, choice)
         ours = _is_ours(part, self.w)
         text = part.get("text") or part.get("refusal") or ""
         if not text and not ours:
@@ -209,8 +204,15 @@ class GenerateContentWriter:
         thought = part["type"] in ("summary_text", "reasoning_text")
         if ours:
             choice.signed.add((index, spot[1]))
-            return [self._whole(part, thought)]
-        return [{"text": text, "thought": True} if thought else {"text": text}]
+            return self._alone(self._whole(part, thought), index, choice)
+        return self._alone({"text": text, "thought": True} if thought else {"text": text}, index, choice)
+
+    def _alone(self, part: Any, index: int, choice: _Choice) -> list[Any]:
+        """A whole part; what our own reader made goes back into its frames as it is."""
+        if self.group is None:
+            return _apart([part], index, choice)
+        choice.text = None
+        return [part]
 
     def _item(self, event: Event, place: int) -> list[Any]:
         """What of an item did not go out with its deltas."""
@@ -218,8 +220,6 @@ class GenerateContentWriter:
         if type(item) is not dict:
             return []
         choice = self._choice(place)
-        if item.get("type") not in _TALKING:
-            choice.text = None
         choice.items.append(item)
         index = event.get("output_index", 0)
         sent = choice.sent.pop(index, set())
@@ -285,6 +285,7 @@ class GenerateContentWriter:
             return [*out, *self._error({"error": response["error"]})]
         if self.failed:
             return []
+        self.w.context["ended"] = _WORDS[event["type"]]
         answer: Node = self.w.piece(self._write_answer, response)
         if self.group is not None:
             self.gathered += released
@@ -373,10 +374,11 @@ def _apart(parts: list[Any], index: int, choice: _Choice) -> list[Any]:
     """Whole parts, with an empty one between texts that are not one text."""
     out: list[Any] = []
     for part in parts:
-        plain = type(part) is dict and part.keys() == {"text"}
-        if plain and choice.text is not None and not choice.text[0]:
-            out.append({"text": ""})
-        choice.text = (False, index, "whole", 0) if plain else None
+        plain = type(part) is dict and "text" in part and part.keys() <= {"text", "thought"}
+        thought = plain and "thought" in part
+        if plain and choice.text is not None and choice.text[0] == thought:
+            out.append({"text": "", "thought": True} if thought else {"text": ""})
+        choice.text = (thought, index, "whole", 0) if plain else None
         out.append(part)
     return out
 
