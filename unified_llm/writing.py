@@ -179,14 +179,14 @@ class Writer:
             elif type(value) is list and value and type(value[0]) is Owned:
                 for index, each in enumerate(value):
                     self._leftover(node, (*keys, key, index), original[key][index], each)
-            elif not (_says_nothing(value) or (key in _SAID and self._is_said(node, keys, key, value))):
+            elif key == "name" and not keys and self._is_called(node, value):
+                self.raw.append((node, (key,), "approximated", "its call says it", None))
+            elif not (_says_nothing(value) or (key in ("id", "call_id") and is_made(value))):
                 self.raw.append((node, (*keys, key), "lost", "", None))
 
-    def _is_said(self, node: Node, keys: tuple[Any, ...], key: str, value: Any) -> bool:
-        """Whether a value that was left is no loss: an id that was made, the name of a result that is its call's."""
-        if key != "name":
-            return is_made(value)
-        if keys or node.get("type") not in _RESULTS:
+    def _is_called(self, node: Node, name: Any) -> bool:
+        """Whether `name`, left on a result, is the name of the call it answers."""
+        if node.get("type") not in _RESULTS:
             return False
         names = self.context.get("called")
         if names is None:
@@ -197,7 +197,7 @@ class Writer:
                 if type(item) is dict and item.get("type") in _CALLS
             }
         call_id = node.get("call_id")
-        return type(call_id) is str and names.get(call_id) == value
+        return type(call_id) is str and names.get(call_id) == name
 
     def _foreign(self, node: Node, keys: tuple[Any, ...], rest: Any) -> None:
         self.raw.append((node, keys, "lost", "", None))
@@ -223,7 +223,6 @@ class Writer:
 
 
 # What may be left without being a loss, and what the name of a result may repeat.
-_SAID = frozenset(("id", "call_id", "name"))
 _RESULTS = frozenset(("function_call_output", "custom_tool_call_output"))
 _CALLS = frozenset(("function_call", "custom_tool_call"))
 
