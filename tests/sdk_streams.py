@@ -42,6 +42,10 @@ def final_chat(events: Events) -> dict[str, Any]:
         # Not get_final_completion(), which raises for answers that were cut short by their length.
         whole = _plain(stream.current_completion_snapshot.to_dict(warnings=False))
     said = {key for event in events for choice in _choices(event) for key in choice.get("delta") or {}}
+    beside: dict[int, dict[str, Any]] = {}
+    for choice in (choice for event in events for choice in _choices(event)):
+        told = {key: value for key, value in choice.items() if key not in ("delta", "logprobs") and value is not None}
+        beside.setdefault(choice["index"], {}).update(told)
     for choice in whole["choices"]:
         # The helper leaves its own marks: the index of a call, and nulls for what no chunk spoke of.
         choice["message"] = {key: value for key, value in choice["message"].items() if key in said}
@@ -49,12 +53,15 @@ def final_chat(events: Events) -> dict[str, Any]:
             call.pop("index", None)
             if call.get("function", ...) is None:
                 del call["function"]
+        # What a choice has beside these it takes from the choice's first chunk alone.
+        for key, value in beside.get(choice["index"], {}).items():
+            choice.setdefault(key, value)
     # It also forgets both of these again when a chunk follows without them.
     payloads = [event["data"] for event in events if isinstance(event["data"], dict)]
     for key in ("usage", "system_fingerprint"):
-        told = [data[key] for data in payloads if data.get(key)]
-        told += [data["x_groq"][key] for data in payloads if (data.get("x_groq") or {}).get(key)]
-        whole.update({key: told[-1]} if told else {})
+        said_last = [data[key] for data in payloads if data.get(key)]
+        said_last += [data["x_groq"][key] for data in payloads if (data.get("x_groq") or {}).get(key)]
+        whole.update({key: said_last[-1]} if said_last else {})
     return whole
 
 

@@ -15,7 +15,9 @@ from sdk_streams import final_chat, forgets_order, is_no_judge
 from unified_llm import suite
 
 TERMINAL = ("response.completed", "response.incomplete", "response.failed")
-STREAM_ONLY: dict[str, tuple[str, ...]] = {}
+STREAM_ONLY: dict[str, tuple[str, ...]] = {
+    "openai-chat": ("/metadata",),  # declared for completions, and not for chunks, which the SDK's types are strict on
+}
 """By protocol, what a stream says otherwise than the one-piece answer, and why."""
 
 SKIP = {"openai-chat": forgets_order}
@@ -86,7 +88,8 @@ def test_a_stream_amounts_to_its_twin(protocol: str) -> None:
 
 @pytest.mark.parametrize(("source", "target", "_kind"), [(p, p, "") for p in STREAMS] + pairs("stream"))
 def test_decompose_write_read_collect(source: str, target: str, _kind: str) -> None:
-    found = list(records(source, "response"))
+    # A stream of chunks has no way to say that there is not even one choice.
+    found = [record for record in records(source, "response") if record["body"].get("choices") != []]
     failures = suite.decomposing(
         target, found, STREAM_ONLY.get(target, ()), source=source, skip=SKIP.get(target), alike=ALIKE.get(target)
     )

@@ -59,6 +59,8 @@ def locate(
 
 
 class _Finder:
+    """The search for the sources of losses, over the documents of one conversion."""
+
     def __init__(
         self,
         root: Any,
@@ -109,12 +111,23 @@ class _Finder:
     def _path(self, wire: Any) -> Keys:
         return () if wire is self.doc else self._paths.get(id(wire), ())
 
+    def _join(self, wire: Any, keys: Keys) -> Keys:
+        """The path of what is at `keys` of a wire node."""
+        return self._path(wire) + keys
+
+    def _within(self, keys: Keys) -> Any:
+        """What is at this path of the caller's document."""
+        return _at(self.doc, keys)
+
+    def _added(self, node: Any, keys: Keys) -> Keys:
+        """The path in the result of what the source did not say."""
+        above = () if node is self.target else self._target_paths.get(id(node), ())
+        return (*above, *keys)
+
     def loss(self, node: Node, keys: Keys, fate: str, detail: str, capability: str | None) -> list[Loss]:
         if fate == "added":
-            above = () if node is self.target else self._target_paths.get(id(node), ())
-            path = (*above, *keys)
             capability = capability or self._capability(node, keys, wire=True)
-            return [Loss(pointer(path), capability, "added", detail, "target")]
+            return [Loss(pointer(self._added(node, keys)), capability, "added", detail, "target")]
         if keys[:1] == ("extra",):
             return self._foreign(node, keys, fate, detail, capability)
         capability = capability or self._capability(node, keys)
@@ -246,7 +259,7 @@ class _Finder:
             keys = (key, *keys)
             wire = self._wire(node)
         leaf = self._leaf(node, wire, keys)
-        return leaf[1:] if leaf[:1] == (...,) else self._path(wire) + leaf
+        return leaf[1:] if leaf[:1] == (...,) else self._join(wire, leaf)
 
     def _shared(self, node: Node) -> list[Keys]:
         """The leaves of a node that came from a wire node together with others, of which something may have arrived."""
@@ -256,10 +269,9 @@ class _Finder:
         inside, own = _paths(wire), _ids(node)
         if not any(id(other) in inside and id(made) not in own for made, other in self.reader.trace):
             return []
-        base = self._path(wire)
         leaves = (keys for keys in _leaves(node) if keys[0] not in ("extra", "turn") and keys[-1] != "type")
         found = (self._leaf(node, wire, keys, exact=True) for keys in leaves)
-        return list(dict.fromkeys(path[1:] if path[0] is ... else base + path for path in found if path))
+        return list(dict.fromkeys(path[1:] if path[0] is ... else self._join(wire, path) for path in found if path))
 
     def _elsewhere(self, node: Node) -> list[Keys]:
         """The leaves of a node that stand outside its wire node, and go with it when it is dropped."""
@@ -276,7 +288,7 @@ class _Finder:
             for depth in range(len(keys), 0, -1):
                 place = self.reader.places.get((id(node), *keys[:depth]))
                 if place is not None and place[:1] == (...,):
-                    return place + _follow(_at(self.reader.doc, place[1:]), keys[depth:])
+                    return place + _follow(self._within(place[1:]), keys[depth:])
                 if place is not None:
                     return place + _follow(_at(wire, place), keys[depth:])
         if node is self.root and self.source is not None:
@@ -311,16 +323,19 @@ class _Finder:
         natives = self.source.natives if mine and self.source is not None else {}
         rest = _at(node, keys)
         out = []
-        prefix = self._path(wire) if wire is not None else self._source(node, tuple(keys[:3]))
+        away = () if wire is not None else self._source(node, tuple(keys[:3]))
         item = capability or ("native.item" if "type" in node and node["type"] not in KNOWN_TYPES else "native.field")
         whole = type(rest) is dict and node.get("extra", {}).get(protocol, {}).get("form", {}).get("native")
         if wire is not None and (rest is wire or whole):
             found = natives.get(str(node.get("type")), item)
-            return [Loss(pointer(self.base + prefix), found, fate, detail or "unknown to the target")]  # type: ignore[arg-type]
+            place = self._join(wire, ())
+            return [Loss(pointer(self.base + place), found, fate, detail or "unknown to the target")]  # type: ignore[arg-type]
         for path in _kept(rest, _at(wire, tuple(below)) if wire is not None else None):
             names = [key for key in (*below, *path) if type(key) is str]
             found = capability or natives.get(".".join(names)) or natives.get(names[-1] if names else "", item)
-            out.append(Loss(pointer(self.base + prefix + tuple(below) + path), found, fate, detail))  # type: ignore[arg-type]
+            inner = (*below, *path)
+            place = away + inner if wire is None else self._join(wire, inner)
+            out.append(Loss(pointer(self.base + place), found, fate, detail))  # type: ignore[arg-type]
         return out
 
     def _parent(self, node: Any) -> tuple[Any, Any] | None:

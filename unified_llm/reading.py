@@ -22,14 +22,18 @@ class Reader:
     """One reading: what it kept, what it made, and which canonical node came from which wire node."""
 
     __slots__ = (
+        "alive",
         "below",
         "context",
         "dialect",
         "doc",
+        "docs",
         "facing",
+        "gathered",
         "http",
         "model",
         "notes",
+        "number",
         "places",
         "protocol",
         "seed",
@@ -56,6 +60,12 @@ class Reader:
         self.trace: list[tuple[Node, Node]] = []
         self.below: dict[int, tuple[Any, ...]] = {}
         self.places: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+        # Of a stream: the number of the event that is read now, the events that losses may have to be found in, and
+        # the wire nodes that were put together from several events, with where their pieces came from.
+        self.number: int | None = None
+        self.alive: list[Node] = []
+        self.docs: dict[int, Any] = {}
+        self.gathered: dict[int, tuple[Any, dict[tuple[Any, ...], tuple[Any, ...]]]] = {}
         self.turns: list[tuple[Node, Node]] = []
         self.notes: list[tuple[Node, tuple[Any, ...], str, str]] = []
         self.context: dict[str, Any] = {}
@@ -192,9 +202,26 @@ class Reader:
     def place(self, node: Node, keys: tuple[Any, ...], wire: tuple[Any, ...]) -> None:
         """Say that the canonical leaf `keys` below `node` came from the keys `wire` below the node's own wire node.
 
-        An ellipsis as the first of them says that the others start at the document's root.
+        An ellipsis as the first of them says that the others start at the document's root (of the event, in a stream).
         """
+        if self.number is not None:
+            if wire[:1] == (...,):
+                wire = (..., *self.here(*wire[1:]))
+            # What is known of a node by its identity must not outlive it.
+            self.alive.append(node)
         self.places[id(node), *keys] = wire
+
+    def here(self, *keys: Any) -> tuple[Any, ...]:
+        """The path of what stands at `keys` of the document being read; in a stream, of the event being read."""
+        return keys if self.number is None else (self.number, "data", *keys)
+
+    def gather(self, wire: Any, sources: dict[tuple[Any, ...], tuple[Any, ...]]) -> Any:
+        """Say that `wire` stands in no event but was put together: what is at each key path, and the path it is from.
+
+        The paths are those that `here` gave when the piece came; that of `()` is for all that has none of its own.
+        """
+        self.gathered[id(wire)] = (wire, sources)
+        return wire
 
     def note(self, node: Node, keys: tuple[Any, ...], fate: str, detail: str) -> None:
         """What reading itself had to approximate (a lone surrogate, an offset cut in a character): rare."""

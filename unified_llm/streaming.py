@@ -20,6 +20,7 @@ from .provenance import Vault
 from .registry import split
 from .sse import SSEDecoder, encode, parse_data
 from .stream import Grammar
+from .trail import Trail
 
 __all__ = [
     "ConvertedStream",
@@ -67,26 +68,34 @@ class _Pipe:
             source=self.origin.protocol,
             exchange=exchange,
             vault=vault,
+            refuses=self.goal.refuses,
         )
         self.writing.seed = self.reading.seed = exchange.seed if exchange else ""
         self.reader = self.origin.streams.reader(self.reading)
         self.writer = self.goal.streams.writer(self.writing)
         self.grammar = Grammar()
         self.on_loss = on_loss
-        self.losses: list[Loss] = []
-        self.count = 0
+        self.losses: dict[Loss, None] = {}
+        self.trail = Trail(self.reading, self.writing, self.origin)
+        self.sent = self.turned = 0
         self.feed = self._feeder()
 
     def _feeder(self) -> Callable[[Event], list[Event]]:
         """The way of one event, with everything it needs at hand: a stream goes it a thousand times."""
         reading, trace, notes, raw = self.reading, self.reading.trace, self.reading.notes, self.writing.raw
         read, check, writer = self.reader.feed, self.grammar.feed, self.writer
+        noted = 0
+        reading.number = -1
 
         def feed(event: Event) -> list[Event]:
+            nonlocal noted
             reading.doc = event["data"]
-            if trace:
-                trace.clear()
+            reading.number += 1  # type: ignore[operator]
             events = read(event)
+            if len(trace) != noted:
+                # What is kept of a frame is kept with a note, or nobody could say where it came from.
+                noted = len(trace)
+                self._tell(events)
             if len(events) == 1:
                 canonical = events[0]
                 check(canonical)
@@ -97,29 +106,44 @@ class _Pipe:
                     check(canonical)
                     out += writer.feed(canonical)
             if raw or notes:
-                self._report(out)
-            self.count += 1
+                self._report(events, out)
+            self.sent += len(out)
             return out
 
         return feed
 
     def close(self) -> list[Event]:
         out: list[Event] = []
-        for canonical in self.reader.close():
+        events = self.reader.close()
+        for canonical in events:
             self.grammar.feed(canonical)
             out += self.writer.feed(canonical)
         out += self.writer.close()
+        self._tell(events)
         if self.writing.raw:
-            self._report(out)
+            self._report(events, out)
         return out
 
-    def _report(self, out: list[Event]) -> None:
-        target = [event["data"] for event in out]
-        found = locate(self.reading.doc, target, self.writing, self.reading, self.origin, "event", (self.count, "data"))
-        self.writing.raw.clear()
-        self.reading.notes.clear()
-        self.losses.extend(found)
-        enforce(found, self.on_loss)
+    def _tell(self, events: list[Event]) -> None:
+        """What a reader kept of frames and messages is lost to every other protocol, whatever its writer does with it.
+
+        What a message had beside its items may be known only when the first of them is long done.
+        """
+        reading, own, raw = self.reading, self.goal.protocol, self.writing.raw
+        reading.docs[reading.number or 0] = reading.doc
+        kept = [(event, "rest") for event in events]
+        kept += [(node, "turn") for node, _ in reading.turns[self.turned :]]
+        self.turned = len(reading.turns)
+        for node, slot in kept:
+            for protocol, drawer in node.get("extra", {}).items():
+                if slot in drawer and protocol != own:
+                    raw.append((node, ("extra", protocol, slot), "lost", "", None))
+
+    def _report(self, events: list[Event], out: list[Event]) -> None:
+        found = self.trail.report(events, [event["data"] for event in out], self.sent)
+        new = Losses(loss for loss in found if loss not in self.losses)
+        self.losses.update(dict.fromkeys(new))
+        enforce(new, self.on_loss)
 
 
 class ConvertedStream:
@@ -280,6 +304,7 @@ class _WritePipe(_Pipe):
     def __init__(self, target: str, on_loss: Levels, exchange: Exchange | None) -> None:
         super().__init__(target, target, on_loss=on_loss, exchange=exchange)
         self.writing.source = None  # the events come from no protocol
+        self.count = 0
         self.grammar = Grammar(local=True)
 
     def _feeder(self) -> Callable[[Event], list[Event]]:
@@ -290,9 +315,10 @@ class _WritePipe(_Pipe):
         self.grammar.feed(canonical)
         out = self.writer.feed(canonical)
         if self.writing.raw:
-            found = locate(canonical, [x["data"] for x in out], self.writing, None, None, "event", (self.count,))
+            target = [each["data"] for each in out]
+            found = locate(canonical, target, self.writing, None, None, "event", (self.count,))
             self.writing.raw.clear()
-            self.losses.extend(found)
+            self.losses.update(dict.fromkeys(found))
             enforce(found, self.on_loss)
         self.count += 1
         return out

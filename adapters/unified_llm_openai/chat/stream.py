@@ -21,7 +21,8 @@ from unified_llm.stream import FRAME
 
 from .errors import read_error_node
 from .response import read_head
-from .stream_choice import ChoiceReader, copied, terminal_type
+from .stream_choice import ChoiceReader
+from .stream_open import copied, terminal_type
 from .stream_plain import Plain, learn
 from .tables import CHUNK, PADDING, USAGE_PATHS
 from .usage import read_usage
@@ -30,9 +31,11 @@ __all__ = ["ChatReader"]
 
 Event = dict[str, Any]
 Node = dict[str, Any]
+Path = tuple[Any, ...]
+Sources = dict[Path, Path]
 
 _HEAD = ("id", "object", "created", "model")
-_PER_CHUNK = frozenset(("id", "object", "created", "model", "choices", "usage", "service_tier", *PADDING))
+_PER_CHUNK = frozenset(("choices", "usage", *PADDING))
 
 
 def _beside(event: Event) -> Node:
@@ -52,9 +55,14 @@ class ChatReader:
         self.response: Node = {}
         self.choices: dict[int, ChoiceReader] = {}
         self.usage: Node | None = None
+        self.usage_event: tuple[int | None, Any] = (None, None)
         self.usage_null = False
+        # What the first chunk says of the whole answer, what of it is kept, and what later chunks add; where from.
+        self.first: Node = {}
         self.kept: Node = {}
         self.late: Node = {}
+        self.sources: Sources = {}
+        self.told: set[str] = set()
         self.ended = False
         self.failed = False
         self._plain: Plain | None = None
@@ -69,7 +77,7 @@ class ChatReader:
         if type(data) is not dict:
             if type(data) is str and data.startswith("[DONE]"):
                 return self._done(event)
-            return [self._whole(event)]
+            return [self._whole(event, data)]
         return self._chunk(data, event)
 
     def close(self) -> list[Event]:
@@ -90,14 +98,22 @@ class ChatReader:
     def _synthetic(self, event: Event) -> Event:
         return {**event, "extra": {self.r.protocol: {"frame": {"synthetic": True}}}}
 
-    def _whole(self, event: Event) -> Event:
-        """A frame that means nothing to the others, or nothing yet."""
-        frame = {"data": event["data"], **_beside(event)}
-        return {"type": FRAME, "extra": {self.r.protocol: {"frame": frame}}}
+    def _whole(self, event: Event, rest: Any = None) -> Event:
+        """A frame that means nothing to the others, or nothing yet; `rest` is what of it nobody will tell."""
+        data = event["data"]
+        drawer = {"frame": {"data": data, **_beside(event)}}
+        if not rest:
+            return {"type": FRAME, "extra": {self.r.protocol: drawer}}
+        return self.r.made({"type": FRAME, "extra": {self.r.protocol: {**drawer, "rest": rest}}}, data)
 
-    def _framed(self, events: list[Event], frame: Node) -> list[Event]:
+    def _framed(self, events: list[Event], frame: Node, rest: Node | None = None) -> list[Event]:
+        """The events of a chunk; `rest` is what of it no later event will tell."""
         drawers = events[0].setdefault("extra", {})
-        drawers.setdefault(self.r.protocol, {})["frame"] = {"count": len(events), **frame}
+        drawer = drawers.setdefault(self.r.protocol, {})
+        drawer["frame"] = {"count": len(events), **frame}
+        if rest:
+            drawer["rest"] = rest
+            self.r.made(events[0], self.r.doc)
         return events
 
     # ---- the end -----------------------------------------------------------------------------------------------------
@@ -116,12 +132,12 @@ class ChatReader:
         for choice in self.choices.values():
             if not choice.ended:
                 choice.finish({}, events)
-        response = self.response
-        first = self.choices.get(0)
+        response, first = self.response, self.choices.get(0)
         response["output"] = first.output() if first is not None else []
         finish = first.finish_node if first is not None else None
-        if finish:
+        if first is not None and finish:
             response["finish"] = finish
+            self._place_finish(response, first, ("choices", 0), self.sources)
         others = []
         for index in sorted(self.choices):
             choice = self.choices[index]
@@ -129,17 +145,29 @@ class ChatReader:
                 node: Node = {"index": index, "output": choice.output()}
                 if choice.finish_node:
                     node["finish"] = choice.finish_node
-                others.append(node)
+                    self._place_finish(node, choice, (), choice.sources)
+                others.append(self.r.made(node, self.r.gather({"index": index}, choice.sources)))
         if others:
             response["choices"] = others
         if self.usage is not None:
+            number, data = self.usage_event
+            if number is not None:
+                self.r.docs[number] = data
             response["usage"] = read_usage(self.usage, self.r)
         elif self.usage_null:
             response["usage"] = None
-        if self.late:
+        if self.kept or self.late:
             self.r.keep(response, {**self.kept, **self.late})
+        self.r.made(response, self.r.gather(self.first, self.sources))
         events.append({"type": terminal_type(finish), "response": response})
         return events
+
+    def _place_finish(self, node: Node, choice: ChoiceReader, above: Path, sources: Sources) -> None:
+        """Say where the words for the end of a choice stand."""
+        for key, word in (("reason", "finish_reason"), ("native", "native_finish_reason"), ("native", "finish_reason")):
+            if (word,) in choice.sources:
+                sources[*above, word] = choice.sources[word,]
+                self.r.place(node, ("finish", key), (*above, word))
 
     # ---- chunks ------------------------------------------------------------------------------------------------------
 
@@ -151,23 +179,25 @@ class ChatReader:
                 found = found.get(key) if type(found) is dict else None
             if type(found) is dict:
                 self.usage = found
+                self.usage_event = (self.r.number, data)
                 break
         if data.get("error"):
             return self._error(data, event)
         choices = data.get("choices")
         if type(choices) is not list or not choices or self.ended:
-            if self.head is not None:
-                self._late(data)
-            return [self._whole(event)]
+            return [self._whole(event, self._beside_choices(data))]
         events: list[Event] = []
         slots: list[list[Any]] = []
+        rest: Node = {}
         if self.head is None:
             events.append(self._open(data))
         else:
-            self._late(data)
+            rest = self._late(data)
         chunk = copied(data)
+        odd: list[Any] = []
         for place, wire in enumerate(choices):
-            if type(wire) is not dict or type(wire.get("delta")) is not dict:
+            if type(wire) is not dict or type(wire.get("delta", {})) is not dict:
+                odd += [*[{}] * (place - len(odd)), wire]
                 continue
             index = wire.get("index")
             if type(index) is not int or index < 0:
@@ -176,15 +206,17 @@ class ChatReader:
             if choice is None:
                 choice = self.choices[index] = ChoiceReader(index, self.r)
             choice.feed(wire, ["choices", place], chunk["choices"][place], events, slots)
+        if odd:
+            rest["choices"] = [*odd, *[{}] * (len(choices) - len(odd))]
         if not events:
-            return [self._whole(event)]
-        if len(events) == 1 and len(slots) == 1 and len(choices) == 1 and not _beside(event):
+            return [self._whole(event, rest)]
+        if len(events) == 1 and len(slots) == 1 and len(choices) == 1 and not rest and not _beside(event):
             choice = self.choices[events[0].get("choice", 0)]
             self._plain = learn(data, choices[0], events[0], slots[0][2], choice, self.r.protocol)
         frame: Node = {"chunk": chunk, "slots": slots}
         self._strip_head(data, chunk, frame)
         frame.update(_beside(event))
-        self._framed(events, frame)
+        self._framed(events, frame, rest)
         if self._plain is not None:
             self._plain.share(events[0])
         return events
@@ -192,7 +224,9 @@ class ChatReader:
     def _open(self, data: Node) -> Event:
         self.head = {key: data[key] for key in _HEAD if key in data}
         self.r.seed = data["id"] if type(data.get("id")) is str else ""
-        rest = {key: value for key, value in data.items() if key not in ("choices", "usage", *PADDING)}
+        self.first = {key: value for key, value in data.items() if key not in _PER_CHUNK}
+        self.sources.update({(key,): self.r.here(key) for key in self.first})
+        rest = dict(self.first)
         if rest.get("object") == CHUNK:
             del rest["object"]
         response: Node = {}
@@ -204,17 +238,38 @@ class ChatReader:
             self.r.keep(response, rest)
         return {"type": "response.created", "response": self.r.made(response, data)}
 
-    def _late(self, data: Node) -> None:
-        """What a later chunk says of the whole answer: what is new, and the fingerprint, which the last one decides."""
-        new = {key: value for key, value in data.items() if key not in _PER_CHUNK and key not in self.kept}
-        if new:
-            node: Node = {}
-            read_head(new, node)
-            for key, value in node.items():
-                self.response.setdefault(key, value)
-            self.late.update(new)
-        if "system_fingerprint" in data and self.kept.get("system_fingerprint") != data["system_fingerprint"]:
-            self.late["system_fingerprint"] = data["system_fingerprint"]
+    def _beside_choices(self, data: Node) -> Node:
+        """What a chunk without choices has that the terminal event will not tell."""
+        if self.ended or self.head is None:
+            late = {key: value for key, value in data.items() if key not in _HEAD and key not in PADDING}
+            if not self.ended and "usage" in late:
+                del late["usage"]
+            return late
+        return self._late(data)
+
+    def _late(self, data: Node) -> Node:
+        """What a later chunk says of the whole answer: what is new, and the fingerprint, which the last one decides.
+
+        The rest of what it says otherwise than the first is given back, once for each key.
+        """
+        first, late = self.first, self.late
+        node: Node
+        rest: Node = {}
+        for key, value in data.items():
+            if key in _PER_CHUNK or (key in first and first[key] == value):
+                continue
+            if key == "system_fingerprint" or key not in first:
+                left, node = {key: value}, {}
+                read_head(left, node)
+                for name, inner in node.items():
+                    self.response.setdefault(name, inner)
+                late.update(left)
+                first[key] = value
+                self.sources[key,] = self.r.here(key)
+            elif key not in self.told:
+                self.told.add(key)
+                rest[key] = value
+        return rest
 
     def _strip_head(self, data: Node, chunk: Node, frame: Node) -> None:
         head = self.head or {}
@@ -231,8 +286,8 @@ class ChatReader:
         rest = data.copy()
         error = read_error_node(rest, self.r)
         self.failed = True
-        out = [{"type": "error", "error": error}]
+        out: list[Event] = [{"type": "error", "error": error}]
         if self.ended:
-            return [self._whole(event)]
+            return [self._whole(event, data)]
         self.ended = True
         return self._framed(out, {"chunk": copied(data), "slots": [], "bare": list(_HEAD), **_beside(event)})

@@ -17,7 +17,7 @@ from .messages import AUDIO_KEYS, write_call, write_legacy_call
 from .reasoning import seal_message, write_reasoning
 from .tables import REASONING_FIELDS
 
-__all__ = ["ChoiceWriter"]
+__all__ = ["HOT", "Call", "ChoiceWriter"]
 
 Event = dict[str, Any]
 Node = dict[str, Any]
@@ -28,10 +28,13 @@ _REASONING = frozenset(
     ("response.reasoning_text.delta", "response.reasoning.delta", "response.reasoning_summary_text.delta")
 )
 _ARGUMENTS = frozenset(("response.function_call_arguments.delta", "response.custom_tool_call_input.delta"))
+HOT = frozenset(("response.output_text.delta", "response.function_call_arguments.delta"))
 _CALLS = frozenset(("function_call", "custom_tool_call"))
 
 
-class _Call:
+class Call:
+    """A call that was announced: what was sent of it, and what waits for the calls before it."""
+
     __slots__ = ("closed", "index", "key", "kind", "legacy", "sent", "waiting")
 
     def __init__(self, index: int, kind: str, legacy: bool) -> None:
@@ -55,7 +58,7 @@ class ChoiceWriter:
         self.items: list[Node] = []
         self.length = 0
         self.messages = 0
-        self.calls: dict[int, _Call] = {}
+        self.calls: dict[int, Call] = {}
         self.texts: dict[tuple[Any, ...], str] = {}
         self.reasoned = ""
         self.annotations: list[Node] = []
@@ -64,9 +67,14 @@ class ChoiceWriter:
         self.audio: Node = {}
         self.beside: Node = {}
         self.done_places: set[int] = set()
+        # The places of items that have no form here: nothing of them goes out, and their end tells.
+        self.mute: set[int] = set()
+        self.details = 0
 
     def feed(self, event: Event) -> list[Delta]:
         kind = event["type"]
+        if self.mute and event.get("output_index", 0) in self.mute and kind != "response.output_item.done":
+            return []
         if kind in _TEXT:
             return self._text(_TEXT[kind], event)
         if kind in _REASONING:
@@ -141,12 +149,14 @@ class ChoiceWriter:
                 self.glue = "\n\n"
             return []
         if kind not in _CALLS:
+            if kind != "reasoning":
+                self.mute.add(event.get("output_index", 0))
             return []
         return self._open_call(item, event.get("output_index", 0))
 
     def _open_call(self, item: Node, place: int) -> list[Delta]:
         legacy = bool(self.w.form(item, "legacy"))
-        call = _Call(len(self.calls), "custom" if item["type"] == "custom_tool_call" else "function", legacy)
+        call = Call(len(self.calls), "custom" if item["type"] == "custom_tool_call" else "function", legacy)
         self.calls[place] = call
         inner = {"name": item.get("name"), call.key: ""}
         if legacy:
@@ -161,12 +171,12 @@ class ChoiceWriter:
         call.sent += event["delta"]
         return self._in_turn(call, self._fragment(call, event["delta"]))
 
-    def _fragment(self, call: _Call, text: str) -> Node:
+    def _fragment(self, call: Call, text: str) -> Node:
         if call.legacy:
             return {"function_call": {"arguments": text}}
         return {"tool_calls": [{"index": call.index, call.kind: {call.key: text}}]}
 
-    def _in_turn(self, call: _Call, delta: Node) -> list[Delta]:
+    def _in_turn(self, call: Call, delta: Node) -> list[Delta]:
         """Now, if no earlier call is still open; else it waits."""
         current = next((one for one in self.calls.values() if not one.closed), call)
         if current is call:
@@ -174,7 +184,7 @@ class ChoiceWriter:
         call.waiting.append(delta)
         return []
 
-    def _close_call(self, call: _Call) -> list[Delta]:
+    def _close_call(self, call: Call) -> list[Delta]:
         call.closed = True
         out: list[Delta] = []
         for one in self.calls.values():
@@ -184,6 +194,16 @@ class ChoiceWriter:
             if not one.closed:
                 break
         return out
+
+    def hot(self, event: Event) -> Call | bool | None:
+        """Whose next piece may follow without a look: a call's, a text's (None), or nobody's (False)."""
+        place = event.get("output_index", 0)
+        if event["type"] == "response.output_text.delta":
+            return None if place in self.texted and not self.glue else False
+        call = self.calls.get(place)
+        if call is None or call.legacy or call.kind != "function":
+            return False
+        return call if call is next((one for one in self.calls.values() if not one.closed), None) else False
 
     # ---- items ---------------------------------------------------------------------------------------------------
 
@@ -205,6 +225,8 @@ class ChoiceWriter:
                 key = "response.reasoning_text.delta"
                 out += self._reasoning({"type": key, "output_index": place, "delta": text})
             late: Node = {key: fields[key] for key in ("reasoning_details", "reasoning_opaque") if key in fields}
+            if "reasoning_details" in late:
+                late["reasoning_details"] = self._numbered(late["reasoning_details"])
             return out + (self._first(late) if late else [])
         if kind in _CALLS:
             return self._call_done(item, place)
@@ -240,7 +262,18 @@ class ChoiceWriter:
         if late:
             out += self._first({"audio": late})
         if w.context.pop("signed", None):
-            self.tail.setdefault("reasoning_details", []).append(seal_message(item, w))
+            self.tail.setdefault("reasoning_details", []).extend(self._numbered([seal_message(item, w)]))
+        return out
+
+    def _numbered(self, details: list[Any]) -> list[Any]:
+        """The SDK's accumulator wants an index in every object of a list, and joins those that share one."""
+        out = []
+        for detail in details:
+            if type(detail) is dict and type(detail.get("index")) is not int:
+                detail = {**detail, "index": self.details}
+            index = detail["index"] if type(detail) is dict else 0
+            self.details = max(self.details, index) + 1
+            out.append(detail)
         return out
 
     def _report_extras(self, node: Node) -> None:

@@ -29,7 +29,8 @@ class _Call:
     """A call being gathered."""
 
     __slots__ = (
-        "arguments", "at", "done", "id", "index", "item", "kind", "marker", "name", "ordinal", "rest", "waiting",
+        "arguments", "at", "done", "id", "index", "inner", "item", "kind", "marker", "name", "ordinal", "rest",
+        "sources", "waiting",
     )  # fmt: skip
 
     def __init__(self, index: Any) -> None:
@@ -40,11 +41,14 @@ class _Call:
         self.arguments: list[str] = []
         self.waiting = ""
         self.rest: Node = {}
+        self.inner: Node = {}
         self.at: Node | None = None
         self.item: Node | None = None
         self.done = False
         self.marker: str | None = None
         self.ordinal = 0
+        # Where its pieces came from first.
+        self.sources: dict[tuple[Any, ...], tuple[Any, ...]] = {}
 
     def whole(self) -> bool:
         text = "".join(self.arguments)
@@ -54,6 +58,21 @@ class _Call:
             return type(load_text(text)) is dict
         except ValueError:
             return False
+
+
+_TEXTS = {"function": "arguments", "custom": "input"}
+
+
+def _inner(fragment: Node, kind: str | None) -> tuple[str, Node, str | None]:
+    """The kind of call that a fragment is of, unless it is known, with the object of it and the name in that."""
+    if kind is None:
+        kind = "function" if type(fragment.get("function")) is dict else "custom"
+        if type(fragment.get("custom")) is not dict or fragment.get("type") == "function":
+            kind = "function"
+    inner = fragment.get(kind)
+    inner = inner if type(inner) is dict else {}
+    name = inner.get("name")
+    return kind, inner, name if type(name) is str and name else None
 
 
 class Calls:
@@ -66,16 +85,10 @@ class Calls:
         self.last_fragments: list[str] = []
         self.legacy: _Call | None = None
 
-    def fragment(
-        self, fragment: Node, left: Node, path: Path, wire: Node, events: list[Event], slots: list[list[Any]]
-    ) -> None:
-        custom = type(fragment.get("custom")) is dict
-        inner = fragment.get("custom") if custom else fragment.get("function")
-        inner = inner if type(inner) is dict else {}
+    def fragment(self, fragment: Node, left: Node, path: Path, events: list[Event], slots: list[list[Any]]) -> None:
         call_id = fragment.get("id")
         call_id = call_id if type(call_id) is str and call_id else None
-        name = inner.get("name")
-        name = name if type(name) is str and name else None
+        kind, inner, name = _inner(fragment, None)
         call = self._find(fragment.get("index"), call_id, name)
         if call is None:
             self.choice.close_open(events)
@@ -84,25 +97,34 @@ class Calls:
                 return
             call = _Call(fragment.get("index"))
             call.ordinal = self.r.context["opened"] = self.r.context.get("opened", 0) + 1
-            call.kind = "custom" if custom else "function"
+            call.kind = kind
+            call.sources[()] = self.r.here(*path)
             self.all.append(call)
+        elif call.kind != kind:
+            kind, inner, name = _inner(fragment, call.kind)
+        value_key = _TEXTS[kind]
         opened = call.at is not None
         if call_id is not None and call.id is None:
             call.id = call_id
+            call.sources[("id",)] = self.r.here(*path, "id")
         if name is not None and call.name is None:
             call.name = name
+            call.sources[kind, "name"] = self.r.here(*path, kind, "name")
         for key, value in fragment.items():
-            if key not in ("index", "id", "type", "function", "custom"):
+            if key not in ("index", "id", "type", kind):
                 call.rest = merged(call.rest, {key: value})
-        value = inner.get("input" if custom else "arguments")
+                call.sources.setdefault((key,), self.r.here(*path, key))
+        for key, value in inner.items():
+            if key not in ("name", "arguments", "input"):
+                call.inner = merged(call.inner, {key: value})
+                call.sources.setdefault((kind, key), self.r.here(*path, kind, key))
+        value = inner.get(value_key)
         text = value if type(value) is str else dump_text(value) if type(value) is dict else ""
         if not opened and call.id is not None and call.name is not None:
             self._announce(call, events)
-            if "custom" in fragment or "function" in fragment:
-                key = "custom" if custom else "function"
-                if inner.get("name") == call.name:
-                    slots.append([len(events) - 1, ["item", "name"], [*path, key, "name"]])
-                    del left[key]["name"]
+            if inner.get("name") == call.name:
+                slots.append([len(events) - 1, ["item", "name"], [*path, kind, "name"]])
+                del left[kind]["name"]
             if fragment.get("id") == call.id:
                 slots.append([len(events) - 1, ["item", "call_id"], [*path, "id"]])
                 del left["id"]
@@ -115,13 +137,14 @@ class Calls:
             call.arguments.append(text)
             call.waiting += text
             return
+        if not call.arguments:
+            call.sources[kind, value_key] = self.r.here(*path, kind, value_key)
         call.arguments.append(text)
         self.last_fragments = call.arguments
         self._arguments(call, text, events)
         if type(value) is str:
-            key = "custom" if custom else "function"
-            slots.append([len(events) - 1, ["delta"], [*path, key, "input" if custom else "arguments"]])
-            del left[key]["input" if custom else "arguments"]
+            slots.append([len(events) - 1, ["delta"], [*path, kind, value_key]])
+            del left[kind][value_key]
 
     def _find(self, index: Any, call_id: str | None, name: str | None) -> _Call | None:
         """The call a fragment goes on with; None when it begins one."""
@@ -183,36 +206,45 @@ class Calls:
         text = "".join(call.arguments)
         if call is self.legacy:
             item: Node = {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": text or "{}"}
+            if call.inner:
+                self.r.keep(item, call.inner)
+            self.r.made(item, self.r.gather({"name": call.name, "arguments": text, **call.inner}, call.sources))
             self.r.form(item, "legacy", True)
             if not text:
                 self.r.form(item, "arguments", "empty")
             return item
         key = "input" if call.kind == "custom" else "arguments"
-        wire = {"id": call.id, "type": call.kind, call.kind: {"name": call.name, key: text}, **call.rest}
+        wire = {"id": call.id, "type": call.kind, call.kind: {"name": call.name, key: text, **call.inner}, **call.rest}
+        self.r.gather(wire, call.sources)
         item = call.item = self.r.node(calls, wire)
         if call.marker:
             self.r.form(item, "id", call.marker)
         return item
 
-    def legacy_call(
-        self, wire: Node, left: Node, path: Path, choice: Node, events: list[Event], slots: list[list[Any]]
-    ) -> None:
+    def legacy_call(self, wire: Node, left: Node, path: Path, events: list[Event], slots: list[list[Any]]) -> None:
         call = self.legacy
         if call is None and not wire.get("name"):
-            self.choice.message = merged(self.choice.message, {"function_call": wire})
+            self.choice.add("function_call", wire)
             return
         if call is None:
             self.choice.close_open(events)
             call = self.legacy = _Call(object())
             call.id = call_id_of(self.r.seed, "legacy", self.choice.index)
+            call.sources[()] = self.r.here(*path)
             self.all.append(call)
         if type(wire.get("name")) is str and wire["name"] and call.name is None:
             call.name = wire["name"]
+            call.sources[("name",)] = self.r.here(*path, "name")
             self._announce(call, events)
             slots.append([len(events) - 1, ["item", "name"], [*path, "name"]])
             del left["name"]
+        for key, value in wire.items():
+            if key not in ("name", "arguments"):
+                call.inner = merged(call.inner, {key: value})
+                call.sources.setdefault((key,), self.r.here(*path, key))
         text = wire.get("arguments")
         if type(text) is str and text and call.at is not None:
+            call.sources.setdefault(("arguments",), self.r.here(*path, "arguments"))
             call.arguments.append(text)
             self._arguments(call, text, events)
             slots.append([len(events) - 1, ["delta"], [*path, "arguments"]])

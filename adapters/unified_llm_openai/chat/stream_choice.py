@@ -8,58 +8,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.jsonvalue import dump_text
 from unified_llm.mapping import Owned, Reader
-from unified_llm.provenance import is_sealed, opaque_piece, open_sealed
 
 from .content import citations
 from .messages import AUDIO_KEYS
-from .reasoning import THINKING, detail_text
 from .response import message_and_choice
 from .stream_calls import Calls
-from .stream_merge import merged, merged_details
+from .stream_merge import merged
+from .stream_open import Open
+from .stream_reasoning import ReasoningReader
 from .tables import REASONING_FIELDS
 
-__all__ = ["ChoiceReader", "copied", "terminal_type"]
+__all__ = ["ChoiceReader"]
 
 Event = dict[str, Any]
 Node = dict[str, Any]
 Path = list[Any]
-
-_INCOMPLETE = ("length", "context_window", "safety", "recitation", "pause")
-_FAILED = ("error", "malformed_call", "cancelled")
-
-
-def terminal_type(finish: Node | None) -> str:
-    reason = finish["reason"] if finish else None
-    if reason in _INCOMPLETE:
-        return "response.incomplete"
-    return "response.failed" if reason in _FAILED else "response.completed"
-
-
-def copied(value: Any) -> Any:
-    if type(value) is dict:
-        return {key: copied(inner) for key, inner in value.items()}
-    return [copied(inner) for inner in value] if type(value) is list else value
-
-
-class _Open:
-    """An open message or reasoning item: its place, its parts with their text so far."""
-
-    __slots__ = ("at", "details", "fields", "item", "parts", "sealed", "wire")
-
-    def __init__(self, at: Node, item: Node, wire: Node) -> None:
-        self.at = at
-        self.item = item
-        self.wire = wire
-        self.parts: list[tuple[Node, list[str]]] = []
-        self.fields: list[str] = []
-        self.details: list[Any] = []
-        self.sealed: str | None = None
-
-    def part(self, kind: str) -> int | None:
-        return next((i for i, (part, _) in enumerate(self.parts) if part["type"] == kind), None)
-
+Sources = dict[tuple[Any, ...], tuple[Any, ...]]
 
 _STEMS = {
     "output_text": "response.output_text",
@@ -70,7 +35,7 @@ _STEMS = {
 _VALUES = {"output_text": "text", "refusal": "refusal", "reasoning_text": "text", "output_audio": "data"}
 
 
-class ChoiceReader:
+class ChoiceReader(ReasoningReader):
     """The state of one choice."""
 
     def __init__(self, index: int, reader: Reader) -> None:
@@ -78,54 +43,59 @@ class ChoiceReader:
         self.r = reader
         self.ended = False
         self.finish_node: Node | None = None
-        self.open: _Open | None = None
+        self.open: Open | None = None
         self.calls = Calls(self)
         self.items: list[Node] = []
+        self.messages: list[Node] = []
         self.count = 0
         self.message: Node = {}
         self.rest: Node = {}
         self.logprobs: Node = {}
         self.content: str | None = None
         self.open_fragments: list[str] = []
+        # The choice in the chunk that is read now, its path, and where the pieces that add up came from first.
+        self.wire: Node = {}
+        self.path: Path = []
+        self.sources: Sources = {}
 
     def feed(self, wire: Node, path: Path, left: Node, events: list[Event], slots: list[list[Any]]) -> None:
         """The events of one choice of a chunk; `left` is the copy that canonical values are taken out of."""
-        delta = wire["delta"]
-        d, dpath = left["delta"], [*path, "delta"]
-        self._reasoning(delta, d, dpath, wire, events, slots)
+        delta = wire.get("delta", {})
+        self.wire, self.path = wire, path
+        self.sources.setdefault((), self.r.here(*path))
+        d, dpath = left.get("delta", {}), [*path, "delta"]
+        self._reasoning(delta, d, dpath, events, slots)
         content = delta.get("content")
         logprobs = wire.get("logprobs")
         if type(content) is str:
             if content:
-                event = self._text("output_text", content, wire, events)
+                event = self._text("output_text", content, events, "content")
                 slots.append([len(events) - 1, ["delta"], [*dpath, "content"]])
                 del d["content"]
                 if type(logprobs) is dict and type(logprobs.get("content")) is list:
                     event["logprobs"] = logprobs["content"]
+                    self._logprobs("content")
             elif self.content is None:
                 self.content = ""
         elif type(content) is list:
-            self._list(content, d["content"], [*dpath, "content"], wire, events, slots)
+            self._list(content, d["content"], [*dpath, "content"], events, slots)
         if type(delta.get("refusal")) is str and delta["refusal"]:
-            event = self._text("refusal", delta["refusal"], wire, events)
+            event = self._text("refusal", delta["refusal"], events, "refusal")
             slots.append([len(events) - 1, ["delta"], [*dpath, "refusal"]])
             del d["refusal"]
             if type(logprobs) is dict and type(logprobs.get("refusal")) is list:
                 event["logprobs"] = logprobs["refusal"]
+                self._logprobs("refusal")
         if type(delta.get("audio")) is dict:
-            self._audio(delta["audio"], d["audio"], [*dpath, "audio"], wire, events, slots)
+            self._audio(delta["audio"], d["audio"], [*dpath, "audio"], events, slots)
         if type(delta.get("annotations")) is list and delta["annotations"]:
             self._annotations(delta["annotations"], events)
         if type(delta.get("tool_calls")) is list:
             for place, fragment in enumerate(delta["tool_calls"]):
                 if type(fragment) is dict:
-                    self.calls.fragment(
-                        fragment, d["tool_calls"][place], [*dpath, "tool_calls", place], wire, events, slots
-                    )
+                    self.calls.fragment(fragment, d["tool_calls"][place], [*dpath, "tool_calls", place], events, slots)
         if type(delta.get("function_call")) is dict:
-            self.calls.legacy_call(
-                delta["function_call"], d["function_call"], [*dpath, "function_call"], wire, events, slots
-            )
+            self.calls.legacy_call(delta["function_call"], d["function_call"], [*dpath, "function_call"], events, slots)
         self._keep(delta, wire, logprobs)
         if wire.get("finish_reason") and not self.ended:
             self.finish(wire, events)
@@ -133,13 +103,15 @@ class ChoiceReader:
     def _keep(self, delta: Node, wire: Node, logprobs: Any) -> None:
         """What nobody understands of a delta adds up like everything else in it."""
         for key, value in delta.items():
-            if key not in _UNDERSTOOD or (value is None and key in _NULLS and key not in self.message):
-                self.message = merged(self.message, {key: value})
+            if key not in _UNDERSTOOD or (key in _NULLS and self.message.get(key) is None and _is_void(key, value)):
+                self.add(key, value)
         for key, value in wire.items():
             if key not in ("index", "delta", "logprobs", "finish_reason"):
                 if value is not None or key not in self.rest:
                     self.rest[key] = value
+                    self.sources.setdefault((key,), self.r.here(*self.path, key))
         if type(logprobs) is dict:
+            self.sources.setdefault(("logprobs",), self.r.here(*self.path, "logprobs"))
             for key, value in logprobs.items():
                 if type(value) is list:
                     self.logprobs[key] = [*(self.logprobs.get(key) or ()), *value]
@@ -148,10 +120,22 @@ class ChoiceReader:
         elif "logprobs" in wire and not self.logprobs:
             self.rest["logprobs"] = logprobs
 
+    def add(self, key: str, value: Any) -> None:
+        """What nobody understands of a delta; it was said where it was said first."""
+        self.message = merged(self.message, {key: value})
+        self.sources.setdefault(("message", key), self.r.here(*self.path, "delta", key))
+
+    def _logprobs(self, side: str) -> None:
+        if self.open is not None:
+            self.open.sources.setdefault(("logprobs", side), self.r.here(*self.path, "logprobs", side))
+
     # ---- text ----------------------------------------------------------------------------------------------------
 
     def event(self, kind: str, at: Node, **fields: Any) -> Event:
-        return {"type": kind, **({"choice": self.index} if self.index else {}), **at, **fields}
+        if not self.index:
+            return {"type": kind, **at, **fields}
+        # Whoever has no form for a second choice has none for each of its events.
+        return self.r.made({"type": kind, "choice": self.index, **at, **fields}, self.wire)
 
     def place(self) -> Node:
         at = {"output_index": self.count}
@@ -159,114 +143,65 @@ class ChoiceReader:
         self.items.append({})
         return at
 
-    def _begin(self, item: Node, wire: Node, events: list[Event]) -> _Open:
+    def _begin(self, item: Node, events: list[Event]) -> Open:
         self.close_open(events)
         if item["type"] == "message":
             self.calls.close(events, only_whole=True)
-        self.open = _Open(self.place(), item, wire)
+        open_ = self.open = Open(self.place(), item)
+        open_.sources[()] = self.r.here(*self.path)
+        self.r.made(item, self.r.gather(open_.wire, open_.sources))
         announced = {**item, "content": []}
-        events.append(self.event("response.output_item.added", self.open.at, item=announced))
-        return self.open
+        events.append(self.event("response.output_item.added", open_.at, item=announced))
+        return open_
 
-    def _text(self, kind: str, text: str, wire: Node, events: list[Event]) -> Event:
-        """A delta of text of this kind; opens what is not open yet."""
+    def _text(self, kind: str, text: str, events: list[Event], *keys: Any) -> Event:
+        """A delta of text of this kind, from `keys` below the wire's; opens what is not open yet."""
         bearer = "reasoning" if kind == "reasoning_text" else "message"
         open_ = self.open
-        if open_ is None or open_.item["type"] != bearer:
+        if open_ is None or open_.item["type"] != bearer or open_.restored is not None:
             item: Node = (
                 {"type": bearer, "role": "assistant"} if bearer == "message" else {"type": bearer, "summary": []}
             )
-            open_ = self._begin(item, wire, events)
+            open_ = self._begin(item, events)
         place = open_.part(kind)
         if place is None:
-            place = self._part(open_, {"type": kind, _VALUES[kind]: ""}, events)
+            place = self._part(open_, {"type": kind, _VALUES[kind]: ""}, events, *keys)
         fragments = self.open_fragments = open_.parts[place][1]
         fragments.append(text)
         event = self.event(f"{_STEMS[kind]}.delta", open_.at, content_index=place, delta=text)
         events.append(event)
         return event
 
-    def _part(self, open_: _Open, part: Node, events: list[Event]) -> int:
+    def _part(self, open_: Open, part: Node, events: list[Event], *keys: Any) -> int:
         open_.parts.append((part, []))
         place = len(open_.parts) - 1
+        kind = part["type"]
+        open_.sources[(kind,)] = self.r.here(*self.path, "delta", *keys)
+        self.r.made(part, open_.wire)
+        for key, where in ((_VALUES[kind], (kind,)), ("annotations", ("annotations",))):
+            self.r.place(part, (key,), where)
+        if kind in _SIDES:
+            self.r.place(part, ("logprobs",), ("logprobs", _SIDES[kind]))
         events.append(self.event("response.content_part.added", open_.at, content_index=place, part=dict(part)))
         return place
 
-    def _reasoning(
-        self, delta: Node, d: Node, path: Path, wire: Node, events: list[Event], slots: list[list[Any]]
-    ) -> None:
-        fields = [field for field in REASONING_FIELDS if type(delta.get(field)) is str and delta[field]]
-        details = delta.get("reasoning_details")
-        details = details if type(details) is list and details else None
-        if type(delta.get("reasoning_opaque")) is str:
-            if self.open is not None and self.open.item["type"] == "reasoning":
-                self.open.sealed = delta["reasoning_opaque"]
-            else:
-                self.message = merged(self.message, {"reasoning_opaque": delta["reasoning_opaque"]})
-        if not fields and details is None:
-            return
-        texts = [detail_text(detail)[0] for detail in details or ()]
-        # Beside a field that holds the text, details only repeat it.
-        told = self.open is not None and self.open.item["type"] == "reasoning" and bool(self.open.fields)
-        text = delta[fields[0]] if fields else "" if told else "".join(texts)
-        if text:
-            self._text("reasoning_text", text, wire, events)
-            number = len(events) - 1
-            for field in fields:
-                if delta[field] == text:
-                    slots.append([number, ["delta"], [*path, field]])
-                    del d[field]
-            if details is not None and texts == [text]:
-                key = "text" if "text" in details[0] else "summary"
-                slots.append([number, ["delta"], [*path, "reasoning_details", 0, key]])
-                del d["reasoning_details"][0][key]
-        elif self.open is None or self.open.item["type"] != "reasoning":
-            last = next((item for item in reversed(self.items) if item), None)
-            if last is not None and last.get("type") != "reasoning":
-                self.message = merged(self.message, {"reasoning_details": details})
-                return
-            self._begin({"type": "reasoning", "summary": []}, wire, events)
-        if self.open is not None:
-            self.open.fields += [field for field in fields if field not in self.open.fields]
-            if details is not None:
-                self.open.details = merged_details(self.open.details, details)
-
-    def _list(
-        self, content: list[Any], left: Any, path: Path, wire: Node, events: list[Event], slots: list[list[Any]]
-    ) -> None:
-        """Content as a list of chunks: thinking chunks and text."""
-        for place, chunk in enumerate(content):
-            kind = chunk.get("type") if type(chunk) is dict else None
-            if kind == "text" and type(chunk.get("text")) is str and chunk["text"]:
-                self._text("output_text", chunk["text"], wire, events)
-                slots.append([len(events) - 1, ["delta"], [*path, place, "text"]])
-                del left[place]["text"]
-            elif kind == THINKING and type(chunk.get(THINKING)) is list:
-                for inner, piece in enumerate(chunk[THINKING]):
-                    if type(piece) is dict and type(piece.get("text")) is str and piece["text"]:
-                        self._text("reasoning_text", piece["text"], wire, events)
-                        slots.append([len(events) - 1, ["delta"], [*path, place, THINKING, inner, "text"]])
-                        del left[place][THINKING][inner]["text"]
-                        if self.open is not None and THINKING not in self.open.fields:
-                            self.open.fields.append(THINKING)
-
-    def _audio(
-        self, audio: Node, left: Node, path: Path, wire: Node, events: list[Event], slots: list[list[Any]]
-    ) -> None:
+    def _audio(self, audio: Node, left: Node, path: Path, events: list[Event], slots: list[list[Any]]) -> None:
         if not any(audio.values()):
-            self.message = merged(self.message, {"audio": audio})
+            self.add("audio", audio)
             return
         open_ = self.open
         if open_ is None or open_.item["type"] != "message":
-            open_ = self._begin({"type": "message", "role": "assistant"}, wire, events)
+            open_ = self._begin({"type": "message", "role": "assistant"}, events)
         place = open_.part("output_audio")
         if place is None:
-            place = self._part(open_, {"type": "output_audio"}, events)
+            place = self._part(open_, {"type": "output_audio"}, events, "audio")
         part, fragments = open_.parts[place]
         for key in AUDIO_KEYS:
             value = audio.get(key)
             if value is None:
                 continue
+            self.r.place(part, (key,), ("output_audio", key))
+            open_.sources.setdefault(("output_audio", key), self.r.here(*path, key))
             if key == "data" and type(value) is str:
                 fragments.append(value)
                 events.append(self.event("response.output_audio.delta", open_.at, content_index=place, delta=value))
@@ -287,6 +222,7 @@ class ChoiceReader:
             self._late_annotations(wires)
             return
         part = open_.parts[place][0]
+        open_.sources.setdefault(("annotations",), self.r.here(*self.path, "delta", "annotations"))
         for node in self.r.nodes(citations, wires):
             index = len(part.setdefault("annotations", []))
             part["annotations"].append(node)
@@ -301,7 +237,7 @@ class ChoiceReader:
                 if part["type"] == "output_text":
                     part["annotations"] = [*(part.get("annotations") or ()), *self.r.nodes(citations, wires)]
                     return
-        self.message = merged(self.message, {"annotations": wires})
+        self.add("annotations", wires)
 
     def close_open(self, events: list[Event]) -> None:
         open_, self.open = self.open, None
@@ -331,25 +267,7 @@ class ChoiceReader:
             item["content"] = content
         if item["type"] == "reasoning":
             self._seal_reasoning(open_)
-        self.done(open_.at, self.r.made(item, open_.wire), events)
-
-    def _seal_reasoning(self, open_: _Open) -> None:
-        r, item = self.r, open_.item
-        sealed = [detail for detail in open_.details if type(detail) is dict and is_sealed(detail.get("data"))]
-        opened = open_sealed(sealed[0]["data"]) if len(sealed) == 1 else None
-        if opened is not None and opened.get("type") == "reasoning":
-            item.clear()
-            item.update(opened)
-            return
-        fields = open_.fields or ["reasoning_details"]
-        r.form(item, "field", fields[0])
-        if len(fields) > 1:
-            r.form(item, "also", fields[1:])
-        if open_.details:
-            data = dump_text(open_.details)
-            item["opaque"] = [opaque_piece("reasoning_details", data, r.protocol, r.model)]
-        if open_.sealed is not None:
-            item.setdefault("opaque", []).append(opaque_piece("reasoning_opaque", open_.sealed, r.protocol, r.model))
+        self.done(open_.at, item, events)
 
     def done(self, at: Node, item: Node, events: list[Event]) -> None:
         self.items[at["output_index"]] = item
@@ -363,13 +281,17 @@ class ChoiceReader:
         self.close_open(events)
         self.calls.close(events)
         if not self.items:
-            open_ = self._begin({"type": "message", "role": "assistant"}, wire, events)
-            del open_
+            self._begin({"type": "message", "role": "assistant"}, events)
             self.close_open(events)
+        self._restore_messages()
         items = self.output()
         rest: Node = {"index": self.index, **self.rest, "finish_reason": wire.get("finish_reason")}
         if self.logprobs:
             rest["logprobs"] = self.logprobs
+        if wire:
+            self.sources[("finish_reason",)] = self.r.here(*self.path, "finish_reason")
+        # The choice as it would have come in one piece.
+        whole = self.r.gather({**rest, "message": self.message}, self.sources)
         message = rest["message"] = Owned(self.message)
         has_text = any(
             part["type"] == "output_text" for item in items if item["type"] == "message" for part in item["content"]
@@ -381,14 +303,21 @@ class ChoiceReader:
         message.pop("content", None)
         for item in items:
             for part in item["content"] if item["type"] == "message" else ():
-                if message.get(part["type"], 0) is None:
+                if message.get(part["type"], 0) in (None, ""):
                     del message[part["type"]]
-        self.finish_node = message_and_choice(items, rest, message, wire, self.index, self.r)
+        self.r.made(rest, whole)  # a note, so that what is kept of the message now is told now
+        self.finish_node = message_and_choice(items, rest, message, whole, self.index, self.r)
 
     def output(self) -> list[Node]:
         return [item for item in self.items if item]
 
 
+def _is_void(key: str, value: Any) -> bool:
+    """Whether a delta speaks of a key and says nothing. (That its text is empty is seen where the text is.)"""
+    return value is None or (value == "" and key == "refusal")
+
+
+_SIDES = {"output_text": "content", "refusal": "refusal"}
 _NULLS = frozenset(("content", "refusal", "audio", "tool_calls", "function_call"))
 _UNDERSTOOD = frozenset(
     (

@@ -23,8 +23,8 @@ from unified_llm.stream import FRAME, TERMINAL
 from .errors import write_error_body
 from .finish import finish_word
 from .response import consume_status, whole
-from .stream_answer import ChoiceWriter
-from .stream_choice import copied
+from .stream_answer import HOT, Call, ChoiceWriter
+from .stream_open import copied
 from .tables import CHUNK, RESPONSE
 from .usage import write_usage
 
@@ -55,9 +55,23 @@ class ChatWriter:
         self.usage_wanted = exchange is None or bool(asked)
         self.beside: Node = {}
         self._plain: tuple[Node, Callable[[str], Node]] | None = None
+        self._hot: tuple[Any, ...] | None = None
 
     def feed(self, event: Event) -> list[Event]:
         extra = event.get("extra")
+        hot = self._hot
+        if hot is not None:
+            # The next piece of a text or of a call's arguments, with nothing beside it.
+            if (
+                event["type"] == hot[0]
+                and event.get("output_index") == hot[1]
+                and (extra is None or self.w.protocol not in extra)
+                and "choice" not in event
+                and not event.get("logprobs")
+                and event["delta"]
+            ):
+                return [self._next(hot[2], hot[3], event["delta"])]
+            self._hot = None
         if extra is not None and not self.group:
             own = extra.get(self.w.protocol)
             frame = own.get("frame") if own is not None else None
@@ -73,6 +87,16 @@ class ChatWriter:
             self.group.append(event)
             return self._rebuilt() if len(self.group) >= self.frame["count"] else []
         return self._write(event)
+
+    def _next(self, choice: ChoiceWriter, call: Call | None, text: str) -> Event:
+        if call is None:
+            choice.length += len(text)
+            delta: Node = {"content": text}
+        else:
+            call.sent += text
+            delta = {"tool_calls": [{"index": call.index, "function": {"arguments": text}}]}
+        wire = {"index": choice.index, "delta": delta, "finish_reason": None, "logprobs": None}
+        return {"event": None, "data": {**self.head, "choices": [wire]}}  # type: ignore[dict-item]
 
     def close(self) -> list[Event]:
         return self._rebuilt() if self.group else []
@@ -180,7 +204,7 @@ class ChatWriter:
                 created = (exchange.created_at if exchange is not None else None) or 0
             head["id"] = response["id"] if type(response.get("id")) is str else made_id("chatcmpl", self.w.seed)
             head["object"] = CHUNK
-            head["created"] = int(created)
+            head["created"] = int(created) if type(created) is float and created.is_integer() else created
             head["model"] = response.get("model") or self.w.model or ""
             if response.get("service_tier") is not None:
                 head["service_tier"] = response["service_tier"]
@@ -194,12 +218,6 @@ class ChatWriter:
 
     def _write(self, event: Event) -> list[Event]:
         kind = event["type"]
-        if kind == "response.output_text.delta":
-            choice = self._choice(event)
-            if choice.begun and choice.glue == "" and not event.get("logprobs"):
-                choice.length += len(event["delta"])
-                choice.texted.add(event.get("output_index", 0))
-                return [self._chunk(choice.index, {"content": event["delta"]})]
         if kind == "response.created":
             self._open(event["response"])
             return []
@@ -212,7 +230,12 @@ class ChatWriter:
         if kind in TERMINAL:
             return self._end(event)
         choice = self._choice(event)
-        return [self._chunk(choice.index, delta, None, logprobs) for delta, logprobs in choice.feed(event)]
+        out = [self._chunk(choice.index, delta, None, logprobs) for delta, logprobs in choice.feed(event)]
+        if kind in HOT and choice.begun and "choice" not in event:
+            call = choice.hot(event)
+            if call is not False:
+                self._hot = (kind, event.get("output_index"), choice, call)
+        return out
 
     def _choice(self, event: Event) -> ChoiceWriter:
         index = event.get("choice", 0)
@@ -261,6 +284,8 @@ class ChatWriter:
             c.pop("output", None)
             c.pop("usage", None)
             consume_status(c, w)
+            # A chunk has no metadata, but on servers that send it themselves.
+            metadata = c.pop("metadata", None) if w.protocol not in (response.get("extra") or {}) else None
             for index, choice in [(0, c), *((one["index"], one.copy()) for one in c.pop("choices", None) or ())]:
                 items = self._items(index, response if not index else choice)
                 word = finish_word(c if not index else choice, response if not index else choice, (), items, w)
@@ -271,6 +296,8 @@ class ChatWriter:
                     w.context[f"native finish {index}"] = native
             wire: Node = {}
             RESPONSE.write(c, wire, w, response)
+            if metadata is not None:
+                c["metadata"] = metadata
             return {key: wire[key] for key in ("metadata", "moderation") if wire.get(key) is not None}
 
         # What stands beside the choices of an answer goes out with the end of the first.

@@ -223,13 +223,16 @@ class ForeignWriter:
             wire = resource(c, w)
             wire["output"] = self._output(given, w, out)
             wire["status"] = implied if status == "completed" else status
+            if not any(response.get(key) for key in ("status", "finish", "error")):
+                w.added(wire, "status", "the source does not say how it ended")
             pop_implied(c, wire, wire["output"])
             for choice in c.pop("choices", None) or ():
                 w.drop(choice, "the API gives one answer")
             return wire
 
-        implied = status_of(event["response"])
-        wire = whole(pair, event["response"], w)
+        response = event["response"]
+        implied = status_of(response)
+        wire = whole(pair, response, w)
         if wire["status"] == "cancelled":
             wire["status"] = status = "failed"
         for key, value in self.head.items():

@@ -1,0 +1,47 @@
+"""An item of a choice that is being told, and the two facts about chunks that reader and writer share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["Open", "copied", "terminal_type"]
+
+Node = dict[str, Any]
+
+_INCOMPLETE = ("length", "context_window", "safety", "recitation", "pause")
+_FAILED = ("error", "malformed_call", "cancelled")
+
+
+def terminal_type(finish: Node | None) -> str:
+    reason = finish["reason"] if finish else None
+    if reason in _INCOMPLETE:
+        return "response.incomplete"
+    return "response.failed" if reason in _FAILED else "response.completed"
+
+
+def copied(value: Any) -> Any:
+    if type(value) is dict:
+        return {key: copied(inner) for key, inner in value.items()}
+    return [copied(inner) for inner in value] if type(value) is list else value
+
+
+class Open:
+    """An open message or reasoning item: its place, its parts with their text so far, and where it all came from."""
+
+    __slots__ = ("at", "details", "fields", "item", "parts", "restored", "sealed", "sources", "wire")
+
+    def __init__(self, at: Node, item: Node) -> None:
+        self.at = at
+        self.item = item
+        self.parts: list[tuple[Node, list[str]]] = []
+        self.fields: list[str] = []
+        self.details: list[Any] = []
+        self.sealed: str | None = None
+        # What the item was before another surface's client had to carry it.
+        self.restored: Node | None = None
+        # Stands for the wire node that a streamed item never is.
+        self.wire: Node = {}
+        self.sources: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+
+    def part(self, kind: str) -> int | None:
+        return next((i for i, (part, _) in enumerate(self.parts) if part["type"] == kind), None)

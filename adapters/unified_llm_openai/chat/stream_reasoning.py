@@ -1,0 +1,152 @@
+"""Reasoning in the deltas of one choice: the fields it may come in, several of them at once, and chunks of content."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from unified_llm.jsonvalue import dump_text
+from unified_llm.mapping import Reader
+from unified_llm.provenance import anchor_of, is_sealed, opaque_piece, open_sealed
+
+from .reasoning import THINKING, detail_text
+from .stream_merge import merged_details
+from .stream_open import Open
+from .tables import REASONING_FIELDS
+
+__all__ = ["ReasoningReader"]
+
+Event = dict[str, Any]
+Node = dict[str, Any]
+Path = list[Any]
+
+
+class ReasoningReader:
+    """What of a choice's reader is about reasoning."""
+
+    r: Reader
+    open: Open | None
+    items: list[Node]
+    messages: list[Node]
+
+    if TYPE_CHECKING:
+
+        def add(self, key: str, value: Any) -> None: ...
+        def _text(self, kind: str, text: str, events: list[Event], *keys: Any) -> Event: ...
+        def _begin(self, item: Node, events: list[Event]) -> Open: ...
+
+    def _reasoning(self, delta: Node, d: Node, path: Path, events: list[Event], slots: list[list[Any]]) -> None:
+        fields = [field for field in REASONING_FIELDS if type(delta.get(field)) is str and delta[field]]
+        details = delta.get("reasoning_details")
+        details = self._sealed(details, events) if type(details) is list and details else None
+        if type(delta.get("reasoning_opaque")) is str:
+            if self.open is not None and self.open.item["type"] == "reasoning":
+                self.open.sealed = delta["reasoning_opaque"]
+                self.open.sources[("reasoning_opaque",)] = self.r.here(*path, "reasoning_opaque")
+            else:
+                self.add("reasoning_opaque", delta["reasoning_opaque"])
+        if not fields and details is None:
+            return
+        texts = [detail_text(detail)[0] for detail in details or ()]
+        # Beside a field that holds the text, details only repeat it.
+        told = self.open is not None and self.open.item["type"] == "reasoning" and bool(self.open.fields)
+        text = delta[fields[0]] if fields else "" if told else "".join(texts)
+        if text:
+            self._text("reasoning_text", text, events, fields[0] if fields else "reasoning_details")
+            number = len(events) - 1
+            for field in fields:
+                if delta[field] == text:
+                    slots.append([number, ["delta"], [*path, field]])
+                    del d[field]
+            if details is not None and texts == [text]:
+                key = "text" if "text" in details[0] else "summary"
+                slots.append([number, ["delta"], [*path, "reasoning_details", 0, key]])
+                del d["reasoning_details"][0][key]
+        elif self.open is None or self.open.item["type"] != "reasoning":
+            last = next((item for item in reversed(self.items) if item), None)
+            if last is not None and last.get("type") != "reasoning":
+                self.add("reasoning_details", details)
+                return
+            self._begin({"type": "reasoning", "summary": []}, events)
+        if self.open is not None:
+            self.open.fields += [field for field in fields if field not in self.open.fields]
+            if details is not None:
+                self.open.details = merged_details(self.open.details, details)
+                self.open.sources.setdefault(("reasoning_details",), self.r.here(*path, "reasoning_details"))
+
+    def _sealed(self, details: list[Any], events: list[Event]) -> list[Any] | None:
+        """The details that are nobody's envelope; each of the others is an item of its own."""
+        found = [_opened(detail) for detail in details]
+        if not any(found):
+            return details
+        for item in found:
+            if item is None:
+                continue
+            if item["type"] == "message":
+                self.messages.append(item)
+                continue
+            open_ = self.open
+            if open_ is None or open_.item["type"] != "reasoning" or open_.restored is not None:
+                open_ = self._begin({"type": "reasoning", "summary": []}, events)
+            open_.restored = item
+        # A damaged envelope is nobody's, and never reaches a provider.
+        others = [x for x, item in zip(details, found) if item is None and not is_sealed(_data(x))]
+        if others:
+            self.add("reasoning_details", others)
+        return None
+
+    def _restore_messages(self) -> None:
+        """Messages that came sealed beside their text, once the whole of it is there to know them by."""
+        for sealed in self.messages:
+            for item in self.items:
+                if item and item["type"] == "message" and anchor_of(item) == anchor_of(sealed):
+                    extra = {**(sealed.get("extra") or {}), **item.get("extra", {})}
+                    item.clear()
+                    item.update({**sealed, **({"extra": extra} if extra else {})})
+                    break
+
+    def _list(self, content: list[Any], left: Any, path: Path, events: list[Event], slots: list[list[Any]]) -> None:
+        """Content as a list of chunks: thinking chunks and text."""
+        for place, chunk in enumerate(content):
+            kind = chunk.get("type") if type(chunk) is dict else None
+            if kind == "text" and type(chunk.get("text")) is str and chunk["text"]:
+                self._text("output_text", chunk["text"], events, "content", place, "text")
+                slots.append([len(events) - 1, ["delta"], [*path, place, "text"]])
+                del left[place]["text"]
+            elif kind == THINKING and type(chunk.get(THINKING)) is list:
+                for inner, piece in enumerate(chunk[THINKING]):
+                    if type(piece) is dict and type(piece.get("text")) is str and piece["text"]:
+                        self._text("reasoning_text", piece["text"], events, "content", place, THINKING, inner, "text")
+                        slots.append([len(events) - 1, ["delta"], [*path, place, THINKING, inner, "text"]])
+                        del left[place][THINKING][inner]["text"]
+                        if self.open is not None and THINKING not in self.open.fields:
+                            self.open.fields.append(THINKING)
+
+    def _seal_reasoning(self, open_: Open) -> None:
+        r, item = self.r, open_.item
+        if open_.restored is not None:
+            item.clear()
+            item.update(open_.restored)
+            return
+        fields = open_.fields or ["reasoning_details"]
+        r.form(item, "field", fields[0])
+        if len(fields) > 1:
+            r.form(item, "also", fields[1:])
+        r.place(item, ("content",), ("reasoning_text",))
+        for key, data in (
+            ("reasoning_details", dump_text(open_.details) if open_.details else None),
+            ("reasoning_opaque", open_.sealed),
+        ):
+            if data is not None:
+                pieces = item.setdefault("opaque", [])
+                r.place(item, ("opaque", len(pieces)), (key,))
+                pieces.append(opaque_piece(key, data, r.protocol, r.model))
+
+
+def _data(detail: Any) -> Any:
+    return detail.get("data") if type(detail) is dict else None
+
+
+def _opened(detail: Any) -> Node | None:
+    """The item an envelope of ours holds."""
+    data = _data(detail)
+    return open_sealed(data) if is_sealed(data) else None

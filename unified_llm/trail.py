@@ -1,0 +1,115 @@
+"""Where a loss in a stream comes from.
+
+What is lost when an item or the response ends was said in an earlier event, and often in several. So a stream's reader
+keeps its notes to the end, and the pipe keeps, by their numbers, those events that a note was made on: never the deltas
+that a stream is full of. Each of their nodes is known by its identity; a node that was put together says of each of its
+pieces where it came from (`Reader.gather`). Only when there is something to report is any of it walked, each event
+once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._tables import CHILDREN
+from .locate import _at, _Finder, _follow, _paths, pointer
+from .losses import Loss
+
+if TYPE_CHECKING:
+    from .adapter import Adapter
+    from .mapping import Reader, Writer
+
+__all__ = ["Trail"]
+
+Node = dict[str, Any]
+Keys = tuple[Any, ...]
+
+
+class Trail:
+    """What is known of the events of one stream."""
+
+    def __init__(self, reader: Reader, writer: Writer, source: Adapter) -> None:
+        self.reader, self.writer, self.source = reader, writer, source
+        # Canonical node -> wire node, of so many of the reader's notes; wire node -> path, of so many of its events.
+        self.wires: dict[int, Any] = {}
+        self.nodes: dict[int, Any] = {}
+        self.turns: dict[int, Any] = {}
+        self.paths: dict[int, Keys] = {}
+        self._walked: set[int] = set()
+        self._noted = self._turned = 0
+
+    def report(self, events: list[Node], target: list[Any], sent: int) -> list[Loss]:
+        """The losses noted since the last time, while `events` became `target`, `sent` events after the first."""
+        self._catch_up()
+        finder = _StreamFinder(self, events, target, sent)
+        found = [finder.loss(*entry) for entry in self.writer.raw]
+        found += [finder.loss(*note, None) for note in self.reader.notes]
+        self.writer.raw.clear()
+        self.reader.notes.clear()
+        return list(dict.fromkeys(loss for group in found for loss in group))
+
+    def _catch_up(self) -> None:
+        reader = self.reader
+        for node, wire in reader.trace[self._noted :]:
+            self.wires[id(node)] = wire
+            self.nodes[id(node)] = node
+        for node, wire in reader.turns[self._turned :]:
+            self.turns[id(node)] = wire
+        self._noted, self._turned = len(reader.trace), len(reader.turns)
+        for number in reader.docs.keys() - self._walked:
+            self._walked.add(number)
+            for key, path in _paths(reader.docs[number]).items():
+                self.paths[key] = (number, "data", *path)
+
+
+class _StreamFinder(_Finder):
+    """The same search, in a document that is a list of events of which only some are still there."""
+
+    def __init__(self, trail: Trail, events: list[Node], target: list[Any], sent: int) -> None:
+        super().__init__(events, target, trail.writer, trail.reader, trail.source, "response", ())
+        self.trail, self.sent = trail, sent
+        self.wires, self._read, self.turns = trail.wires, trail.nodes, trail.turns
+        self.now: Keys = trail.reader.here()
+
+    def loss(self, node: Node, keys: Keys, fate: str, detail: str, capability: str | None) -> list[Loss]:
+        out = super().loss(node, keys, fate, detail, capability)
+        wire = self._wire(node)
+        if self.reader is None or len(out) != 1 or id(wire) not in self.reader.gathered:
+            return out
+        # Of what was put together and is lost as a whole, each piece is.
+        whole, pieces = pointer(self._join(wire, ())), self.reader.gathered[id(wire)][1]
+        return out + [out[0]._replace(path=pointer(path)) for path in pieces.values() if out[0].path == whole]
+
+    def _wire(self, node: Any) -> Any:
+        return self.wires.get(id(node)) if type(node) is dict else None
+
+    def _join(self, wire: Any, keys: Keys) -> Keys:
+        found = self.trail.paths.get(id(wire))
+        if found is not None:
+            return found + keys
+        _, sources = self.reader.gathered.get(id(wire), (None, {})) if self.reader is not None else (None, {})
+        for depth in range(len(keys), -1, -1):
+            source = sources.get(keys[:depth])
+            if source is not None:
+                return source + _follow(self._within(source), keys[depth:])
+        return self.now
+
+    def _within(self, keys: Keys) -> Any:
+        docs = self.reader.docs if self.reader is not None else {}
+        return _at(docs.get(keys[0]), keys[2:])
+
+    def _source(self, node: Any, keys: Keys) -> Keys:
+        return super()._source(node, keys) or self.now
+
+    def _added(self, node: Any, keys: Keys) -> Keys:
+        above = self._target_paths.get(id(node))
+        if not above:
+            return (self.sent + max(len(self.target) - 1, 0), "data")
+        return (self.sent + above[0], "data", *above[1:], *keys)
+
+    def _name_of(self, node: Node) -> str:
+        above = self._parent(node)
+        if above is not None and any(above[0] is event for event in self.root) and above[0]["type"] == "error":
+            # The one event that has its type's name in common with a node.
+            return next(iter(CHILDREN.get("event:error", {}).get(above[1], ())), "")
+        return super()._name_of(node)
