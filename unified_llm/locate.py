@@ -269,9 +269,17 @@ class _Finder:
         inside, own = _paths(wire), _ids(node)
         if not any(id(other) in inside and id(made) not in own for made, other in self.reader.trace):
             return []
-        leaves = (keys for keys in _leaves(node) if keys[0] not in ("extra", "turn") and keys[-1] != "type")
-        found = (self._leaf(node, wire, keys, exact=True) for keys in leaves)
+        leaves = [keys for keys in _leaves(node) if keys[0] not in ("extra", "turn") and keys[-1] != "type"]
+        # What another node says as well did not go with this one.
+        told = dict.fromkeys(self._as_read(node, keys) for keys in leaves)
+        gone = [keys for keys in told if not self._half_said(node, keys)]
+        found = (self._leaf(node, wire, keys, exact=True) for keys in gone or told)
         return list(dict.fromkeys(path[1:] if path[0] is ... else self._join(wire, path) for path in found if path))
+
+    def _as_read(self, node: Node, keys: Keys) -> Keys:
+        """The part of a canonical path that was read in one piece."""
+        places = self.reader.places if self.reader is not None else {}
+        return next((keys[:depth] for depth in range(len(keys), 0, -1) if (id(node), *keys[:depth]) in places), keys)
 
     def _elsewhere(self, node: Node) -> list[Keys]:
         """The leaves of a node that stand outside its wire node, and go with it when it is dropped."""
@@ -454,7 +462,7 @@ def _kept(rest: Any, wire: Any) -> list[Keys]:
         return [()]
     out: list[Keys] = []
     for key, value in rest.items():
-        if value is None or value == "" or value == [] or value == {}:
+        if value is None or value == [] or value == {}:
             continue
         beside = wire.get(key) if type(wire) is dict else None
         if type(value) is dict and type(beside) is dict and value is not beside:

@@ -48,10 +48,11 @@ class MessagesReader(BlockReader):
                 found = self._delta(block, delta) if plain else self._odd_delta(data)
                 if found is not None:
                     return found
+        elif kind == "content_block_delta":
+            if self.pending is None:
+                return self._named(event, data, self._odd_delta(data))
         elif kind in _HANDLERS and type(data) is dict:
             return self._named(event, data, _HANDLERS[kind](self, data, event))
-        elif kind == "content_block_delta" and self.pending is None:
-            return self._named(event, data, self._odd_delta(data))
         return [*self._flush(), self._frame(event)]
 
     def _named(self, event: Event, data: Node, found: list[Event] | None) -> list[Event]:
@@ -65,8 +66,14 @@ class MessagesReader(BlockReader):
         return found
 
     def _frame(self, event: Event) -> Event:
-        frame = {"event": event["event"], "data": event["data"]}
-        return {"type": FRAME, "extra": {self.r.protocol: {"frame": frame}}}
+        data = event["data"]
+        own: Node = {"frame": {"event": event["event"], "data": data}}
+        found: Event = {"type": FRAME, "extra": {self.r.protocol: own}}
+        if self.state == "closed" and type(data) is dict and data.get("type") in _HANDLERS:
+            # A second answer after the end: nobody else hears of it.
+            own["rest"] = data
+            self.r.made(found, data)
+        return found
 
     def _flush(self) -> list[Event]:
         pending, self.pending = self.pending, None
@@ -79,11 +86,13 @@ class MessagesReader(BlockReader):
         if self.state != "idle" or type(message) is not dict:
             # A second message, spliced in: its blocks go on, what it says of itself counts from here.
             if self.state == "open" and type(message) is dict:
-                self.message = {**self.message, **message}
+                self.message = self.r.gather({**self.message, **message}, self.sources)
+                self.sources.update({(key,): self.r.here("message", key) for key in message})
                 self.open.clear()
             return None
         self.state = "open"
-        self.message = dict(message)
+        self.sources[()] = self.r.here("message")
+        self.message = self.r.gather(dict(message), self.sources)
         content = message.get("content")
         node = self._head(message)
         items: list[Node] = []
@@ -122,17 +131,22 @@ class MessagesReader(BlockReader):
         before = dict(self.message)
         merged = {**self.message, **{k: v for k, v in delta.items() if k != "container" or v is not None}}
         merged.update({key: value for key, value in data.items() if key not in ("type", "delta", "usage")})
+        self.sources.update({(key,): self.r.here("delta", key) for key in delta})
+        self.sources.update({(key,): self.r.here(key) for key in data if key not in ("type", "delta", "usage")})
         if type(usage) is dict:
             counted = dict(merged.get("usage") or {}) if type(merged.get("usage")) is dict else {}
             # An input side of nothing but zeros says nothing; one that was counted anew (after compaction) counts.
             silent = not any(usage.get(key) for key in _INPUT_SIDE)
             kept = (*_INPUT_SIDE, "output_tokens") if silent else ("output_tokens",)
             told = {key: value for key, value in usage.items() if value is not None}
-            counted.update({k: v for k, v in told.items() if v or k not in kept or not counted.get(k)})
-            merged["usage"] = counted
+            counts = {k: v for k, v in told.items() if v or k not in kept or not counted.get(k)}
+            counted.update(counts)
+            self.counted.setdefault((), (*self.sources[()], "usage"))
+            self.counted.update({(key,): self.r.here("usage", key) for key in counts})
+            merged["usage"] = self.r.gather(counted, self.counted)
         elif "usage" in data:
             merged = before
-        self.message = merged
+        self.message = self.r.gather(merged, self.sources)
         self.pending = event
         return out
 
@@ -183,21 +197,23 @@ class MessagesReader(BlockReader):
         wire, index = data.get("content_block"), data.get("index")
         if self.state != "open" or type(wire) is not dict or type(index) is not int:
             return None
-        kind = wire.get("type")
-        if type(kind) is not str:
-            return None
+        kind = wire["type"] if type(wire.get("type")) is str else ""
         shift = index != self.started or event["event"] != "content_block_start"
         self.started = index + 1
         carried = carried_by(wire)
         if carried is not None:
-            # It belongs to an item that is whole already; the end of the stream tells it with that item.
+            # Its item may be whole already: then the end of the stream tells it with that item.
+            self.carried.append(carried)
             join_carried(self.items, [carried])
             return None
         out = self._flush()
         if kind == "fallback" and type(wire.get("to")) is dict and type(wire["to"].get("model")) is str:
             # From here on it is the other model's answer, as it is when the answer comes in one piece.
-            self.message = {**self.message, "model": wire["to"]["model"]}
+            self.message = self.r.gather({**self.message, "model": wire["to"]["model"]}, self.sources)
+            self.sources[("model",)] = self.r.here("content_block", "to", "model")
         block = Block(index, kind, dict(wire))
+        block.sources[()] = self.r.here("content_block")
+        self.r.gather(block.wire, block.sources)
         self.open[index] = block
         block.shift = shift
         found = self._text_start(block) if kind == "text" else self._item_start(block)
@@ -266,6 +282,7 @@ _VALUES = {
     "signature_delta": "signature",
 }
 _HANDLERS: dict[Any, Any] = {
+    "content_block_delta": None,
     "message_start": MessagesReader._start,
     "content_block_start": MessagesReader._block_start,
     "content_block_stop": MessagesReader._block_stop,

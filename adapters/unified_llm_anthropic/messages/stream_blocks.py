@@ -16,6 +16,7 @@ from unified_llm.mapping import Reader
 from .blocks import blocks
 from .citations import citations
 from .content import answer_parts
+from .messages import join_carried
 
 __all__ = ["Block", "BlockReader"]
 
@@ -36,7 +37,7 @@ _NAMED = frozenset(("function_call", "reasoning", "mcp_call", "web_search_call",
 class Block:
     """One block that is open: its wire form so far, and where it stands in the output."""
 
-    __slots__ = ("at", "buffer", "citations", "index", "item", "kind", "part", "shift", "wire")
+    __slots__ = ("at", "buffer", "citations", "home", "index", "kind", "shift", "sources", "wire")
 
     def __init__(self, index: Any, kind: str, wire: Node) -> None:
         self.index = index
@@ -44,8 +45,8 @@ class Block:
         self.wire = wire
         self.buffer: list[str] = []
         self.at: Node = {}
-        self.item: Node = {}
-        self.part: Node = {}
+        self.home: list[Any] = []
+        self.sources: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         self.citations: list[Node] = []
         self.shift = False
 
@@ -64,6 +65,10 @@ class BlockReader:
         self.text: Node | None = None
         self.text_at = 0
         self.pending: Event | None = None
+        self.carried: list[Node] = []
+        # Where the message and its usage were said, piece by piece.
+        self.sources: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+        self.counted: dict[tuple[Any, ...], tuple[Any, ...]] = {}
 
     def _mark(self, event: Event) -> Node:
         own = event.setdefault("extra", {}).setdefault(self.r.protocol, {})
@@ -92,8 +97,9 @@ class BlockReader:
             out.append({"type": "response.output_item.added", "output_index": self.text_at, "item": opening})
         text = block.wire.get("text")
         block.at = {"output_index": self.text_at, "content_index": len(self.text["content"])}
-        self.text["content"].append(block.part)
-        opening = dict(block.wire)
+        block.home = self.text["content"]
+        block.home.append({})
+        opening = self.r.gather(dict(block.wire), block.sources)
         if type(text) is str:
             opening["text"] = ""
         part = self.r.nodes(answer_parts, (opening,))[0]
@@ -110,9 +116,13 @@ class BlockReader:
         block.at = {"output_index": self.count}
         self.count += 1
         wire = block.wire
+        mark = len(self.r.trace)
         item = self._read(wire)
-        block.item = dict(item)
-        self.items.append(block.item)
+        if block.kind in _GROWING:
+            # It is read again when it is whole, and that is what it is.
+            del self.r.trace[mark:]
+            self.r.made(item, self.r.doc)
+        self.items.append(dict(item))
         added: Event = {"type": "response.output_item.added", **block.at, "item": item}
         out.append(added)
         stem = _INPUT.get(block.kind)
@@ -130,8 +140,9 @@ class BlockReader:
             return out
         # It came whole; the frame that ends it says nothing more.
         del self.open[block.index]
+        if self.carried:
+            join_carried([item], self.carried)
         done = {"type": "response.output_item.done", **block.at, "item": item}
-        block.item.clear()
         self.items[-1] = item
         return [*out, self._synthetic(done)]
 
@@ -145,12 +156,16 @@ class BlockReader:
             text = delta.get("text")
             if type(text) is not str or not text:
                 return None
+            if not block.buffer:
+                block.sources[("text",)] = self.r.here("delta", "text")
             block.buffer.append(text)
             return [{"type": "response.output_text.delta", **block.at, "delta": text}]
         if kind == "input_json_delta" and block.kind in _INPUT:
             piece = delta.get("partial_json")
             if type(piece) is not str or not piece:
                 return None
+            if not block.buffer:
+                block.sources[("input",)] = self.r.here("delta", "partial_json")
             block.buffer.append(piece)
             stem = _INPUT[block.kind]
             return [{"type": f"{stem}.delta", **block.at, "delta": piece}] if stem else None
@@ -164,8 +179,11 @@ class BlockReader:
             return [{"type": "response.output_text.annotation.added", **at, "annotation": annotation}]
         if kind == "signature_delta" and block.kind == "thinking":
             block.wire["signature"] = delta.get("signature")
+            block.sources[("signature",)] = self.r.here("delta", "signature")
         elif kind == "compaction_delta":
             block.wire.update({key: value for key, value in delta.items() if key != "type"})
+            block.sources.update({(key,): self.r.here("delta", key) for key in delta})
+            block.sources[("type",)] = block.sources[()]
         return None
 
     def _thinking(self, block: Block, text: str) -> list[Event]:
@@ -174,6 +192,8 @@ class BlockReader:
         if not block.buffer:
             part = {"type": "reasoning_text", "text": ""}
             out.append(self._synthetic({"type": "response.content_part.added", **at, "part": part}))
+            if not block.wire.get("thinking"):
+                block.sources[("thinking",)] = self.r.here("delta", "thinking")
         block.buffer.append(text)
         out.append({"type": "response.reasoning_text.delta", **at, "delta": text})
         return out
@@ -187,9 +207,9 @@ class BlockReader:
                 wire["text"] = text
             if block.citations:
                 wire["citations"] = [*(wire.get("citations") or ()), *block.citations]
-            block.part.update(self.r.nodes(answer_parts, (wire,))[0])
+            part = block.home[block.at["content_index"]] = self.r.nodes(answer_parts, (wire,))[0]
             done = [{"type": "response.output_text.done", **block.at, "text": text}]
-            return [*done, {"type": "response.content_part.done", **block.at, "part": block.part}]
+            return [*done, {"type": "response.content_part.done", **block.at, "part": part}]
         out: list[Event] = []
         if block.kind == "thinking":
             wire["thinking"] = text
@@ -209,16 +229,16 @@ class BlockReader:
             item["arguments"] = text
         if broken:
             item["status"] = "incomplete"
-        block.item.clear()
-        block.item.update(item)
-        self.r.made(block.item, wire)
+        self.items[block.at["output_index"]] = item
+        if self.carried:
+            join_carried([item], self.carried)
         if block.kind == "thinking" and item.get("content"):
             at = {**block.at, "content_index": 0}
             out.append({"type": "response.reasoning_text.done", **at, "text": text})
             out.append({"type": "response.content_part.done", **at, "part": item["content"][0]})
         if stem and "arguments" in item:
             out.append({"type": f"{stem}.done", **block.at, "arguments": item["arguments"]})
-        out.append({"type": "response.output_item.done", **block.at, "item": block.item})
+        out.append({"type": "response.output_item.done", **block.at, "item": item})
         return out
 
     def _close_text(self) -> list[Event]:
@@ -226,5 +246,7 @@ class BlockReader:
         if self.text is None:
             return []
         item, self.text = self.text, None
+        if self.carried:
+            join_carried([item], self.carried)
         self.r.made(item, self.message)
         return [self._synthetic({"type": "response.output_item.done", "output_index": self.text_at, "item": item})]

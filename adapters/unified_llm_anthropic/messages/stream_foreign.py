@@ -292,6 +292,7 @@ class ForeignWriter:
             place = (at, number)
             if place in self.places:
                 self._tell(answer_parts, part)
+                self._tell_begun(part)
                 continue
             block = self.w.node(answer_parts, part)
             if block is not None and (block.get("type") != "text" or block.get("text")):
@@ -306,6 +307,11 @@ class ForeignWriter:
     def _tell(self, family: Any, node: Node) -> None:
         """Report what a node that was streamed holds beside what was streamed of it."""
         self.w.nodes(family, (node,))
+
+    def _tell_begun(self, node: Node) -> None:
+        """Report what this protocol itself keeps with a node whose block had begun before that was known."""
+        if "rest" in (node.get("extra") or {}).get(self.w.protocol, {}):
+            self.w.report(node, ("extra", self.w.protocol, "rest"), "lost", "its block had begun")
 
     def _tell_item(self, item: Node) -> None:
         def pair(c: Node, w: Writer) -> Node:
@@ -344,6 +350,7 @@ class ForeignWriter:
                 out.append(self._delta(at, {"type": "input_json_delta", "partial_json": rest}))
         self.w.node(blocks, item)
         if at in self.places:
+            self._tell_begun(item)
             out.append(self._stop_block(at))
         carrier = carrier_of(item, self.w)
         return out + (self._block(carrier, ("carrier", at)) if carrier is not None else [])
@@ -392,8 +399,10 @@ class ForeignWriter:
         return out
 
     def _end(self, kind: str, response: Node) -> list[Event]:
-        if kind == "response.failed" and (response.get("error") or not response.get("finish")):
-            error = response.get("error") or {"type": "server_error", "message": "the response failed"}
+        status = response.get("status")
+        if status in ("failed", "cancelled") or (kind == "response.failed" and not response.get("finish")):
+            said = "cancelled" if status == "cancelled" else "the response failed"
+            error = response.get("error") or {"type": "server_error", "message": said}
             return self._error({"type": "error", "error": error})
         out = [] if self.begun else self._begin(response)
         if not self.output:

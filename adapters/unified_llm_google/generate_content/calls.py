@@ -181,7 +181,13 @@ def _read_result(answer: Node, item: Node, r: Reader) -> str:
     return dump_text(response)
 
 
-@items.write("function_call_output", "custom_tool_call_output")
+@items.write("custom_tool_call_output")
+def write_custom_result(c: Node, w: Writer) -> Node:
+    c["type"] = Fated("emulated", "as the result of a function")
+    return write_function_response(c, w)
+
+
+@items.write("function_call_output")
 def write_function_response(c: Node, w: Writer) -> Node:
     known = w.context.get("names", {}).get(c.get("call_id"))
     answer: Node = write_id(c, w)

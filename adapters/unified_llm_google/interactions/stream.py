@@ -93,7 +93,6 @@ class StreamReader:
                     ]
         if type(data) is not dict or self.ended:
             return [*self._flush(), self._whole(event)]
-        self.r.places.clear()
         kind = data.get("event_type", "error" if "error" in data else event["event"])
         handler = self._handlers.get(LEGACY.get(kind, kind) if type(kind) is str else None)
         if handler is None:
@@ -222,7 +221,7 @@ class StreamReader:
     def _completed(self, rest: Node, data: Node, event: Event) -> list[Event]:
         out: list[Event] = []
         for index in sorted(self.steps):
-            out += [self._synthetic(each) for each in self._close(self.steps.pop(index), data)]
+            out += [self._synthetic(each) for each in self._close(self.steps.pop(index))]
         response = self._response(rest, True)
         self.ended = self.opened = True
         kind = _TERMINAL.get(response.get("status") or "", "response.completed")
@@ -255,7 +254,7 @@ class StreamReader:
             frame["content"] = wire
             said = (type(wire.get("text")) is str and wire["text"]) or len(wire.keys() - {"type", "text"})
             wire = {"type": "model_output", **({"content": [wire]} if said else {})}
-        step = Step(index, wire, self.r)
+        step = Step(index, wire, self.r, key)
         self.steps[index] = step
         events: list[Event] = []
         contents = wire.get("content")
@@ -286,6 +285,7 @@ class StreamReader:
         kind = delta.get("type")
         if kind == "text" and step.speaks:
             out = [self._synthetic(each) for each in step.open_part()] if step.text is None else []
+            step.say(self.r, "delta")
             del delta["type"]
             text = delta.pop("text")
             if type(text) is not str:
@@ -293,6 +293,7 @@ class StreamReader:
             return [*out, self._primary(step.text_delta(text), rest, data, event)]
         if kind in MEDIA and step.speaks:
             out = [self._synthetic(each) for each in step.close_part()]
+            step.say(self.r, "delta")
             added, done = step.media(self.r.node(step.mapping, data["delta"]))
             del rest["delta"]
             return [*out, self._primary(added, rest, data, event), self._synthetic(done)]
@@ -301,10 +302,11 @@ class StreamReader:
         if kind == "thought_summary" and step.kind == "thought":
             return self._summary(step, delta, rest, data, event)
         if kind == "arguments_delta" and step.kind in ARGUMENTS and type(delta.get("arguments")) is str:
+            step.sources.setdefault(("arguments",), self.r.here("delta", "arguments"))
             del delta["type"]
             return [self._primary(step.arguments_delta(delta.pop("arguments")), rest, data, event)]
         if step.takes(data["delta"]):
-            step.hold(event, delta, rest)
+            step.hold(event, delta, rest, self.r)
             self.holding = step
             return []
         raise IllTyped("delta")
@@ -326,9 +328,11 @@ class StreamReader:
         del delta["type"]
         if content.get("type") == "text" and type(content.get("text")) is str:
             out = [self._synthetic(each) for each in step.open_summary()] if step.text is None else []
+            step.say(self.r, "delta", "content")
             del content["type"]
             return [*out, self._primary(step.summary_delta(content.pop("text")), rest, data, event)]
         out = [self._synthetic(each) for each in step.close_summary()]
+        step.say(self.r, "delta", "content")
         added, done = step.picture(self.r.node(summaries, data["delta"]["content"]))
         del delta["content"]
         return [*out, self._primary(added, rest, data, event), self._synthetic(done)]
@@ -336,15 +340,14 @@ class StreamReader:
     def _stop(self, rest: Node, data: Node, event: Event) -> list[Event]:
         step = self.steps.pop(rest["index"])
         del rest["index"]
-        *made, done = self._close(step, data)
+        *made, done = self._close(step)
         frame = {"deltas": step.frames()} if step.held else {}
         self.holding = None
         return [*[self._synthetic(each) for each in made], self._primary(done, rest, data, event, **frame)]
 
-    def _close(self, step: Step, data: Node) -> list[Event]:
+    def _close(self, step: Step) -> list[Event]:
         out = step.finish()
         item = self.done[step.index] = step.item(self.r)
-        self.r.made(item, data)
         if step.kind == "function_call":
             said = {"output_index": step.index, "arguments": item.get("arguments")}
             out.append({"type": "response.function_call_arguments.done", **said})

@@ -55,6 +55,9 @@ class Ends:
         wires = self.w.nodes(steps, (item,))
         carried = carriers(item, self.w) if wires else sealed_whole(item, self.w, mark)
         wires += self.w.context.pop("after", ())
+        if any(type(wire) is not dict or type(wire.get("type")) is not str for wire in wires):
+            self.w.drop(item, "a stream has no place for it")
+            return []
         self._kept(item)
         if kind == "message" and wires:
             out = [] if step.started else self._open(step, {"type": wires[0]["type"]})

@@ -42,14 +42,17 @@ class Step:
         "opening",
         "part",
         "parts",
+        "sources",
         "speaks",
         "text",
         "text_type",
         "wire",
     )
 
-    def __init__(self, index: int, wire: Node, r: Reader) -> None:
+    def __init__(self, index: int, wire: Node, r: Reader, at: str = "step") -> None:
         self.index = index
+        # Where the step was said, piece by piece: its start stands for all that no delta brought.
+        self.sources: dict[tuple[Any, ...], tuple[Any, ...]] = {(): r.here(at)}
         self.wire = wire
         self.kind = wire.get("type")
         self.parts: list[Node] = []
@@ -62,7 +65,7 @@ class Step:
         self.text_type = "input_text" if self.kind == "user_input" else "output_text"
         start = wire
         if self.speaks and type(wire.get("content")) is list:
-            start = {key: value for key, value in wire.items() if key != "content"}
+            start = r.gather({key: value for key, value in wire.items() if key != "content"}, self.sources)
         self.opening: Node = r.nodes(steps, (start,))[0]
         if self.speaks and self.opening.get("role"):
             self.opening["content"] = []
@@ -162,10 +165,18 @@ class Step:
             key in held for _, frame in self.held for held in (frame["keys"],) for key in _keys(delta)
         )
 
-    def hold(self, event: Event, delta: Node, rest: Node) -> None:
+    def say(self, r: Reader, *keys: Any) -> None:
+        """Note where the open piece of the step was said first: in the event being read, at these keys."""
+        home = ("summary" if self.kind == "thought" else "content", len(self.parts))
+        if home not in self.sources:
+            self.sources[home] = self.sources[(*home, "text")] = r.here(*keys)
+
+    def hold(self, event: Event, delta: Node, rest: Node, r: Reader) -> None:
         """Keep a delta's keys for the step, and the rest of its frame for the way back."""
         frame: Node = {"type": delta["type"], "keys": _keys(delta)}
-        self.wire = {**self.wire, **{key: delta[key] for key in frame["keys"]}}
+        self.wire = r.gather({**self.wire, **{key: delta[key] for key in frame["keys"]}}, self.sources)
+        self.sources.update({(key,): r.here("delta", key) for key in frame["keys"]})
+        r.made(frame, event["data"])
         left = {key: value for key, value in remainder(rest).items() if key != "delta"}
         if left:
             frame["rest"] = left
@@ -190,18 +201,24 @@ class Step:
             item = {key: value for key, value in self.opening.items() if key != "content"}
             if self.parts or "content" in wire:
                 item["content"] = self.parts
-            return item
+            return r.made(item, self._whole("content", r))
         if self.kind == "thought" and is_sealed(wire.get("signature")):
             shown = [{"type": "text", "text": part.get("text", "")} for part in self.parts]
-            return open_thought({**wire, **({"summary": shown} if shown else {})})
+            return r.made(open_thought({**wire, **({"summary": shown} if shown else {})}), wire)
         item = r.nodes(steps, (wire,))[0]
         if self.kind == "thought" and self.parts:
             item["summary"] = [*item.get("summary", ()), *self.parts]
+            r.made(item, self._whole("summary", r))
         elif self.args:
             # As the answer in one piece would say it, where arguments are an object and no text.
             value, _ = as_object("".join(self.args))
             item["arguments"] = "".join(self.args) if "_raw" in value else dump_text(value)
         return item
+
+    def _whole(self, key: str, r: Reader) -> Any:
+        """The step as an answer in one piece would have it, for finding where something in it was said."""
+        said = [{"type": "text", "text": part["text"]} if "text" in part else {} for part in self.parts]
+        return r.gather({**self.wire, key: said}, self.sources)
 
 
 def _keys(delta: Node) -> list[str]:

@@ -1,0 +1,14 @@
+"""JSON-schema lowering: a schema as a target accepts it, with every relaxation recorded.
+
+What a target accepts is a declaration (`SchemaProfile`); `lower` does what it takes and names each change with its
+place in the original; `restore_arguments` undoes in returned arguments what the model could see of it. Nothing here
+knows any target.
+"""
+
+from __future__ import annotations
+
+from .lowering import lower
+from .profile import Change, Lowered, NameRule, SchemaProfile, fit_name
+from .restore import restore_arguments
+
+__all__ = ["Change", "Lowered", "NameRule", "SchemaProfile", "fit_name", "lower", "restore_arguments"]

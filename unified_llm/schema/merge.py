@@ -1,0 +1,226 @@
+"""Two schemas that must both hold, written as one: `allOf`, and a reference with siblings that is inlined.
+
+The merged schema never excludes a value that both accept. Where one schema cannot say what two said (two patterns, two
+unions), the first stays and the second is handed back, to be described in words. Subschemas that meet are not merged
+here but left as `allOf` of the two, so that the work stays linear and goes on where they are lowered.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .refs import DEFINITIONS, Keys
+
+__all__ = ["Origins", "as_types", "json_text", "merge", "same"]
+
+Schema = dict[str, Any]
+# keyword, value, its place, True where the value was weighed and is in the result all the same
+Note = Callable[[str, Any, Keys, bool], None]
+
+LARGEST = frozenset({"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains"})
+SMALLEST = frozenset({"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "maxContains"})
+BOTH = frozenset({"items", "additionalProperties", "additionalItems", "propertyNames", "unevaluatedProperties"})
+NAMED = frozenset({"properties", "patternProperties", "dependentSchemas"})
+# One keyword of these changes what the others mean.
+GROUPS = (("if", "then", "else"), ("contains", "minContains", "maxContains"))
+
+
+class Origins:
+    """Where the entries of containers come from that were put together here and are not in the original."""
+
+    def __init__(self) -> None:
+        self._places: dict[int, dict[Any, Keys]] = {}
+        self._alive: list[Any] = []  # an id is only good while its object lives
+
+    def fresh(self, container: Any, places: dict[Any, Keys]) -> Any:
+        """Remember the places of the entries of a new container."""
+        self._places[id(container)] = places
+        self._alive.append(container)
+        return container
+
+    def copy(self, schema: Schema, at: Keys) -> Schema:
+        """A copy that knows where its entries come from."""
+        return self.fresh(dict(schema), {key: self.place(schema, key, at) for key in schema})  # type: ignore[no-any-return]
+
+    def place(self, container: Any, key: Any, at: Keys) -> Keys:
+        """The place in the original of an entry of a container that is at `at`."""
+        places = self._places.get(id(container))
+        return places[key] if places and key in places else (*at, key)
+
+    def set(self, container: Any, key: Any, place: Keys) -> None:
+        """An entry of a fresh container has come from `place`."""
+        self._places[id(container)][key] = place
+
+    def elsewhere(self, value: Any, place: Keys) -> Iterator[Keys]:
+        """The places of what is inside a value and does not come from below `place`."""
+        todo = [value]
+        while todo:
+            container = todo.pop()
+            for key, where in self._places.get(id(container), {}).items():
+                if where[: len(place)] != place:
+                    yield where
+                todo.append(container[key])
+
+    def both(self, one: Any, one_at: Keys, other: Any, other_at: Keys) -> Schema:
+        """The schema `allOf` of two."""
+        branches = self.fresh([one, other], {0: one_at, 1: other_at})
+        return self.fresh({"allOf": branches}, {"allOf": one_at})  # type: ignore[no-any-return]
+
+
+def json_text(value: Any) -> str:
+    """Compact JSON of any value; never raises, also for what is no JSON."""
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    except (RecursionError, TypeError, ValueError):
+        return "..."
+
+
+def same(one: Any, other: Any) -> bool:
+    """Equality of JSON values: 1 is not true, key order does not matter."""
+    if type(one) is not type(other) and (type(one) is bool or type(other) is bool):
+        return False
+    try:
+        if one != other:
+            return False
+        return type(one) not in (dict, list) or _sorted(one) == _sorted(other)
+    except (RecursionError, TypeError, ValueError):
+        return False
+
+
+def _sorted(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, default=str)
+
+
+def merge(into: Schema, other: Schema, at: Keys, origins: Origins, note: Note) -> None:
+    """Add to `into`, a schema that `origins` made, what `other` at `at` demands."""
+    if _opens(into, other) or _opens(other, into):
+        for schema in (into, other):
+            if schema.get("additionalProperties", True) is not True:
+                where = origins.place(schema, "additionalProperties", at)
+                note("additionalProperties", schema["additionalProperties"], where, True)
+    taken = [group for group in GROUPS if any(key in into for key in group)]
+    for key, value in other.items():
+        place = origins.place(other, key, at)
+        if key in DEFINITIONS:
+            continue
+        if any(key in group for group in taken):
+            note(key, value, place, key in into and same(into[key], value))
+        elif key not in into:
+            into[key] = value
+            origins.set(into, key, place)
+        else:
+            _meet(into, key, value, at, place, other, origins, note)
+
+
+def _opens(closed: Schema, other: Schema) -> bool:
+    """Whether properties of `other` fall under what `closed` says of additional ones, which one schema cannot say."""
+    if closed.get("additionalProperties", True) is True:
+        return False
+    known, named = closed.get("properties"), other.get("properties")
+    known = known if type(known) is dict else {}
+    return "patternProperties" in other or (type(named) is dict and any(name not in known for name in named))
+
+
+def _meet(
+    into: Schema, key: str, value: Any, at: Keys, place: Keys, other: Schema, origins: Origins, note: Note
+) -> None:
+    mine, my_place = into[key], origins.place(into, key, ())
+    if key in NAMED and type(mine) is dict and type(value) is dict:
+        into[key] = _named(mine, my_place, value, place, origins)
+    elif key in BOTH and type(mine) in (dict, bool) and type(value) in (dict, bool):
+        if value is True or mine is False:
+            if not same(mine, value):
+                note(key, value, place, True)
+        elif mine is True or value is False:
+            note(key, mine, my_place, True)
+            into[key] = value
+            origins.set(into, key, place)
+        else:
+            into[key] = origins.both(mine, my_place, value, place)
+    elif key == "required" and type(mine) is list and type(value) is list:
+        places = {index: origins.place(mine, index, my_place) for index in range(len(mine))}
+        known = {name for name in mine if type(name) is str}
+        names = list(mine)
+        for index, name in enumerate(value):
+            if type(name) is not str or name not in known:
+                places[len(names)] = origins.place(value, index, place)
+                names.append(name)
+            else:
+                note(key, name, origins.place(value, index, place), True)
+        if not value:
+            note(key, value, place, True)
+        into[key] = origins.fresh(names, places)
+    elif key == "prefixItems" and type(mine) is list and type(value) is list:
+        into[key] = _tuples(mine, my_place, value, place, origins)
+    elif key == "nullable" and type(mine) is bool and type(value) is bool:
+        # Written beside a reference or allOf it is meant to add null, whatever the other schema says.
+        if mine != value:
+            note(key, False, place if mine else my_place, True)
+        into[key] = mine or value
+    elif key == "description" and type(mine) is str and type(value) is str:
+        if mine != value:
+            into[key] = f"{mine}\n\n{value}" if mine and value else mine or value
+        else:
+            note(key, value, place, True)
+            note(key, mine, my_place, True)
+    elif same(mine, value) or (key == "type" and set(as_types(mine)) == set(as_types(value))):
+        note(key, value, place, True)
+        if my_place != place:
+            note(key, mine, my_place, True)
+    else:
+        kept = _stricter(key, mine, value)
+        if kept is None:
+            note(key, value, place, False)
+            return
+        note(key, value, place, True)
+        note(key, mine, my_place, True)
+        into[key] = kept
+
+
+def _stricter(key: str, mine: Any, value: Any) -> Any:
+    """The stricter of two values of a keyword, or None where neither says what both say."""
+    if key in LARGEST or key in SMALLEST:
+        if all(type(bound) in (int, float) for bound in (mine, value)):
+            return max(mine, value) if key in LARGEST else min(mine, value)
+    elif key == "type":
+        one, two = as_types(mine), as_types(value)
+        met = [kind for kind in one if kind in two or (kind == "integer" and "number" in two)]
+        met += [kind for kind in two if kind == "integer" and "number" in one and "integer" not in one]
+        return None if not met else met[0] if len(met) == 1 else met
+    elif key == "enum" and type(mine) is list and type(value) is list:
+        texts = {_sorted(member) for member in value}
+        return [member for member in mine if _sorted(member) in texts] or None
+    elif key == "uniqueItems" and type(mine) is bool and type(value) is bool:
+        return mine or value
+    return None
+
+
+def as_types(value: Any) -> list[str]:
+    """The value of `type` as a list of lower-case names."""
+    names = value if type(value) is list else [value]
+    return [name.lower() for name in names if type(name) is str]
+
+
+def _named(mine: Schema, my_place: Keys, value: Schema, place: Keys, origins: Origins) -> Schema:
+    out = dict(mine)
+    places = {name: origins.place(mine, name, my_place) for name in mine}
+    for name, schema in value.items():
+        where = origins.place(value, name, place)
+        out[name] = origins.both(out[name], places[name], schema, where) if name in out else schema
+        places.setdefault(name, where)
+    return origins.fresh(out, places)  # type: ignore[no-any-return]
+
+
+def _tuples(mine: list[Any], my_place: Keys, value: list[Any], place: Keys, origins: Origins) -> list[Any]:
+    out = list(mine)
+    places = {index: origins.place(mine, index, my_place) for index in range(len(mine))}
+    for index, schema in enumerate(value):
+        where = origins.place(value, index, place)
+        if index < len(out):
+            out[index] = origins.both(out[index], places[index], schema, where)
+        else:
+            out.append(schema)
+            places[index] = where
+    return origins.fresh(out, places)  # type: ignore[no-any-return]
