@@ -220,6 +220,7 @@ def read_search_result(w: Node, r: Reader) -> Node:
         key = "search_suggestions"
         plain = all(type(each) is dict and each.keys() == {key} and type(each[key]) is str for each in result)
         item["suggestions"] = [each[key] for each in result] if plain else result
+        r.place(item, ("suggestions",), ("result",))
         del w["result"]
     return item
 
