@@ -329,3 +329,25 @@ def test_trap_172_context_overflow_is_recognisable() -> None:
     body = {"error": {"message": "too long", "type": "invalid_request_error", "code": "context_length_exceeded"}}
     error = answer(body, CHAT, kind="error", http={"status": 400}).value["error"]
     assert error["type"] == "invalid_request_error" and "prompt is too long" in error["message"]
+
+
+def test_a_second_answer_after_the_end_is_told_to_be_lost() -> None:
+    events = stream(*block(0, {"type": "text", "text": ""}, {"type": "text_delta", "text": "Hi"}))
+    twice = events + events
+    own = ul.convert_stream(twice, source=MESSAGES, target=MESSAGES)
+    assert list(own) == twice
+    assert not own.losses
+    other = ul.convert_stream(twice, source=MESSAGES, target=CHAT)
+    assert list(other) == list(ul.convert_stream(events, source=MESSAGES, target=CHAT))
+    lost = {loss.path for loss in other.losses if loss.fate == "lost"}
+    assert {f"/{number}/data" for number in range(len(events), 2 * len(events) - 1)} <= lost
+
+
+def test_a_loss_in_a_stream_names_the_event_that_said_it() -> None:
+    call = {"type": "mcp_tool_use", "id": "m", "name": "find", "server_name": "s", "input": {}}
+    pieces = [{"type": "input_json_delta", "partial_json": text} for text in ('{"a":', "1}")]
+    events = stream(*block(0, call, *pieces))
+    done = ul.convert_stream(events, source=MESSAGES, target=CHAT)
+    assert list(done)
+    lost = {loss.path for loss in done.losses if loss.fate == "lost"}
+    assert {"/1/data/content_block", "/2/data/delta/partial_json"} <= lost
