@@ -107,6 +107,16 @@ class _StreamFinder(_Finder):
             return (self.sent + max(len(self.target) - 1, 0), "data")
         return (self.sent + above[0], "data", *above[1:], *keys)
 
+    def _leaf(self, node: Node, wire: Any, keys: Keys, exact: bool = False) -> Keys:
+        found = super()._leaf(node, wire, keys, exact)
+        if keys and (not found or found == keys) and type(node) is dict and "type" not in node:
+            # A response is never the root here, and has its settings table all the same.
+            table = self.source.settings.get(self._name_of(node)) if self.source is not None else None
+            key = table.wire_key(keys) if table is not None else None
+            if key is not None and type(wire) is dict and key in wire:
+                return (key, *_follow(wire[key], keys[1:]))
+        return found
+
     def _name_of(self, node: Node) -> str:
         above = self._parent(node)
         if above is not None and any(above[0] is event for event in self.root) and above[0]["type"] == "error":

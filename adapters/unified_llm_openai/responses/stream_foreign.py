@@ -40,6 +40,7 @@ _STRICT_NAMES = {
     "response.reasoning_text.delta": "response.reasoning.delta",
     "response.reasoning_text.done": "response.reasoning.done",
 }
+_CALL = "response.function_call_arguments.delta"
 _NO_LOGPROBS: list[Any] = []
 
 
@@ -68,6 +69,7 @@ class ForeignWriter:
         self.places: dict[Any, _Place | None] = {}
         self.done: dict[int, Node] = {}
         self.head: Node = {}
+        self.untold: list[Any] = []
         self.state = "idle"
         self.hot: tuple[Any, ...] = ()
         self.hot_id = ""
@@ -75,19 +77,30 @@ class ForeignWriter:
 
     def feed(self, event: Event) -> list[Event]:
         kind = event["type"]
-        if kind == "response.output_text.delta":
-            hot = self.hot
-            if hot and hot[0] == event.get("output_index") and hot[1] == event.get("content_index"):
-                extra = event.get("extra")
-                if (extra is None or not _has_rest(extra)) and "choice" not in event and not event.get("logprobs"):
-                    number = self.number
+        hot = self.hot
+        # The next piece of a text or of arguments, with nothing beside it but frames of other protocols.
+        if hot and hot[0] == kind and hot[1] == event.get("output_index") and "choice" not in event:
+            extra = event.get("extra")
+            if extra is None or self.w.protocol not in extra:
+                number = self.number
+                if kind == _CALL:
+                    self.number = number + 1
+                    data = {
+                        "type": kind,
+                        "sequence_number": number,
+                        "output_index": self.hot_index,
+                        "delta": event["delta"],
+                        "item_id": self.hot_id,
+                    }
+                    return [{"event": kind, "data": data}]
+                if hot[2] == event.get("content_index") and not event.get("logprobs"):
                     self.number = number + 1
                     data = {
                         "type": kind,
                         "sequence_number": number,
                         "item_id": self.hot_id,
                         "output_index": self.hot_index,
-                        "content_index": hot[1],
+                        "content_index": hot[2],
                         "delta": event["delta"],
                         "logprobs": _NO_LOGPROBS,
                     }
@@ -201,7 +214,8 @@ class ForeignWriter:
         mark = len(w.raw)
         given = {key: value for key, value in response.items() if key not in ("output", "usage", "choices", "finish")}
         wire = whole(resource, given, w)
-        # What the opening cannot say is told of the whole response at its end.
+        # What the opening cannot say is told of the whole response at its end, or when there is none.
+        self.untold = [(response, *entry[1:]) for entry in w.raw[mark:] if entry[0] is given and entry[2] != "added"]
         del w.raw[mark:]
         wire["status"] = wire.get("status") or "in_progress"
         wire["output"] = []
@@ -258,6 +272,7 @@ class ForeignWriter:
         """The event as the API sends it, with the copies it documents, and the failed response after it."""
         w = self.w
         out = self._begun() if self.state == "idle" else []
+        w.raw += self.untold
         error = event.get("error") or {key: event.get(key) for key in ("code", "message", "param")}
         nested = write_error_node(error, w)
         if type(nested.get("code")) is int:
@@ -359,10 +374,13 @@ class ForeignWriter:
         if "item_id" in EVENTS[kind]:
             wire["item_id"] = place.id
         wire["output_index"] = place.index
+        if kind == _CALL and not self.strict:
+            self.hot = (kind, event.get("output_index"))
+            self.hot_id, self.hot_index = place.id, place.index
         if "content_index" in EVENTS[kind]:
             wire.setdefault("content_index", 0)
             if kind == "response.output_text.delta":
-                self.hot = (event.get("output_index"), event.get("content_index"))
+                self.hot = (kind, event.get("output_index"), event.get("content_index"))
                 self.hot_id, self.hot_index = place.id, place.index
         if kind.startswith("response.output_text.") and "annotation" not in kind:
             probabilities = wire.get("logprobs") or []
@@ -374,10 +392,3 @@ class ForeignWriter:
         elif self.strict and wire.get("annotation") and wire["annotation"].get("type") != "url_citation":
             return []
         return self._send(kind, wire)
-
-
-def _has_rest(extra: Node) -> bool:
-    for drawer in extra.values():
-        if "rest" in drawer:
-            return True
-    return False

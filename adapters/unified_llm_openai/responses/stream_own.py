@@ -85,10 +85,10 @@ class OwnWriter:
         wire: Node = {}
         form = w.form(c, "error")
         copies = w.form(c, "copies")
-        for key in tuple(c):
+        for key, value in tuple(c.items()):
             if key == "extra" or key == "choice":
                 continue
-            value = c.pop(key)
+            del c[key]
             if type(value) is dict:
                 if key == "response":
                     value = whole(write_response, value, w)
