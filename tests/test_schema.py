@@ -389,7 +389,7 @@ def test_trap_099_bounds_and_formats() -> None:
     )
     assert inside({"type": "integer", "exclusiveMinimum": 0, "minimum": 5}, SUBSET_OF_OPENAPI) == (
         {"type": "INTEGER", "minimum": 5},
-        [("/exclusiveMinimum", "exclusiveMinimum", "approximated")],
+        [("/exclusiveMinimum", "exclusiveMinimum", "approximated"), ("/minimum", "minimum", "approximated")],
     )
     assert inside({"type": "number", "exclusiveMinimum": 0}, SUBSET_OF_OPENAPI) == (
         {"type": "NUMBER", "description": "exclusiveMinimum: 0"},
@@ -642,7 +642,8 @@ ANY = "title description default enum const anyOf oneOf allOf not if then else $
 OF_TYPE = {
     "object": "properties required additionalProperties patternProperties propertyNames minProperties maxProperties "
     "dependentRequired dependentSchemas unevaluatedProperties".split(),
-    "array": "items prefixItems minItems maxItems uniqueItems contains minContains maxContains unevaluatedItems".split(),
+    "array": "items prefixItems minItems maxItems uniqueItems contains minContains maxContains "
+    "unevaluatedItems".split(),
     "number": "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf".split(),
     "string": "minLength maxLength pattern format".split(),
 }

@@ -90,7 +90,7 @@ def _null_apart(node: Node, values: list[Any]) -> bool:
 
 def _type_from(node: Node, values: list[Any]) -> None:
     """Name the types that the values have, where no type is named."""
-    if not node.kinds() and "$ref" not in node.v and values:
+    if node.v.keys().isdisjoint(("type", "$ref", "anyOf", "oneOf", "allOf")) and values:
         kinds = dict.fromkeys(map(kind_of, values))
         if "number" in kinds:
             kinds.pop("integer", None)
@@ -194,10 +194,8 @@ def numbers(node: Node) -> None:
         inclusive = math.floor(limit) + 1 if bound == "minimum" else math.ceil(limit) - 1
         if bound in node.v:
             tight = stricter(inclusive, node.v[bound])
-            if tight != inclusive or limit != int(limit):
-                node.approximated(exclusive, "the other bound is stricter")
-            if tight != node.v[bound] or tight == inclusive:
-                node.approximated(bound, "the other bound is stricter")
+            for key in (exclusive, bound):
+                node.approximated(key, "the stricter of the two")
             del node.v[exclusive]
             node.v[bound] = tight
         else:

@@ -70,6 +70,9 @@ class ChoiceWriter:
         # The places of items that have no form here: nothing of them goes out, and their end tells.
         self.mute: set[int] = set()
         self.details = 0
+        # The places whose deltas bore log probabilities, and whether the one sound of an answer was heard.
+        self.weighed: set[int] = set()
+        self.heard = False
 
     def feed(self, event: Event) -> list[Delta]:
         kind = event["type"]
@@ -94,6 +97,8 @@ class ChoiceWriter:
         return []
 
     def _sound(self, key: str, value: Any) -> list[Delta]:
+        if self.heard:
+            return []
         self.audio[key] = True
         return self._first({"audio": {key: value}})
 
@@ -114,6 +119,7 @@ class ChoiceWriter:
         if found:
             side = "content" if key == "content" else "refusal"
             logprobs = {"content": None, "refusal": None, side: found}
+            self.weighed.add(event.get("output_index", 0))
         text = event["delta"]
         if not text and not found:
             return []
@@ -236,9 +242,10 @@ class ChoiceWriter:
     def _message_done(self, item: Node, place: int) -> list[Delta]:
         w = self.w
         out: list[Delta] = []
-        w.context["offset"] = 0
+        w.context.update(offset=0, heard=self.heard)
         fields = w.piece(message_fields, item)
-        w.context.pop("offset", None)
+        del w.context["offset"]
+        self.heard = w.context.pop("heard")
         if len([one for one in self.items if one.get("type") == "message"]) > 1:
             w.report(item, (), "approximated", "joined with the message before", "item.turn")
         if place not in self.texted:
@@ -246,6 +253,9 @@ class ChoiceWriter:
                 if fields.get(key):
                     kind = "response.output_text.delta" if key == "text" else "response.refusal.delta"
                     out += self._text(_TEXT[kind], {"output_index": place, "delta": fields[key]})
+        for key in ("content", "refusal"):
+            if fields.get(f"{key} logprobs") and place not in self.weighed:
+                out += self._first({key: ""}, {"content": None, "refusal": None, key: fields[f"{key} logprobs"]})
         if fields.get("annotations"):
             w.context["offset"] = self.length - len(fields.get("text") or "")
             for part in item.get("content") or ():

@@ -296,6 +296,9 @@ class ChatWriter:
                     w.context[f"native finish {index}"] = native
             wire: Node = {}
             RESPONSE.write(c, wire, w, response)
+            if "service_tier" in wire and wire["service_tier"] != (self.head or {}).get("service_tier"):
+                # Clients take it from the first chunk, and it is said at the end only.
+                c["service_tier"] = wire["service_tier"]
             if metadata is not None:
                 c["metadata"] = metadata
             return {key: wire[key] for key in ("metadata", "moderation") if wire.get(key) is not None}
