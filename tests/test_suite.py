@@ -93,7 +93,7 @@ def test_identity_sees_a_number_that_changed_its_type(monkeypatch: pytest.Monkey
 
 def test_sensitivity_sees_what_is_dropped_in_silence(monkeypatch: pytest.MonkeyPatch) -> None:
     replace_value(monkeypatch, without("seed"))
-    monkeypatch.setattr(ul, "read", lambda body, *_: body)
+    monkeypatch.setattr(ul, "read", lambda body, *_, **__: body)
     assert {failure.path for failure in suite.sensitivity([RECORD], "x")} == {"/seed"}
     replace_value(monkeypatch, without("seed"), [ul.Loss("/seed", "sampling.seed", "lost")])
     assert suite.sensitivity([RECORD], "x") == []

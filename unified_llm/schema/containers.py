@@ -349,11 +349,14 @@ def _definitions(node: Node, key: str) -> None:
     """Definitions stay at the root of the schema, for a target that follows references."""
     profile, walk, members = node.profile, node.walk, node.v[key]
     # The root may also be written out below itself, where its definitions are not repeated.
-    at_root = node.place(key) == (key,) and walk.nesting == int(walk.wrapped or not profile.root_object)
+    top = int(walk.wrapped or not profile.root_object)
+    at_root = node.place(key) == (key,) and walk.nesting == top and key not in walk.rooted
     everywhere = profile.keywords is None
     if not everywhere and not (at_root and profile.accepts(key) and profile.accepts("$ref")):
         del node.v[key]  # what nothing refers to is noted at the end
         return
+    if at_root:
+        walk.rooted.add(key)
     out: Schema = {}
     for name, member in members.items():
         place = node.inner(key, name)

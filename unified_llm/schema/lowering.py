@@ -101,6 +101,7 @@ class Lowering:
         self.used: list[Keys] = []  # definitions that were kept or written out
         self.path_refs = False
         self.wrapped = False
+        self.rooted: set[str] = set()  # the containers of definitions at the root of the result
         self.hoisted: dict[Keys, str] = {}
         self.waiting: list[tuple[str, Any, Keys]] = []
         # Container to what has to be in it at the root of the result.
@@ -302,7 +303,7 @@ class Lowering:
                 rest[key] = value
                 self.origins.set(rest, key, self.origins.place(lone, key, where))
             self.references.stands_for(rest, lone)
-            return self._reference(rest, at, stack, optional, inline)
+            return self.flatten(rest, at, stack, optional=optional, inline=inline)
         for index, branch in enumerate(branches):
             where = self.origins.place(branches, index, place)
             if branch is True or branch == {}:

@@ -53,7 +53,7 @@ _FAILED = frozenset(("malformed_call", "error", "cancelled"))
 class _Candidate:
     """One candidate while it comes in: the item that is open, its parts, the text that grows, a call in pieces."""
 
-    __slots__ = ("apart", "args", "at", "call", "final", "index", "item", "kind", "made", "nodes", "part", "text", "told")
+    __slots__ = ("apart", "args", "at", "call", "final", "index", "item", "kind", "made", "nodes", "part", "text")
 
     def __init__(self, index: int) -> None:
         self.at: Event = {"choice": index} if index else {}
@@ -68,8 +68,6 @@ class _Candidate:
         self.final: Node = {}
         self.call: Node | None = None
         self.args = PartialArgs()
-        # As the reader's own, with the candidate's place in that frame.
-        self.told: dict[str, tuple[int | None, Node, int]] = {}
 
 
 class GenerateContentReader:
@@ -80,9 +78,6 @@ class GenerateContentReader:
         self.head: Node = {}
         self.candidates: dict[int, _Candidate] = {}
         self.held: Node | None = None
-        self.held_at: int | None = None
-        # The frames that say what the end puts together: number and frame, by key.
-        self.told: dict[str, tuple[int | None, Node]] = {}
         self.started = False
         self.ended = False
         self.blocked = False
@@ -90,12 +85,14 @@ class GenerateContentReader:
     def feed(self, event: Event) -> list[Event]:
         data = event["data"]
         if type(data) is dict and "error" not in data:
-            out = self._release(False) if self.held is not None else []
+            held, self.held = self.held, None
+            out = self._frame(held, False) if held is not None else []
             if self._finishes(data):
-                self.held, self.held_at = data, self.r.number
+                self.held = data
                 return out
             return out + self._frame(data, False)
-        out = self._release(False) if self.held is not None else []
+        held, self.held = self.held, None
+        out = self._frame(held, False) if held is not None else []
         if type(data) is list:
             for each in data:
                 out += self.feed({"event": None, "data": each})
@@ -115,7 +112,8 @@ class GenerateContentReader:
 
     def close(self) -> list[Event]:
         if self.held is not None:
-            return self._release(True)
+            held, self.held = self.held, None
+            return self._frame(held, True)
         if self.ended:
             return []
         error = {"type": "server_error", "code": "stream_truncated", "message": "the stream ended before its end"}
@@ -137,18 +135,6 @@ class GenerateContentReader:
             ending.add(index if type(index) is int else place)
         return self._all_ended(ending) if len(self.candidates) > len(ending) else True
 
-    def _release(self, last: bool) -> list[Event]:
-        """The events of the frame that was held, which stands where it came."""
-        held, self.held = self.held, None
-        assert held is not None
-        r = self.r
-        r.number, now = self.held_at, r.number
-        if r.number is not None:
-            r.docs[r.number] = held
-        out = self._frame(held, last)
-        r.number = now
-        return out
-
     def _all_ended(self, ending: set[Any]) -> bool:
         return bool(self.candidates) and all(
             "finishReason" in candidate.final or index in ending for index, candidate in self.candidates.items()
@@ -166,14 +152,11 @@ class GenerateContentReader:
                 if type(before) is dict and not before.keys() <= usage.keys():
                     usage = {**before, **usage}
                 known["usageMetadata"] = usage
-                self.told["usageMetadata"] = (self.r.number, data)
             for key in head:
                 if key not in known:
                     known[key] = head[key]
-                    self.told[key] = (self.r.number, data)
         else:
             self.head = head.copy()
-            self.told = dict.fromkeys(head, (self.r.number, data))
         out: list[Event] = []
         if not self.started:
             self.started = True
@@ -187,7 +170,7 @@ class GenerateContentReader:
             out.append({"type": "response.created", "response": opening})
         frame: Node = {"count": 0, "head": head}
         if type(wires) is list:
-            frame["candidates"] = [self._candidate(wire, place, data, out) for place, wire in enumerate(wires)]
+            frame["candidates"] = [self._candidate(wire, place, out) for place, wire in enumerate(wires)]
         elif "candidates" in data:
             frame["head"] = {**head, "candidates": wires}
         if last:
@@ -202,7 +185,7 @@ class GenerateContentReader:
         }
         return out
 
-    def _candidate(self, wire: Any, place: int, data: Node, out: list[Event]) -> Node:
+    def _candidate(self, wire: Any, place: int, out: list[Event]) -> Node:
         """What a candidate's frame holds beside its parts; the events of the parts are added to `out`."""
         if type(wire) is not dict:
             return {"literal": wire}
@@ -236,8 +219,6 @@ class GenerateContentReader:
         for key, value in wire.items():
             if key != "content" and (value or key not in final):
                 final[key] = value
-                if key != "index":
-                    state.told[key] = (self.r.number, data, place)
         return frame
 
     # ---- parts ------------------------------------------------------------------------------------------------------
@@ -450,9 +431,6 @@ class GenerateContentReader:
         node = read_answer(rest, self.r, [state.nodes for state in states])
         self.r.doc = doc
         self.r.keep(node, rest)
-        self.r.made(node, final)
-        if self.r.number is not None:
-            self._gather(final, states)
         homes = [node, *node.get("choices", ())]
         for state, home, tail in zip(states, homes, tails):
             for index, note in enumerate(_notes(state.item) if state.kind == "message" else ()):
@@ -465,33 +443,6 @@ class GenerateContentReader:
         node.pop("output", None)
         out.append({"type": _terminal(node), "response": node})
         self._keep_last(frame)
-
-    def _gather(self, final: Node, states: list[_Candidate]) -> None:
-        """Say of the answer that was put together which frame said what."""
-        r, docs = self.r, self.r.docs
-        here = r.here()
-        sources: dict[tuple[Any, ...], tuple[Any, ...]] = {(): here}
-        for key, (number, data) in self.told.items():
-            if number is not None:
-                docs[number] = data
-                sources[(key,)] = (number, "data", key)
-        if type(final.get("usageMetadata")) is dict:
-            r.gather(final["usageMetadata"], {(): sources.get(("usageMetadata",), here)})
-        for index, state in enumerate(states):
-            own: dict[tuple[Any, ...], tuple[Any, ...]] = {(): here}
-            for name, (number, data, place) in state.told.items():
-                if number is not None:
-                    docs[number] = data
-                    own[(name,)] = (number, "data", "candidates", place, name)
-            r.gather(state.final, own)
-            sources.update({("candidates", index, *keys): path for keys, path in own.items()})
-        r.gather(final, sources)
-        for leaf, place in r.places.items():
-            # What counts from the root counts from that of the answer.
-            if place[:1] == (...,) and place[1:3] == here:
-                below = place[3:]
-                depth = next(depth for depth in range(len(below), -1, -1) if below[:depth] in sources)
-                r.places[leaf] = (..., *sources[below[:depth]], *(below[depth:] if depth else ()))
 
     def _keep_last(self, frame: Node) -> None:
         """What of the last frame the end says: named, not kept."""
