@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from unified_llm.adapter import Adapter, Framing, Kind, Route, Streams
 
-from . import calls, hosted
+from . import calls, hosted, hosted_tools
 from .content import items, parts
 from .counting import read_count, read_count_request, write_count, write_count_request
 from .errors import read_error, write_error
@@ -18,8 +18,8 @@ from .tools import tools
 
 __all__ = ["adapter"]
 
-# Importing these declares calls and results among the items.
-_DECLARING = (calls, hosted)
+# Importing these declares calls and results among the items, and the tools of the provider.
+_DECLARING = (calls, hosted, hosted_tools)
 _VERTEX = "projects/{project}/locations/{location}/publishers/{publisher}/"
 
 adapter = Adapter(

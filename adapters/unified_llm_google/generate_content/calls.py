@@ -184,11 +184,15 @@ def _read_result(answer: Node, item: Node, r: Reader) -> str:
 @items.write("custom_tool_call_output")
 def write_custom_result(c: Node, w: Writer) -> Node:
     c["type"] = Fated("emulated", "as the result of a function")
-    return write_function_response(c, w)
+    return _write_response(c, w)
 
 
 @items.write("function_call_output")
 def write_function_response(c: Node, w: Writer) -> Node:
+    return _write_response(c, w)
+
+
+def _write_response(c: Node, w: Writer) -> Node:
     known = w.context.get("names", {}).get(c.get("call_id"))
     answer: Node = write_id(c, w)
     if type(c.get("name")) is str:

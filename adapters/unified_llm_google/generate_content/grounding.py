@@ -15,7 +15,9 @@ from typing import Any, NamedTuple
 
 from unified_llm.mapping import Fated, Reader, Writer, take, take_all
 
-__all__ = ["is_search", "read_sources", "write_sources"]
+from .searches import read_pages, read_searches, write_search
+
+__all__ = ["read_sources", "write_sources"]
 
 Node = dict[str, Any]
 
@@ -39,13 +41,6 @@ _CHUNKS: dict[str, tuple[str, tuple[tuple[str, str, type], ...]]] = {
     "image": ("url_citation", (("sourceUri", "url", str), ("title", "title", str))),
 }
 _KINDS = {"url_citation": "web", "file_citation": "retrievedContext", "place_citation": "maps"}
-# Metadata key to the item it is, and the key of that item.
-_QUERIES = (
-    ("webSearchQueries", "web_search_call"),
-    ("imageSearchQueries", "web_search_call"),
-    ("retrievalQueries", "file_search_call"),
-)
-_STATUS = "URL_RETRIEVAL_STATUS_"
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------
@@ -63,9 +58,9 @@ def read_sources(own: Node, doc: Node, texts: dict[int, Node], node: Node, r: Re
             r.form(node, "grounding", "empty")
         if texts:
             _read_supports(meta, doc[_META], texts, node, r)
-        items += _read_searches(meta, doc[_META], r)
+        items += read_searches(meta, doc[_META], r)
     if type(own.get("urlContextMetadata")) is dict:
-        items += _read_pages(own, doc["urlContextMetadata"], r)
+        items += read_pages(own, doc["urlContextMetadata"], r)
     if type(own.get("citationMetadata")) is dict and texts:
         _read_citations(own, doc["citationMetadata"], texts[min(texts)], r)
     return items
@@ -192,52 +187,6 @@ def _characters(raw: bytes, offset: Any) -> int | None:
         return None
 
 
-def _read_searches(meta: Node, doc: Node, r: Reader) -> list[Node]:
-    items: list[Node] = []
-    for name, kind in _QUERIES:
-        queries = meta.get(name)
-        if type(queries) is not list or not queries or not all(type(each) is str for each in queries):
-            continue
-        item: Node = {"type": kind}
-        if kind == "web_search_call":
-            item["action"] = {"type": "search", "queries": meta.pop(name)}
-            if name == "imageSearchQueries":
-                item["search_type"] = "image"
-                r.place(item, ("search_type",), (name,))
-            r.place(item, ("action", "queries"), (name,))
-        else:
-            item["queries"] = meta.pop(name)
-            r.place(item, ("queries",), (name,))
-        r.form(item, "grounding", name)
-        items.append(r.made(item, doc))
-    entry = meta.get("searchEntryPoint")
-    if type(entry) is dict and type(entry.get("renderedContent")) is str:
-        item = {"type": "web_search_result", "suggestions": take(meta, "searchEntryPoint").pop("renderedContent")}
-        r.form(item, "grounding", "searchEntryPoint")
-        r.place(item, ("suggestions",), ("searchEntryPoint", "renderedContent"))
-        items.append(r.made(item, doc))
-    return items
-
-
-def _read_pages(own: Node, doc: Node, r: Reader) -> list[Node]:
-    if not _objects(doc.get("urlMetadata")):
-        return []
-    pages = []
-    for page, wire in zip(take_all(take(own, "urlContextMetadata"), "urlMetadata"), doc["urlMetadata"]):
-        read: Node = {}
-        if type(page.get("retrievedUrl")) is str:
-            read["url"] = page.pop("retrievedUrl")
-            r.place(read, ("url",), ("retrievedUrl",))
-        status = page.get("urlRetrievalStatus")
-        if type(status) is str and status.startswith(_STATUS) and status.isupper():
-            read["status"] = page.pop("urlRetrievalStatus").removeprefix(_STATUS).lower()
-            r.place(read, ("status",), ("urlRetrievalStatus",))
-        pages.append(r.made(read, wire))
-    item: Node = {"type": "web_fetch_result", "results": pages}
-    r.form(item, "grounding", "urlContextMetadata")
-    return [r.made(item, doc)]
-
-
 def _read_citations(own: Node, doc: Node, part: Node, r: Reader) -> None:
     key = next((key for key in _CITATIONS if _objects(doc.get(key))), None)
     if key is None:
@@ -258,16 +207,6 @@ def _read_citations(own: Node, doc: Node, part: Node, r: Reader) -> None:
 
 
 # ---- writing --------------------------------------------------------------------------------------------------------
-
-
-def is_search(item: Node, w: Writer) -> bool:
-    """Whether an item is told in the metadata of a candidate and not among its parts."""
-    kind = item.get("type")
-    if kind not in ("web_search_call", "web_search_result", "web_fetch_result", "file_search_call"):
-        return False
-    if w.form(item, "grounding"):
-        return True
-    return not w.form(item, "hosted") and kind != "file_search_call"
 
 
 def write_sources(found: list[tuple[int, Node]], searches: list[Node], candidate: Node, node: Node, w: Writer) -> None:
@@ -296,7 +235,7 @@ def write_sources(found: list[tuple[int, Node]], searches: list[Node], candidate
     if gathered.supports:
         meta["groundingSupports"] = [gathered.supports[key] for key in sorted(gathered.supports)]
     for item in searches:
-        for name, value in w.piece(partial(_write_search, kind=item["type"]), item).items():
+        for name, value in w.piece(partial(write_search, kind=item["type"]), item).items():
             if name == "urlContextMetadata":
                 candidate.setdefault(name, {"urlMetadata": []})["urlMetadata"] += value
             elif name == "searchEntryPoint":
@@ -384,42 +323,3 @@ def _write_citation(c: Node, w: Writer, text: str) -> Node:
         if hub in c:
             source[name] = c.pop(hub)
     return source
-
-
-def _write_search(c: Node, w: Writer, kind: str) -> Node:
-    """The metadata a search or a page that was read makes, by its key."""
-    name = w.form(c, "grounding")
-    if kind == "web_fetch_result":
-        if type(c.get("results")) is not list:
-            return {}
-        return {"urlContextMetadata": [w.piece(_write_page, page) for page in c.pop("results")]}
-    if kind == "file_search_call":
-        return {name: c.pop("queries")}
-    if kind == "web_search_result":
-        return (
-            {"searchEntryPoint": {"renderedContent": c.pop("suggestions")}} if type(c.get("suggestions")) is str else {}
-        )
-    if type(c.get("action")) is not dict or c["action"].get("type") != "search":
-        return {}
-    action = take(c, "action")
-    queries = action.pop("queries", None)
-    if type(queries) is not list:
-        queries = [action["query"]] if type(action.get("query")) is str else []
-    if action.get("query") in queries:
-        del action["query"]
-    if not queries:
-        return {}
-    del action["type"]
-    if c.get("search_type") == "image":
-        del c["search_type"]
-        return {name or "imageSearchQueries": queries}
-    return {name or "webSearchQueries": queries}
-
-
-def _write_page(c: Node, w: Writer) -> Node:
-    wire: Node = {}
-    if "url" in c:
-        wire["retrievedUrl"] = c.pop("url")
-    if type(c.get("status")) is str:
-        wire["urlRetrievalStatus"] = _STATUS + c.pop("status").upper()
-    return wire

@@ -17,8 +17,9 @@ from unified_llm.mapping import Fated, Reader, Writer, take, take_all
 
 from .content import read_parts, write_item
 from .errors import write_error_body
-from .grounding import is_search, read_sources, write_sources
+from .grounding import read_sources, write_sources
 from .logprobs import read_logprobs
+from .searches import is_search
 from .signature import sealed_text
 from .tables import BLOCKED, FINISH, SERVICE_TIERS
 from .usage import read_usage, write_usage

@@ -16,9 +16,10 @@ from unified_llm.mapping import Writer, fill
 
 from .content import parts, write_item
 from .errors import write_error_body
-from .grounding import is_search
 from .response import write_block, write_end, write_head
+from .searches import is_search
 from .signature import SLOT, attach_sealed, sealed_text
+from .stream_parts import Choice, apart, fill_candidate, is_ours, own_signature, spot_of, spots_of
 from .tables import PROTOCOL
 
 __all__ = ["GenerateContentWriter"]
@@ -40,21 +41,6 @@ _QUIET = frozenset((*(kind[:-5] + "done" for kind in _DELTAS), "response.output_
 _PART_DONE = frozenset(("response.content_part.done", "response.reasoning_summary_part.done"))
 
 
-class _Choice:
-    """One choice while it goes out: its items so far, and per open item how many of its parts went out."""
-
-    __slots__ = ("items", "mute", "parts", "sent", "signed", "text", "texts")
-
-    def __init__(self) -> None:
-        self.items: list[Node] = []
-        self.texts: list[tuple[int, Node]] = []
-        self.sent: dict[int, set[tuple[str, int]]] = {}
-        self.signed: set[tuple[int, int]] = set()
-        self.parts = 0
-        self.text: tuple[Any, ...] | None = None
-        self.mute: set[int] = set()
-
-
 class GenerateContentWriter:
     """Canonical events to wire frames."""
 
@@ -62,7 +48,7 @@ class GenerateContentWriter:
         self.w = w
         w.context["streaming"] = True
         self.own = w.source in (None, w.protocol)
-        self.choices: dict[int, _Choice] = {}
+        self.choices: dict[int, Choice] = {}
         self.head: Node = {}
         self.held: tuple[int, Node] | None = None
         self.group: Node | None = None
@@ -130,7 +116,7 @@ class GenerateContentWriter:
             wire["thought"] = True
         elif self.w.context.get("sealed"):
             wire = attach_sealed(wire, self.w)
-        spot = _spot(kind, event)
+        spot = spot_of(kind, event)
         choice.sent.setdefault(index, set()).add(spot)
         if not wire["text"] and SLOT not in wire:
             return out
@@ -149,11 +135,11 @@ class GenerateContentWriter:
         if held is None:
             return []
         part = (done or {}).get("part") or {}
-        if done is not None and _is_ours(part, self.w):
-            self._choice(held[0]).signed.add((done.get("output_index", 0), _spot("", done)[1]))
+        if done is not None and is_ours(part, self.w):
+            self._choice(held[0]).signed.add((done.get("output_index", 0), spot_of("", done)[1]))
             if part.get("text") == held[1]["text"]:
                 return [(held[0], self._whole(part, "thought" in held[1]))]
-            piece = _own_signature(part, self.w)
+            piece = own_signature(part, self.w)
             if piece is not None:
                 held[1][SLOT] = piece
         return [held]
@@ -168,10 +154,10 @@ class GenerateContentWriter:
         del self.w.context["citations"]
         return written[0] if written else {"text": ""}
 
-    def _choice(self, place: int) -> _Choice:
+    def _choice(self, place: int) -> Choice:
         found = self.choices.get(place)
         if found is None:
-            found = self.choices[place] = _Choice()
+            found = self.choices[place] = Choice()
         return found
 
     def _open(self, response: Node) -> None:
@@ -187,7 +173,7 @@ class GenerateContentWriter:
         part = event.get("part") or {}
         choice = self._choice(place)
         index = event.get("output_index", 0)
-        spot = _spot(kind, event)
+        spot = spot_of(kind, event)
         if spot in choice.sent.get(index, ()) or index in choice.mute:
             return []
         if part.get("type") not in ("output_text", "summary_text", "reasoning_text", "refusal"):
@@ -196,7 +182,7 @@ class GenerateContentWriter:
             choice.sent.setdefault(index, set()).add(spot)
             choice.signed.add((index, spot[1]))
             return self._alone(self._whole(part, spot[0] == "summary"), index, choice)
-        ours = _is_ours(part, self.w)
+        ours = is_ours(part, self.w)
         text = part.get("text") or part.get("refusal") or ""
         if not text and not ours:
             return []
@@ -207,10 +193,10 @@ class GenerateContentWriter:
             return self._alone(self._whole(part, thought), index, choice)
         return self._alone({"text": text, "thought": True} if thought else {"text": text}, index, choice)
 
-    def _alone(self, part: Any, index: int, choice: _Choice) -> list[Any]:
+    def _alone(self, part: Any, index: int, choice: Choice) -> list[Any]:
         """A whole part; what our own reader made goes back into its frames as it is."""
         if self.group is None:
-            return _apart([part], index, choice)
+            return apart([part], index, choice)
         choice.text = None
         return [part]
 
@@ -234,9 +220,9 @@ class GenerateContentWriter:
             ]
         choice.parts += len(written)
         if not sent:
-            return _apart(written, index, choice)
+            return apart(written, index, choice)
         out = []
-        for spot, part in zip(_spots(item), written):
+        for spot, part in zip(spots_of(item), written):
             if spot not in sent:
                 out.append(part)
             elif SLOT in part and (index, spot[1]) not in choice.signed:
@@ -270,7 +256,7 @@ class GenerateContentWriter:
                 mine = [part for place, part in made if place == candidate["index"]]
                 place = sorted(self.choices).index(candidate["index"]) if candidate["index"] in self.choices else 0
                 end = ends[place] if place < len(ends) else {}
-                candidates.append(_candidate(candidate, mine, end))
+                candidates.append(fill_candidate(candidate, mine, end))
             data["candidates"] = candidates
         return {"event": None, "data": data}
 
@@ -348,68 +334,3 @@ class GenerateContentWriter:
         body = write_error_body(error, self.w)
         rest = (extra.get("frame") or {}).get("rest")
         return [{"event": None, "data": fill(body, rest) if rest else body}]
-
-
-def _candidate(frame: Node, parts: list[Any], end: Node) -> Node:
-    """One candidate of a frame, with its parts in their places."""
-    wire = dict(frame["rest"])
-    for key in frame.get("said", ()):
-        if key in end:
-            wire[key] = end[key]
-    kept = frame["rest"]
-    for key, value in end.items():
-        if key in kept and key != "content" and type(value) is dict and type(kept[key]) is dict:
-            wire[key] = fill(value, kept[key])
-    if type(wire.get("content")) is dict and frame.get("parts", ()) is not None:
-        template = frame.get("parts")
-        if template is not None:
-            made = iter(parts)
-            filled = [next(made, None) if literal is None else literal for literal in template]
-            parts = [part for part in filled if part is not None]
-        wire["content"] = {**wire["content"], "parts": parts}
-    return wire
-
-
-def _apart(parts: list[Any], index: int, choice: _Choice) -> list[Any]:
-    """Whole parts, with an empty one between texts that are not one text."""
-    out: list[Any] = []
-    for part in parts:
-        plain = type(part) is dict and "text" in part and part.keys() <= {"text", "thought"}
-        thought = plain and "thought" in part
-        if plain and choice.text is not None and choice.text[0] == thought:
-            out.append({"text": "", "thought": True} if thought else {"text": ""})
-        choice.text = (thought, index, "whole", 0) if plain else None
-        out.append(part)
-    return out
-
-
-def _spot(kind: str, event: Event) -> tuple[str, int]:
-    """Which part of its item an event is about."""
-    return (
-        ("summary", event["summary_index"]) if "summary_index" in event else ("content", event.get("content_index", 0))
-    )
-
-
-def _spots(item: Node) -> list[tuple[str, int]]:
-    """The parts of an item, in the order they are written."""
-    out = []
-    for key in ("summary", "content"):
-        if type(item.get(key)) is list:
-            out += [(key, index) for index in range(len(item[key]))]
-        elif type(item.get(key)) is str:
-            out.append((key, 0))
-    return out
-
-
-def _is_ours(part: Node, w: Writer) -> bool:
-    """Whether a part holds what only this protocol's reader can have put there."""
-    return w.protocol in (part.get("extra") or {}) or _own_signature(part, w) is not None
-
-
-def _own_signature(part: Node, w: Writer) -> str | None:
-    pieces = part.get("opaque")
-    if type(pieces) is not list or len(pieces) != 1:
-        return None
-    origin = pieces[0].get("origin") or {}
-    data = pieces[0].get("data")
-    return data if origin.get("protocol") == w.protocol and type(data) is str else None
