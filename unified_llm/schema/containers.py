@@ -241,6 +241,8 @@ def arrays(node: Node) -> None:
             node.approximated("items", "true, which says nothing, left out")
         elif profile.accepts("maxItems") and "prefixItems" not in v:
             node.approximated("items", "as maxItems")
+            if "maxItems" in v:
+                node.approximated("maxItems", "no items")
             node.rename("items", "maxItems", 0)
         else:
             node.drop("items")

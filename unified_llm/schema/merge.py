@@ -149,6 +149,7 @@ def _meet(
                 names.append(name)
             else:
                 note(key, name, origins.place(value, index, place), True)
+                note(key, name, origins.place(mine, mine.index(name), my_place), True)
         if not value:
             note(key, value, place, True)
         into[key] = origins.fresh(names, places)
