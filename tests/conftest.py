@@ -40,12 +40,12 @@ settings.register_profile("fuzz", max_examples=5_000, deadline=None, suppress_he
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 NOT_YET = pathlib.Path(__file__).parent / "not_yet.txt"
-"""Laws that an adapter under work does not keep yet, one test id a line: they run, and a pass is shown as XPASS. The two
-OpenAI protocols, as source and target of each other, may not be in it."""
+"""Laws that an adapter under work does not keep yet, one test id a line: they run, and a pass is shown as XPASS.
+The two OpenAI protocols, as source and target of each other, may not be in it."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     listed = {line for line in NOT_YET.read_text().splitlines() if line and not line.startswith("#")}
     for item in items:
         if f"{item.path.name}::{item.name}" in listed:
-            item.add_marker(pytest.mark.xfail(strict=False, reason="an adapter under work: tests/not_yet.txt"))
+            item.add_marker(pytest.mark.xfail(strict=False, reason="under work: tests/not_yet.txt"))
