@@ -141,7 +141,7 @@ def _meet(
             into[key] = origins.both(mine, my_place, value, place)
     elif key == "required" and type(mine) is list and type(value) is list:
         places = {index: origins.place(mine, index, my_place) for index in range(len(mine))}
-        known = {name for name in mine if type(name) is str}
+        known = {name: index for index, name in enumerate(mine) if type(name) is str}
         names = list(mine)
         for index, name in enumerate(value):
             if type(name) is not str or name not in known:
@@ -149,7 +149,7 @@ def _meet(
                 names.append(name)
             else:
                 note(key, name, origins.place(value, index, place), True)
-                note(key, name, origins.place(mine, mine.index(name), my_place), True)
+                note(key, name, origins.place(mine, known[name], my_place), True)
         if not value:
             note(key, value, place, True)
         into[key] = origins.fresh(names, places)
