@@ -184,8 +184,7 @@ def _read_result(answer: Node, item: Node, r: Reader) -> str:
 @items.write("custom_tool_call_output")
 def write_custom_result(c: Node, w: Writer) -> Node:
     c["type"] = Fated("emulated", "as the result of a function")
-    wire: Node = _write_response(c, w)
-    return wire
+    return _write_response(c, w)
 
 
 @items.write("function_call_output")

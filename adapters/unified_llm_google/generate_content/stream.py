@@ -19,22 +19,11 @@ from .response import read_answer
 from .stream_candidate import Candidate
 from .tables import PROTOCOL
 
-__all__ = ["CANDIDATE_KEYS", "HEAD_KEYS", "GenerateContentReader"]
+__all__ = ["GenerateContentReader"]
 
 Event = dict[str, Any]
 Node = dict[str, Any]
 
-HEAD_KEYS = ("responseId", "modelVersion", "createTime", "usageMetadata")
-# What a candidate says at its end, and what is put together from all its frames.
-CANDIDATE_KEYS = (
-    "finishReason",
-    "finishMessage",
-    "groundingMetadata",
-    "citationMetadata",
-    "urlContextMetadata",
-    "logprobsResult",
-    "continuationToken",
-)
 _INCOMPLETE = frozenset(("length", "context_window", "safety", "recitation", "pause"))
 _FAILED = frozenset(("malformed_call", "error", "cancelled"))
 
