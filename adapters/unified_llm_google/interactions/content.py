@@ -158,8 +158,10 @@ def write_reasoning_text(c: Node, w: Writer) -> Node:
 
 @user_parts.write("refusal")
 @model_parts.write("refusal")
-def write_refusal(c: Node, w: Writer) -> Node:
+def write_refusal(c: Node, w: Writer) -> Node | None:
     _carried(c, w)
+    if type(c.get("refusal")) is not str:
+        return None
     return _lowered(c, "refusal", "sent as text")
 
 
