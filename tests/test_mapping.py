@@ -7,19 +7,10 @@ from typing import Any
 import pytest
 
 from unified_llm.errors import InvalidBody
-from unified_llm.mapping import (
-    NATIVE,
-    Bimap,
-    IllTyped,
-    Mapping,
-    Reader,
-    Writer,
-    fill,
-    remainder,
-    take,
-    unpack,
-)
+from unified_llm.mapping import NATIVE, Bimap, IllTyped, Mapping, fill, remainder, take, unpack
+from unified_llm.reading import Reader
 from unified_llm.table import Field, Table
+from unified_llm.writing import Writer
 
 Node = dict[str, Any]
 

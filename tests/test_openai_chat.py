@@ -383,7 +383,7 @@ def test_error_bodies_of_all_forms(body: Any, status: int, kind: str, message: s
     assert done.value == body
     assert done.http["status"] == status
     adapter, _ = ul.registry.split(CHAT)
-    reader = ul.mapping.Reader(CHAT, http={"status": status})
+    reader = ul.reading.Reader(CHAT, http={"status": status})
     error = reader.root(adapter.kinds["error"].read, body)["error"]
     assert (error["type"], error["message"]) == (kind, message)
 

@@ -160,7 +160,7 @@ def test_the_model_of_the_target_wins() -> None:
 def test_bare_base64_becomes_a_data_url() -> None:
     part = {"type": "input_file", "file_data": "JVBE", "media_type": "application/pdf", "filename": "a.pdf"}
     node = {"model": "m", "input": [{"type": "message", "role": "user", "content": [part]}]}
-    from unified_llm.mapping import Writer
+    from unified_llm.writing import Writer
     from unified_llm_openai.responses.request import write_request
 
     writer = Writer(P, source="google-generate-content")
@@ -232,7 +232,7 @@ def test_an_unknown_reason_is_kept() -> None:
 def test_names_ids_and_lowered_tools_are_restored() -> None:
     call = {"type": "function_call", "call_id": "short", "name": "patch", "arguments": '{"input":"*** Begin"}'}
     exchange = ul.Exchange(source=P, target="openai-chat", ids={"short": "long"}, tools={"patch": "custom"})
-    from unified_llm.mapping import Writer
+    from unified_llm.writing import Writer
     from unified_llm_openai.responses.response import write_response
 
     writer = Writer(P, source="openai-chat", facing="client", exchange=exchange)
@@ -304,7 +304,7 @@ def test_error_types(status: int, error: Node, kind: str) -> None:
     done = ul.convert(body, source=P, target=P, kind="error", http={"status": status})
     assert done.value == body
     assert done.http["status"] == status
-    from unified_llm.mapping import Reader
+    from unified_llm.reading import Reader
     from unified_llm_openai.responses.errors import read_error
 
     assert Reader(P, http={"status": status}).root(read_error, body)["error"]["type"] == kind

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unified_llm.mapping import Writer
 from unified_llm.provenance import (
     MemoryVault,
     anchor_of,
@@ -22,6 +21,7 @@ from unified_llm.provenance import (
     split_opaque,
     unpark,
 )
+from unified_llm.writing import Writer
 
 ITEM: dict[str, Any] = {
     "type": "reasoning",

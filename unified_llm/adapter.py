@@ -13,9 +13,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from .mapping import Mapping, Reader, Writer
+    from .mapping import Mapping
+    from .reading import Reader
     from .repair import Rules
     from .table import Table
+    from .writing import Writer
 
 __all__ = ["Adapter", "Framing", "Kind", "Route", "Streams", "WireReader", "WireWriter"]
 

@@ -17,9 +17,10 @@ from .ids import seed_of
 from .jsonvalue import detached, parse
 from .locate import locate
 from .losses import Levels, Losses, check_levels, enforce
-from .mapping import Reader, Writer
 from .provenance import Vault, park, unpark
+from .reading import Reader
 from .registry import split
+from .writing import Writer
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

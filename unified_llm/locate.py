@@ -16,7 +16,8 @@ from .losses import Loss, Losses
 
 if TYPE_CHECKING:
     from .adapter import Adapter
-    from .mapping import Reader, Writer
+    from .reading import Reader
+    from .writing import Writer
 
 __all__ = ["locate", "pointer"]
 

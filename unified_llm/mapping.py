@@ -11,7 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from collections.abc import Mapping as MappingABC
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from .reading import Reader
+    from .writing import Writer
 
 __all__ = [
     "NATIVE",
@@ -20,8 +24,6 @@ __all__ = [
     "IllTyped",
     "Mapping",
     "Owned",
-    "Reader",
-    "Writer",
     "fill",
     "remainder",
     "take",
@@ -261,7 +263,3 @@ class Mapping:
         """Declare canonical types (space separated) that this protocol has no form for, with the reason to tell."""
         for type_ in types.split():
             self.cannots[type_] = reason
-
-
-from .reading import Reader  # noqa: E402
-from .writing import Writer  # noqa: E402

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from .jsonvalue import dump, load_text
 
 if TYPE_CHECKING:
-    from .mapping import Writer
+    from .writing import Writer
 
 __all__ = [
     "MemoryVault",

@@ -10,7 +10,7 @@ import re
 from typing import Any, NamedTuple
 
 from .ids import made_id
-from .mapping import Writer
+from .writing import Writer
 
 __all__ = ["Rules", "repair"]
 

@@ -81,9 +81,7 @@ _PARTS = {
     "response.reasoning_summary_part.added": _SUMMARY,
     "response.reasoning_summary_part.done": _SUMMARY,
 }
-_INSIDE = frozenset(
-    [*(f"{stem}.{end}" for stem in BUILDS for end in ("delta", "done")), *_PARTS, _ANNOTATION]
-)
+_INSIDE = frozenset([*(f"{stem}.{end}" for stem in BUILDS for end in ("delta", "done")), *_PARTS, _ANNOTATION])
 
 
 class Grammar:

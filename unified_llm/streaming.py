@@ -15,12 +15,13 @@ from .exchange import Exchange
 from .jsonvalue import dump
 from .locate import locate
 from .losses import Levels, Loss, Losses, check_levels, enforce
-from .mapping import Reader, Writer
 from .provenance import Vault
+from .reading import Reader
 from .registry import split
 from .sse import SSEDecoder, encode, parse_data
 from .stream import Grammar
 from .trail import Trail
+from .writing import Writer
 
 __all__ = [
     "ConvertedStream",

@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 from ._tables import JSON_TYPES
 from .adapter import Adapter
 from .locate import _Finder
-from .mapping import NATIVE, Mapping, Reader, Writer, json_types
+from .mapping import NATIVE, Mapping, json_types
+from .reading import Reader
+from .writing import Writer
 
 __all__ = ["Misfit", "misfits"]
 

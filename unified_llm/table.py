@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from .mapping import Bimap, IllTyped, Owned, Writer, take
+from .mapping import Bimap, IllTyped, Owned, take
+from .writing import Writer
 
 __all__ = ["Field", "Table"]
 

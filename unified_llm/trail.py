@@ -17,7 +17,8 @@ from .losses import Loss
 
 if TYPE_CHECKING:
     from .adapter import Adapter
-    from .mapping import Reader, Writer
+    from .reading import Reader
+    from .writing import Writer
 
 __all__ = ["Trail"]
 

@@ -364,7 +364,7 @@ def test_trap_148_an_error_that_is_a_completion() -> None:
     done = ul.convert(body, source=CHAT, target=CHAT, kind="error", http={"status": 400})
     assert done.value == body
     adapter, _ = ul.registry.split(CHAT)
-    error = ul.mapping.Reader(CHAT, http={"status": 400}).root(adapter.kinds["error"].read, body)["error"]
+    error = ul.reading.Reader(CHAT, http={"status": 400}).root(adapter.kinds["error"].read, body)["error"]
     assert error["type"] == "content_filter"
 
 
@@ -393,4 +393,4 @@ def test_trap_172_overflow_stays_recognisable() -> None:
         "error": {"message": "m", "type": "invalid_request_error", "param": None, "code": "context_length_exceeded"}
     }
     adapter, _ = ul.registry.split(CHAT)
-    assert ul.mapping.Reader(CHAT).root(adapter.kinds["error"].read, body)["error"]["type"] == "context_overflow"
+    assert ul.reading.Reader(CHAT).root(adapter.kinds["error"].read, body)["error"]["type"] == "context_overflow"

@@ -19,6 +19,7 @@ from .values import constants, numbers, types
 
 __all__ = ["Node", "rewrite_root"]
 
+
 class Node:
     """One schema being rewritten: `flat` as it was, `v` as it becomes."""
 

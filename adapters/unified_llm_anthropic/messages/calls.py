@@ -11,7 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.jsonvalue import dump_text, load_text
-from unified_llm.mapping import Fated, IllTyped, Reader, Writer, take
+from unified_llm.mapping import Fated, IllTyped, take
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .blocks import blocks
 from .content import move_cache_in, move_cache_out, own_born, parts, said, withhold

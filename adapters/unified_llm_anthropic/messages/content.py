@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Fated, IllTyped, Mapping, Reader, Writer, take
+from unified_llm.mapping import Fated, IllTyped, Mapping, take
 from unified_llm.provenance import split_opaque
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .citations import citations
 from .tables import PROTOCOL, read_cache, write_cache

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Fated, Owned, Reader, Writer, take
+from unified_llm.mapping import Fated, Owned, take
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .tables import ERROR_STATUS, ERRORS
 

@@ -11,7 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.jsonvalue import load_text
-from unified_llm.mapping import Fated, IllTyped, Reader, Writer, take
+from unified_llm.mapping import Fated, IllTyped, take
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .blocks import blocks
 from .calls import move_caller_in, move_caller_out, take_text

@@ -15,8 +15,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import ILL_TYPED, Fated, IllTyped, Reader, Writer
+from unified_llm.mapping import ILL_TYPED, Fated, IllTyped
 from unified_llm.provenance import anchor_of, is_sealed, matches, open_sealed, seal
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .blocks import blocks, ordered
 from .content import answer_parts, own_born, parts, said

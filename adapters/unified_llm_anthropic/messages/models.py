@@ -8,7 +8,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from unified_llm.mapping import IllTyped, Mapping, Reader, Writer
+from unified_llm.mapping import IllTyped, Mapping
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 __all__ = ["models", "read_models", "write_models"]
 

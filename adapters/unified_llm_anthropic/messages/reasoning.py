@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Fated, IllTyped, Reader, Writer
+from unified_llm.mapping import Fated, IllTyped
 from unified_llm.provenance import anchor_of, is_sealed, opaque_piece, open_sealed, seal, split_opaque
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .blocks import blocks, ordered
 from .content import move_cache_in, move_cache_out, own_born

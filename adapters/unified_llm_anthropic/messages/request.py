@@ -12,7 +12,9 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.errors import InvalidBody
-from unified_llm.mapping import Fated, Reader, Writer
+from unified_llm.mapping import Fated
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .content import own_born, parts
 from .mcp import read_servers, write_tools

@@ -12,7 +12,9 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.ids import made_id
-from unified_llm.mapping import Fated, IllTyped, Owned, Reader, Writer
+from unified_llm.mapping import Fated, IllTyped, Owned
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .content import own_born
 from .errors import read_error, write_error

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Fated, IllTyped, Mapping, Reader, Writer, take, take_all
+from unified_llm.mapping import Fated, IllTyped, Mapping, take, take_all
 from unified_llm.provenance import is_sealed, opaque_piece, open_sealed, seal, split_opaque
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .blocks import blocks, ordered
 from .calls import move_caller_in, move_caller_out, take_text

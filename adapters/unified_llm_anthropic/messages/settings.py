@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Fated, IllTyped, Mapping, Reader, Writer, take
+from unified_llm.mapping import Fated, IllTyped, Mapping, take
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .content import own_born
 from .tables import BUDGETS, DEFAULT_MAX_TOKENS, HOSTED_NAMES, LEAST_BUDGET, REQUEST_TIER, read_request_tier

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.jsonvalue import load_text
-from unified_llm.mapping import Reader
+from unified_llm.reading import Reader
 
 from .blocks import blocks
 from .citations import citations

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Fated, Writer
+from unified_llm.mapping import Fated
 from unified_llm.provenance import is_sealed
 from unified_llm.stream import FRAME, TERMINAL
+from unified_llm.writing import Writer
 
 from .blocks import blocks
 from .citations import citations

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.jsonvalue import dump_text
-from unified_llm.mapping import Writer, fill
+from unified_llm.mapping import fill
+from unified_llm.writing import Writer
 
 from .errors import write_error
 from .response import write_head

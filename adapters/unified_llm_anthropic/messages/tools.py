@@ -12,7 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from unified_llm.mapping import Fated, IllTyped, Mapping, Reader, Writer, take
+from unified_llm.mapping import Fated, IllTyped, Mapping, take
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .content import move_cache_in, move_cache_out, own_born
 from .tables import HOSTED_NAMES, PROGRAMS, TOOL_VERSIONS

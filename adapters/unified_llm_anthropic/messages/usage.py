@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Fated, Reader, Writer, take
+from unified_llm.mapping import Fated, take
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 __all__ = ["read_usage", "write_usage"]
 

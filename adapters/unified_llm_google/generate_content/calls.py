@@ -13,7 +13,9 @@ from typing import Any
 
 from unified_llm.ids import is_made, made_id, seed_of
 from unified_llm.jsonvalue import dump_text, load_text
-from unified_llm.mapping import Fated, IllTyped, Reader, Writer, take
+from unified_llm.mapping import Fated, IllTyped, take
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .content import items, parts, read_part
 from .signature import write_signature

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Fated, Reader, Writer, take, take_all
+from unified_llm.mapping import Fated, take, take_all
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .spelling import actual
 from .tables import FUNCTION_CALLING

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import ILL_TYPED, NATIVE, Fated, IllTyped, Mapping, Reader, Writer, take
+from unified_llm.mapping import ILL_TYPED, NATIVE, Fated, IllTyped, Mapping, take
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .logprobs import are_tokens, write_logprobs
 from .media import MEDIA, read_media, read_modifiers, write_media, write_modifiers

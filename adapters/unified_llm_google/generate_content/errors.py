@@ -11,7 +11,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from unified_llm.mapping import Fated, Reader, Writer, fill
+from unified_llm.mapping import Fated, fill
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .tables import ERROR_STATUS, ERROR_TYPES
 

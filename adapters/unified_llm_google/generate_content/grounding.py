@@ -13,7 +13,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, NamedTuple
 
-from unified_llm.mapping import Fated, Reader, Writer, take, take_all
+from unified_llm.mapping import Fated, take, take_all
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .searches import read_pages, read_searches, write_search
 

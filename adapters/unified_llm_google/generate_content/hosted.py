@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Fated, IllTyped, Reader, Writer, take
+from unified_llm.mapping import Fated, IllTyped, take
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .calls import place, read_id, sealed_part, write_id
 from .content import items

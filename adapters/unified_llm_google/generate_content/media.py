@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Bimap, Fated, IllTyped, Reader, Writer, take
+from unified_llm.mapping import Bimap, Fated, IllTyped, take
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 __all__ = ["MEDIA", "read_media", "read_modifiers", "write_media", "write_modifiers"]
 

@@ -12,8 +12,10 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.errors import InvalidBody
-from unified_llm.mapping import ILL_TYPED, NATIVE, Fated, Reader, Writer, take
+from unified_llm.mapping import ILL_TYPED, NATIVE, Fated, take
 from unified_llm.provenance import is_sealed
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .calls import names_of
 from .choice import read_tool_config, write_tool_config

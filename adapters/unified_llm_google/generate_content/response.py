@@ -13,7 +13,9 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from unified_llm.mapping import Fated, Reader, Writer, take, take_all
+from unified_llm.mapping import Fated, take, take_all
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .content import read_parts, write_item
 from .errors import write_error_body

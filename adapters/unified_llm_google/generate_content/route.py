@@ -11,7 +11,9 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import parse_qs, unquote
 
-from unified_llm.mapping import Fated, Reader, Writer
+from unified_llm.mapping import Fated
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 __all__ = ["read_route", "write_route"]
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Bimap, Fated, Owned, Reader, Writer, take, take_all
+from unified_llm.mapping import Bimap, Fated, Owned, take, take_all
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .schema import from_dialect, to_dialect, without_meta
 from .spelling import actual

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Fated, Reader, Writer
+from unified_llm.mapping import Fated
 from unified_llm.provenance import anchor_of, is_sealed, matches, opaque_piece, open_sealed, seal
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 __all__ = ["attach_sealed", "is_foreign", "park", "read_signature", "sealed_text", "write_signature"]
 

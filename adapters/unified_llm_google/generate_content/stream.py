@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Reader
+from unified_llm.reading import Reader
 
 from .errors import read_error_node
 from .response import read_answer

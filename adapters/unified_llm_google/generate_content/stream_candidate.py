@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.jsonvalue import dump_text
-from unified_llm.mapping import Reader
+from unified_llm.reading import Reader
 
 from .content import items, read_part
 from .partial_args import PartialArgs

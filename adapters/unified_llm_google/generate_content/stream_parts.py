@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Writer, fill
+from unified_llm.mapping import fill
+from unified_llm.writing import Writer
 
 __all__ = ["Choice", "apart", "fill_candidate", "is_ours", "own_signature", "spot_of", "spots_of"]
 

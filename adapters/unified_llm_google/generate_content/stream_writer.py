@@ -12,7 +12,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from unified_llm.mapping import Writer, fill
+from unified_llm.mapping import fill
+from unified_llm.writing import Writer
 
 from .content import parts, write_item
 from .errors import write_error_body

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Bimap, Fated, Reader, Writer, take
+from unified_llm.mapping import Bimap, Fated, take
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .models import thinking_of
 

@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from unified_llm.mapping import ILL_TYPED, NATIVE, Bimap, Fated, IllTyped, Mapping, Reader, Writer, fill, take
+from unified_llm.mapping import ILL_TYPED, NATIVE, Bimap, Fated, IllTyped, Mapping, fill, take
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .schema import from_dialect, to_dialect, without_meta
 from .spelling import actual, snake, to_camel, to_snake

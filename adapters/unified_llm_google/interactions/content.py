@@ -12,7 +12,9 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import Any
 
-from unified_llm.mapping import Fated, IllTyped, Mapping, Reader, Writer
+from unified_llm.mapping import Fated, IllTyped, Mapping
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .tables import AUDIO, HANDLES
 

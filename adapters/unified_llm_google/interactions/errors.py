@@ -11,7 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.errors import InvalidBody
-from unified_llm.mapping import Fated, Reader, Writer, fill, remainder, take
+from unified_llm.mapping import Fated, fill, remainder, take
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .tables import CODES, RPC, TYPES
 

@@ -11,7 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.jsonvalue import dump_text
-from unified_llm.mapping import Fated, Mapping, Reader, Writer, take, take_all
+from unified_llm.mapping import Fated, Mapping, take, take_all
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .content import user_parts
 from .shared import (

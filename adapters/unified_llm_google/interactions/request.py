@@ -12,7 +12,9 @@ from functools import partial
 from typing import Any
 
 from unified_llm.errors import InvalidBody
-from unified_llm.mapping import Fated, Reader, Writer
+from unified_llm.mapping import Fated
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .content import user_parts
 from .settings import read_settings, write_settings

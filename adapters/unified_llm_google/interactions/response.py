@@ -12,7 +12,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from unified_llm.mapping import Fated, Reader, Writer, take, take_all
+from unified_llm.mapping import Fated, take, take_all
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .errors import read_error_body, write_error_body
 from .request import read_input, write_input

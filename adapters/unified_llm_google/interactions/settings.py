@@ -8,8 +8,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from unified_llm.mapping import Fated, IllTyped, Reader, Writer, take, take_all
+from unified_llm.mapping import Fated, IllTyped, take, take_all
+from unified_llm.reading import Reader
 from unified_llm.table import Table
+from unified_llm.writing import Writer
 
 from .formats import IMAGE, own, read_format, read_modalities, write_format
 from .tables import BUDGETS, GENERATION, OLD

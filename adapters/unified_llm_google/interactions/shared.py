@@ -9,8 +9,10 @@ from typing import Any
 
 from unified_llm.ids import made_id
 from unified_llm.jsonvalue import dump_text, load_text
-from unified_llm.mapping import Fated, IllTyped, Reader, Writer
+from unified_llm.mapping import Fated, IllTyped
 from unified_llm.provenance import is_sealed, matches, opaque_piece
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .content import user_parts
 from .tables import CONTENTS

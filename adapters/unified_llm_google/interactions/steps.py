@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Fated, IllTyped, Mapping, Reader, Writer
+from unified_llm.mapping import Fated, IllTyped, Mapping
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .content import model_parts, summaries, user_parts
 from .hosted import steps

@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from unified_llm.mapping import IllTyped, Owned, Reader, remainder, take
+from unified_llm.mapping import IllTyped, Owned, remainder, take
+from unified_llm.reading import Reader
 from unified_llm.stream import FRAME
 
 from .content import Span, citations, summaries

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Writer
+from unified_llm.writing import Writer
 
 from .response import write_response
 from .stream import LEGACY

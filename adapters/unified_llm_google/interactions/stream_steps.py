@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.jsonvalue import dump_text
-from unified_llm.mapping import Reader, remainder
+from unified_llm.mapping import remainder
 from unified_llm.provenance import is_sealed
+from unified_llm.reading import Reader
 
 from .content import model_parts, user_parts
 from .shared import as_object

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Writer, fill
+from unified_llm.mapping import fill
 from unified_llm.stream import FRAME, TERMINAL
+from unified_llm.writing import Writer
 
 from .content import Span, citations, model_parts, summaries
 from .errors import write_error_body

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Reader, Writer
 from unified_llm.provenance import anchor_of, is_sealed, matches, open_sealed, seal
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .hosted import HOSTED
 from .shared import KIND

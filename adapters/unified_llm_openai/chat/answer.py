@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Mapping, Writer
+from unified_llm.mapping import Mapping
+from unified_llm.writing import Writer
 
 from .content import assistant_parts, citations
 from .messages import AUDIO_KEYS, HOLLOW, is_call, write_call, write_legacy_call

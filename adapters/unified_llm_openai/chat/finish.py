@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Reader, Writer
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .tables import FINISH
 

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import IllTyped, Reader, Writer, take
+from unified_llm.mapping import IllTyped, take
 from unified_llm.provenance import anchor_of
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .content import assistant_parts, citations
 from .reasoning import THINKING, read_reasoning, read_thinking, write_reasoning

@@ -14,8 +14,10 @@ from functools import partial
 from typing import Any
 
 from unified_llm.jsonvalue import dump_text, load_text
-from unified_llm.mapping import IllTyped, Reader, Writer
+from unified_llm.mapping import IllTyped
 from unified_llm.provenance import anchor_of, is_sealed, opaque_piece, open_sealed, seal, split_opaque
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .content import thinking_parts
 from .tables import REASONING_FIELDS

@@ -13,7 +13,9 @@ from functools import partial
 from typing import Any
 
 from unified_llm.errors import InvalidBody
-from unified_llm.mapping import IllTyped, Mapping, Reader, Writer
+from unified_llm.mapping import IllTyped, Mapping
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .content import user_parts
 from .messages import is_call, read_message_items, write_assistant

@@ -13,7 +13,9 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.ids import made_id
-from unified_llm.mapping import IllTyped, Mapping, Reader, Writer, take
+from unified_llm.mapping import IllTyped, Mapping, take
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .answer import write_answer
 from .errors import read_error_node, write_error_body

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Owned, Reader, Writer, take
+from unified_llm.mapping import Owned, take
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .tools import tools
 

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Reader, Writer, take
+from unified_llm.mapping import take
 from unified_llm.provenance import anchor_of, is_sealed, matches, opaque_piece, open_sealed, seal
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 __all__ = ["read_signature", "write_signature"]
 

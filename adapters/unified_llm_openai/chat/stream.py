@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Reader
+from unified_llm.reading import Reader
 from unified_llm.stream import FRAME
 
 from .errors import read_error_node

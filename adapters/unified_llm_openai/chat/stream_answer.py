@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Writer
+from unified_llm.writing import Writer
 
 from .answer import answer_items, message_fields
 from .content import citations

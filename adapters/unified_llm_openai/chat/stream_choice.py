@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Owned, Reader
+from unified_llm.mapping import Owned
+from unified_llm.reading import Reader
 
 from .content import citations
 from .messages import AUDIO_KEYS

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from unified_llm.jsonvalue import dump_text
-from unified_llm.mapping import Reader
 from unified_llm.provenance import anchor_of, is_sealed, opaque_piece, open_sealed
+from unified_llm.reading import Reader
 
 from .reasoning import THINKING, detail_text
 from .stream_merge import merged_details

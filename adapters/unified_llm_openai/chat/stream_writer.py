@@ -17,8 +17,8 @@ from collections.abc import Callable
 from typing import Any
 
 from unified_llm.ids import made_id
-from unified_llm.mapping import Writer
 from unified_llm.stream import FRAME, TERMINAL
+from unified_llm.writing import Writer
 
 from .errors import write_error_body
 from .finish import finish_word

@@ -12,7 +12,9 @@ from typing import Any
 
 from unified_llm.ids import is_made, made_id
 from unified_llm.jsonvalue import dump_text, load_text
-from unified_llm.mapping import IllTyped, Mapping, Reader, Writer, take
+from unified_llm.mapping import IllTyped, Mapping, take
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .signature import read_signature, write_signature
 

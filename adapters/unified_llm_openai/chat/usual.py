@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from unified_llm.mapping import Reader, Writer
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 __all__ = ["read_usual", "write_usual", "write_usual_result"]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from unified_llm.ids import made_id
 from unified_llm.jsonvalue import load_text
-from unified_llm.mapping import Writer
+from unified_llm.writing import Writer
 
 from .settings import write_instructions, write_settings
 from .tables import RESPONSE, SLUG

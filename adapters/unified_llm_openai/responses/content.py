@@ -12,8 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from unified_llm.mapping import IllTyped, Mapping, Reader, WritePair, Writer, take
+from unified_llm.mapping import IllTyped, Mapping, WritePair, take
 from unified_llm.provenance import opaque_piece
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .tables import REFUSES
 

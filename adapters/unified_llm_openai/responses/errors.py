@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Bimap, Reader, Writer
+from unified_llm.mapping import Bimap
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 __all__ = [
     "read_error",

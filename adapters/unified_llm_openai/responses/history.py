@@ -12,8 +12,9 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.ids import made_id
-from unified_llm.mapping import Reader, Writer
 from unified_llm.provenance import anchor_of, is_sealed, open_sealed, seal
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .items import BEARERS, answer_items, is_foreign_piece, items, request_items
 from .tables import CORE_ITEMS, SLUG

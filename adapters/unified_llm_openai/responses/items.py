@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Fated, IllTyped, Mapping, Reader, Writer
+from unified_llm.mapping import Fated, IllTyped, Mapping
 from unified_llm.provenance import matches, opaque_piece
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .content import answer_parts, assistant_parts, parts, pick, user_parts
 from .tables import CORE_ITEMS, ITEMS, REFUSES, SLUG

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import IllTyped, Mapping, Reader, Writer
+from unified_llm.mapping import IllTyped, Mapping
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .complete import complete_items
 from .history import is_own, read_items, write_items

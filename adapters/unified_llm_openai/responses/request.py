@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Fated, Reader, Writer
+from unified_llm.mapping import Fated
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .history import is_own, read_items, write_items
 from .settings import read_settings, write_instructions, write_settings

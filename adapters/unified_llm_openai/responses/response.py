@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Fated, Reader, Writer, take
+from unified_llm.mapping import Fated, take
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .complete import complete_items, complete_response, restored
 from .errors import read_error_node, write_response_error

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Fated, Mapping, Reader, Writer, json_types, take
+from unified_llm.mapping import Fated, Mapping, json_types, take
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 from .history import is_own
 from .tables import OBJECTS

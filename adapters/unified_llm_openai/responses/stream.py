@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import ILL_TYPED, Reader
+from unified_llm.mapping import ILL_TYPED
+from unified_llm.reading import Reader
 from unified_llm.stream import FRAME
 
 from .content import citations, parts

@@ -12,8 +12,9 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.ids import made_id
-from unified_llm.mapping import NATIVE, Writer
+from unified_llm.mapping import NATIVE
 from unified_llm.stream import FRAME
+from unified_llm.writing import Writer
 
 from .complete import (
     complete_item,

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Writer
 from unified_llm.stream import FRAME
+from unified_llm.writing import Writer
 
 from .content import citations, parts
 from .errors import whole, write_error_node

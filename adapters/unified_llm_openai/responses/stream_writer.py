@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Writer
+from unified_llm.writing import Writer
 
 from .history import is_own
 from .stream_foreign import ForeignWriter

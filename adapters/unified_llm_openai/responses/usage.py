@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Reader, Writer, json_types, take
+from unified_llm.mapping import json_types, take
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
 
 __all__ = ["complete_usage", "read_usage", "write_usage"]
 
