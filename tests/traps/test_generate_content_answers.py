@@ -31,7 +31,7 @@ def events(*chunks: Any) -> list[Node]:
     return [{"event": None, "data": chunk} for chunk in chunks]
 
 
-def test_141_calls_end_with_stop() -> None:
+def test_trap_141_calls_end_with_stop() -> None:
     body = answer({"functionCall": {"name": "f", "args": {}, "id": "c"}})
     assert to(CHAT, body)["choices"][0]["finish_reason"] == "tool_calls"
     assert to(RESPONSES, body)["status"] == "completed"
@@ -40,18 +40,18 @@ def test_141_calls_end_with_stop() -> None:
 @pytest.mark.parametrize(
     "reason", ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFORMED_RESPONSE", "NO_IMAGE"]
 )
-def test_142_aborts_are_no_success(reason: str) -> None:
+def test_trap_142_aborts_are_no_success(reason: str) -> None:
     body = {"candidates": [{"finishReason": reason}], "responseId": "r"}
     assert to(CHAT, body)["choices"][0]["finish_reason"] not in ("stop", "content_filter")
     assert ul.convert(body, source=GC, target=GC, kind="response").value == body
 
 
-def test_142_unknown_reasons_pass() -> None:
+def test_trap_142_unknown_reasons_pass() -> None:
     node = ul.read(answer({"text": "x"}, finish="NEXT_YEARS_REASON"), GC, "response")
     assert (node.finish.reason, node.finish.native) == ("other", "NEXT_YEARS_REASON")
 
 
-def test_143_a_blocked_prompt() -> None:
+def test_trap_143_a_blocked_prompt() -> None:
     body = {"promptFeedback": {"blockReason": "SAFETY"}, "usageMetadata": {"promptTokenCount": 5}}
     chat = to(CHAT, body)
     assert [choice["finish_reason"] for choice in chat["choices"]] == ["content_filter"]
@@ -61,14 +61,14 @@ def test_143_a_blocked_prompt() -> None:
     assert stream[-1]["event"] == "response.incomplete"
 
 
-def test_144_a_candidate_without_parts() -> None:
+def test_trap_144_a_candidate_without_parts() -> None:
     body = {"candidates": [{"content": {"role": "model"}, "finishReason": "MAX_TOKENS"}], "responseId": "r"}
     assert to(RESPONSES, body)["status"] == "incomplete"
     choice = to(CHAT, body)["choices"][0]
     assert (choice["finish_reason"], choice["message"]["content"]) == ("length", None)
 
 
-def test_146_a_refusal_is_text_here() -> None:
+def test_trap_146_a_refusal_is_text_here() -> None:
     message = {"role": "assistant", "content": None, "refusal": "No."}
     choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
     body = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
@@ -78,7 +78,7 @@ def test_146_a_refusal_is_text_here() -> None:
     assert "approximated" in [loss.fate for loss in done.losses]
 
 
-def test_149_150_usage_buckets() -> None:
+def test_traps_149_150_usage_buckets() -> None:
     counts = {"promptTokenCount": 20, "candidatesTokenCount": 151, "thoughtsTokenCount": 382, "totalTokenCount": 553}
     usage = to(RESPONSES, answer({"text": "x"}, usageMetadata=counts))["usage"]
     assert (usage["input_tokens"], usage["output_tokens"], usage["total_tokens"]) == (20, 533, 553)
@@ -92,7 +92,7 @@ def test_149_150_usage_buckets() -> None:
     )
 
 
-def test_150_back_to_buckets() -> None:
+def test_trap_150_back_to_buckets() -> None:
     usage = {
         "input_tokens": 20,
         "output_tokens": 533,
@@ -105,7 +105,7 @@ def test_150_back_to_buckets() -> None:
     }  # fmt: skip
 
 
-def test_152_stream_usage_is_cumulative() -> None:
+def test_trap_152_stream_usage_is_cumulative() -> None:
     def chunk(count: int, finish: str | None = None) -> Node:
         usage = {"promptTokenCount": 10, "candidatesTokenCount": count, "totalTokenCount": 10 + count}
         return {"candidates": [candidate({"text": "a"}, finish=finish)], "usageMetadata": usage}
@@ -117,7 +117,7 @@ def test_152_stream_usage_is_cumulative() -> None:
     assert chat[-1]["data"]["response"]["usage"]["input_tokens"] == 10
 
 
-def test_82_arguments_in_pieces() -> None:
+def test_trap_082_arguments_in_pieces() -> None:
     def chunk(call: Node, finish: str | None = None) -> Node:
         return {"candidates": [candidate({"functionCall": call}, finish=finish)], "responseId": "r"}
 
@@ -131,7 +131,7 @@ def test_82_arguments_in_pieces() -> None:
     assert [(item["name"], item["arguments"]) for item in items] == [("f", '{"a":1}')]
 
 
-def test_80_a_call_after_text_keeps_both() -> None:
+def test_trap_080_a_call_after_text_keeps_both() -> None:
     call = {"functionCall": {"name": "f", "args": {"a": 1}, "id": "c"}}
     stream = events({"candidates": [candidate({"text": "Wait"}, finish=None)]}, {"candidates": [candidate(call)]})
     chunks = [event["data"] for event in ul.convert_stream(stream, source=GC, target=CHAT) if event["data"] != "[DONE]"]
@@ -141,7 +141,7 @@ def test_80_a_call_after_text_keeps_both() -> None:
     assert "".join(one["function"].get("arguments") or "" for one in calls) == '{"a":1}'
 
 
-def test_159_161_frames_are_bare_and_end_without_a_mark() -> None:
+def test_trap_161_frames_are_bare_and_end_without_a_mark() -> None:
     chunk = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
     delta = {**chunk, "choices": [{"index": 0, "delta": {"role": "assistant", "content": "Hi"}, "finish_reason": None}]}
     end = {**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
@@ -150,7 +150,7 @@ def test_159_161_frames_are_bare_and_end_without_a_mark() -> None:
     assert [event["data"]["candidates"][0].get("finishReason") for event in out] == [None, "STOP"]
 
 
-def test_161_a_cut_stream_is_an_error() -> None:
+def test_trap_161_a_cut_stream_is_an_error() -> None:
     stream = events({"candidates": [candidate({"text": "Fo"}, finish=None)]})
     with pytest.raises(ul.RemoteProtocolError):
         ul.collect(ul.read_stream(stream, GC))
@@ -158,14 +158,14 @@ def test_161_a_cut_stream_is_an_error() -> None:
     assert out[-1]["event"] in ("error", "response.failed")
 
 
-def test_162_unknown_things_pass() -> None:
+def test_trap_162_unknown_things_pass() -> None:
     first = {"candidates": [{**candidate({"hologram": {}}, finish=None), "newKey": 1}], "newTop": 2}
     stream = events(first, {"billing": "summary"}, {"candidates": [candidate({"text": "x"})]})
     assert list(ul.convert_stream(stream, source=GC, target=GC)) == stream
     assert list(ul.convert_stream(stream, source=GC, target=CHAT))[-1]["data"] == "[DONE]"
 
 
-def test_48_errors_in_the_stream() -> None:
+def test_trap_168_errors_in_the_stream() -> None:
     failure = {"error": {"code": 503, "message": "overloaded", "status": "UNAVAILABLE"}}
     stream = events({"candidates": [candidate({"text": "Fo"}, finish=None)]}, failure)
     assert list(ul.convert_stream(stream, source=GC, target=GC)) == stream
@@ -173,7 +173,7 @@ def test_48_errors_in_the_stream() -> None:
     assert (failed[0]["error"]["type"], failed[0]["error"]["status"]) == ("overloaded", 503)
 
 
-def test_offsets_count_bytes_here_and_characters_there() -> None:
+def test_trap_179_offsets_count_bytes_here_and_characters_there() -> None:
     text = "Bjørk på øy"
     start, end = len("Bjørk ".encode()), len("Bjørk på".encode())
     support = {"segment": {"startIndex": start, "endIndex": end, "text": "på"}, "groundingChunkIndices": [0]}

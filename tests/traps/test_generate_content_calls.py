@@ -34,7 +34,7 @@ def fates(done: ul.Converted, path: str) -> list[str]:
     return [loss.fate for loss in done.losses if loss.path == path]
 
 
-def test_52_ids_made_for_calls_without_one_are_distinct_and_dropped_again() -> None:
+def test_trap_052_ids_made_for_calls_without_one_are_distinct_and_dropped_again() -> None:
     parts = [{"functionCall": {"name": "w", "args": {"c": n}}} for n in (1, 2)]
     answers = [{"functionResponse": {"name": "w", "response": {"output": str(n)}}} for n in (1, 2)]
     body = {"contents": [{"role": "user", "parts": [{"text": "Go"}]}, {"role": "model", "parts": parts}]}
@@ -47,24 +47,24 @@ def test_52_ids_made_for_calls_without_one_are_distinct_and_dropped_again() -> N
     assert ul.convert(shown, source=RESPONSES, target=GC).value["contents"] == body["contents"]
 
 
-def test_52_ids_of_the_vendor_are_echoed() -> None:
+def test_trap_052_ids_of_the_vendor_are_echoed() -> None:
     value = write(call(call_id="lx8q24je"), output(call_id="lx8q24je")).value
     assert value["contents"][1]["parts"][0]["functionCall"]["id"] == "lx8q24je"
     assert value["contents"][2]["parts"][0]["functionResponse"]["id"] == "lx8q24je"
 
 
-def test_55_the_call_id_and_not_the_item_id_pairs() -> None:
+def test_trap_055_the_call_id_and_not_the_item_id_pairs() -> None:
     value = write(call(call_id="call_9"), output(call_id="call_9", id="fco_1")).value
     assert value["contents"][2]["parts"][0]["functionResponse"]["id"] == "call_9"
 
 
-def test_59_results_are_named_and_ordered_after_their_calls() -> None:
+def test_trap_059_results_are_named_and_ordered_after_their_calls() -> None:
     value = write(call("f", "c1"), call("g", "c2"), output("2", "c2"), output("1", "c1")).value
     answers = [part["functionResponse"] for part in value["contents"][2]["parts"]]
     assert [(answer["id"], answer["name"]) for answer in answers] == [("c1", "f"), ("c2", "g")]
 
 
-def test_61_results_of_one_turn_stand_in_one_content() -> None:
+def test_trap_061_results_of_one_turn_stand_in_one_content() -> None:
     calls = [{"id": i, "type": "function", "function": {"name": "f", "arguments": "{}"}} for i in ("a", "b")]
     results = [{"role": "tool", "tool_call_id": i, "content": i} for i in ("a", "b")]
     value = chat(
@@ -81,7 +81,7 @@ def test_61_results_of_one_turn_stand_in_one_content() -> None:
     ]
 
 
-def test_64_a_content_of_results_holds_nothing_else() -> None:
+def test_trap_064_a_content_of_results_holds_nothing_else() -> None:
     done = write(call(), output(), {"type": "message", "role": "developer", "content": "Be terse"})
     assert [list(part) for content in done.value["contents"][2:] for part in content["parts"]] == [
         ["functionResponse"],
@@ -89,7 +89,7 @@ def test_64_a_content_of_results_holds_nothing_else() -> None:
     ]
 
 
-def test_74_no_arguments() -> None:
+def test_trap_074_no_arguments() -> None:
     assert write(call(arguments="")).value["contents"][1]["parts"][0]["functionCall"]["args"] == {}
     bare = {"contents": [{"role": "model", "parts": [{"functionCall": {"name": "f"}}]}]}
     assert ul.read(bare, GC).input[0].arguments == "{}"
@@ -97,21 +97,21 @@ def test_74_no_arguments() -> None:
 
 
 @pytest.mark.parametrize("arguments", ["[1]", '"x"', "null", '{"p":["a"', '{"a":1}{"a":2}'])
-def test_75_76_arguments_that_are_no_object_are_wrapped(arguments: str) -> None:
+def test_traps_075_076_arguments_that_are_no_object_are_wrapped(arguments: str) -> None:
     done = write(call(arguments=arguments), output())
     assert done.value["contents"][1]["parts"][0]["functionCall"]["args"] == {"_raw": arguments}
     assert fates(done, "/input/1/arguments") == ["approximated"]
     assert done.value["contents"][2]["parts"][0]["functionResponse"]["response"] == {"output": "r"}
 
 
-def test_78_79_arguments_are_encoded_once_and_digits_survive() -> None:
+def test_traps_078_079_arguments_are_encoded_once_and_digits_survive() -> None:
     done = write(call(arguments='{"id":2512292042121000001,"a":1.0}'))
     assert done.value["contents"][1]["parts"][0]["functionCall"]["args"] == {"id": 2512292042121000001, "a": 1.0}
     back = ul.convert(done.value, source=GC, target=RESPONSES).value
     assert back["input"][1]["arguments"] == '{"id":2512292042121000001,"a":1.0}'
 
 
-def test_89_json_schemas_go_into_the_json_schema_field() -> None:
+def test_trap_089_json_schemas_go_into_the_json_schema_field() -> None:
     schema = {"type": "object", "properties": {"m": {"type": "object", "additionalProperties": {"type": "string"}}}}
     done = write(tools=[{"type": "function", "name": "f", "parameters": {**schema, "$schema": "x"}, "strict": None}])
     assert done.value["tools"] == [{"functionDeclarations": [{"name": "f", "parametersJsonSchema": schema}]}]
@@ -127,18 +127,18 @@ def test_89_json_schemas_go_into_the_json_schema_field() -> None:
         ({"type": "function", "name": "a"}, {"mode": "ANY", "allowedFunctionNames": ["a"]}),
     ],
 )
-def test_104_tool_choice(choice: Any, config: Node) -> None:
+def test_trap_104_tool_choice(choice: Any, config: Node) -> None:
     done = write(tools=[{"type": "function", "name": "a", "parameters": {}, "strict": False}], tool_choice=choice)
     assert done.value["toolConfig"] == {"functionCallingConfig": config}
 
 
-def test_105_parallel_calls_cannot_be_forbidden() -> None:
+def test_trap_105_parallel_calls_cannot_be_forbidden() -> None:
     done = write(parallel_tool_calls=False)
     assert fates(done, "/parallel_tool_calls") == ["lost"]
     assert "toolConfig" not in done.value
 
 
-def test_106_allowed_tools() -> None:
+def test_trap_106_allowed_tools() -> None:
     tools = [{"type": "function", "name": n, "parameters": {}, "strict": False} for n in "ab"]
     choice = {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "a"}]}
     done = write(tools=tools, tool_choice=choice)
@@ -146,7 +146,7 @@ def test_106_allowed_tools() -> None:
     assert fates(done, "/tool_choice/mode") == ["approximated"]
 
 
-def test_107_custom_tools_become_functions_of_one_text() -> None:
+def test_trap_107_custom_tools_become_functions_of_one_text() -> None:
     tool = {
         "type": "custom",
         "name": "patch",
@@ -162,13 +162,13 @@ def test_107_custom_tools_become_functions_of_one_text() -> None:
     assert done.exchange is not None and done.exchange.tools == {"patch": "custom"}
 
 
-def test_108_unsupported_tools_are_named() -> None:
+def test_trap_108_unsupported_tools_are_named() -> None:
     done = write(tools=[{"type": "shell"}, {"type": "file_search", "vector_store_ids": ["vs_1"]}])
     assert "tools" not in done.value
     assert fates(done, "/tools/0") == fates(done, "/tools/1") == ["lost"]
 
 
-def test_109_tools_of_the_provider_beside_functions_need_a_flag() -> None:
+def test_trap_109_tools_of_the_provider_beside_functions_need_a_flag() -> None:
     tools = [{"type": "web_search"}, {"type": "function", "name": "f", "parameters": {}, "strict": False}]
     done = write(tools=tools)
     assert done.value["toolConfig"] == {"includeServerSideToolInvocations": True}
@@ -177,14 +177,14 @@ def test_109_tools_of_the_provider_beside_functions_need_a_flag() -> None:
     assert "toolConfig" not in write(tools=tools[:1]).value
 
 
-def test_113_failed_results() -> None:
+def test_trap_113_failed_results() -> None:
     request = {"model": "m", "input": [call(), output("boom", is_error=True)]}
     value = ul.write(request, GC).value
     assert value["contents"][1]["parts"][0]["functionResponse"]["response"] == {"error": "boom"}
     assert ul.read(value, GC).input[1].is_error is True
 
 
-def test_114_115_system_texts() -> None:
+def test_traps_114_115_system_texts() -> None:
     done = chat(
         {"role": "system", "content": "A"},
         {"role": "developer", "content": "B"},
@@ -197,13 +197,13 @@ def test_114_115_system_texts() -> None:
     assert fates(done, "/messages/3/role") == ["approximated"]
 
 
-def test_117_empty_text_is_left_out() -> None:
+def test_trap_117_empty_text_is_left_out() -> None:
     calls = [{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]
     done = chat({"role": "user", "content": "Go"}, {"role": "assistant", "content": "", "tool_calls": calls})
     assert [list(part) for part in done.value["contents"][1]["parts"]] == [["functionCall"]]
 
 
-def test_122_124_media_in_results() -> None:
+def test_traps_122_124_media_in_results() -> None:
     image = {"type": "input_image", "image_url": "data:image/png;base64,iVBO"}
     done = write(call(), output([{"type": "input_text", "text": "shot"}, image]))
     answer = done.value["contents"][2]["parts"][0]["functionResponse"]
@@ -230,18 +230,18 @@ def user(*parts: Node) -> ul.Converted:
          {"inlineData": {"mimeType": "image/png;charset=x", "data": "iVBO"}}),
     ],
 )  # fmt: skip
-def test_125_127_129_documents_and_urls(part: Node, wire: Node) -> None:
+def test_traps_125_127_129_documents_and_urls(part: Node, wire: Node) -> None:
     assert user(part).value["contents"][0]["parts"] == [wire]
 
 
-def test_126_foreign_file_ids_are_reported() -> None:
+def test_trap_126_foreign_file_ids_are_reported() -> None:
     done = user({"type": "input_text", "text": "Hi"}, {"type": "input_file", "file_id": "file-1"})
     assert done.value["contents"][0]["parts"] == [{"text": "Hi"}]
     assert fates(done, "/input/0/content/1") == ["lost"]
 
 
 @pytest.mark.parametrize(("word", "media_type"), [("wav", "audio/wav"), ("mp3", "audio/mp3"), ("flac", "audio/flac")])
-def test_130_audio(word: str, media_type: str) -> None:
+def test_trap_130_audio(word: str, media_type: str) -> None:
     part = {"type": "input_audio", "input_audio": {"data": "UklG", "format": word}}
     value = chat({"role": "user", "content": [part]}).value
     assert value["contents"][0]["parts"] == [{"inlineData": {"mimeType": media_type, "data": "UklG"}}]
@@ -249,7 +249,7 @@ def test_130_audio(word: str, media_type: str) -> None:
     assert back["messages"][0]["content"] == [part]
 
 
-def test_134_135_stops_and_sampling() -> None:
+def test_traps_134_135_stops_and_sampling() -> None:
     done = chat({"role": "user", "content": "Hi"}, stop="\n", n=2, seed=1, logprobs=True, logit_bias={"5": 1})
     assert done.value["generationConfig"] == {
         "stopSequences": ["\n"],
@@ -261,11 +261,11 @@ def test_134_135_stops_and_sampling() -> None:
 
 
 @pytest.mark.parametrize(("tier", "wire"), [("flex", "flex"), ("default", "standard"), ("priority", "priority")])
-def test_136_service_tier(tier: str, wire: str) -> None:
+def test_trap_136_service_tier(tier: str, wire: str) -> None:
     assert write(service_tier=tier).value["serviceTier"] == wire
 
 
-def test_140_equal_requests_give_equal_bytes() -> None:
+def test_trap_140_equal_requests_give_equal_bytes() -> None:
     body = {"model": "m", "input": [{"role": "user", "content": "Go"}, call(arguments='{"b":1,"a":2}'), output()]}
     one, two = (ul.convert(body, source=RESPONSES, target=GC).value for _ in range(2))
     assert str(one) == str(two)

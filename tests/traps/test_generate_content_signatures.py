@@ -24,7 +24,7 @@ def through(body: Node, surface: str) -> list[Node]:
 
 
 @pytest.mark.parametrize("surface", ["openai-chat", "openai-responses"])
-def test_1_signature_of_a_replayed_call(surface: str) -> None:
+def test_trap_001_signature_of_a_replayed_call(surface: str) -> None:
     part = {"functionCall": {"id": "c1", "name": "ls", "args": {}}, "thoughtSignature": "U0lH"}
     answer = {"functionResponse": {"id": "c1", "name": "ls", "response": {"output": "a"}}}
     body = contents(part)
@@ -33,7 +33,7 @@ def test_1_signature_of_a_replayed_call(surface: str) -> None:
 
 
 @pytest.mark.parametrize("surface", ["openai-chat", "openai-responses"])
-def test_2_only_the_first_of_parallel_calls_is_signed(surface: str) -> None:
+def test_trap_002_only_the_first_of_parallel_calls_is_signed(surface: str) -> None:
     signed = {"functionCall": {"id": "1", "name": "a", "args": {}}, "thoughtSignature": "Uw=="}
     other = {"functionCall": {"id": "2", "name": "b", "args": {}}}
     body = contents(signed, other)
@@ -44,7 +44,7 @@ def test_2_only_the_first_of_parallel_calls_is_signed(surface: str) -> None:
     assert through(body, surface) == [signed, other]
 
 
-def test_3_signature_on_a_trailing_empty_text() -> None:
+def test_trap_003_signature_on_a_trailing_empty_text() -> None:
     first = {"candidates": [{"content": {"parts": [{"text": "42"}], "role": "model"}, "index": 0}]}
     tail = {"text": "", "thoughtSignature": "Uzk="}
     last = {"candidates": [{"content": {"parts": [tail], "role": "model"}, "finishReason": "STOP", "index": 0}]}
@@ -54,7 +54,7 @@ def test_3_signature_on_a_trailing_empty_text() -> None:
     assert (text["text"], empty["text"], empty["opaque"][0]["data"]) == ("42", "", "Uzk=")
 
 
-def test_4_signature_stays_on_its_part() -> None:
+def test_trap_004_signature_stays_on_its_part() -> None:
     body = contents({"text": "hm", "thought": True}, {"text": "42", "thoughtSignature": "UzI="}, {"text": "more"})
     assert ul.convert(body, source=GC, target=GC).value == body
     reasoning, message = ul.read(body, GC).input[1:]
@@ -63,14 +63,14 @@ def test_4_signature_stays_on_its_part() -> None:
 
 
 @pytest.mark.parametrize("key", ["thoughtSignature", "thought_signature"])
-def test_5_both_spellings_are_read_and_one_is_written(key: str) -> None:
+def test_trap_005_both_spellings_are_read_and_one_is_written(key: str) -> None:
     body = contents({"functionCall": {"name": "f", "args": {}}, key: "Uw=="})
     assert ul.read(body, GC).input[1].opaque[0].data == "Uw=="
     assert ul.convert(body, source=GC, target=GC).value == body
     assert through(body, "openai-chat")[0]["thoughtSignature"] == "Uw=="
 
 
-def test_9_a_client_without_a_slot_is_told() -> None:
+def test_trap_009_a_client_without_a_slot_is_told() -> None:
     body = contents({"functionCall": {"id": "c", "name": "f", "args": {}}, "thoughtSignature": "U0lH"})
     done = ul.convert(body, source=GC, target="openai-chat", facing="provider")
     found = [(loss.path, loss.fate) for loss in done.losses if loss.capability == "reasoning.signature"]
@@ -78,13 +78,13 @@ def test_9_a_client_without_a_slot_is_told() -> None:
 
 
 @pytest.mark.parametrize("signature", ["/wA=", "_wA=", "_wA"])
-def test_13_signatures_are_strings(signature: str) -> None:
+def test_trap_013_signatures_are_strings(signature: str) -> None:
     body = contents({"text": "x", "thoughtSignature": signature})
     assert ul.read(body, GC).input[1].content[0].opaque[0].data == signature
     assert ul.convert(body, source=GC, target=GC).value == body
 
 
-def test_14_thoughts_are_asked_for() -> None:
+def test_trap_014_thoughts_are_asked_for() -> None:
     request = {"model": "m", "input": "Hi", "reasoning": {"control": "enabled", "budget_tokens": 2048}}
     config = ul.write(request, GC).value["generationConfig"]["thinkingConfig"]
     assert config == {"thinkingBudget": 2048, "includeThoughts": True}
@@ -104,14 +104,14 @@ def test_14_thoughts_are_asked_for() -> None:
         ("gemini-3-flash", "none", {"thinkingLevel": "MINIMAL"}, ["approximated"]),
     ],
 )
-def test_15_a_level_or_a_budget_never_both(model: str, effort: str, config: Node, fates: list[str]) -> None:
+def test_trap_015_a_level_or_a_budget_never_both(model: str, effort: str, config: Node, fates: list[str]) -> None:
     body = {"model": model, "input": "Hi", "reasoning": {"effort": effort}}
     done = ul.convert(body, source="openai-responses", target=GC)
     assert done.value["generationConfig"]["thinkingConfig"] == config
     assert [loss.fate for loss in done.losses if loss.path == "/reasoning/effort"] == fates
 
 
-def test_15_budgets_are_kept_in_range() -> None:
+def test_trap_015_budgets_are_kept_in_range() -> None:
     body = {"model": "m", "input": "Hi", "reasoning": {"budget_tokens": 50}}
     chat = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "reasoning_effort": "high"}
     both = {"input": "Hi", "model": "gemini-3-pro", "reasoning": {"effort": "high", "budget_tokens": 9}}

@@ -1,8 +1,4 @@
-"""Calls, arguments, usage, offsets and state on Interactions.
-
-The traps are numbered as in the list this suite was written from: groups E, G, J (calls), K, L (roles and media), N, O
-(ends and usage), P (framing), S (state and offsets).
-"""
+"""Traps of calls, arguments, media, usage, framing, offsets and state on Interactions, numbered as in index.toml."""
 
 from __future__ import annotations
 
@@ -23,7 +19,7 @@ def steps_of(*items: dict[str, Any]) -> list[dict[str, Any]]:
     return [step for step in to_ia({"model": "m", "input": [*items]}).value["input"] if step["type"] != "thought"]
 
 
-def test_trap_53_ids_may_recur_between_turns() -> None:
+def test_trap_053_ids_may_recur_between_turns() -> None:
     turns: list[dict[str, Any]] = []
     for answer in ("A", "B"):
         turns.append({"type": "function_call", "call_id": "f:0", "name": "f", "arguments": "{}"})
@@ -31,7 +27,7 @@ def test_trap_53_ids_may_recur_between_turns() -> None:
     assert [step["result"] for step in steps_of(*turns) if step["type"] == "function_result"] == ["A", "B"]
 
 
-def test_trap_55_the_call_id_pairs_and_not_the_item_id() -> None:
+def test_trap_055_the_call_id_pairs_and_not_the_item_id() -> None:
     item = {"type": "function_call_output", "id": "fco_1", "call_id": "call_9", "output": "r"}
     assert steps_of(item) == [{"type": "function_result", "call_id": "call_9", "result": "r"}]
 
@@ -48,7 +44,7 @@ def test_trap_55_the_call_id_pairs_and_not_the_item_id() -> None:
         ('{"id":2512292042121000001}', {"id": 2512292042121000001}, None),
     ],
 )
-def test_traps_74_to_79_arguments_are_an_object(arguments: str, wire: Any, fate: str | None) -> None:
+def test_traps_074_075_076_079_arguments_are_an_object(arguments: str, wire: Any, fate: str | None) -> None:
     call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": arguments}
     done = to_ia({"model": "m", "input": [call]})
     (step,) = [step for step in done.value["input"] if step["type"] == "function_call"]
@@ -57,14 +53,14 @@ def test_traps_74_to_79_arguments_are_an_object(arguments: str, wire: Any, fate:
     assert fates == ([fate] if fate else [])
 
 
-def test_trap_78_no_double_encoding() -> None:
+def test_trap_078_no_double_encoding() -> None:
     body = {"model": "m", "input": [{"type": "function_call", "id": "c", "name": "f", "arguments": {"a": 1}}]}
     there = ul.convert(body, source=IA, target="openai-responses").value
     assert there["input"][0]["arguments"] == '{"a":1}'
     assert [step for step in to_ia(there).value["input"] if step["type"] != "thought"] == body["input"]
 
 
-def test_trap_81_arguments_only_in_the_done_event() -> None:
+def test_trap_081_arguments_only_in_the_done_event() -> None:
     item = {"type": "function_call", "call_id": "c", "name": "f", "arguments": ""}
     events = [
         {"type": "response.created", "response": {"id": "r", "status": "in_progress"}},
@@ -146,7 +142,7 @@ def test_trap_129_data_urls_with_blanks_and_capitals() -> None:
     ("code", "reason"),
     [("safety", "safety"), ("recitation", "recitation"), ("malformed_function_call", "malformed_call")],
 )
-def test_traps_142_and_143_a_block_is_no_empty_success(code: str, reason: str) -> None:
+def test_traps_142_143_a_block_is_no_empty_success(code: str, reason: str) -> None:
     body = {"id": "v1_a", "status": "failed", "errors": [{"code": code, "message": "m"}], "object": "interaction"}
     node = ul.read(body, IA, "response").dump()
     assert (node["status"], node["finish"]["reason"]) == ("failed", reason)
@@ -168,7 +164,7 @@ def test_trap_150_thoughts_and_tool_prompts_are_in_the_sums() -> None:
     assert ul.convert(body, source=IA, target=IA, kind="response").value["usage"] == usage
 
 
-def test_traps_155_to_160_bytes_however_they_are_cut() -> None:
+def test_traps_155_156_157_158_160_bytes_however_they_are_cut() -> None:
     events = [
         ("interaction.created", '"interaction":{"id":"v","status":"in_progress"}', "\r\n"),
         ("step.start", '"index":0,"step":{"type":"model_output"}', "\n"),

@@ -1,6 +1,6 @@
 """Thought signatures on Interactions: they stay on their step, cross other surfaces sealed, and no foreign one is sent.
 
-The traps are numbered as in the list this suite was written from: 1, 9 to 13 (signatures), 53 and 110 (ids and pairs).
+The traps are numbered as in index.toml: 1, 9 to 13 (signatures), 53 and 110 (ids and pairs).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def signatures(steps: list[dict[str, Any]]) -> list[Any]:
 
 
 @pytest.mark.parametrize("surface", ["openai-responses", "openai-chat"])
-def test_trap_1_and_9_a_signature_survives_another_surface(surface: str) -> None:
+def test_traps_001_009_a_signature_survives_another_surface(surface: str) -> None:
     answer = {"id": "v1_a", "status": "requires_action", "steps": TURN[1:], "object": "interaction"}
     there = convert(answer, IA, surface, "response").value
     if surface == "openai-responses":
@@ -44,7 +44,7 @@ def test_trap_1_and_9_a_signature_survives_another_surface(surface: str) -> None
     assert [step["type"] for step in back] == ["user_input", "thought", "function_call"]
 
 
-def test_trap_10_the_signature_is_a_delta_of_the_preceding_thought() -> None:
+def test_trap_010_the_signature_is_a_delta_of_the_preceding_thought() -> None:
     events = [
         {"event_type": "interaction.created", "interaction": {"id": "v1_a", "status": "in_progress"}},
         {"event_type": "step.start", "index": 0, "step": {"type": "thought"}},
@@ -64,7 +64,7 @@ def test_trap_10_the_signature_is_a_delta_of_the_preceding_thought() -> None:
     assert "opaque" not in call
 
 
-def test_trap_10_unknown_deltas_are_kept() -> None:
+def test_trap_010_unknown_deltas_are_kept() -> None:
     events = [
         {"event_type": "interaction.created", "interaction": {"id": "v1_a", "status": "in_progress"}},
         {"event_type": "step.start", "index": 0, "step": {"type": "model_output"}},
@@ -76,7 +76,7 @@ def test_trap_10_unknown_deltas_are_kept() -> None:
     assert list(ul.convert_stream(stream, source=IA, target=IA)) == stream
 
 
-def test_trap_11_an_unsigned_thought_of_others_is_not_replayed() -> None:
+def test_trap_011_an_unsigned_thought_of_others_is_not_replayed() -> None:
     reasoning = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "hm"}]}
     body = {"model": "m", "input": [{"role": "user", "content": "Hi"}, reasoning, {"role": "user", "content": "So?"}]}
     done = convert(body, "openai-responses", IA)
@@ -84,7 +84,7 @@ def test_trap_11_an_unsigned_thought_of_others_is_not_replayed() -> None:
     assert any(loss.path == "/input/1" and loss.fate == "lost" for loss in done.losses)
 
 
-def test_trap_12_foreign_calls_get_the_documented_placeholder_once() -> None:
+def test_trap_012_foreign_calls_get_the_documented_placeholder_once() -> None:
     calls = [{"type": "function_call", "call_id": f"c{n}", "name": "f", "arguments": "{}"} for n in (1, 2)]
     results = [{"type": "function_call_output", "call_id": f"c{n}", "output": "x"} for n in (1, 2)]
     done = convert(
@@ -97,13 +97,13 @@ def test_trap_12_foreign_calls_get_the_documented_placeholder_once() -> None:
     assert [step["type"] for step in off["input"]] == ["function_call", "function_call"]
 
 
-def test_trap_12_own_calls_are_left_alone() -> None:
+def test_trap_012_own_calls_are_left_alone() -> None:
     body = {"model": "m", "input": [TURN[0], TURN[2], RESULT]}
     assert convert(body, IA, IA).value == body
 
 
 @pytest.mark.parametrize("signature", ["/wA=", "_wA", "AAAA", "a+b/c=="])
-def test_trap_13_the_signature_is_a_string_and_stays_one(signature: str) -> None:
+def test_trap_013_the_signature_is_a_string_and_stays_one(signature: str) -> None:
     steps = [{"type": "thought", "signature": signature}]
     assert convert({"model": "m", "input": steps}, IA, IA).value["input"] == steps
 

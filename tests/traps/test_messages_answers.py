@@ -77,14 +77,14 @@ TOOL = {"type": "tool_use", "id": "t", "name": "f", "input": {}}
 # ---- C: thinking in streams ------------------------------------------------------------------------------------------
 
 
-def test_trap_27_redacted_thinking_in_a_stream() -> None:
+def test_trap_027_redacted_thinking_in_a_stream() -> None:
     redacted = {"type": "redacted_thinking", "data": "D"}
     response = ul.collect(ul.read_stream(stream(*block(0, redacted)), MESSAGES))
     assert response["output"][0]["opaque"][0]["data"] == "D"
     assert ul.write(response, MESSAGES, "response").value["content"] == [redacted]
 
 
-def test_trap_29_the_signature_of_a_stream_is_kept_and_emitted() -> None:
+def test_trap_029_the_signature_of_a_stream_is_kept_and_emitted() -> None:
     empty = {"type": "thinking", "thinking": "", "signature": ""}
     said = block(0, empty, {"type": "thinking_delta", "thinking": "T"}, {"type": "signature_delta", "signature": "S"})
     response = ul.collect(ul.read_stream(stream(*said), MESSAGES))
@@ -96,7 +96,7 @@ def test_trap_29_the_signature_of_a_stream_is_kept_and_emitted() -> None:
     assert kinds == ["thinking_delta", "signature_delta"]
 
 
-def test_traps_30_35_unsigned_reasoning_is_one_block_with_a_signature() -> None:
+def test_traps_030_035_unsigned_reasoning_is_one_block_with_a_signature() -> None:
     data = to_messages(chunks({"reasoning_content": "Step 1. "}, {"reasoning_content": "Step 2."}, {"content": "x"}))
     starts = [d["content_block"] for d in data if d["type"] == "content_block_start"]
     assert [start["type"] for start in starts] == ["thinking", "text"]
@@ -106,7 +106,7 @@ def test_traps_30_35_unsigned_reasoning_is_one_block_with_a_signature() -> None:
     assert sum(d["type"] == "signature_delta" for d in deltas) == 1
 
 
-def test_trap_37_no_cache_control_on_thinking() -> None:
+def test_trap_037_no_cache_control_on_thinking() -> None:
     item = {
         "type": "reasoning",
         "summary": [],
@@ -118,7 +118,7 @@ def test_trap_37_no_cache_control_on_thinking() -> None:
     assert done.value["messages"][0]["content"] == [{"type": "thinking", "thinking": "T", "signature": "S"}]
 
 
-def test_trap_38_the_order_of_a_stream_is_kept() -> None:
+def test_trap_038_the_order_of_a_stream_is_kept() -> None:
     thought = {"type": "thinking", "thinking": "", "signature": ""}
     text = {"type": "text", "text": ""}
     said = [
@@ -135,19 +135,19 @@ def test_trap_38_the_order_of_a_stream_is_kept() -> None:
 
 
 @pytest.mark.parametrize("deltas", [[], [{"type": "input_json_delta", "partial_json": ""}]])
-def test_trap_74_a_call_without_arguments_in_a_stream(deltas: list[Node]) -> None:
+def test_trap_074_a_call_without_arguments_in_a_stream(deltas: list[Node]) -> None:
     response = ul.collect(ul.read_stream(stream(*block(0, TOOL, *deltas), stop="tool_use"), MESSAGES))
     assert response["output"][0]["arguments"] == "{}"
 
 
-def test_trap_77_truncated_arguments_are_no_call() -> None:
+def test_trap_077_truncated_arguments_are_no_call() -> None:
     cut = block(0, TOOL, {"type": "input_json_delta", "partial_json": '{"a":'})
     response = ul.collect(ul.read_stream(stream(*cut, stop="max_tokens"), MESSAGES))
     assert response["output"][0]["status"] == "incomplete"
     assert response["finish"]["reason"] == "length"
 
 
-def test_trap_80_arguments_in_the_chunk_that_opens_the_call() -> None:
+def test_trap_080_arguments_in_the_chunk_that_opens_the_call() -> None:
     call = {"index": 0, "id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a":1}'}}
     data = to_messages(chunks({"content": "x"}, {"tool_calls": [call]}, finish="tool_calls"))
     kinds = [d["type"] for d in data]
@@ -155,7 +155,7 @@ def test_trap_80_arguments_in_the_chunk_that_opens_the_call() -> None:
     assert data[5]["delta"] == {"type": "input_json_delta", "partial_json": '{"a":1}'}
 
 
-def test_trap_81_arguments_only_at_the_end_arrive_once() -> None:
+def test_trap_081_arguments_only_at_the_end_arrive_once() -> None:
     item = {
         "type": "function_call",
         "id": "fc_1",

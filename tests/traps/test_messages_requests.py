@@ -46,7 +46,7 @@ def result(call_id: str, content: Any = "r") -> Node:
 # ---- C: thinking -----------------------------------------------------------------------------------------------------
 
 
-def test_trap_28_several_thinking_blocks_stay_several() -> None:
+def test_trap_028_several_thinking_blocks_stay_several() -> None:
     blocks = [
         {"type": "thinking", "thinking": "alpha", "signature": "S1"},
         {"type": "redacted_thinking", "data": "D"},
@@ -59,7 +59,7 @@ def test_trap_28_several_thinking_blocks_stay_several() -> None:
 
 
 @pytest.mark.parametrize("signature", [{}, {"signature": ""}])
-def test_traps_31_33_unsigned_thinking_is_not_sent_from_elsewhere(signature: Node) -> None:
+def test_traps_031_033_unsigned_thinking_is_not_sent_from_elsewhere(signature: Node) -> None:
     block = {"type": "thinking", "thinking": "half", **signature}
     request = ul.read(
         {"model": "m", "max_tokens": 5, "messages": [{"role": "assistant", "content": [block]}]}, MESSAGES
@@ -71,7 +71,7 @@ def test_traps_31_33_unsigned_thinking_is_not_sent_from_elsewhere(signature: Nod
     assert fates(done)["/input/1"] == "lost"
 
 
-def test_trap_32_foreign_reasoning_is_withheld_whole() -> None:
+def test_trap_032_foreign_reasoning_is_withheld_whole() -> None:
     reasoning = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAA-foreign"}
     call = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"}
     done = from_responses({"type": "message", "role": "user", "content": "q"}, reasoning, call)
@@ -80,19 +80,19 @@ def test_trap_32_foreign_reasoning_is_withheld_whole() -> None:
     assert any(loss.capability == "reasoning.signature" and loss.fate == "lost" for loss in done.losses)
 
 
-def test_trap_36_signature_without_text_is_replayed() -> None:
+def test_trap_036_signature_without_text_is_replayed() -> None:
     block = {"type": "thinking", "thinking": "", "signature": "S"}
     assert messages({"role": "assistant", "content": [block]}).value["messages"][0]["content"] == [block]
 
 
-def test_trap_39_budget_fits_below_max_tokens() -> None:
+def test_trap_039_budget_fits_below_max_tokens() -> None:
     body = {"model": "m", "messages": [user()], "max_output_tokens": 5000, "reasoning": {"budget_tokens": 9000}}
     done = ul.write({**body, "input": "q"}, MESSAGES)
     assert 1024 <= done.value["thinking"]["budget_tokens"] < done.value["max_tokens"]
     assert done.value["thinking"]["budget_tokens"] == 9000
 
 
-def test_trap_40_a_forced_tool_wins_over_thinking() -> None:
+def test_trap_040_a_forced_tool_wins_over_thinking() -> None:
     tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
     done = from_chat(user(), reasoning_effort="high", tool_choice="required", temperature=0, tools=[tool])
     assert done.value["tool_choice"] == {"type": "any"}
@@ -100,14 +100,14 @@ def test_trap_40_a_forced_tool_wins_over_thinking() -> None:
     assert fates(done)["/reasoning_effort"] == "approximated"
 
 
-def test_trap_40_thinking_wins_over_sampling() -> None:
+def test_trap_040_thinking_wins_over_sampling() -> None:
     done = from_chat(user(), reasoning_effort="high", temperature=0.2, top_p=0.5)
     assert done.value["thinking"]["type"] == "adaptive"
     assert "temperature" not in done.value and "top_p" not in done.value
     assert fates(done, "lost").keys() >= {"/temperature", "/top_p"}
 
 
-def test_trap_41_effort_is_adaptive_thinking_with_effort() -> None:
+def test_trap_041_effort_is_adaptive_thinking_with_effort() -> None:
     done = from_responses({"type": "message", "role": "user", "content": "q"}, reasoning={"effort": "high"})
     assert done.value["thinking"] == {"type": "adaptive"}
     assert done.value["output_config"] == {"effort": "high"}
@@ -118,7 +118,7 @@ def test_trap_41_effort_is_adaptive_thinking_with_effort() -> None:
 # ---- E, F, G: calls and their results -------------------------------------------------------------------------------
 
 
-def test_traps_47_48_call_ids_fit_the_charset_and_stay_apart() -> None:
+def test_traps_047_048_call_ids_fit_the_charset_and_stay_apart() -> None:
     done = from_chat(user(), calls("f.x:0", "f_x_0"), result("f.x:0", "1"), result("f_x_0", "2"))
     used = [block["id"] for block in done.value["messages"][1]["content"]]
     assert used[1] == "f_x_0" and len(set(used)) == 2
@@ -127,14 +127,14 @@ def test_traps_47_48_call_ids_fit_the_charset_and_stay_apart() -> None:
     assert done.exchange is not None and done.exchange.ids[used[0]] == "f.x:0"
 
 
-def test_trap_61_parallel_results_share_one_message() -> None:
+def test_trap_061_parallel_results_share_one_message() -> None:
     done = from_chat(user(), calls("c1", "c2"), result("c1"), result("c2"), user("go on"))
     assert [m["role"] for m in done.value["messages"]] == ["user", "assistant", "user"]
     kinds = [block["type"] for block in done.value["messages"][2]["content"]]
     assert kinds == ["tool_result", "tool_result", "text"]
 
 
-def test_trap_62_results_come_first() -> None:
+def test_trap_062_results_come_first() -> None:
     items: list[Node] = [
         {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"},
         {"type": "function_call", "call_id": "c2", "name": "f", "arguments": "{}"},
@@ -146,18 +146,18 @@ def test_trap_62_results_come_first() -> None:
     assert kinds == ["tool_result", "tool_result", "text"]
 
 
-def test_trap_74_no_arguments_is_an_empty_object() -> None:
+def test_trap_074_no_arguments_is_an_empty_object() -> None:
     assert from_chat(user(), calls("c1", arguments="")).value["messages"][1]["content"][0]["input"] == {}
 
 
 @pytest.mark.parametrize("arguments", ["[1]", '"x"', '{"p":["a"', '{"a":1}{"a":2}'])
-def test_traps_75_76_arguments_that_are_no_object_are_wrapped(arguments: str) -> None:
+def test_traps_075_076_arguments_that_are_no_object_are_wrapped(arguments: str) -> None:
     done = from_chat(user(), calls("c1", arguments=arguments))
     assert done.value["messages"][1]["content"][0]["input"] == {"_raw": arguments}
     assert fates(done)["/messages/1/tool_calls/0/function/arguments"] == "approximated"
 
 
-def test_traps_78_79_arguments_are_encoded_once_and_big_integers_kept() -> None:
+def test_traps_078_079_arguments_are_encoded_once_and_big_integers_kept() -> None:
     body = {
         "model": "m",
         "max_tokens": 5,

@@ -1,4 +1,4 @@
-"""Known bugs of other translators with documents of the Responses API (groups G to O, R, S), one test each."""
+"""Known bugs of other translators with documents of the Responses API, one test each."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_trap_074_a_call_without_arguments() -> None:
 
 
 @pytest.mark.parametrize("arguments", ['"\\"\\""', "[1]", '{"p":["a"', '{"id":2512292042121000001}'])
-def test_trap_075_076_079_arguments_are_text_as_the_model_wrote_it(arguments: str) -> None:
+def test_traps_075_076_079_arguments_are_text_as_the_model_wrote_it(arguments: str) -> None:
     calls = [{"id": "c", "type": "function", "function": {"name": "f", "arguments": arguments}}]
     assert answered({"content": None, "tool_calls": calls}, "tool_calls").value["output"][0]["arguments"] == arguments
 
@@ -144,7 +144,7 @@ def test_trap_121_a_participants_name_is_told() -> None:
     assert fates(done) == {("/messages/0/name", "lost")}
 
 
-def test_trap_134_135_settings_without_a_form_are_one_loss_each() -> None:
+def test_traps_134_135_settings_without_a_form_are_one_loss_each() -> None:
     done = to_responses(stop=["a"], n=2, seed=1, logit_bias={"5": 1}, store=False)
     assert fates(done) == {(f"/{key}", "lost") for key in ("stop", "n", "seed", "logit_bias")}
 
@@ -187,7 +187,7 @@ def test_trap_142_a_malformed_call_is_no_success() -> None:
 
 
 @pytest.mark.parametrize(("word", "reason"), [("length", "max_output_tokens"), ("content_filter", "content_filter")])
-def test_trap_143_144_147_what_was_cut_is_incomplete(word: str, reason: str) -> None:
+def test_traps_143_144_147_what_was_cut_is_incomplete(word: str, reason: str) -> None:
     done = answered({"content": ""}, word, usage={"prompt_tokens": 5, "completion_tokens": 0, "total_tokens": 5})
     assert (done.value["status"], done.value["incomplete_details"]) == ("incomplete", {"reason": reason})
     assert done.value["usage"]["input_tokens"] == 5
@@ -240,7 +240,7 @@ def test_trap_167_required_fields_are_there_and_lean_answers_are_read() -> None:
     assert all(value[key] is not None for key in wanted)
 
 
-def test_trap_170_172_errors_of_other_surfaces() -> None:
+def test_traps_170_172_errors_of_other_surfaces() -> None:
     body = {"error": {"message": "m", "type": "rate_limit_error", "param": None, "code": None}}
     done = ul.convert(body, source=C, target=P, kind="error", http={"status": 429, "headers": {"Retry-After": "7"}})
     assert (done.value, done.http["status"], done.http["headers"]) == (body, 429, {"retry-after": "7"})

@@ -1,4 +1,4 @@
-"""Known bugs of other translators with streams of the Responses API (groups G, N, P, Q, R), one test each."""
+"""Known bugs of other translators with streams of the Responses API, one test each."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def test_trap_165_one_id_for_one_item() -> None:
     assert ids | {strict[-1]["response"]["output"][0]["id"]} == {"m0"}
 
 
-def test_trap_168_169_a_failure_after_200_is_a_failure() -> None:
+def test_traps_168_169_a_failure_after_200_is_a_failure() -> None:
     broken = {"event": None, "data": {"error": {"code": 502, "message": "x"}, "choices": []}}
     events = to_responses(chunk({"content": "He"}), broken)
     assert [e["type"] for e in events[-2:]] == ["error", "response.failed"]
