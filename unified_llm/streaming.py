@@ -12,7 +12,7 @@ from typing import Any
 
 from .convert import Facing
 from .exchange import Exchange
-from .jsonvalue import dump
+from .halves import Halves
 from .locate import locate
 from .losses import Levels, Loss, Losses, check_levels, enforce
 from .provenance import Vault
@@ -228,6 +228,7 @@ class _ByteStream:
         self.pipe = _Pipe(source, target, **options)
         self.decoder = SSEDecoder()
         self.named = self.pipe.goal.streams.framing.named
+        self.dump = Halves().dump
 
     def feed(self, chunk: bytes) -> list[bytes]:
         return self._through(self.decoder.feed(chunk))
@@ -245,7 +246,7 @@ class _ByteStream:
 
     def _encode(self, event: Event) -> bytes:
         data = event["data"]
-        return encode(event["event"] if self.named else None, data if isinstance(data, str) else dump(data))
+        return encode(event["event"] if self.named else None, data if isinstance(data, str) else self.dump(data))
 
 
 def translate_sse(chunks: Iterable[bytes], *, source: str, target: str, **options: Any) -> Iterator[bytes]:
