@@ -22,7 +22,18 @@ from .signature import SLOT, attach_sealed, is_foreign, park, read_signature, se
 from .spelling import actual, to_camel, to_snake
 from .tables import PART, PROTOCOL, REFUSES
 
-__all__ = ["items", "parts", "read_part", "read_parts", "write_item", "write_items", "write_parts"]
+__all__ = [
+    "items",
+    "joined",
+    "parts",
+    "read_beside",
+    "read_part",
+    "read_parts",
+    "twofold",
+    "write_item",
+    "write_items",
+    "write_parts",
+]
 
 Node = dict[str, Any]
 
@@ -30,6 +41,8 @@ parts = Mapping(f"{PROTOCOL} parts")
 items = Mapping(f"{PROTOCOL} items")
 _FAMILY = parts.name
 _MODIFIERS = frozenset(("thought", SLOT))
+_CALL_KEYS = ("functionCall", "function_call", SLOT, "thought_signature")
+_BESIDE = "beside"
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------
@@ -40,7 +53,10 @@ def read_parts(wires: list[Any], model: bool, r: Reader, at: tuple[Any, ...], co
     out: list[Node] = []
     r.context.update(model=model, at=at, made=0)
     for index, wire in enumerate(wires):
-        node = read_part(wire, r, (wires, index))
+        two = twofold(wire)
+        node = read_part(two[0] if two else wire, r, (wires, index))
+        if two:
+            r.made(node, wire)
         opened = r.context.pop("opened", None)
         if opened:
             # What a client showed as a thought is in the envelope, whole.
@@ -62,6 +78,38 @@ def read_parts(wires: list[Any], model: bool, r: Reader, at: tuple[Any, ...], co
                     r.made({"type": "message", "role": "assistant" if model else "user", "content": []}, content)
                 )
             out[-1]["content"].append(node)
+        if two:
+            out.append(read_beside(two[1], wire, r))
+    return out
+
+
+def twofold(wire: Any) -> tuple[Node, Node] | None:
+    """A part with text and a call, as the two parts it ought to be: the signature goes with the call."""
+    if type(wire) is not dict or len(wire) == 1 or "text" not in wire:
+        return None
+    call = {key: wire[key] for key in _CALL_KEYS if key in wire}
+    if type(call.get("functionCall", call.get("function_call"))) is not dict:
+        return None
+    return {key: value for key, value in wire.items() if key not in call}, call
+
+
+def read_beside(part: Node, wire: Node, r: Reader) -> Node:
+    """The call of a twofold part; its own protocol's writer puts it back beside the text."""
+    node = r.made(read_part(part, r), wire)
+    r.form(node, _BESIDE, "text")
+    return node
+
+
+def joined(written: list[Any]) -> list[Any]:
+    """The parts, calls that were read beside a text put back there."""
+    if not any(type(part) is dict and _BESIDE in part for part in written):
+        return written
+    out: list[Any] = []
+    for part in written:
+        if type(part) is dict and part.pop(_BESIDE, None) and out and "text" in out[-1]:
+            out[-1] = {**out[-1], **part}
+        else:
+            out.append(part)
     return out
 
 
@@ -229,7 +277,7 @@ def write_items(group: list[Node], w: Writer) -> list[Any]:
     carrier = sealed_text(w)
     if carrier is not None:
         out.append(carrier)
-    return out
+    return joined(out)
 
 
 def write_item(item: Node, w: Writer) -> list[Any]:
@@ -243,7 +291,11 @@ def write_item(item: Node, w: Writer) -> list[Any]:
     if type(wire) is list:
         return wire
     after = w.context.pop("after", None)
-    return [attach_sealed(wire, w), *([after] if after else ())]
+    wire = attach_sealed(wire, w)
+    own = (item.get("extra") or {}).get(w.protocol)
+    if own and _BESIDE in own.get("form", ()):
+        wire = {**wire, _BESIDE: True}
+    return [wire, *([after] if after else ())]
 
 
 @items.write("message")

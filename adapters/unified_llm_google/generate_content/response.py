@@ -17,7 +17,7 @@ from unified_llm.mapping import Fated, take, take_all
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-from .content import read_parts, write_item
+from .content import joined, read_parts, write_item
 from .errors import write_error_body
 from .grounding import read_sources, write_sources
 from .logprobs import read_logprobs
@@ -331,7 +331,7 @@ def write_output(output: list[Node], w: Writer) -> tuple[list[Any], list[tuple[i
     carrier = sealed_text(w)
     if carrier is not None:
         written.append(carrier)
-    return written, texts
+    return joined(written), texts
 
 
 def write_finish(c: Node, wire: Node, w: Writer) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from unified_llm.jsonvalue import dump_text
 from unified_llm.reading import Reader
 
-from .content import items, read_part
+from .content import items, read_beside, read_part, twofold
 from .partial_args import PartialArgs
 from .tables import PROTOCOL
 
@@ -87,6 +87,14 @@ class Candidate:
         self.end_call(out)
         self.r.context["model"] = True
         self.r.context.update(at=(self.at.get("choice", 0),), made=self.made)
+        two = twofold(wire)
+        if two:
+            node = self.r.made(read_part(two[0], self.r), wire)
+            self._alone("reasoning" if node["type"] == "summary_text" else "message", node, out)
+            self.close(out)
+            self.whole(read_beside(two[1], wire, self.r), out)
+            self.made = self.r.context["made"]
+            return None
         node = read_part(wire, self.r)
         self.made = self.r.context["made"]
         opened = self.r.context.pop("opened", None)

@@ -7,6 +7,8 @@ from typing import Any
 from unified_llm.mapping import fill
 from unified_llm.writing import Writer
 
+from .content import joined
+
 __all__ = ["Choice", "apart", "fill_candidate", "is_ours", "own_signature", "spot_of", "spots_of"]
 
 Event = dict[str, Any]
@@ -40,6 +42,7 @@ def fill_candidate(frame: Node, parts: list[Any], end: Node) -> Node:
             wire[key] = fill(value, kept[key])
     if type(wire.get("content")) is dict and frame.get("parts", ()) is not None:
         template = frame.get("parts")
+        parts = joined(parts)
         if template is not None:
             made = iter(parts)
             filled = [next(made, None) if literal is None else literal for literal in template]
