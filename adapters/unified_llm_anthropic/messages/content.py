@@ -318,6 +318,9 @@ def write_document(c: Node, w: Writer) -> Node | None:
     for key in _DOCUMENT_KEYS:
         if key in c:
             wire[key] = c.pop(key)
+    if "title" not in wire and type(c.get("filename")) is str:
+        wire["title"] = c["filename"]
+        c["filename"] = Fated("approximated", "as the title")
     _write_enabled(c, wire)
     return move_cache_out(c, wire)
 

@@ -14,6 +14,7 @@ from unified_llm.mapping import IllTyped, Mapping, take
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
+from ..media import clean_url, name_file, read_bare, takes_ids, write_bare
 from .tables import AUDIO_FORMATS
 
 __all__ = ["assistant_parts", "citations", "thinking_parts", "user_parts"]
@@ -91,14 +92,17 @@ def write_refusal(c: Node, w: Writer) -> Node:
 @user_parts.read("image_url")
 def read_image(w: Node, r: Reader) -> Node:
     image = take(w, "image_url")
-    return _read_cache(w, {"type": "input_image", "image_url": _text_of(image, "url"), **_texts_of(image, "detail")})
+    part: Node = {"type": "input_image", "image_url": _text_of(image, "url"), **_texts_of(image, "detail")}
+    return _read_cache(w, read_bare(part, "image_url", r))
 
 
 @user_parts.write("input_image", "output_image")
 def write_image(c: Node, w: Writer) -> Node | None:
     if type(c.get("image_url")) is not str:
         return None
+    write_bare(c, "image_url", w)
     image = {"url": c.pop("image_url")}
+    clean_url(c, "image_url", image, "url", w)
     if c.get("media_type") and image["url"].startswith(f"data:{c['media_type']}"):
         del c["media_type"]
     if c.get("detail", 0) is not None or w.source in (None, w.protocol):
@@ -133,7 +137,8 @@ def read_file(w: Node, r: Reader) -> Node:
 
 @user_parts.write("input_file")
 def write_file(c: Node, w: Writer) -> Node | None:
-    file = {key: c.pop(key) for key in _FILE_KEYS if key in c}
+    known = takes_ids(w)
+    file = {key: c.pop(key) for key in _FILE_KEYS if key in c and (known or key != "file_id")}
     data, media_type = file.get("file_data"), c.get("media_type")
     if type(data) is str and type(media_type) is str:
         del c["media_type"]
@@ -141,7 +146,11 @@ def write_file(c: Node, w: Writer) -> Node | None:
             file["file_data"] = f"data:{media_type};base64,{data}"
     if "file_data" not in file and type(c.get("file_url")) is str and w.dialect.get("file_urls"):
         file["file_data"] = c.pop("file_url")
-    return _write_cache(c, {"type": "file", "file": file}) if file.keys() - {"filename"} else None
+    if not file.keys() - {"filename"}:
+        return None
+    name_file(c, file)
+    clean_url(c, "file_data", file, "file_data", w)
+    return _write_cache(c, {"type": "file", "file": file})
 
 
 @user_parts.read("video_url")

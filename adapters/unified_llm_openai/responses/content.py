@@ -17,6 +17,7 @@ from unified_llm.provenance import opaque_piece
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
+from ..media import clean_url, name_file, read_bare, takes_ids, write_bare
 from .tables import REFUSES
 
 __all__ = ["answer_parts", "assistant_parts", "citations", "parts", "pick", "user_parts"]
@@ -121,19 +122,24 @@ _FILE = ("file_data", "file_id", "file_url", "filename", "detail")
 
 @parts.read("input_image")
 def read_image(w: Node, r: Reader) -> Node:
-    return _read_cache(w, {"type": "input_image", **pick(w, _IMAGE)})
+    return _read_cache(w, read_bare({"type": "input_image", **pick(w, _IMAGE)}, "image_url", r))
 
 
 @_writes(parts, types="input_image")
 def write_image(c: Node, w: Writer) -> Node:
+    write_bare(c, "image_url", w)
     return _write_cache(c, {"type": "input_image", **{key: c.pop(key) for key in _IMAGE if key in c}})
 
 
 @_writes(user_parts, types="input_image output_image")
 def write_any_image(c: Node, w: Writer) -> Node | None:
+    foreign = None if takes_ids(w) else c.pop("file_id", None)
     if not (c.get("image_url") or c.get("file_id")):
         return None
     wire: Node = write_image(c, w)
+    clean_url(c, "image_url", wire, "image_url", w)
+    if foreign is not None:
+        c["file_id"] = foreign
     if wire.get("detail") is None:
         wire["detail"] = "auto"
         w.added(wire, "detail", "the default")
@@ -155,12 +161,17 @@ def write_any_file(c: Node, w: Writer) -> Node | None:
     data = c.get("file_data")
     if data is not None and type(data) is not str:
         return None
+    foreign = None if takes_ids(w) else c.pop("file_id", None)
     if not (data or c.get("file_id") or c.get("file_url")):
         return None
     if data and not data.startswith("data:") and c.get("media_type"):
         # The API takes data URLs; bare base64 does not say what it is.
         c["file_data"] = f"data:{c.pop('media_type')};base64,{data}"
     wire: Node = write_file(c, w)
+    name_file(c, wire)
+    clean_url(c, "file_data", wire, "file_data", w)
+    if foreign is not None:
+        c["file_id"] = foreign
     return wire
 
 

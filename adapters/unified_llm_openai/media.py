@@ -1,0 +1,64 @@
+"""What both APIs ask of media another protocol brought: file ids of their own, data URLs as RFC 2397 has them, a name.
+
+Base64 is never decoded nor copied more often than it takes to put another head before it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from unified_llm.mapping import Fated
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
+
+__all__ = ["clean_url", "name_file", "read_bare", "takes_ids", "write_bare"]
+
+Node = dict[str, Any]
+
+_OWN = (None, "openai-chat", "openai-responses")
+_HEAD = re.compile(r"data:([^;,]*)((?:;[^;,]*)*),(\s*)", re.IGNORECASE)
+_USUAL = re.compile(r"data:[a-z0-9.+/-]*;base64,\S")
+# The first characters of base64, by what the bytes are.
+_MAGIC = {"iVBORw0KGgo": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif", "UklGR": "image/webp"}
+_FIRST = frozenset(magic[:4] for magic in _MAGIC)
+
+
+def takes_ids(w: Writer) -> bool:
+    """Whether file ids of the source can be opened here: a provider knows nobody's but its own."""
+    return w.facing != "provider" or w.source in _OWN
+
+
+def clean_url(c: Node, key: str, wire: Node, at: str, w: Writer) -> None:
+    """Make the data URL another protocol brought, which `wire` has at `at`, one every server reads: no blanks in it."""
+    url = wire.get(at)
+    if type(url) is not str or url[:5].lower() != "data:" or _USUAL.match(url) or w.source in (None, w.protocol):
+        return
+    head = _HEAD.match(url)
+    if head is not None and ";base64" in head[2].lower():
+        wire[at] = f"data:{head[1].lower()};base64,{url[head.end() :]}"
+        c[key] = Fated("approximated", "the data URL is spelt anew")
+
+
+def read_bare(node: Node, key: str, r: Reader) -> Node:
+    """Base64 that stands where a URL ought to is a data URL, where its first bytes tell what it is."""
+    url = node.get(key)
+    if type(url) is str and url[:4] in _FIRST:
+        kind = next((kind for magic, kind in _MAGIC.items() if url.startswith(magic)), None)
+        if kind is not None:
+            node[key] = f"data:{kind};base64,{url}"
+            r.form(node, key, "bare")
+    return node
+
+
+def write_bare(c: Node, key: str, w: Writer) -> None:
+    """The inverse, for the protocol it came from."""
+    if "extra" in c and w.form(c, key) == "bare" and type(c.get(key)) is str:
+        c[key] = c[key].partition(";base64,")[2] or c[key]
+
+
+def name_file(c: Node, wire: Node) -> None:
+    """Data want a file name: the title another protocol has for it."""
+    if "file_data" in wire and "filename" not in wire and type(c.get("title")) is str:
+        wire["filename"] = c["title"]
+        c["title"] = Fated("approximated", "as the name of the file")
