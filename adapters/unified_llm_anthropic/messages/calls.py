@@ -169,6 +169,10 @@ def _result(c: Node, w: Writer) -> Node:
             del wire["content"]
     if "is_error" in c:
         wire["is_error"] = c.pop("is_error")
+    elif c.get("status") == "incomplete":
+        # What surfaces without a flag make of a failed result.
+        wire["is_error"] = True
+        c["status"] = Fated("approximated", "sent as is_error")
     elif c.get("error"):
         wire["is_error"] = True
     c.pop("name", None) if not own_born(w) and c.get("name") is None else None

@@ -27,6 +27,7 @@ __all__ = [
 
 Node = dict[str, Any]
 
+_ENCRYPTED = "reasoning.encrypted_content"
 _LEAST_OUTPUT = 16
 _PENALTIES = ("presence_penalty", "frequency_penalty")
 
@@ -80,5 +81,10 @@ def _write(c: Node, w: Writer, path: str) -> Node:
     if not own and path == "responses" and "store" not in wire:
         wire["store"] = False
         w.added(wire, "store", "the default differs")
+        reasoning, include = wire.get("reasoning"), wire.get("include") or []
+        if type(reasoning) is dict and reasoning.get("effort") != "none" and _ENCRYPTED not in include:
+            # Nothing is stored, so what is not sent along is gone with the next turn.
+            wire["include"] = [*include, _ENCRYPTED]
+            w.added(wire, "include", "reasoning could not be replayed without it")
     w.http.update(method="POST", path=path)
     return wire
