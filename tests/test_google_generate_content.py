@@ -264,6 +264,7 @@ def test_arguments_in_pieces() -> None:
         {"jsonPath": "$['c d']", "numberValue": 1.5},
         {"jsonPath": "$.n", "nullValue": "NULL_VALUE"},
         {"jsonPath": "$.a.b.wrong", "stringValue": "kept out"},
+        {"jsonPath": "$.a.b[99999999999]", "stringValue": "no list is made that long"},
     ]
     for entry in entries:
         args.feed(entry)

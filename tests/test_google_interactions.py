@@ -283,6 +283,23 @@ def test_a_cut_off_stream_is_an_error_event() -> None:
     assert "interaction.completed" not in [event["event"] for event in out]
 
 
+@pytest.mark.parametrize("word", [{"a": 1}, ["a"], 1, True, None])
+@pytest.mark.parametrize("target", [IA, "openai-chat", "openai-responses", "google-generate-content"])
+def test_words_that_are_no_words_break_no_stream(word: Any, target: str) -> None:
+    whole = {"interaction": {"id": "v", "status": word, "errors": [{"code": word}]}}
+    stream = [
+        {"event_type": "interaction.created", "interaction": {"id": "v", "status": word}},
+        {"event_type": word, "index": word},
+        {"event_type": "step.start", "index": 0, "step": {"type": "model_output"}},
+        {"event_type": "step.delta", "index": word, "delta": {"type": "text", "text": "x"}},
+        {"event_type": "step.stop", "index": word},
+        {"event_type": "interaction.completed", **whole},
+    ]
+    events = [{"event": "step.delta", "data": data} for data in stream]
+    done = list(ul.convert_stream(events, source=IA, target=target))
+    assert done == events if target == IA else done
+
+
 # ---- the official SDK -----------------------------------------------------------------------------------------------
 
 

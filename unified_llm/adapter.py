@@ -67,10 +67,14 @@ class WireWriter(Protocol):
 
 
 class Framing(NamedTuple):
-    """How a surface frames its stream as server-sent events: with `event:` names or without, and its content type."""
+    """How a surface frames its stream as server-sent events: with `event:` names or without, and its content type.
+
+    `array` is the content type of the other framing, one JSON array of all events, where the surface has it.
+    """
 
     named: bool = False
     content_type: str = "text/event-stream"
+    array: str = ""
 
 
 class Streams(NamedTuple):

@@ -1,7 +1,8 @@
 """The command line: `unified-llm convert`, `preview` and `protocols`.
 
 The result goes to stdout and nothing else does, so it can be piped; losses, progress and errors go to stderr. Input is
-one JSON document, the JSON lines of a stream (one wire event a line), or raw server-sent events: told apart by looking.
+one JSON document, the JSON lines of a stream (one wire event a line), or the raw stream, server-sent events or a JSON
+array where the protocol has that: told apart by looking.
 Exit codes: 0 done, 2 bad input or usage (one line, with the JSON path), 3 a loss at level `raise`.
 """
 
@@ -58,7 +59,7 @@ def convert(
     data = _read(file)
     options: dict[str, Any] = {"source": source, "target": target, "model": model, "on_loss": levels}
     try:
-        if kind == "stream" or _is_stream(data):
+        if kind == "stream" or _is_stream(data) or (kind == "request" and _is_array(data, source)):
             losses = _convert_stream(data, options)
         else:
             done = ul.convert(data, kind=kind, **options)
@@ -81,8 +82,8 @@ def preview(
     """Show what a conversion would lose, without the result."""
     data = _read(file)
     try:
-        if kind == "stream" or _is_stream(data):
-            stream = ul.convert_stream(_events(data), source=source, target=target)
+        if kind == "stream" or _is_stream(data) or (kind == "request" and _is_array(data, source)):
+            stream = ul.convert_stream(_events(data, source), source=source, target=target)
             for _ in stream:
                 pass
             losses = stream.losses
@@ -157,12 +158,26 @@ def _is_stream(data: bytes) -> bool:
     return isinstance(opening, dict) and "data" in opening
 
 
-def _events(data: bytes) -> Iterator[dict[str, Any]]:
-    from .sse import SSEDecoder, parse_data
+def _is_array(data: bytes, source: str) -> bool:
+    """A raw stream as one JSON array, and not a list of our own JSON form of events."""
+    from .registry import split
+
+    head = data.lstrip(b"\xef\xbb\xbf \r\n")
+    if not head.startswith(b"[") or not split(source)[0].streams.framing.array:
+        return False
+    from .jsonarray import JSONArrayDecoder
+
+    first = next(iter(JSONArrayDecoder().feed(head)), None)
+    return first is None or "data" not in parse(first["data"])
+
+
+def _events(data: bytes, source: str) -> Iterator[dict[str, Any]]:
+    from .jsonarray import StreamDecoder
+    from .sse import parse_data
 
     head = data.lstrip(b"\xef\xbb\xbf \r\n")[:1]
-    if head not in (b"{", b"["):
-        decoder = SSEDecoder()
+    if head not in (b"{", b"[") or _is_array(data, source):
+        decoder = StreamDecoder()
         for event in [*decoder.feed(data), *decoder.close()]:
             yield {"event": event["event"], "data": parse_data(event["data"])}
         return
@@ -177,9 +192,9 @@ def _convert_stream(data: bytes, options: dict[str, Any]) -> Losses:
     from .registry import adapter
     from .sse import encode
 
-    raw = data.lstrip(b"\xef\xbb\xbf \r\n")[:1] not in (b"{", b"[")
+    raw = data.lstrip(b"\xef\xbb\xbf \r\n")[:1] not in (b"{", b"[") or _is_array(data, options["source"])
     named = adapter(options["target"]).streams.framing.named
-    events = list(_events(data))
+    events = list(_events(data, options["source"]))
     stream = ul.convert_stream(_progress(events), **options)
     for event in stream:
         if raw:

@@ -299,6 +299,10 @@ def _exchange(
     settings = (
         {key: inner for key, inner in node.items() if key not in ("input", "extra")} if type(node) is dict else {}
     )
+    options = {key: settings[key] for key in ("include", "stream", "stream_options") if key in settings}
+    drawer = (node.get("extra") or {}).get(source.partition(":")[0]) if type(node) is dict else None
+    if drawer and (drawer.get("form") or {}).get("stream") == "array":
+        options["array"] = True
     return Exchange(
         source=source,
         target=target,
@@ -308,7 +312,7 @@ def _exchange(
         ids=writer.context.get("ids", {}),
         names=writer.context.get("names", {}),
         tools=writer.context.get("tools", {}),
-        options={key: settings[key] for key in ("include", "stream", "stream_options") if key in settings},
+        options=options,
         seed=writer.seed,
     )
 

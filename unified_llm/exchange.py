@@ -22,7 +22,8 @@ class Exchange:
     client asked for, `model` the one the provider was asked for. `settings` are the client's own settings in canonical
     form, for surfaces that echo them. `ids` and `names` map what was renamed for the provider back to the client's
     spelling; `tools` tells under which kind a client declared each tool that was lowered. `options` are the surface's
-    options (`include`, `stream_options`, `stream`), `seed` the seed of made ids, `created_at` seconds since 1970.
+    options (`include`, `stream_options`, `stream`, `array` for a stream as one JSON array),
+    `seed` the seed of made ids, `created_at` seconds since 1970.
 
     >>> e = Exchange(source="openai-chat", target="openai-responses", alias="fast")
     >>> Exchange.from_json(e.to_json()) == e

@@ -25,6 +25,7 @@ __all__ = [
     "Mapping",
     "Owned",
     "fill",
+    "lookup",
     "remainder",
     "take",
     "take_all",
@@ -91,6 +92,11 @@ def unpack(node: Node, key: str, *names: str) -> list[Any]:
     if len(inner) != len(names):
         node[key] = Owned((name, value) for name, value in inner.items() if name not in names)
     return values
+
+
+def lookup(table: MappingABC[str, Any], word: Any, default: Any = None) -> Any:
+    """What a table says of a word off the wire, which may be no string at all."""
+    return table.get(word, default) if type(word) is str else default
 
 
 def remainder(node: Node) -> Node:

@@ -13,6 +13,7 @@ from typing import Any
 from .convert import Facing
 from .exchange import Exchange
 from .halves import Halves
+from .jsonarray import JSONArrayEncoder, StreamDecoder
 from .locate import locate
 from .losses import Levels, Loss, Losses, check_levels, enforce
 from .provenance import Vault
@@ -224,10 +225,17 @@ def aconvert_stream(events: AsyncIterable[Event], *, source: str, target: str, *
 class _ByteStream:
     """Bytes in, bytes out around a pipe, one write per event."""
 
-    def __init__(self, source: str, target: str, **options: Any) -> None:
+    def __init__(self, source: str, target: str, *, array: bool | None = None, **options: Any) -> None:
         self.pipe = _Pipe(source, target, **options)
-        self.decoder = SSEDecoder()
-        self.named = self.pipe.goal.streams.framing.named
+        self.decoder = StreamDecoder() if self.pipe.origin.streams.framing.array else SSEDecoder()
+        framing = self.pipe.goal.streams.framing
+        self.named = framing.named
+        if array and not framing.array:
+            raise ValueError(f"a stream of {target} has no form as a JSON array")
+        if array is None:
+            exchange: Exchange | None = options.get("exchange")
+            array = bool(framing.array and exchange is not None and exchange.options.get("array"))
+        self.array = JSONArrayEncoder() if array else None
         self.dump = Halves().dump
 
     def feed(self, chunk: bytes) -> list[bytes]:
@@ -235,7 +243,8 @@ class _ByteStream:
 
     def close(self) -> list[bytes]:
         out = self._through(self.decoder.close())
-        return out + [self._encode(event) for event in self.pipe.close()]
+        out += [self._encode(event) for event in self.pipe.close()]
+        return [*out, self.array.close()] if self.array is not None else out
 
     def _through(self, events: Iterable[Any]) -> list[bytes]:
         out = []
@@ -246,13 +255,18 @@ class _ByteStream:
 
     def _encode(self, event: Event) -> bytes:
         data = event["data"]
+        if self.array is not None:
+            return self.array.encode(self.dump(data))
         return encode(event["event"] if self.named else None, data if isinstance(data, str) else self.dump(data))
 
 
 def translate_sse(chunks: Iterable[bytes], *, source: str, target: str, **options: Any) -> Iterator[bytes]:
     """Translate the bytes of an event stream to the bytes the target's own clients read, as they come.
 
-    The same protocol on both sides, with nothing to change, passes the bytes through untouched.
+    Takes what `convert_stream` takes, and `array`: whether to write one JSON array instead of server-sent events, where
+    the target has that framing (ValueError where it has not); None, the default, is as the client of `exchange` asked.
+    A source that has both framings may come in either. The same protocol on both sides, with nothing to change, passes
+    the bytes through untouched.
     """
     if source == target and not options:
         yield from chunks

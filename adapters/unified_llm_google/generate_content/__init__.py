@@ -34,7 +34,7 @@ adapter = Adapter(
         "count_tokens_response": Kind(read_count, write_count, "usage"),
         "models": Kind(read_model_list, write_model_list, "models"),
     },
-    streams=Streams(GenerateContentReader, GenerateContentWriter, Framing(named=False)),
+    streams=Streams(GenerateContentReader, GenerateContentWriter, Framing(named=False, array="application/json")),
     mappings=(parts, items, tools, models),
     natives=NATIVES,
     refuses=REFUSES,

@@ -13,7 +13,7 @@ from typing import Any
 
 from unified_llm.ids import is_made, made_id, seed_of
 from unified_llm.jsonvalue import dump_text, load_text
-from unified_llm.mapping import Fated, IllTyped, take
+from unified_llm.mapping import Fated, IllTyped, lookup, take
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
@@ -195,7 +195,7 @@ def write_function_response(c: Node, w: Writer) -> Node:
 
 
 def _write_response(c: Node, w: Writer) -> Node:
-    known = w.context.get("names", {}).get(c.get("call_id"))
+    known = lookup(w.context.get("names", {}), c.get("call_id"))
     answer: Node = write_id(c, w)
     if type(c.get("name")) is str:
         answer["name"] = c.pop("name")

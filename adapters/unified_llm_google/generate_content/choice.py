@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Fated, take, take_all
+from unified_llm.mapping import Fated, lookup, take, take_all
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
@@ -111,7 +111,7 @@ def _write_choice(c: Node, w: Writer) -> Node:
         tool["name"] for tool in choice["tools"] if type(tool) is dict and tool.get("type") in _NAMED and "name" in tool
     ]
     mode = choice.get("mode") or "auto"
-    if not names or mode not in FUNCTION_CALLING.writes or len(names) != len(choice["tools"]):
+    if not names or lookup(FUNCTION_CALLING.writes, mode) is None or len(names) != len(choice["tools"]):
         return {}
     own = take(c, "tool_choice")
     for tool in take_all(own, "tools"):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from unified_llm.mapping import Fated, fill
+from unified_llm.mapping import Fated, fill, lookup
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
@@ -102,9 +102,11 @@ def read_error_node(w: Node, doc: Node, r: Reader) -> Node:
 
 def _typed(word: Any, message: Any, details: Any, status: Any) -> str:
     for detail in details if type(details) is list else ():
-        if type(detail) is dict and detail.get("@type") == _INFO and detail.get("reason") in _REASONS:
-            return _REASONS[detail["reason"]]
-    found = ERROR_TYPES.reads.get(word) if type(word) is str else None
+        if type(detail) is dict and detail.get("@type") == _INFO:
+            reason: str | None = lookup(_REASONS, detail.get("reason"))
+            if reason is not None:
+                return reason
+    found: str | None = lookup(ERROR_TYPES.reads, word)
     if found == "invalid_request" and type(message) is str and all(sign in message for sign in _OVERFLOW):
         return "context_overflow"
     if found is None and type(status) is int:
@@ -115,7 +117,9 @@ def _typed(word: Any, message: Any, details: Any, status: Any) -> str:
 
 
 def _add_status(error: Node, code: int | None, r: Reader) -> None:
-    status = r.http.get("status") if code is None else code
+    outside = r.http.get("status")
+    # An error within a stream has no status of its own.
+    status = code if code is not None else outside if type(outside) is int and outside >= 400 else None
     if type(status) is int:
         error["status"] = status
 
@@ -192,6 +196,8 @@ def _write_fields(c: Node, w: Writer, kind: str) -> Node:
     native = c.get("native_type")
     status = c.pop("status", None)
     own = w.protocol in (c.get("extra") or {})
+    if type(status) is int and status < 400 and not own:
+        status = None  # that of the stream it happened in
     if type(status) is int and w.form(c, "code") != "absent":
         wire["code"] = status
     elif type(status) is int and own:

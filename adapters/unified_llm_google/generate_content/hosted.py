@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Fated, IllTyped, take
+from unified_llm.mapping import Fated, IllTyped, lookup, take
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
@@ -129,7 +129,7 @@ _IMAGE = "GOOGLE_SEARCH_IMAGE"
 
 def _tool_of(own: Node) -> str:
     """The tool, and nothing popped, of a known `toolType`."""
-    tool = TOOL_TYPES.get(own["toolType"])
+    tool: str | None = lookup(TOOL_TYPES, own["toolType"])
     if tool is None:
         raise IllTyped("toolType")
     return tool

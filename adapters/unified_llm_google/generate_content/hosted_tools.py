@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Bimap, take
+from unified_llm.mapping import Bimap, lookup, take
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
@@ -66,7 +66,7 @@ def _write_search(c: Node, w: Writer) -> Node:
     names = {hub: key for key, hub in _SEARCHES.items()}
     if types == ["enterprise"]:
         del c["search_content_types"]
-    elif type(types) is list and all(each in names for each in types):
+    elif type(types) is list and all(lookup(names, each) for each in types):
         wire["searchTypes"] = {names[each]: {} for each in types}
         del c["search_content_types"]
     if type(c.get("time_range")) is dict:
@@ -157,7 +157,7 @@ def read_computer(w: Node, r: Reader) -> Node:
 
 def _write_computer(c: Node, w: Writer) -> Node:
     wire: Node = {}
-    if c.get("environment") in _ENVIRONMENTS.writes:
+    if lookup(_ENVIRONMENTS.writes, c.get("environment")):
         wire["environment"] = _ENVIRONMENTS.write(c.pop("environment"))
     wire.update({name: c.pop(hub) for name, hub, kind in _COMPUTER if type(c.get(hub)) is kind})
     return wire
@@ -254,7 +254,7 @@ def write_retrieval(c: Node, w: Writer) -> Node | None:
             del c["retrieval_types"]
             return grouped(key, lambda c, w: {})(c, w)
     names = {hub: name for name, hub in _SOURCES.items()}
-    if not all(each in names for each in types):
+    if not all(lookup(names, each) for each in types):
         return None
     del c["retrieval_types"]
     return grouped("retrieval", lambda c, w: {names[each]: {} for each in types})(c, w)

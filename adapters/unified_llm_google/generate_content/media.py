@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Bimap, Fated, IllTyped, take
+from unified_llm.mapping import Bimap, Fated, IllTyped, lookup, take
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
@@ -124,7 +124,7 @@ def _read_inline(part: Node, family: str, media_type: str | None, data: str, r: 
 
 def read_modifiers(w: Node, part: Node) -> None:
     """What says how closely a medium is looked at."""
-    if type(w.get("mediaResolution")) is dict and w["mediaResolution"].get("level") in _RESOLUTIONS.reads:
+    if type(w.get("mediaResolution")) is dict and lookup(_RESOLUTIONS.reads, w["mediaResolution"].get("level")):
         part["detail"] = _RESOLUTIONS.read(take(w, "mediaResolution").pop("level"))
     processing: Node = {}
     if type(w.get("videoMetadata")) is dict:
@@ -235,7 +235,7 @@ def write_modifiers(c: Node, wire: Node) -> None:
     video = {name: processing.pop(hub) for name, hub, _ in _OFFSETS if processing.get(hub) is not None}
     if video:
         wire["videoMetadata"] = video
-    if processing.get("mode") in _MODES.writes:
+    if lookup(_MODES.writes, processing.get("mode")):
         wire["mediaProcessing"] = _MODES.write(processing.pop("mode"))
     for name, hub in _OPTIONS:
         if type(processing.get(hub)) is dict:

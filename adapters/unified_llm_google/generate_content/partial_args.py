@@ -13,6 +13,8 @@ __all__ = ["PartialArgs"]
 Node = dict[str, Any]
 
 _STEP = re.compile(r"""\.([^.\[\]]+)|\[(\d+)\]|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]""")
+# A path may name the element after the next few, and never has a list of millions made for it.
+_GAP = 1000
 _VALUES = ("stringValue", "numberValue", "boolValue")
 
 
@@ -41,8 +43,9 @@ class PartialArgs:
             if type(step) is int:
                 if type(here) is not list:
                     return
-                while len(here) <= step:
-                    here.append(None)
+                if step - len(here) > _GAP:
+                    return
+                here += [None] * (step + 1 - len(here))
             elif type(here) is not dict:
                 return
             inner = here[step] if type(step) is int else here.get(step)

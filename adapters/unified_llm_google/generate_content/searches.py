@@ -85,7 +85,7 @@ def write_search(c: Node, w: Writer, kind: str) -> Node:
     """The metadata a search or a page that was read makes, by its key."""
     name = w.form(c, "grounding")
     if kind == "web_fetch_result":
-        if type(c.get("results")) is not list:
+        if type(c.get("results")) is not list or not all(type(page) is dict for page in c["results"]):
             return {}
         return {"urlContextMetadata": [w.piece(_write_page, page) for page in c.pop("results")]}
     if kind == "file_search_call":

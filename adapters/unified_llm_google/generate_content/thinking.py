@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Bimap, Fated, take
+from unified_llm.mapping import Bimap, Fated, lookup, take
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
@@ -111,7 +111,7 @@ def _write_visibility(reasoning: Node, thinking: Node, w: Writer) -> None:
         del reasoning["summary"]
         if summary != "auto":
             reasoning["summary"] = Fated("approximated", "there is one kind of summary")
-    elif reasoning.get("display") in _SHOWN:
+    elif lookup(_SHOWN, reasoning.get("display")) is not None:
         thinking["includeThoughts"] = _SHOWN[reasoning.pop("display")]
     elif type(reasoning.get("control")) is Fated and thinking.get("thinkingBudget") != 0:
         thinking["includeThoughts"] = True

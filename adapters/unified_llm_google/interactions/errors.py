@@ -70,8 +70,9 @@ def read_error(w: Any, r: Reader) -> Node:
 def _outside(r: Reader) -> Node:
     """What HTTP says beside the body."""
     out: Node = {}
-    if type(r.http.get("status")) is int:
-        out["status"] = r.http["status"]
+    status = r.http.get("status")
+    if type(status) is int and status >= 400:  # an error within a stream has no status of its own
+        out["status"] = status
     headers = r.http.get("headers") or {}
     for name, value in headers.items():
         if str(name).lower() == "retry-after" and str(value).isdigit():
@@ -94,6 +95,8 @@ def read_error_body(w: Node, r: Reader) -> Node:
         if "details" in w:
             error["details"] = w.pop("details")
         r.form(error, "code", "rpc")
+    else:
+        r.form(error, "code", "unread" if "code" in w else "absent")
     if "message" in w:
         error["message"] = w.pop("message")
     return error
@@ -123,10 +126,8 @@ def _write_text(c: Node, w: Writer) -> Any:
 
 
 def _write_outside(c: Node, w: Writer) -> None:
-    if type(c.get("status")) is int:
-        w.http["status"] = c.pop("status")
-    else:
-        w.http["status"] = _STATUS.get(w.context["class"], 500)
+    status = c.pop("status") if type(c.get("status")) is int else 0
+    w.http["status"] = status if status >= 400 else _STATUS.get(w.context["class"], 500)
     if "retry_after" in c:
         w.http["headers"] = {"retry-after": str(c.pop("retry_after"))}
 
@@ -144,7 +145,7 @@ def write_error_body(c: Node, w: Writer) -> Node:
             wire["details"] = c.pop("details")
     elif type(code) is str and TYPES.get(code, "other") == (class_ or "other"):
         wire["code"] = c.pop("code")
-    else:
+    elif code is not None or class_ != "other" or w.form(c, "code") not in ("unread", "absent"):
         wire["code"] = CODES.get(class_ or "", CODES["server_error"])[0]
         if code is not None:
             c["code"] = Fated("approximated", f"sent as {wire['code']}")

@@ -189,14 +189,19 @@ def read_modalities(w: Node, c: Node, r: Reader) -> None:
         r.place(c, ("modalities",), ("response_modalities",))
 
 
+def _distinct(words: list[Any]) -> bool:
+    return bool(words) and all(type(word) is str for word in words) and len(set(words)) == len(words)
+
+
 def _write_modalities(c: Node, entries: dict[Any, Node], wire: Node, w: Writer, listed: bool) -> None:
     """Modalities are the kinds of the entries, in their order; where the older field was used, that field."""
     words = c["modalities"]
     form = w.form(c, "modalities")
     if type(words) is not list:
         wire["response_modalities"] = c.pop("modalities")
-    elif form or not words or len(set(words)) != len(words) or not (listed or set(words) <= set(ENTRIES)):
-        wire["response_modalities"] = [word.upper() for word in words] if form == "upper" else words
+    elif form or not _distinct(words) or not (listed or set(words) <= set(ENTRIES)):
+        upper = form == "upper" and all(type(word) is str for word in words)
+        wire["response_modalities"] = [word.upper() for word in words] if upper else words
         del c["modalities"]
     else:
         del c["modalities"]

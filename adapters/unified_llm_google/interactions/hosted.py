@@ -18,7 +18,9 @@ from unified_llm.writing import Writer
 from .content import user_parts
 from .shared import (
     call_id,
+    move,
     read_arguments,
+    read_id,
     read_result,
     read_signature,
     write_arguments,
@@ -59,21 +61,17 @@ _NEEDS_ARGUMENTS = frozenset(("code_execution_call", "url_context_call", "retrie
 def _declare_call(kind: str, hub: str, names: tuple[tuple[str, str], ...], beside: tuple[str, ...]) -> None:
     @steps.read(kind)
     def read(w: Node, r: Reader) -> Node:
-        item: Node = {"type": hub, "call_id": w.pop("id")}
+        item: Node = {"type": hub, "call_id": read_id(w, "id")}
         if "signature" in w:
             read_signature(w, item, r)
         if type(w.get("arguments")) is dict:
             arguments = take(w, "arguments")
-            for key, name in names:
-                if key in arguments:
-                    item[name] = arguments.pop(key)
+            move(arguments, item, names)
             if not any(name in item for _, name in names):
                 r.form(item, "arguments", "empty")
         elif kind in _NEEDS_ARGUMENTS:
             r.form(item, "arguments", "absent")
-        for key in beside:
-            if key in w:
-                item[key] = w.pop(key)
+        move(w, item, ((key, key) for key in beside))
         return item
 
     @steps.write(hub)
@@ -112,12 +110,15 @@ for _kind, _row in _CALLS.items():
 
 
 def _begin_result(w: Node, type_: str, r: Reader) -> Node:
-    item: Node = {"type": type_, "call_id": w.pop("call_id")}
-    if "is_error" in w:
-        item["is_error"] = w.pop("is_error")
+    item: Node = {"type": type_, "call_id": read_id(w, "call_id")}
+    move(w, item, (("is_error", "is_error"),))
     if "signature" in w:
         read_signature(w, item, r)
     return item
+
+
+def _is_list_of_objects(value: Any) -> bool:
+    return value is None or (type(value) is list and all(type(each) is dict for each in value))
 
 
 def _end_result(c: Node, wire: Node, w: Writer) -> Node:
@@ -131,8 +132,8 @@ def _declare_result(kind: str, hub: str, name: str) -> None:
     @steps.read(kind)
     def read(w: Node, r: Reader) -> Node:
         item = _begin_result(w, hub, r)
-        if "result" in w and (name == "result" or w["result"] is None or type(w["result"]) is list):
-            item[name] = w.pop("result")
+        if name == "result" or _is_list_of_objects(w.get("result")):
+            move(w, item, (("result", name),))
         return item
 
     @steps.write(hub)
@@ -175,17 +176,17 @@ def write_code_result(c: Node, w: Writer) -> Node:
 
 @steps.read("google_search_call")
 def read_search(w: Node, r: Reader) -> Node:
-    item: Node = {"type": "web_search_call", "call_id": w.pop("id")}
+    item: Node = {"type": "web_search_call", "call_id": read_id(w, "id")}
     if "signature" in w:
         read_signature(w, item, r)
     if type(w.get("arguments")) is dict:
         arguments = take(w, "arguments")
         item["action"] = {"type": "search"}
-        if "queries" in arguments:
+        if type(arguments.get("queries")) in (list, type(None)) and "queries" in arguments:
             item["action"]["queries"] = arguments.pop("queries")
     else:
         r.form(item, "arguments", "absent")
-    if "search_type" in w:
+    if type(w.get("search_type")) is str:
         item["search_type"] = SEARCH_TYPE.read(w.pop("search_type"))
     return item
 
@@ -244,7 +245,7 @@ def read_maps_result(w: Node, r: Reader) -> Node:
     item = _begin_result(w, "maps_result", r)
     if type(w.get("result")) is list and len(w["result"]) == 1 and type(w["result"][0]) is dict and w["result"][0]:
         found = take_all(w, "result")[0]
-        item.update((key, found.pop(key)) for key in ("places", "widget_context_token") if key in found)
+        move(found, item, (("places", "places"), ("widget_context_token", "widget_context_token")))
     return item
 
 
@@ -260,12 +261,13 @@ def write_maps_result(c: Node, w: Writer) -> Node:
 # ---- remote tools and the search for tools --------------------------------------------------------------------------
 
 
+_REMOTE = (("name", "name"), ("server_name", "server_label"))
+
+
 @steps.read("mcp_server_tool_call")
 def read_mcp(w: Node, r: Reader) -> Node:
-    item: Node = {"type": "mcp_call", "call_id": w.pop("id")}
-    for key, hub in (("name", "name"), ("server_name", "server_label")):
-        if key in w:
-            item[hub] = w.pop(key)
+    item: Node = {"type": "mcp_call", "call_id": read_id(w, "id")}
+    move(w, item, _REMOTE)
     read_arguments(w, item, r)
     if "signature" in w:
         read_signature(w, item, r)
@@ -275,12 +277,14 @@ def read_mcp(w: Node, r: Reader) -> Node:
 @steps.write("mcp_call")
 def write_mcp(c: Node, w: Writer) -> Node:
     wire: Node = {"type": "mcp_server_tool_call", "id": call_id(c, w)}
-    for key, hub in (("name", "name"), ("server_name", "server_label")):
+    for key, hub in _REMOTE:
         if hub in c:
             wire[key] = c.pop(hub)
     write_arguments(c, wire, w)
     write_signature(c, wire, w)
     output, error = c.get("output"), c.get("error")
+    if type(output) is list and not _is_list_of_objects(output):
+        return wire
     if output is not None or error:
         result = {"type": "mcp_server_tool_result", "call_id": wire["id"], "name": wire.get("name")}
         said = output if output is not None else dump_text(error)
@@ -292,9 +296,7 @@ def write_mcp(c: Node, w: Writer) -> Node:
 @steps.read("mcp_server_tool_result")
 def read_mcp_result(w: Node, r: Reader) -> Node:
     item = _begin_result(w, "mcp_result", r)
-    for key, hub in (("name", "name"), ("server_name", "server_label")):
-        if key in w:
-            item[hub] = w.pop(key)
+    move(w, item, _REMOTE)
     read_result(w, item, r)
     return item
 
@@ -302,7 +304,7 @@ def read_mcp_result(w: Node, r: Reader) -> Node:
 @steps.write("mcp_result")
 def write_mcp_result(c: Node, w: Writer) -> Node:
     wire: Node = {"type": "mcp_server_tool_result", "call_id": call_id(c, w)}
-    for key, hub in (("name", "name"), ("server_name", "server_label")):
+    for key, hub in _REMOTE:
         if hub in c:
             wire[key] = c.pop(hub)
     write_result(c, wire, w)
@@ -311,7 +313,7 @@ def write_mcp_result(c: Node, w: Writer) -> Node:
 
 @steps.read("tool_search_call")
 def read_tool_search(w: Node, r: Reader) -> Node:
-    item: Node = {"type": "tool_search_call", "call_id": w.pop("id")}
+    item: Node = {"type": "tool_search_call", "call_id": read_id(w, "id")}
     if "arguments" in w:
         item["arguments"] = w.pop("arguments")
     if "signature" in w:

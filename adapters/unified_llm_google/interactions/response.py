@@ -12,7 +12,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from unified_llm.mapping import Fated, take, take_all
+from unified_llm.mapping import Fated, lookup, take, take_all
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
@@ -120,12 +120,15 @@ def _read_errors(w: Node, node: Node, r: Reader) -> None:
 
 def _read_status(w: Node, node: Node, r: Reader) -> None:
     status = w["status"]
-    if status is not None and type(status) is not str:
+    if type(status) is not str:
+        r.form(node, "status", "unread")
+        if status is None:
+            node["status"] = w.pop("status")
         return
     node["status"] = w.pop("status")
-    reason = _FINISH.get(status or "")
+    reason = lookup(_FINISH, status)
     if status == "failed" and "error" in node:
-        reason = _REASONS.get(node["error"].get("code"))
+        reason = lookup(_REASONS, node["error"].get("code"))
     if reason is not None:
         node["finish"] = {"reason": reason}
         r.place(node, ("finish",), ("status",) if status != "failed" else ("errors", 0, "code"))
@@ -237,7 +240,11 @@ def _write_status(c: Node, wire: Node, w: Writer) -> None:
         status = (
             "failed" if failed else "requires_action" if _pending(w.context.get("answer") or w.doc) else "completed"
         )
-    if status != "completed" or w.form(c, "status") != "absent":
+    form = w.form(c, "status")
+    if form == "unread" and said is None:
+        if "status" in c:
+            wire["status"] = None
+    elif status != "completed" or form != "absent":
         wire["status"] = status
         if said is None and reason is None:
             w.added(wire, "status", "an interaction has one")
@@ -253,11 +260,11 @@ def _write_status(c: Node, wire: Node, w: Writer) -> None:
         own = take(c, "finish")
         # A status that means the same, though it is not read as that: said to those who know it from their own wire.
         meant = _STATUS.get(reason or "") == status and w.source not in (None, w.protocol)
-        told = meant or reason == (_FINISH.get(status or "") or (reason if status == "failed" else None))
+        told = meant or reason == (lookup(_FINISH, status) or (reason if status == "failed" else None))
         if told and reason in _CODED:
             if error is None:
                 wire["errors"] = [{"code": _CODED[reason]}]
-            told = error is None or _REASONS.get(error.get("code")) == reason
+            told = error is None or lookup(_REASONS, error.get("code")) == reason
         if told:
             del own["reason"]
         elif reason is not None:

@@ -5,11 +5,13 @@ https://ai.google.dev/api/interactions-api
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 from unified_llm.ids import made_id
 from unified_llm.jsonvalue import dump_text, load_text
-from unified_llm.mapping import Fated, IllTyped
+from unified_llm.mapping import ANY, Fated, IllTyped, json_types
 from unified_llm.provenance import is_sealed, matches, opaque_piece
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
@@ -21,7 +23,9 @@ __all__ = [
     "KIND",
     "as_object",
     "call_id",
+    "move",
     "read_arguments",
+    "read_id",
     "read_result",
     "read_signature",
     "write_arguments",
@@ -32,6 +36,24 @@ __all__ = [
 Node = dict[str, Any]
 
 KIND = "signature"
+
+_types = cache(json_types)
+
+
+def move(w: Node, node: Node, names: Iterable[tuple[str, str]]) -> None:
+    """Move keys (wire, canonical) whose values have a JSON type that the hub declares; the others stay unread."""
+    types = _types(node["type"])
+    for key, hub in names:
+        if key in w and type(w[key]) in types.get(hub, ANY):
+            node[hub] = w.pop(key)
+
+
+def read_id(w: Node, key: str) -> str:
+    """The id that pairs a call with its result."""
+    value = w.pop(key)
+    if type(value) is not str:
+        raise IllTyped(key)
+    return value
 
 
 def read_signature(w: Node, item: Node, r: Reader) -> None:

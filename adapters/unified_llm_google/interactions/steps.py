@@ -13,7 +13,16 @@ from unified_llm.writing import Writer
 
 from .content import model_parts, summaries, user_parts
 from .hosted import steps
-from .shared import read_arguments, read_result, read_signature, write_arguments, write_result, write_signature
+from .shared import (
+    move,
+    read_arguments,
+    read_id,
+    read_result,
+    read_signature,
+    write_arguments,
+    write_result,
+    write_signature,
+)
 
 __all__ = ["parts_of", "steps", "write_content"]
 
@@ -94,9 +103,9 @@ def write_reasoning(c: Node, w: Writer) -> Node:
 
 @steps.read("function_call")
 def read_call(w: Node, r: Reader) -> Node:
-    item: Node = {"type": "function_call", "call_id": w.pop("id"), "name": w.pop("name")}
-    if type(item["call_id"]) is not str or type(item["name"]) is not str:
-        raise IllTyped("id")
+    item: Node = {"type": "function_call", "call_id": read_id(w, "id"), "name": w.pop("name")}
+    if type(item["name"]) is not str:
+        raise IllTyped("name")
     read_arguments(w, item, r)
     if "signature" in w:
         read_signature(w, item, r)
@@ -125,10 +134,8 @@ def write_custom_call(c: Node, w: Writer) -> Node:
 
 @steps.read("function_result")
 def read_output(w: Node, r: Reader) -> Node:
-    item: Node = {"type": "function_call_output", "call_id": w.pop("call_id")}
-    for key in ("name", "is_error"):
-        if key in w:
-            item[key] = w.pop(key)
+    item: Node = {"type": "function_call_output", "call_id": read_id(w, "call_id")}
+    move(w, item, (("name", "name"), ("is_error", "is_error")))
     read_result(w, item, r)
     if "signature" in w:
         read_signature(w, item, r)

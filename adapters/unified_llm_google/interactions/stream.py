@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from unified_llm.mapping import IllTyped, Owned, remainder, take
+from unified_llm.mapping import ILL_TYPED, IllTyped, Owned, lookup, remainder, take
 from unified_llm.reading import Reader
 from unified_llm.stream import FRAME
 
@@ -49,8 +49,6 @@ _TRUNCATED = {
     "code": "stream_truncated",
     "message": "the stream ended before the interaction did",
 }
-# What a pair may run into on an event that is not what it should be; the frame is then kept whole.
-_ILL_TYPED = (IllTyped, KeyError, TypeError, AttributeError, IndexError, ValueError)
 
 
 class StreamReader:
@@ -62,7 +60,7 @@ class StreamReader:
         self.done: dict[int, Node] = {}
         self.holding: Step | None = None
         self.opened = self.ended = self.failed = False
-        self._handlers: dict[Any, Callable[[Node, Node, Event], list[Event]]] = {
+        self._handlers: dict[str, Callable[[Node, Node, Event], list[Event]]] = {
             "interaction.created": self._created,
             "interaction.status_update": self._updated,
             "step.start": self._start,
@@ -77,11 +75,10 @@ class StreamReader:
         if type(data) is dict and len(data) == 3 and self.holding is None:
             delta = data.get("delta")
             if type(delta) is dict and len(delta) == 2 and delta.get("type") == "text":
-                step = (
-                    self.steps.get(data.get("index", -1))
-                    if event["event"] == data.get("event_type") == "step.delta"
-                    else None
-                )
+                index = data.get("index")
+                step = self.steps.get(index) if type(index) is int else None
+                if event["event"] != "step.delta" or data.get("event_type") != "step.delta":
+                    step = None
                 if step is not None and step.text is not None and type(delta.get("text")) is str:
                     step.text.append(delta["text"])
                     return [
@@ -95,7 +92,7 @@ class StreamReader:
         if type(data) is not dict or self.ended:
             return [*self._flush(), self._whole(event)]
         kind = data.get("event_type", "error" if "error" in data else event["event"])
-        handler = self._handlers.get(LEGACY.get(kind, kind) if type(kind) is str else None)
+        handler: Callable[[Node, Node, Event], list[Event]] | None = lookup(self._handlers, lookup(LEGACY, kind, kind))
         if handler is None:
             return [*self._flush(), self._whole(event)]
         mark = len(self.r.trace)
@@ -104,7 +101,7 @@ class StreamReader:
         before = self._before(kind, data)
         try:
             events = handler(rest, data, event)
-        except _ILL_TYPED:
+        except ILL_TYPED:
             del self.r.trace[mark:]
             return [*before, self._whole(event)]
         if before and not self.opened:
@@ -225,7 +222,7 @@ class StreamReader:
             out += [self._synthetic(each) for each in self._close(self.steps.pop(index))]
         response = self._response(rest, True)
         self.ended = self.opened = True
-        kind = _TERMINAL.get(response.get("status") or "", "response.completed")
+        kind = lookup(_TERMINAL, response.get("status"), "response.completed")
         return [*out, self._primary({"type": kind, "response": response}, rest, data, event)]
 
     def _error(self, rest: Node, data: Node, event: Event) -> list[Event]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from unified_llm.mapping import lookup
 from unified_llm.writing import Writer
 
 from .response import write_response
@@ -113,7 +114,7 @@ def gathered(events: list[Event]) -> list[Node]:
 
 
 def legacy(name: Any, data: Node, frame: Node) -> tuple[Any, Node]:
-    old = _OLD.get(name, name)
+    old = lookup(_OLD, name, name)
     out = {**data, "event_type": old}
     if "step" in out:
         out = {("content" if key == "step" else key): value for key, value in out.items()}

@@ -298,7 +298,7 @@ class StreamWriter(Ends):
             return [wire_delta(index, {"type": "thought_summary", "content": {"text": event["delta"], "type": "text"}})]
         if kind in _ARGUMENTS and (event.get("delta") or self.own) and step.item.get("type") != "custom_tool_call":
             return [wire_delta(index, {"arguments": event["delta"], "type": "arguments_delta"})]
-        if kind == "response.output_text.annotation.added":
+        if kind == "response.output_text.annotation.added" and type(event.get("annotation")) is dict:
             return [wire_delta(index, self._annotations(event["output_index"], [event["annotation"]], frame, event))]
         if kind == "response.content_part.added":
             return self._media(event.get("part") or {}, index)

@@ -7,7 +7,9 @@ https://ai.google.dev/api/interactions-api
 
 from __future__ import annotations
 
-from unified_llm.mapping import Bimap
+from typing import Any
+
+from unified_llm.mapping import Bimap, IllTyped
 from unified_llm.table import Field, Table
 
 __all__ = [
@@ -37,12 +39,19 @@ _TIER = Bimap(
     writing={"auto": "standard", "standard_only": "standard", "scale": "priority", "fast": "priority"},
 )
 
+
+def _text(value: Any) -> str:
+    if type(value) is not str:
+        raise IllTyped("the system instruction is plain text")
+    return value
+
+
 # What request and response share; `input`, `tools` and the formats are in request.py and settings.py.
 _SHARED = (
     Field("model"),
     Field("agent"),
     Field("agent_config"),
-    Field("system_instruction", "instructions"),
+    Field("system_instruction", "instructions", read=_text),
     Field("previous_interaction_id", "previous_response_id"),
     Field("store"),
     Field("background"),

@@ -31,7 +31,8 @@ tools.same("retrieval", "retrieval_types")
 def write_custom(c: Node, w: Writer) -> Node:
     wire: Node = {"type": "function", **{key: c.pop(key) for key in ("name", "description") if key in c}}
     wire["parameters"] = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
-    w.context.setdefault("tools", {})[wire.get("name")] = "custom"
+    if type(wire.get("name")) is str:
+        w.context.setdefault("tools", {})[wire["name"]] = "custom"
     c["type"] = Fated("emulated", "declared as a function with one string argument")
     return wire
 
