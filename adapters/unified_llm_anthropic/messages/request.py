@@ -13,6 +13,7 @@ from typing import Any
 
 from unified_llm.errors import InvalidBody
 from unified_llm.mapping import Fated
+from unified_llm.models.profiles import ModelProfile
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
@@ -21,6 +22,7 @@ from .mcp import read_servers, write_tools
 from .messages import read_messages, write_messages
 from .settings import read_settings, write_settings
 from .tables import API_VERSION, BETAS, DEFAULT_MAX_TOKENS, LEGACY_VERSION, REQUEST
+from .thinking import model_of
 from .tools import read_tools
 
 __all__ = ["read_request", "write_count_request", "write_request"]
@@ -67,7 +69,8 @@ def write_request(c: Node, w: Writer) -> Node:
     wire = _write_prompt(c, w)
     _write_limit(c, wire, w)
     if not own_born(w):
-        _settle_sampling(c, wire)
+        _settle_sampling(c, wire, model_of(w))
+        _settle_stop(c, wire)
     for index, _ in enumerate(c.pop("include", None) or ()):
         w.report(w.doc, ("include", index), "lost")
     settled = {key: c.pop(key) for key in tuple(c) if type(c[key]) is Fated}
@@ -157,26 +160,50 @@ def _write_limit(c: Node, wire: Node, w: Writer) -> None:
         if type(c.get("max_output_tokens")) is not Fated:
             w.added(wire, "max_tokens", "the API demands a limit")
         return
-    if c.get("max_output_tokens") is None and not own_born(w):
-        wire["max_tokens"] = w.dialect.get("max_tokens", DEFAULT_MAX_TOKENS)
+    if own_born(w):
+        return
+    most = model_of(w).output_tokens
+    limit = c.get("max_output_tokens")
+    if limit is None:
+        usual = w.dialect.get("max_tokens", DEFAULT_MAX_TOKENS)
+        wire["max_tokens"] = usual if most is None else min(usual, most)
         w.added(wire, "max_tokens", "the API demands a limit")
+    elif most is not None and type(limit) is int and limit > most:
+        wire["max_tokens"] = most
+        c["max_output_tokens"] = Fated("approximated", f"{most} is the most of this model")
 
 
-def _settle_sampling(c: Node, wire: Node) -> None:
-    """Sampling as the API takes it: a temperature up to 1, not together with top_p, none of it beside thinking."""
-    if (wire.get("thinking") or {}).get("type") in ("enabled", "adaptive", "between_tools"):
+def _settle_sampling(c: Node, wire: Node, model: ModelProfile) -> None:
+    """Sampling as the API takes it: a temperature up to 1, not together with top_p, none of it beside thinking.
+
+    Thinking wins over sampling. https://docs.claude.com/en/docs/build-with-claude/extended-thinking#feature-compatibility
+    """
+    for key in _SAMPLING:
+        if model.refused(key, c.get(key), True):
+            c[key] = Fated("lost", "the model refuses it")
+        elif key in model.refuses and c.get(key) is not None:
+            c[key] = Fated("approximated", "what the model does anyway")
+    form = (wire.get("thinking") or {"type": "adaptive" if model.reasoning.default == "on" else "disabled"})["type"]
+    if form in ("enabled", "adaptive", "between_tools"):
         for key in _SAMPLING:
+            if type(c.get(key)) is Fated:
+                continue
             if key == "temperature" and c.get(key) == 1:
                 c[key] = Fated("approximated", "what thinking is done with")
             elif c.get(key) is not None:
                 c[key] = Fated("lost", "no sampling beside thinking")
         return
     temperature = c.get("temperature")
+    if type(temperature) is Fated:
+        return
     if isinstance(temperature, (int, float)) and temperature > 1:
         wire["temperature"] = 1
         c["temperature"] = Fated("approximated", "1 is the most")
     if temperature is not None and c.get("top_p") is not None:
         c["top_p"] = Fated("lost", "not together with temperature")
+
+
+def _settle_stop(c: Node, wire: Node) -> None:
     stop = c.get("stop")
     if type(stop) is list and any(type(text) is str and not text.strip() for text in stop):
         kept = [text for text in stop if not (type(text) is str and not text.strip())]

@@ -1,10 +1,9 @@
 """The settings of a request that are more than a rename: each `_read_x` beside its `_write_x`.
 
-Two demands of the API exclude each other, and the order in which they win is fixed: a forced tool wins over thinking
-(the program depends on it), thinking wins over sampling. What lost is reported. Nothing of this touches a request that
-was read from this protocol.
+Thinking is in a file of its own (thinking.py). Nothing of what is changed here touches a request that was read from
+this protocol.
 
-https://docs.claude.com/en/docs/build-with-claude/extended-thinking#feature-compatibility
+https://docs.claude.com/en/api/messages
 """
 
 from __future__ import annotations
@@ -16,7 +15,8 @@ from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
 from .content import own_born
-from .tables import BUDGETS, DEFAULT_MAX_TOKENS, HOSTED_NAMES, LEAST_BUDGET, REQUEST_TIER, read_request_tier
+from .tables import HOSTED_NAMES, REQUEST_TIER, read_request_tier
+from .thinking import read_thinking, write_thinking
 
 __all__ = ["edits", "read_settings", "write_settings"]
 
@@ -29,7 +29,7 @@ def read_settings(w: Node, c: Node, r: Reader) -> None:
     if "tool_choice" in w:
         _read_tool_choice(w, c, r)
     if type(w.get("thinking")) is dict:
-        _read_thinking(w, c)
+        read_thinking(w, c)
     if type(w.get("output_config")) is dict:
         _read_output(w, c)
     if type(w.get("metadata")) is dict and "user_id" in w["metadata"]:
@@ -43,7 +43,7 @@ def read_settings(w: Node, c: Node, r: Reader) -> None:
 def write_settings(c: Node, wire: Node, w: Writer) -> None:
     _write_tool_choice(c, wire, w)
     if type(c.get("reasoning")) is dict:
-        _write_thinking(c, wire, w)
+        write_thinking(c, wire, w)
     if type(c.get("text")) is dict and "format" in c["text"]:
         _write_format(c, wire, w)
     _write_user(c, wire, w)
@@ -146,146 +146,6 @@ def _write_allowed(c: Node, choice: Node, wire: Node, w: Writer) -> Node | None:
         wire["tools"] = [tool for tool in wire["tools"] if tool.get("name") in names]
     c["tool_choice"] = Fated("approximated", "the other tools are not sent")
     return {"type": _WORDS[mode]}
-
-
-# ---- thinking and effort --------------------------------------------------------------------------------------------
-
-
-def _read_thinking(w: Node, c: Node) -> None:
-    thinking = w["thinking"]
-    if type(thinking.get("type")) is not str:
-        return
-    own = take(w, "thinking")
-    reasoning = c.setdefault("reasoning", {})
-    reasoning["control"] = own.pop("type")
-    for key, kinds in (("budget_tokens", (int, type(None))), ("display", (str, type(None)))):
-        if key in own and type(own[key]) in kinds:
-            reasoning[key] = own.pop(key)
-
-
-_EFFORT = {"low", "medium", "high", "xhigh", "max"}
-_CONTROLS = {"enabled", "adaptive", "disabled", "between_tools"}
-
-
-def _write_thinking(c: Node, wire: Node, w: Writer) -> None:
-    if own_born(w):
-        _write_own_thinking(c, wire)
-        return
-    own = take(c, "reasoning")
-    forced = (wire.get("tool_choice") or {}).get("type") in ("any", "tool")
-    budget = own.get("budget_tokens")
-    effort, control = (own.get(key) if type(own.get(key)) is str else None for key in ("effort", "control"))
-    style = w.dialect.get("thinking", "adaptive")
-    off = control == "disabled" or (control is None and (effort == "none" or budget == 0))
-    wants = not off and (control in _CONTROLS or type(effort) is str or type(budget) is int or bool(own.get("summary")))
-    if effort == "none":
-        own["effort"] = Fated("approximated", "thinking is switched off")
-    elif effort == "minimal":
-        own["effort"] = Fated("approximated", "sent as 'low'")
-        effort = "low"
-    elif effort in _EFFORT and style == "adaptive":
-        del own["effort"]
-    if effort in _EFFORT and style == "adaptive":
-        wire["output_config"] = {"effort": effort}
-    if off:
-        wire["thinking"] = {"type": "disabled"}
-        _consume_off(own, wire, control, budget, w)
-        return
-    if not wants:
-        return
-    if forced:
-        # Refused together. What is left of the wish is the effort.
-        for key in ("control", "budget_tokens", "summary", "display"):
-            if own.get(key) is not None:
-                own[key] = Fated("lost", "no thinking beside a forced tool")
-        if type(effort) is str:
-            own["effort"] = Fated("approximated", "no thinking beside a forced tool")
-        return
-    if type(budget) is int and budget >= 0:
-        _write_budget(budget, own, wire, c, w)
-    elif style == "budget" and control != "adaptive" and effort in BUDGETS:
-        _write_budget(None, own, wire, c, w)
-    else:
-        thinking = wire["thinking"] = {"type": control if control in _CONTROLS - {"enabled"} else "adaptive"}
-        if control == "enabled":
-            own["control"] = Fated("approximated", "sent as 'adaptive'")
-        elif control in _CONTROLS:
-            del own["control"]
-        else:
-            w.added(thinking, "type", "effort alone does not switch thinking on")
-        if budget == -1:
-            own["budget_tokens"] = Fated("approximated", "sent as 'adaptive'")
-    _write_display(own, wire, w)
-
-
-def _consume_off(own: Node, wire: Node, control: Any, budget: Any, w: Writer) -> None:
-    if control == "disabled":
-        del own["control"]
-    elif budget == 0:
-        own["budget_tokens"] = Fated("approximated", "thinking is switched off")
-    if control is None:
-        w.added(wire["thinking"], "type")
-
-
-def _write_display(own: Node, wire: Node, w: Writer) -> None:
-    thinking = wire.get("thinking")
-    if thinking is None or thinking["type"] == "between_tools":
-        return
-    if own.get("display") is not None:
-        thinking["display"] = own.pop("display")
-    elif own.get("include") is False:
-        thinking["display"] = "omitted"
-        own["include"] = Fated("approximated", "sent as display 'omitted'")
-        w.added(thinking, "display")
-    elif own.get("summary") is not None or own.get("include") is True:
-        thinking["display"] = "summarized"
-        for key in ("summary", "include"):
-            if own.get(key) is not None:
-                own[key] = Fated("approximated", "sent as display 'summarized'")
-        w.added(thinking, "display")
-
-
-def _write_budget(budget: int | None, own: Node, wire: Node, c: Node, w: Writer) -> None:
-    """Thinking by budget: at least 1024, and below max_tokens, which a budget the client names may raise."""
-    limit = c.get("max_output_tokens")
-    effort = own.get("effort")
-    wanted = max(budget if budget is not None else BUDGETS[str(effort)], LEAST_BUDGET)
-    if type(limit) is int and wanted >= limit:
-        if budget is None and limit > LEAST_BUDGET:
-            wanted = limit - 1
-        elif budget is None:
-            own["effort"] = Fated("lost", "max_tokens leaves no room for thinking")
-            return
-        else:
-            c["max_output_tokens"] = Fated("approximated", "raised above the thinking budget")
-            w.context["max_tokens"] = wanted + limit
-    elif limit is None:
-        w.context["max_tokens"] = wanted + DEFAULT_MAX_TOKENS
-    thinking = wire["thinking"] = {"type": "enabled", "budget_tokens": wanted}
-    if own.get("control") == "enabled":
-        del own["control"]
-    elif own.get("control") is not None:
-        own["control"] = Fated("approximated", "sent as 'enabled'")
-    else:
-        w.added(thinking, "type")
-    if budget is None:
-        own["effort"] = Fated("approximated", f"sent as a budget of {wanted} tokens")
-        w.added(thinking, "budget_tokens")
-    elif wanted != budget:
-        own["budget_tokens"] = Fated("approximated", f"raised to {wanted}")
-    else:
-        del own["budget_tokens"]
-
-
-def _write_own_thinking(c: Node, wire: Node) -> None:
-    own = take(c, "reasoning")
-    if "control" in own:
-        wire["thinking"] = {"type": own.pop("control")}
-        for key in ("budget_tokens", "display"):
-            if key in own:
-                wire["thinking"][key] = own.pop(key)
-    if "effort" in own:
-        wire["output_config"] = {"effort": own.pop("effort")}
 
 
 # ---- output ---------------------------------------------------------------------------------------------------------

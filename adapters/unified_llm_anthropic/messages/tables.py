@@ -13,13 +13,11 @@ from unified_llm.table import Field, Table
 __all__ = [
     "API_VERSION",
     "BETAS",
-    "BUDGETS",
     "DEFAULT_MAX_TOKENS",
     "ERRORS",
     "ERROR_STATUS",
     "FINISH",
     "HOSTED_NAMES",
-    "LEAST_BUDGET",
     "LEGACY_VERSION",
     "NATIVES",
     "PROGRAMS",
@@ -125,10 +123,6 @@ FINISH = Bimap(
         "other": "end_turn",
     },
 )
-
-# Effort as a thinking budget, for models that know no effort; cut to fit below max_tokens, never below the least.
-BUDGETS = {"minimal": 1_024, "low": 2_048, "medium": 8_192, "high": 16_384, "xhigh": 32_768, "max": 63_999}
-LEAST_BUDGET = 1_024
 
 # Canonical tool type -> the version we ask for when the source names none: the oldest that every model still takes.
 TOOL_VERSIONS = {

@@ -13,6 +13,7 @@ from typing import Any
 
 from unified_llm.errors import InvalidBody
 from unified_llm.mapping import ILL_TYPED, NATIVE, Fated, lookup, take
+from unified_llm.models.profiles import profile
 from unified_llm.provenance import is_sealed
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
@@ -20,7 +21,6 @@ from unified_llm.writing import Writer
 from .calls import names_of
 from .choice import read_tool_config, write_tool_config
 from .content import parts, read_part, read_parts, write_items, write_parts
-from .models import thinking_of
 from .route import read_route, write_route
 from .settings import read_settings, write_settings
 from .signature import SLOT
@@ -347,8 +347,9 @@ def _write_system_message(c: Node, w: Writer) -> list[Any]:
 
 def _sign_foreign_calls(contents: list[Any], w: Writer) -> None:
     """Some models refuse unsigned calls of the current turn: those they did not make get the documented bypass."""
-    facts = thinking_of(w.context.get("model"))
-    if facts is None or not facts.signed or w.source in (None, w.protocol) or w.facing != "provider":
+    if w.source in (None, w.protocol) or w.facing != "provider":
+        return
+    if not profile(w.context.get("model"), w.protocol).signed_calls:
         return
     for content in reversed(contents):
         wires = content.get("parts") if type(content) is dict else None

@@ -1,6 +1,7 @@
 """How long to think and what to show of it: `thinkingConfig`.
 
-Some models take a level, some a budget; whichever the model takes is drawn from what the source said.
+Some models take a level, some a budget, which is model data (`unified_llm.models`); whichever the model takes is drawn
+from what the source said.
 
 https://ai.google.dev/gemini-api/docs/thinking
 """
@@ -10,10 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.mapping import Bimap, Fated, lookup, take
+from unified_llm.models.effort import budget_of, clamp, effort_of, nearest
+from unified_llm.models.profiles import Reasoning, profile
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
-
-from .models import thinking_of
 
 __all__ = ["read_thinking", "write_thinking"]
 
@@ -57,47 +58,91 @@ def write_thinking(c: Node, config: Node, w: Writer) -> None:
 
 def _write_depth(reasoning: Node, thinking: Node, c: Node, w: Writer) -> None:
     """A level or a budget, whichever the model takes; both only where they came from here."""
+    if w.source == w.protocol:
+        _write_as_said(reasoning, thinking, c, w)
+        return
+    facts = profile(w.context.get("model"), w.protocol).reasoning
+    effort, control = (reasoning.get(key) if type(reasoning.get(key)) is str else None for key in ("effort", "control"))
+    budget = reasoning.get("budget_tokens") if type(reasoning.get("budget_tokens")) is int else None
+    off = control == "disabled" or (control is None and (effort == "none" or budget == 0))
+    if not facts.thinks:
+        for key in ("effort", "control", "budget_tokens", "summary", "include", "display"):
+            if reasoning.get(key) is not None:
+                silent = off or reasoning[key] in ("none", "omitted", False)
+                reasoning[key] = Fated("approximated" if silent else "lost", "the model does not think")
+    elif off:
+        _write_off(reasoning, thinking, facts)
+    elif budget is not None and (facts.budget is not None and (effort is None or not facts.efforts)):
+        thinking["thinkingBudget"] = clamp(budget, facts)
+        del reasoning["budget_tokens"]
+        if thinking["thinkingBudget"] != budget:
+            reasoning["budget_tokens"] = Fated("approximated", f"sent as {thinking['thinkingBudget']}")
+        _tell(reasoning, ("effort",), "the budget says it")
+    elif effort is not None and facts.efforts:
+        word = nearest(effort, facts.efforts)
+        thinking["thinkingLevel"] = _LEVELS.write(word)
+        del reasoning["effort"]
+        if word != effort:
+            reasoning["effort"] = Fated("approximated", f"sent as {thinking['thinkingLevel']!r}")
+        _tell(reasoning, ("budget_tokens",), "the level says it")
+    elif effort is not None and effort in facts.budgets:
+        thinking["thinkingBudget"] = budget_of(effort, facts)
+        reasoning["effort"] = Fated("approximated", f"as a budget of {thinking['thinkingBudget']} tokens")
+    elif budget is not None and budget > 0:
+        thinking["thinkingLevel"] = _LEVELS.write(effort_of(budget, facts.efforts))
+        reasoning["budget_tokens"] = Fated("approximated", f"as level {thinking['thinkingLevel']!r}")
+    elif facts.dynamic and control == "adaptive":
+        thinking["thinkingBudget"] = -1
+        reasoning["control"] = Fated("approximated", "a budget the model chooses")
+    elif facts.default == "off":
+        thinking["thinkingBudget"] = -1
+        _tell(reasoning, ("control",), "a budget the model chooses")
+    _tell(reasoning, ("budget_tokens",), "the model chooses by itself")
+    if control in ("enabled", "adaptive"):
+        _tell(reasoning, ("control",), "thinking is on by default")
+
+
+def _write_as_said(reasoning: Node, thinking: Node, c: Node, w: Writer) -> None:
+    """What was read here goes back as it was."""
     effort, budget, control = reasoning.get("effort"), reasoning.get("budget_tokens"), reasoning.get("control")
-    native = w.source in (None, w.protocol)
-    facts = thinking_of(w.context.get("model")) if not native else None
     if type(effort) is str and effort in _LEVELS.writes:
-        if facts and facts.by == "budget" and budget is None:
-            thinking["thinkingBudget"] = facts.budget(effort)
-            reasoning["effort"] = Fated("approximated", f"as a budget of {thinking['thinkingBudget']} tokens")
-        elif native or budget is None or not (facts and facts.by == "budget"):
-            level = _LEVELS.write(reasoning.pop("effort"))
-            thinking["thinkingLevel"] = level.lower() if w.form(c, "level") == "lower" else level
-            if not _LEVELS.exact(effort):
-                reasoning["effort"] = Fated("approximated", f"sent as {level!r}")
-        if budget is not None and not native:
-            if "thinkingLevel" in thinking:
-                reasoning["budget_tokens"] = Fated("approximated", "the level says it")
-                return
-            reasoning["effort"] = Fated("approximated", "the budget says it")
+        level = _LEVELS.write(reasoning.pop("effort"))
+        thinking["thinkingLevel"] = level.lower() if w.form(c, "level") == "lower" else level
+        if not _LEVELS.exact(effort):
+            reasoning["effort"] = Fated("approximated", f"sent as {level!r}")
     if type(budget) is int:
-        if facts and facts.by == "level":
-            thinking["thinkingLevel"] = facts.level(budget)
-            reasoning["budget_tokens"] = Fated("approximated", f"as level {thinking['thinkingLevel']!r}")
-        else:
-            thinking["thinkingBudget"] = facts.clamp(budget) if facts else budget
-            del reasoning["budget_tokens"]
-            if thinking["thinkingBudget"] != budget:
-                reasoning["budget_tokens"] = Fated("approximated", f"sent as {thinking['thinkingBudget']}")
+        thinking["thinkingBudget"] = reasoning.pop("budget_tokens")
     if control == "disabled" and not thinking:
-        if facts and facts.by == "level":
-            thinking["thinkingLevel"] = "MINIMAL"
-            reasoning["control"] = Fated("approximated", "the least there is")
-        else:
-            thinking["thinkingBudget"] = facts.clamp(0) if facts else 0
-            if thinking["thinkingBudget"]:
-                reasoning["control"] = Fated("approximated", "the least there is")
-            else:
-                del reasoning["control"]
-    elif control == "adaptive" and not thinking and not (facts and facts.by == "level"):
+        thinking["thinkingBudget"] = 0
+        del reasoning["control"]
+    elif control == "adaptive" and not thinking:
         thinking["thinkingBudget"] = -1
         reasoning["control"] = Fated("approximated", "a budget the model chooses")
     elif control in ("enabled", "adaptive"):
         reasoning["control"] = Fated("approximated", "thinking is on by default")
+
+
+def _write_off(reasoning: Node, thinking: Node, facts: Reasoning) -> None:
+    """A budget of nothing; where that cannot be, as little as there is."""
+    said = next(key for key in ("control", "budget_tokens", "effort") if reasoning.get(key) in ("disabled", 0, "none"))
+    if facts.budget is not None and (said != "effort" or not facts.efforts):
+        thinking["thinkingBudget"] = clamp(0, facts)
+        exact = not thinking["thinkingBudget"]
+    else:
+        thinking["thinkingLevel"] = _LEVELS.write(nearest("none", facts.efforts))
+        exact = False
+    detail = "as a budget of 0" if exact else "the least there is"
+    if exact and said != "effort":
+        del reasoning[said]
+    for key in ("control", "effort", "budget_tokens"):
+        if reasoning.get(key) is not None and (key == said or reasoning[key] in (0, "none")):
+            reasoning[key] = Fated("approximated", detail)
+
+
+def _tell(reasoning: Node, keys: tuple[str, ...], detail: str) -> None:
+    for key in keys:
+        if reasoning.get(key) is not None and type(reasoning[key]) is not Fated:
+            reasoning[key] = Fated("approximated", detail)
 
 
 _SHOWN = {"summarized": True, "omitted": False}
@@ -107,12 +152,12 @@ def _write_visibility(reasoning: Node, thinking: Node, w: Writer) -> None:
     """Thoughts are returned only where they are asked for."""
     summary = reasoning.get("summary")
     if type(summary) is str:
-        thinking["includeThoughts"] = True
+        thinking["includeThoughts"] = summary != "none"
         del reasoning["summary"]
-        if summary != "auto":
+        if summary not in ("auto", "none"):
             reasoning["summary"] = Fated("approximated", "there is one kind of summary")
     elif lookup(_SHOWN, reasoning.get("display")) is not None:
         thinking["includeThoughts"] = _SHOWN[reasoning.pop("display")]
-    elif type(reasoning.get("control")) is Fated and thinking.get("thinkingBudget") != 0:
+    elif thinking and (w.doc.get("reasoning") or {}).get("control") in ("enabled", "adaptive"):
         thinking["includeThoughts"] = True
         w.added(thinking, "includeThoughts", "thoughts are shown only where that is asked for")

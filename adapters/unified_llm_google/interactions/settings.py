@@ -9,12 +9,14 @@ import re
 from typing import Any
 
 from unified_llm.mapping import Fated, IllTyped, take, take_all
+from unified_llm.models.effort import effort_of, nearest
+from unified_llm.models.profiles import profile
 from unified_llm.reading import Reader
 from unified_llm.table import Table
 from unified_llm.writing import Writer
 
 from .formats import IMAGE, own, read_format, read_modalities, write_format
-from .tables import BUDGETS, GENERATION, OLD
+from .tables import GENERATION, OLD
 from .tools import read_choice, tools, write_choice, write_tools
 
 __all__ = ["read_settings", "write_settings"]
@@ -129,23 +131,53 @@ def _has_functions(c: Node) -> bool:
 
 
 def _write_reasoning(c: Node, config: Node, w: Writer) -> None:
-    """Whether thoughts are shown, and a budget where no level is given."""
+    """Whether thoughts are shown, and how much to think as a level that the model takes (`unified_llm.models`)."""
     reasoning = take(c, "reasoning")
     if type(reasoning.get("include")) is bool and reasoning.get("summary") is None:
         shown = reasoning.pop("include")
         config["thinking_summaries"] = "auto" if shown else "none"
         if shown:
             w.report(w.doc, ("reasoning", "include"), "approximated", "sent as summaries")
-    budget = reasoning.get("budget_tokens")
-    if type(budget) is int and budget >= 0 and reasoning.get("effort") is None:
-        level = next((level for limit, level in BUDGETS if budget <= limit), "high")
+    elif reasoning.get("display") in ("summarized", "omitted") and reasoning.get("summary") is None:
+        config["thinking_summaries"] = "auto" if reasoning["display"] == "summarized" else "none"
+        reasoning["display"] = Fated("approximated", "sent as summaries")
+    if w.source != w.protocol and w.facing == "provider":
+        _write_level(reasoning, config, w)
+
+
+def _write_level(reasoning: Node, config: Node, w: Writer) -> None:
+    facts = profile(w.model or w.doc.get("model"), w.protocol).reasoning
+    effort, control = (reasoning.get(key) if type(reasoning.get(key)) is str else None for key in ("effort", "control"))
+    budget = reasoning.get("budget_tokens") if type(reasoning.get("budget_tokens")) is int else None
+    off = control == "disabled" or (control is None and (effort == "none" or budget == 0))
+    if not facts.thinks:
+        for key in ("effort", "control", "budget_tokens"):
+            if reasoning.pop(key, None) is not None:
+                fate = "approximated" if off else "lost"
+                w.report(w.doc, ("reasoning", key), fate, "the model does not think")
+        return
+    if off:
+        level = nearest("none", facts.efforts)
+    elif effort is not None:
+        level = nearest(effort, facts.efforts)
+    elif budget is not None and budget > 0:
+        level = effort_of(budget, facts.efforts)
+    elif facts.default == "off" and (control in ("enabled", "adaptive") or budget is not None):
+        level = nearest(facts.usual or "medium", facts.efforts)
+    else:
+        level = ""
+    if level:
         config["thinking_level"] = level
-        reasoning["budget_tokens"] = Fated("approximated", f"sent as level {level}")
-    elif type(budget) is int and budget < 0:
-        reasoning["budget_tokens"] = Fated("approximated", "as the model likes, which is what leaving it out means")
-    elif reasoning.get("control") == "disabled" and reasoning.get("effort") is None:
-        config["thinking_level"] = "minimal"
-        reasoning["control"] = Fated("approximated", "thinking cannot be switched off")
+    if off:
+        detail = f"thinking cannot be switched off: level {level!r}"
+    else:
+        detail = f"sent as level {level!r}" if level else "as the model likes, which is what leaving it out means"
+    said = [("effort", effort), ("budget_tokens", budget), ("control", control if control != "between_tools" else None)]
+    for key, value in said:
+        if value is not None:
+            del reasoning[key]
+            if value != level:
+                w.report(w.doc, ("reasoning", key), "approximated", detail)
 
 
 def _read_speech(config: Node, c: Node, r: Reader) -> None:

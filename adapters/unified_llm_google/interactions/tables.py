@@ -14,7 +14,6 @@ from unified_llm.table import Field, Table
 
 __all__ = [
     "AUDIO",
-    "BUDGETS",
     "CODES",
     "CONTENTS",
     "ENTRIES",
@@ -80,9 +79,6 @@ GENERATION = Table(
 )
 # Keys that are no part of `generation_config` (any more) and that clients send all the same.
 OLD = ("top_k", "presence_penalty", "frequency_penalty")
-
-# A thinking budget of another protocol as a level: the first whose limit is not exceeded.
-BUDGETS = ((0, "minimal"), (1024, "low"), (8192, "medium"))
 
 MODES = Bimap({"any": "required"})
 ENTRIES = ("text", "image", "audio", "video")

@@ -14,6 +14,8 @@ from unified_llm.mapping import Fated
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
+from ..effort import drop_refused
+from .demands import fit
 from .history import is_own, read_items, write_items
 from .settings import read_settings, write_instructions, write_settings
 from .tables import REQUEST
@@ -66,6 +68,8 @@ def _write(c: Node, w: Writer, path: str) -> Node:
         wire["input"] = write_items(c.pop("input"), w)
     write_instructions(c, wire, w)
     write_settings(c, wire, w)
+    if w.source != w.protocol:
+        drop_refused(c, w, wire.get("reasoning"))
     if not own and c.get("tool_choice") == "validated":
         c["tool_choice"] = "auto"
         w.report(w.doc, ("tool_choice",), "approximated", "sent as 'auto'")
@@ -86,5 +90,7 @@ def _write(c: Node, w: Writer, path: str) -> Node:
             # Nothing is stored, so what is not sent along is gone with the next turn.
             wire["include"] = [*include, _ENCRYPTED]
             w.added(wire, "include", "reasoning could not be replayed without it")
+    if w.dialect and not w.same:
+        fit(wire, c, w)
     w.http.update(method="POST", path=path)
     return wire

@@ -14,6 +14,8 @@ from unified_llm.mapping import Fated, Mapping, json_types, take
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
+from ..effort import fit_reasoning
+from .demands import takeable_tools
 from .history import is_own
 from .tables import OBJECTS
 from .tools import foreign_tools, tools
@@ -73,7 +75,7 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
     family = tools if is_own(w) or w.facing == "client" else foreign_tools
     if type(c.get("tools")) is list:
         given = c.pop("tools")
-        wire["tools"] = w.nodes(family, given)
+        wire["tools"] = w.nodes(family, takeable_tools(given, w))
         if given and not wire["tools"]:
             del wire["tools"]
     elif "tools" in c:
@@ -85,6 +87,8 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
             wire[name] = c.pop(name)
             continue
         given = c[name]
+        if name == "reasoning" and w.source != w.protocol and w.facing == "provider":
+            fit_reasoning(c, w, frozenset(types))
         own = take(c, name)
         written = {key: own.pop(key) for key in tuple(own) if key in types}
         if type(written.get("format")) is dict:
@@ -93,12 +97,9 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
             written["format"] = {key: format_.pop(key) for key in tuple(format_) if key in _FORMAT}
             if not is_own(w) and w.facing == "provider" and written["format"].get("type") == "json_schema":
                 _complete_schema(written["format"], w)
-        if name == "reasoning" and "effort" not in written and own.get("control") == "disabled":
-            written["effort"] = "none"
-            own["control"] = Fated("approximated", "sent as effort none")
         if name == "stream_options" and own.get("include_usage") is not None:
             own["include_usage"] = Fated("emulated", "usage is always in the last event")
-        if written or not given:
+        if written or (not given and is_own(w)):
             wire[name] = written
 
 

@@ -1,0 +1,137 @@
+"""How models of this wire are told to think: one word for the effort, drawn from what another protocol said.
+
+Which words a model takes is model data (`unified_llm.models`). A budget becomes the effort it amounts to, a switch the
+word that means it, and what the words cannot say is left to be told as lost. Settings that a thinking model refuses are
+not sent to it. Nothing of this touches a request that was read from the protocol it is written to.
+
+https://platform.openai.com/docs/guides/reasoning
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.models.effort import effort_of, nearest
+from unified_llm.models.profiles import ModelProfile, Reasoning, profile
+from unified_llm.writing import Writer
+
+__all__ = ["drop_refused", "fit_reasoning"]
+
+Node = dict[str, Any]
+
+_DISPLAYS = {"summarized": True, "omitted": False}
+
+
+def _profile(w: Writer) -> ModelProfile:
+    return profile(w.model or w.doc.get("model"), w.protocol)
+
+
+def fit_reasoning(c: Node, w: Writer, takes: frozenset[str]) -> None:
+    """Say `reasoning` in what the target takes: an effort, and the canonical keys in `takes` as they are."""
+    facts = _profile(w).reasoning
+    own = c["reasoning"] = dict(c["reasoning"])
+    effort, control = (own.get(key) if type(own.get(key)) is str else None for key in ("effort", "control"))
+    budget = own.get("budget_tokens") if type(own.get("budget_tokens")) is int else None
+    off = control == "disabled" or (control is None and (effort == "none" or budget == 0))
+    if not facts.thinks:
+        _fit_nothing(own, off, w)
+    elif off:
+        _fit_off(own, facts, takes, w)
+    else:
+        _fit_on(own, facts, takes, effort, budget, control, w)
+    _fit_shown(own, takes, w)
+
+
+def _told(own: Node, key: str, detail: str, w: Writer, fate: str = "approximated") -> None:
+    """A setting that is not sent as it was said."""
+    if own.pop(key, None) is not None:
+        w.report(w.doc, ("reasoning", key), fate, detail)
+
+
+def _fit_nothing(own: Node, off: bool, w: Writer) -> None:
+    for key in ("effort", "control", "budget_tokens", "summary", "include", "display"):
+        silent = off or own.get(key) in ("none", "omitted", False)
+        if key in own and own[key] is not None:
+            _told(own, key, "the model does not think", w, "approximated" if silent else "lost")
+
+
+def _fit_off(own: Node, facts: Reasoning, takes: frozenset[str], w: Writer) -> None:
+    """The word for not thinking, else the one for the least."""
+    if "control" in takes or ("budget_tokens" in takes and own.get("budget_tokens") == 0):
+        return
+    word = "none" if "none" in facts.efforts else nearest("none", facts.efforts)
+    said = own.get("effort")
+    detail = f"sent as effort {word!r}" if word == "none" else f"thinking cannot be switched off: effort {word!r}"
+    if own.get("control") is not None:
+        _told(own, "control", detail, w)
+    elif own.get("budget_tokens") == 0:
+        _told(own, "budget_tokens", detail, w)
+    if said is not None and said != word:
+        _told(own, "effort", detail, w)
+    own["effort"] = word
+
+
+def _fit_on(
+    own: Node,
+    facts: Reasoning,
+    takes: frozenset[str],
+    effort: str | None,
+    budget: int | None,
+    control: str | None,
+    w: Writer,
+) -> None:
+    word = nearest(effort, facts.efforts) if effort is not None else None
+    if word is not None and word != effort:
+        _told(own, "effort", f"sent as {word!r}", w)
+    if budget is not None and "budget_tokens" not in takes:
+        if word is not None:
+            _told(own, "budget_tokens", "the effort says it", w)
+        elif budget > 0:
+            word = effort_of(budget, facts.efforts)
+            _told(own, "budget_tokens", f"sent as effort {word!r}", w)
+        else:
+            word = _usual(facts) if facts.default is not None else None
+            _told(own, "budget_tokens", "left to the model" if word is None else f"sent as effort {word!r}", w)
+    if control in ("enabled", "adaptive") and "control" not in takes:
+        if word is None and facts.default is not None:
+            word = _usual(facts)
+            _told(own, "control", "thinking is on by itself" if word is None else f"sent as effort {word!r}", w)
+        elif word is not None:
+            _told(own, "control", "the effort says it", w)
+    if word is not None:
+        own["effort"] = word
+
+
+def _usual(facts: Reasoning) -> str | None:
+    """The word that switches thinking on, None where it is on."""
+    return None if facts.default == "on" else facts.usual or nearest("medium", facts.efforts)
+
+
+def _fit_shown(own: Node, takes: frozenset[str], w: Writer) -> None:
+    """What is shown of thoughts: a summary where it is asked for, else nothing."""
+    if own.get("summary") == "none":
+        _told(own, "summary", "no thoughts are shown unless asked for", w)
+    for key in ("include", "display"):
+        said = own.get(key)
+        shown = _DISPLAYS.get(said) if type(said) is str else said
+        if key in takes or type(shown) is not bool:
+            continue
+        if not shown:
+            _told(own, key, "no thoughts are shown unless asked for", w)
+        elif "summary" in takes:
+            own.setdefault("summary", "auto")
+            _told(own, key, f"sent as summary {own['summary']!r}", w)
+
+
+def drop_refused(c: Node, w: Writer, reasoning: Any) -> None:
+    """Withhold what the model answers with an error while it thinks; `reasoning` is what it is told of thinking."""
+    model = _profile(w)
+    if not model.refuses:
+        return
+    said = reasoning.get("effort") if type(reasoning) is dict else None
+    thinking = said != "none" if type(said) is str else model.reasoning.default != "off"
+    for key in model.refuses & c.keys():
+        if c[key] is not None:
+            if model.refused(key, c[key], thinking):
+                w.report(w.doc, (key,), "lost", "the model refuses it while it thinks")
+                del c[key]

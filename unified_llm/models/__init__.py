@@ -1,0 +1,71 @@
+"""Models and providers as data: facts and prices from models.dev, protocols and endpoints from a table of our own, and
+profiles, which are what conversions have to know of a model.
+
+>>> from unified_llm import models
+>>> models.get("anthropic/claude-opus-4-7").limit.context
+1000000
+>>> models.select("anthropic", "claude-opus-4-7").protocol
+'anthropic-messages'
+
+Nothing here is loaded until a name is used, and nothing reads the network but `refresh`, with a URL.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .catalog import Catalog, current, find, get, refresh, use
+    from .effort import EFFORTS, budget_of, clamp, effort_of, nearest
+    from .endpoints import Endpoint, Provider, provider, providers
+    from .entries import CatalogModel
+    from .pricing import Cost, cost
+    from .profiles import ModelProfile, Reasoning, levels, profile
+    from .selection import Choice, select
+
+__all__ = [
+    "EFFORTS",
+    "Catalog",
+    "CatalogModel",
+    "Choice",
+    "Cost",
+    "Endpoint",
+    "ModelProfile",
+    "Provider",
+    "Reasoning",
+    "budget_of",
+    "clamp",
+    "cost",
+    "current",
+    "effort_of",
+    "find",
+    "get",
+    "levels",
+    "nearest",
+    "profile",
+    "provider",
+    "providers",
+    "refresh",
+    "select",
+    "use",
+]
+
+# No module here bears the name of a function: importing it would hide the function.
+_HOMES = {
+    "catalog": "Catalog current find get refresh use",
+    "effort": "EFFORTS budget_of clamp effort_of nearest",
+    "endpoints": "Endpoint Provider provider providers",
+    "entries": "CatalogModel",
+    "pricing": "Cost cost",
+    "profiles": "ModelProfile Reasoning levels profile",
+    "selection": "Choice select",
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f".{_HOME[name]}", __name__), name)
+    return value

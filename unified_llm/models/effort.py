@@ -1,0 +1,54 @@
+"""Effort and budget: two measures of the same thing, each drawn from the other by the table in the data.
+
+What is asked for is never exceeded: an effort that a model has no word for becomes the next weaker one it has, the
+weakest where there is none; a budget becomes the level that its tokens reach, and is kept in the model's range.
+"""
+
+from __future__ import annotations
+
+from .profiles import Reasoning, levels
+
+__all__ = ["EFFORTS", "budget_of", "clamp", "effort_of", "nearest"]
+
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+
+
+def nearest(effort: str, allowed: tuple[str, ...]) -> str:
+    """The word for an effort among those a model takes; one that nobody knows stays as it is.
+
+    >>> nearest("xhigh", ("low", "high", "max")), nearest("minimal", ("none", "low"))
+    ('high', 'low')
+    """
+    if effort in allowed or effort not in EFFORTS or not allowed:
+        return effort
+    # To think a little is not the same as not to think.
+    words = sorted((word for word in allowed if word != "none" and word in EFFORTS), key=EFFORTS.index)
+    weaker = [word for word in words if EFFORTS.index(word) <= EFFORTS.index(effort)]
+    return weaker[-1] if weaker else (words or list(allowed))[0]
+
+
+def effort_of(budget: int, allowed: tuple[str, ...]) -> str:
+    """The word for a budget of thinking tokens among those a model takes.
+
+    >>> effort_of(5_000, ("low", "medium", "high")), effort_of(5_000, ("low", "high")), effort_of(0, ("low", "high"))
+    ('medium', 'low', 'low')
+    """
+    return nearest(next(word for word, most in levels() if most is None or budget <= most), allowed)
+
+
+def budget_of(effort: str, facts: Reasoning) -> int:
+    """The budget for an effort, in the range the model takes.
+
+    >>> budget_of("medium", Reasoning(budget=(1_024, 4_096), budgets={"medium": 8_192}))
+    4096
+    """
+    return clamp(facts.budgets.get(effort, facts.budgets.get("medium", 0)), facts)
+
+
+def clamp(budget: int, facts: Reasoning) -> int:
+    """A budget in the range the model takes; 0 where that switches thinking off, -1 where that leaves it to it."""
+    least, most = facts.budget or (0, None)
+    if (budget == 0 and facts.off) or (budget < 0 and facts.dynamic):
+        return budget
+    wanted = max(budget, least)
+    return wanted if most is None else min(wanted, most)

@@ -1,0 +1,176 @@
+"""Model profiles: one bundled data file (`profiles.json`, its sources and dates inside) and one lookup.
+
+A model is found by its id, by an alias, or by its id with one of the dated endings that its family declares; a path
+before the name (`models/`, `publishers/.../models/`, a router's `vendor/`) is no part of it. Nothing is inferred from
+how a name begins. The file is read at the first lookup, and every answer is remembered.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+__all__ = ["DATA", "ModelProfile", "Reasoning", "levels", "profile"]
+
+DATA = Path(__file__).with_name("profiles.json")
+
+Facts = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reasoning:
+    """How a model is told to think on one protocol.
+
+    thinks: it can think at all.
+    efforts: the words it takes for effort (levels included), from the least; empty where it takes none.
+    budget: the least and the most tokens it takes as a budget (None: no limit known); None where it takes no budget.
+    dynamic: the budget -1 leaves the amount to the model.
+    adaptive: it takes thinking that adapts itself.
+    between_tools: it takes thinking between tools only.
+    off: thinking can be switched off; None where that is not known.
+    off_most: the most effort beside which it can be off, "" for any.
+    default: "on" or "off" without a word, None where that is not known.
+    usual: the effort it uses without a word, "" where that is not known.
+    display: what is shown of thoughts without a word, "" where that is not known.
+    budgets: effort as a budget.
+    """
+
+    thinks: bool = True
+    efforts: tuple[str, ...] = ()
+    budget: tuple[int, int | None] | None = None
+    dynamic: bool = False
+    adaptive: bool = False
+    between_tools: bool = False
+    off: bool | None = None
+    off_most: str = ""
+    default: str | None = None
+    usual: str = ""
+    display: str = ""
+    budgets: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelProfile:
+    """What is known of a model. One that is not in the data has `id` "" and no facts but its protocol's own.
+
+    refuses: canonical settings it answers with an error; `free_when_off`: not so while thinking is off.
+    output_tokens: the most it may answer, thoughts included.
+    developer_role: it knows developer messages. system_turns: it takes system messages inside the conversation.
+    prefill: it continues a last message of the assistant.
+    signed_calls: it refuses unsigned calls of the current turn.
+    reasoning: how it is told to think on the protocol that was asked for.
+    """
+
+    id: str = ""
+    provider: str = ""
+    refuses: frozenset[str] = frozenset()
+    free_when_off: bool = False
+    output_tokens: int | None = None
+    developer_role: bool | None = None
+    system_turns: bool | None = None
+    prefill: bool | None = None
+    signed_calls: bool = False
+    reasoning: Reasoning = Reasoning()
+
+    @property
+    def known(self) -> bool:
+        """Whether the model is in the data."""
+        return bool(self.id)
+
+    def refused(self, key: str, value: Any, thinking: bool) -> bool:
+        """Whether a request with this setting is refused. A temperature or top_p of 1 is what it is anyway."""
+        if key not in self.refuses or value is None or (self.free_when_off and not thinking):
+            return False
+        return not (key in ("temperature", "top_p") and value == 1)
+
+
+@cache
+def profile(model: Any, protocol: str | None = None, provider: str | None = None) -> ModelProfile:
+    """What is known of `model` when it is reached by `protocol` (by default the first its family names).
+
+    `provider` narrows the search down to one vendor's models. A model nobody knows, or None, has a profile without
+    facts. The answer is remembered; it costs a dictionary lookup from the second time on.
+
+    >>> profile("gpt-4.1-2025-04-14", "openai-chat").reasoning.thinks
+    False
+    >>> profile("no-such-model").known
+    False
+    """
+    found = _find(model, provider) if type(model) is str else None
+    if found is None:
+        return ModelProfile(reasoning=_unknown(protocol))
+    id_, family = found
+    facts: Facts = {**family["facts"], **family["models"][id_]}
+    shared: dict[str, Facts] = family["facts"].get("reasoning", {})
+    names = protocol if protocol is not None else next(iter(shared), None)
+    reasoning = _unknown(protocol)
+    if names in shared:
+        own = {key: value for key, value in family["models"][id_].items() if key in _REASONING}
+        only = family["models"][id_].get("only", {}).get(names, {})
+        reasoning = _reasoning({**shared[names], **own, **only})
+    known = {key: facts[key] for key in _PLAIN if key in facts}
+    refuses = frozenset(facts.get("refuses", ()))
+    return ModelProfile(id=id_, provider=family["provider"], refuses=refuses, reasoning=reasoning, **known)
+
+
+_PLAIN = ("free_when_off", "output_tokens", "developer_role", "system_turns", "prefill", "signed_calls")
+_REASONING = frozenset(Reasoning.__slots__)
+
+
+@cache
+def _data() -> Facts:
+    data: Facts = json.loads(DATA.read_bytes())
+    return data
+
+
+@cache
+def levels() -> tuple[tuple[str, int | None], ...]:
+    """The levels with the most tokens of a budget that is one, from the least; the last has no limit."""
+    return tuple((word, most) for word, most in _data()["levels"])
+
+
+@cache
+def _names() -> dict[str, list[tuple[str, Facts]]]:
+    """Every id and alias, with the families that have it."""
+    names: dict[str, list[tuple[str, Facts]]] = {}
+    for family in _data()["families"]:
+        for id_, facts in family["models"].items():
+            for name in (id_, *facts.get("aliases", ())):
+                names.setdefault(name.lower(), []).append((id_, family))
+    return names
+
+
+def _find(model: str, provider: str | None) -> tuple[str, Facts] | None:
+    name = model.rpartition("/")[2].lower()
+    names, endings = _names(), _data()["endings"]
+    for id_, family in names.get(name, ()):
+        if provider in (None, family["provider"]):
+            return id_, family
+    for label in endings:
+        match = re.search(f"(?:{endings[label]})$", name)
+        if match and match.start():
+            for id_, family in names.get(name[: match.start()], ()):
+                if label in family["endings"] and provider in (None, family["provider"]):
+                    return id_, family
+    return None
+
+
+def _reasoning(facts: Facts) -> Reasoning:
+    values = {key: value for key, value in facts.items() if key in _REASONING}
+    values["efforts"] = tuple(values.get("efforts", ()))
+    if values.get("budget") is not None:
+        values["budget"] = tuple(values["budget"])
+    values["budgets"] = MappingProxyType(values.get("budgets") or _data()["budgets"])
+    return Reasoning(**values)
+
+
+@cache
+def _unknown(protocol: str | None) -> Reasoning:
+    """What a protocol takes from a model nobody knows."""
+    return _reasoning(_data()["unknown"].get(protocol, {}))
