@@ -69,8 +69,10 @@ class MessagesReader(BlockReader):
         data = event["data"]
         own: Node = {"frame": {"event": event["event"], "data": data}}
         found: Event = {"type": FRAME, "extra": {self.r.protocol: own}}
-        if self.state == "closed" and type(data) is dict and data.get("type") in _HANDLERS:
-            # A second answer after the end: nobody else hears of it.
+        if type(data) is dict and (
+            data.get("type") not in _KNOWN or (self.state == "closed" and data.get("type") in _HANDLERS)
+        ):
+            # An event of a type nobody knows, or a second answer after the end: nobody else hears of it.
             own["rest"] = data
             self.r.made(found, data)
         return found
@@ -290,6 +292,7 @@ _HANDLERS: dict[Any, Any] = {
     "message_stop": MessagesReader._stop,
     "error": MessagesReader._error,
 }
+_KNOWN = frozenset((*_HANDLERS, "ping"))
 
 
 def _is_synthetic(event: Event, protocol: str) -> bool:
