@@ -90,11 +90,11 @@ class StreamReader:
                         }
                     ]
         if type(data) is not dict or self.ended:
-            return [*self._flush(), self._whole(event)]
+            return [*self._flush(), self._told(event)]
         kind = data.get("event_type", "error" if "error" in data else event["event"])
         handler: Callable[[Node, Node, Event], list[Event]] | None = lookup(self._handlers, lookup(LEGACY, kind, kind))
         if handler is None:
-            return [*self._flush(), self._whole(event)]
+            return [*self._flush(), self._told(event)]
         mark = len(self.r.trace)
         rest = data.copy()
         rest.pop("event_type", None)
@@ -103,7 +103,7 @@ class StreamReader:
             events = handler(rest, data, event)
         except ILL_TYPED:
             del self.r.trace[mark:]
-            return [*before, self._whole(event)]
+            return [*before, self._told(event)]
         if before and not self.opened:
             self.opened = True
         return before + events
@@ -129,6 +129,14 @@ class StreamReader:
             "type": FRAME,
             "extra": {self.r.protocol: {"frame": {**frame, **({"beside": beside} if beside else {})}}},
         }
+
+    def _told(self, event: Event) -> Event:
+        """The frame of an event that nobody understands: the others are told what it held."""
+        found = self._whole(event)
+        if type(event["data"]) is dict:
+            found["extra"][self.r.protocol]["rest"] = event["data"]
+            self.r.made(found, event["data"])
+        return found
 
     def _primary(self, node: Event, rest: Node, data: Node, event: Event, **frame: Any) -> Event:
         """The canonical event of a frame: what is left of the frame, and the forms it had."""
@@ -228,7 +236,7 @@ class StreamReader:
     def _error(self, rest: Node, data: Node, event: Event) -> list[Event]:
         source = rest["error"]
         if type(source) is dict and not source.keys() & {"code", "message"}:
-            return [self._whole(event)]  # seen in the wild, and not the end
+            return [self._told(event)]  # seen in the wild, and not the end
         inner = take(rest, "error")
         error = read_error_body(inner, self.r)
         if inner:
