@@ -83,6 +83,40 @@ def test_what_may_not_be_combined(body: Any, path: str) -> None:
     assert caught.value.path == path
 
 
+ASKED = {"input": "Hi", "model": "m"}
+
+
+@pytest.mark.parametrize(
+    ("source", "body", "store"),
+    [
+        ("openai-chat", {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}, False),
+        ("openai-chat", {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "store": True}, True),
+        ("anthropic-messages", {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}, False),
+        ("google-generate-content", {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]}, False),
+        ("openai-responses", ASKED, None),  # its own provider keeps it too
+        ("openai-responses", {**ASKED, "store": False}, False),
+        (IA, ASKED, None),
+    ],
+)
+def test_nothing_is_kept_that_the_source_would_not_have_kept(source: str, body: Any, store: bool | None) -> None:
+    done = ul.convert(body, source=source, target=IA)
+    assert done.value.get("store") is store
+    added = ("/store", "added") in [(loss.path, loss.fate) for loss in done.losses]
+    assert added is (store is False and "store" not in body)
+
+
+@pytest.mark.parametrize("more", [{"background": True}, {"previous_response_id": "v1_a"}])
+def test_what_lives_on_the_server_is_not_forgotten(more: Any) -> None:
+    done = ul.write({**ASKED, **more}, IA, "request")
+    assert "store" not in done.value
+    assert "store" not in ul.convert({**ASKED, **more}, source="openai-responses", target=IA).value
+
+
+def test_what_was_kept_here_is_kept_by_others_who_keep() -> None:
+    assert "store" not in ul.convert(ASKED, source=IA, target="openai-responses").value
+    assert ul.convert({**ASKED, "store": False}, source=IA, target="openai-responses").value["store"] is False
+
+
 def test_settings_that_an_agent_refuses_are_lost_and_named() -> None:
     done = ul.write({"agent": "a", "input": "x", "temperature": 0.5}, IA)
     assert "generation_config" not in done.value
@@ -122,7 +156,12 @@ def test_leading_system_messages_become_the_system_instruction() -> None:
     assert done.value["system_instruction"] == "A\n\nB"
     assert [step["type"] for step in done.value["input"]] == ["user_input", "user_input"]
     joined = {"/messages/0/content": "approximated", "/messages/1/content": "approximated"}
-    assert fates(done) == {"/messages/1/role": "approximated", "/messages/3/role": "approximated", **joined}
+    assert fates(done) == {
+        "/messages/1/role": "approximated",
+        "/messages/3/role": "approximated",
+        "/store": "added",
+        **joined,
+    }
 
 
 def test_output_formats_say_the_modalities() -> None:

@@ -18,7 +18,7 @@ from unified_llm.writing import Writer
 
 from .content import user_parts
 from .settings import read_settings, write_settings
-from .tables import CONTENTS, REQUEST
+from .tables import CONTENTS, KEEPING, REQUEST
 from .timeline import read_steps, write_steps
 
 __all__ = ["read_input", "read_request", "write_input", "write_request"]
@@ -46,8 +46,21 @@ def write_request(c: Node, w: Writer) -> Node:
     if "input" in c:
         wire["input"] = write_input(c, w)
     write_settings(c, wire, w, REQUEST)
+    _keep_nothing(wire, w)
     w.http.update(method="POST", path="/interactions")
     return wire
+
+
+def _keep_nothing(wire: Node, w: Writer) -> None:
+    """What is kept unless said otherwise is said, where the source's own provider would keep nothing.
+
+    Not for what lives on the server anyway: a run in the background, an agent, a conversation that is gone on with.
+    """
+    kept = w.source is None or w.source in KEEPING
+    if not kept and not any(wire.get(key) for key in ("background", "agent", "previous_interaction_id")):
+        if "store" not in wire:
+            wire["store"] = False
+            w.added(wire, "store", "the default differs")
 
 
 def _choose(c: Node, w: Writer) -> None:

@@ -19,6 +19,7 @@ __all__ = [
     "ENTRIES",
     "GENERATION",
     "HANDLES",
+    "KEEPING",
     "KIN",
     "MODALITIES",
     "MODES",
@@ -117,6 +118,9 @@ PLACEHOLDER = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
 
 # Protocols of the same provider, whose hosted tools are ours.
 KIN = frozenset(("google-interactions", "google-generate-content"))
+
+# Protocols whose providers keep a conversation unless they are told not to.
+KEEPING = frozenset(("google-interactions", "openai-responses"))
 
 # error.code, by class; the first of a class is what is written for it.
 CODES = {

@@ -29,6 +29,8 @@ __all__ = [
 
 Node = dict[str, Any]
 
+# Protocols whose providers keep a conversation unless they are told not to, as this one does.
+_KEEPING = frozenset(("google-interactions",))
 _ENCRYPTED = "reasoning.encrypted_content"
 _LEAST_OUTPUT = 16
 _PENALTIES = ("presence_penalty", "frequency_penalty")
@@ -82,7 +84,7 @@ def _write(c: Node, w: Writer, path: str) -> Node:
         c["max_output_tokens"] = Fated("approximated", f"the least is {_LEAST_OUTPUT}")
     if w.model:
         wire["model"] = w.model
-    if not own and path == "responses" and "store" not in wire:
+    if not own and path == "responses" and "store" not in wire and w.source not in _KEEPING:
         wire["store"] = False
         w.added(wire, "store", "the default differs")
         reasoning, include = wire.get("reasoning"), wire.get("include") or []
