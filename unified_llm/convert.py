@@ -103,6 +103,7 @@ def convert(
         refuses=goal.refuses,
     )
     crossing = source != target
+    writer.same = not crossing
     node = prepare(node, write_kind, goal, reader, writer, crossing, repair)
     value = writer.root(write_kind.write, node)
     losses = locate(node, value, writer, reader, origin, read_kind.node)

@@ -72,6 +72,7 @@ class _Pipe:
             vault=vault,
             refuses=self.goal.refuses,
         )
+        self.writing.same = not self.crossing
         self.writing.seed = self.reading.seed = exchange.seed if exchange else ""
         self.reader = self.origin.streams.reader(self.reading)
         self.writer = self.goal.streams.writer(self.writing)

@@ -31,6 +31,7 @@ class Writer:
         "protocol",
         "raw",
         "refuses",
+        "same",
         "seed",
         "source",
         "vault",
@@ -54,6 +55,8 @@ class Writer:
         self.facing = facing
         self.model = model
         self.source = source
+        # The source is the target, dialect and all: nothing has to be made fit.
+        self.same = False
         self.exchange = exchange
         self.vault = vault
         self.doc: Any = None

@@ -1,0 +1,116 @@
+"""What the server of a dialect wants of a request's parameters, asked of the request that is otherwise written.
+
+A parameter it refuses or ignores is not sent, one with a name or a word of its own gets it, a value it has not becomes
+the nearest or is left out. Nothing of this is done to a request that was its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
+
+from ..dialects.demands import fit_values, leave_out, refused, withhold
+from .tables import REQUEST
+
+__all__ = ["fit", "give_back", "home_of", "read_own_names"]
+
+Node = dict[str, Any]
+Keys = tuple[Any, ...]
+
+_HOMES: dict[str, Keys] = {
+    **{field.wire: tuple(field.path.split(".")) for field in REQUEST.fields},
+    "max_tokens": ("max_output_tokens",),
+    "tools": ("tools",),
+    "functions": ("tools",),
+    "web_search_options": ("tools",),
+    "tool_choice": ("tool_choice",),
+    "function_call": ("tool_choice",),
+    "response_format": ("text", "format"),
+    "logprobs": ("include",),
+    "prompt_cache_options": ("prompt_cache_options",),
+}
+
+
+def home_of(key: str, w: Writer) -> Keys:
+    """The canonical place of a parameter of the wire."""
+    name, _, inner = key.partition(".")
+    own = next((hub for hub, path in w.dialect.get("control", {}).items() if path.removeprefix("!") == key), None)
+    if own is not None:
+        return ("reasoning", own)
+    return (*_HOMES.get(name, (name,)), *((inner,) if inner else ()))
+
+
+# ---- reading --------------------------------------------------------------------------------------------------------
+
+
+def read_own_names(w: Node, c: Node, r: Reader) -> list[tuple[str, str]]:
+    """Give parameters and words of the dialect's own the names they have elsewhere; which, for `give_back`."""
+    found = []
+    for key, own in r.dialect.get("renames", {}).items():
+        if own in w and key not in w:
+            w[key] = w.pop(own)
+            r.place(c, _HOMES.get(key, (key,)), (own,))
+            found.append((key, own))
+    words = []
+    for key, table in r.dialect.get("words", {}).items():
+        meant = next((word for word, own in table.items() if type(w.get(key)) is str and own == w[key]), None)
+        if meant is not None:
+            w[key] = meant
+            words.append(key)
+    if words:
+        r.form(c, "words", words)
+    return found
+
+
+def give_back(w: Node, c: Node, found: list[tuple[str, str]], r: Reader) -> None:
+    """What nobody took of the renamed keeps its own name; that the others had one is noted."""
+    names = []
+    for key, own in found:
+        if key in w:
+            w[own] = w.pop(key)
+        else:
+            names.append(key)
+    if names:
+        r.form(c, "names", names)
+
+
+# ---- writing --------------------------------------------------------------------------------------------------------
+
+
+def fit(wire: Node, c: Node, w: Writer) -> None:
+    """Make the parameters of `wire` fit; `c` is what is left of the canonical request."""
+    if not w.same:
+        for key in (*w.dialect.get("refuses", ()), *w.dialect.get("ignores", ())):
+            if key in wire:
+                _leave_out(key, wire.pop(key), w)
+        fit_values(wire, w, home_of)
+        withhold(c, w, _HOMES.keys())
+    _write_own_names(wire, c, w)
+
+
+def _write_own_names(wire: Node, c: Node, w: Writer) -> None:
+    marked = w.form(c, "names") or ()
+    for key, own in w.dialect.get("renames", {}).items():
+        if key in wire and (not w.same or key in marked):
+            wire[own] = wire.pop(key)
+    marked = w.form(c, "words") or ()
+    for key, table in w.dialect.get("words", {}).items():
+        if type(wire.get(key)) is str and (not w.same or key in marked):
+            wire[key] = table.get(wire[key], wire[key])
+
+
+def _leave_out(key: str, value: Any, w: Writer) -> None:
+    reason = refused(key, w) or ""
+    if key == "logprobs":
+        for index, asked in enumerate(w.doc.get("include") or ()):
+            if asked.endswith("logprobs"):
+                w.report(w.doc, ("include", index), "lost", reason)
+    elif key == "stream_options" and type(value) is dict and w.dialect.get("usage_always"):
+        for inner in value:
+            said = inner == "include_usage"
+            detail = "the server tells it without being asked" if said else reason
+            w.report(w.doc, (key, inner), "emulated" if said else "lost", detail)
+    else:
+        leave_out(key, value, w, home_of)

@@ -1,0 +1,116 @@
+"""What the server of a dialect wants of a request's parameters, asked of the request that is otherwise written.
+
+A parameter it refuses or ignores is not sent; a value it has not becomes the nearest or is left out. Each is reported
+at its canonical place. Nothing of this is done to a request that was its own (`Writer.same`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+from unified_llm.writing import Writer
+
+__all__ = ["fit_values", "leave_out", "nearest_choice", "nearest_effort", "refused", "withhold"]
+
+Node = dict[str, Any]
+Home = Callable[[str, Writer], tuple[Any, ...]]
+
+_SCALE = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+_EFFORTS = ("reasoning_effort", "reasoning.effort")
+_STRANGE = "the server refuses what it does not know"
+
+
+def refused(key: str, w: Writer) -> str | None:
+    """Why the server of the dialect does not get a parameter; None where it does."""
+    if key in w.dialect.get("refuses", ()):
+        return "the server refuses it"
+    return "the server ignores it" if key in w.dialect.get("ignores", ()) else None
+
+
+def nearest_effort(effort: str, w: Writer) -> str | None:
+    """The effort the server has that is nearest; None for a word that stands on no scale."""
+    table = w.dialect.get("nearest", {})
+    said = next((table[key][effort] for key in _EFFORTS if effort in table.get(key, ())), None)
+    efforts = w.dialect.get("efforts")
+    if said is not None or efforts is None or effort in efforts:
+        return said or effort
+    steps = [_SCALE.index(each) for each in efforts if each in _SCALE and each != "none"]
+    if effort not in _SCALE or not steps:
+        return None
+    place = _SCALE.index(effort)
+    return _SCALE[min(steps, key=lambda step: (abs(step - place), step))]
+
+
+def nearest_choice(choice: Any, w: Writer) -> str | None:
+    """What to send for a `tool_choice` that the server has not: a word, "" for nothing, "none" for no tools at all.
+
+    None where it takes the choice as it is.
+    """
+    kinds = w.dialect.get("tool_choices")
+    kind = choice.get("type") if type(choice) is dict else choice
+    if kinds is None or type(kind) is not str or kind in kinds:
+        return None
+    if kind == "none":
+        return kind
+    wanted = choice.get("mode", "auto") if kind == "allowed_tools" else "required"
+    return next((word for word in (wanted, "auto") if word in kinds), "")
+
+
+def leave_out(key: str, value: Any, w: Writer, home_of: Home) -> None:
+    """Record that a parameter with a value was not sent."""
+    if value is not None:
+        w.report(w.doc, home_of(key, w), "lost", refused(key, w) or "")
+
+
+def fit_values(wire: Node, w: Writer, home_of: Home) -> None:
+    """Bring values into the limits of the dialect; `home_of` gives the canonical place of a parameter."""
+    for bound, worse in (("least", min), ("most", max)):
+        for key, limit in w.dialect.get(bound, {}).items():
+            holder, leaf = _holder(wire, key)
+            value = holder.get(leaf)
+            if type(value) is list and len(value) > limit:
+                holder[leaf] = value[: int(limit)]
+                for place in range(int(limit), len(value)):
+                    w.report(w.doc, (*home_of(key, w), place), "lost", f"at most {limit}")
+            elif type(value) in (int, float) and value != limit and worse(value, limit) == value:
+                holder[leaf] = limit
+                w.report(w.doc, home_of(key, w), "approximated", f"the {bound} is {limit}")
+    for key, table in w.dialect.get("nearest", {}).items():
+        holder, leaf = _holder(wire, key)
+        value = holder.get(leaf)
+        if type(value) is str and value in table and key not in _EFFORTS:
+            holder[leaf] = table[value]
+            w.report(w.doc, home_of(key, w), "approximated", f"sent as {table[value]!r}")
+    for key, values in w.dialect.get("only", {}).items():
+        holder, leaf = _holder(wire, key)
+        value = holder.get(leaf)
+        if value is not None and not any(type(one) is type(value) and one == value for one in values):
+            del holder[leaf]
+            w.report(w.doc, home_of(key, w), "lost", f"the server takes {', '.join(map(str, values))} only")
+
+
+def _holder(wire: Node, key: str) -> tuple[Node, str]:
+    *above, leaf = key.split(".")
+    node: Any = wire
+    for name in above:
+        node = node.get(name) if type(node) is dict else None
+    return (node if type(node) is dict else {}), leaf
+
+
+def withhold(c: Node, w: Writer, known: Collection[str]) -> None:
+    """Parameters nobody understood are not sent to a server that refuses them: those of other servers, of course."""
+    drawer = (c.get("extra") or {}).get(w.protocol) or {}
+    rest = drawer.get("rest")
+    if type(rest) is not dict:
+        return
+    takes = w.dialect.get("takes")
+    kept = {}
+    for key, value in rest.items():
+        reason = refused(key, w) or (_STRANGE if takes is not None and key not in takes and key not in known else None)
+        if reason is None:
+            kept[key] = value
+        else:
+            w.report(w.doc, ("extra", w.protocol, "rest", key), "lost", reason)
+    if len(kept) < len(rest):
+        c["extra"] = {**c["extra"], w.protocol: {**drawer, "rest": kept}}

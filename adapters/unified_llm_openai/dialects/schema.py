@@ -1,0 +1,172 @@
+"""The keys a dialect may have, what each says, and the check that a file has no others.
+
+A key is declared with the shape of its value and one sentence; the page docs/dialects.md is made of both. Names of
+parameters are those of the wire, dotted where they lie deeper; settings behind `control` and `usage` are the canonical
+ones. What a file does not say is as OpenAI has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+__all__ = ["ABOUT", "KEYS", "Key", "checked"]
+
+Table = Mapping[str, Any]
+
+
+class Key(NamedTuple):
+    """A key of a dialect: the shape of its value (see `SHAPES`), what it says, and the words it is limited to."""
+
+    shape: str
+    says: str
+    words: tuple[str, ...] = ()
+
+
+_NUMBER = (int, float)
+_REASONS = tuple(
+    """stop stop_sequence length context_window tool_calls refusal safety recitation malformed_call pause cancelled
+    error other""".split()
+)
+_ERRORS = tuple(
+    """invalid_request authentication permission not_found conflict too_large rate_limit quota overloaded server_error
+    timeout context_overflow content_filter other""".split()
+)
+
+ABOUT = {
+    "title": Key("text", "The vendor's name."),
+    "sources": Key("texts", "Where the facts are from."),
+    "checked": Key("text", "When they were looked up."),
+}
+"""The keys at the top of a file."""
+
+_BOTH = {
+    "refuses": Key("texts", "Parameters that are answered with an error: they are not sent."),
+    "ignores": Key("texts", "Parameters that change nothing: they are not sent."),
+    "only": Key("lists", "Values a parameter may have; another is not sent, or the nearest."),
+    "nearest": Key("tables", "What is sent for a value that the server has not."),
+    "least": Key("numbers", "The least value of a parameter."),
+    "most": Key("numbers", "The greatest value of a parameter, or the most entries of its list."),
+    "efforts": Key("texts", "The efforts of reasoning there are; another is sent as the nearest."),
+    "provider": Key("no", "It is a form that anybody may speak, and no vendor's own."),
+    "tool_kinds": Key("texts", "Kinds of tools it takes."),
+    "tool_choices": Key("texts", "Kinds of `tool_choice` it takes; the nearest is sent for another."),
+    "formats": Key("texts", "Kinds of output formats it takes."),
+    "schemas": Key("word", "The profile of JSON schemas that it takes.", ("plain", "open")),
+    "repair": Key("rules", "What it demands of a history beside what the protocol does."),
+}
+
+KEYS: dict[str, dict[str, Key]] = {
+    "chat": {
+        **_BOTH,
+        "strict_tools": Key("no", "`strict` of a tool is not understood."),
+        "takes": Key("texts", "Its own parameters; any other that it does not know is answered with an error."),
+        "max_tokens": Key("word", "How it spells the limit of output.", ("max_tokens", "max_completion_tokens")),
+        "renames": Key("words", "Parameters with a name of their own."),
+        "words": Key("tables", "Values with a word of their own."),
+        "roles": Key("words", "Roles it does not know, with the ones it reads them as."),
+        "parts": Key("texts", "Kinds of content a user's message may have."),
+        "file_urls": Key("yes", "`file_data` may be a URL."),
+        "string_content": Key("yes", "An assistant's content has to be a string."),
+        "names": Key("no", "`name` of a message is not understood."),
+        "reasoning_field": Key(
+            "word",
+            "Where reasoning is in an answer, and where it goes back.",
+            ("reasoning_content", "reasoning", "reasoning_text", "reasoning_details", "thinking", "tags"),
+        ),
+        "reasoning_replay": Key("word", "Which messages may have it when they go back.", ("calls", "never")),
+        "reasoning_required": Key("yes", "A message with calls has to have the field, if only empty."),
+        "reasoning_tags": Key("texts", "The tags around reasoning at the beginning of a content."),
+        "opaque": Key(
+            "texts",
+            "Opaque pieces it takes back.",
+            ("reasoning_details", "reasoning_opaque", "thought_signature"),
+        ),
+        "control": Key("words", "Where the controls of reasoning are; `!` before a switch that says the contrary."),
+        "control_words": Key("values", "The words that switch reasoning on and off."),
+        "one_control": Key("yes", "Effort and budget exclude each other."),
+        "usage": Key("words", "Where else it tells a count of tokens."),
+        "usage_apart": Key("yes", "`completion_tokens` leaves out what was spent on reasoning."),
+        "usage_always": Key("yes", "A stream tells its usage without being asked."),
+        "finish": Key("words", "Its own words for the end of an answer.", _REASONS),
+        "error_types": Key("words", "Its own words for kinds of errors.", _ERRORS),
+        "error_codes": Key("words", "What its codes of errors mean.", _ERRORS),
+        "error_message": Key("texts", "Where else the text of an error is."),
+        "error_code": Key("texts", "Where else the code of an error is."),
+        "error_type": Key("texts", "Where else the kind of an error is."),
+    },
+    "responses": {
+        **_BOTH,
+        "strict": Key("yes", "What is written fits the schema of Open Responses."),
+        "penalties": Key("yes", "It takes penalties in requests."),
+        "plain_reasoning": Key("yes", "It takes reasoning back in clear."),
+        "media": Key("texts", "Kinds of media beside OpenAI's."),
+        "include": Key("texts", "What may be asked for with `include`."),
+    },
+}
+"""The keys of a dialect, by protocol."""
+
+
+def _texts(value: Any) -> bool:
+    return type(value) is list and bool(value) and all(type(each) is str for each in value)
+
+
+def _table_of(value: Any, fits: Callable[[Any], bool]) -> bool:
+    return type(value) is dict and bool(value) and all(map(fits, value.values()))
+
+
+SHAPES: dict[str, Callable[[Any], bool]] = {
+    "text": lambda value: type(value) is str and bool(value),
+    "word": lambda value: type(value) is str,
+    "texts": _texts,
+    "yes": lambda value: value is True,
+    "no": lambda value: value is False,
+    "numbers": lambda value: _table_of(value, lambda each: type(each) in _NUMBER),
+    "lists": lambda value: _table_of(value, lambda each: type(each) is list and bool(each)),
+    "words": lambda value: _table_of(value, lambda each: type(each) is str),
+    "values": lambda value: _table_of(value, lambda each: type(each) in (str, bool)),
+    "tables": lambda value: _table_of(value, lambda each: _table_of(each, lambda one: type(one) in (str, bool, int))),
+    "rules": lambda value: _table_of(value, lambda each: True),
+}
+"""The shapes of values: whether a value has one."""
+
+
+def checked(vendor: str, file: Table) -> Table:
+    """The file, if every key is declared and every value of its shape.
+
+    >>> checked("x", {"title": "X", "sources": ["https://x"], "checked": "2026-11-21", "chat": {"color": "red"}})
+    Traceback (most recent call last):
+    ValueError: dialect x: [chat] color: there is no such key
+    """
+    protocols = {name: table for name, table in file.items() if name in KEYS}
+    _check(vendor, "", {key: value for key, value in file.items() if key not in KEYS}, ABOUT)
+    for key in ABOUT:
+        if key not in file:
+            raise ValueError(f"dialect {vendor}: {key} is missing")
+    if not protocols:
+        raise ValueError(f"dialect {vendor}: neither [chat] nor [responses]")
+    for protocol, table in protocols.items():
+        _check(vendor, f"[{protocol}] ", table, KEYS[protocol])
+        unknown = table.get("repair", {}).keys() - _rules()
+        if unknown:
+            raise ValueError(f"dialect {vendor}: [{protocol}] repair: there are no rules {', '.join(sorted(unknown))}")
+    return file
+
+
+def _rules() -> frozenset[str]:
+    from unified_llm.repair import Rules
+
+    return frozenset(Rules._fields)
+
+
+def _check(vendor: str, where: str, table: Table, keys: Mapping[str, Key]) -> None:
+    for name, value in table.items():
+        key = keys.get(name)
+        if key is None:
+            raise ValueError(f"dialect {vendor}: {where}{name}: there is no such key")
+        if not SHAPES[key.shape](value):
+            raise ValueError(f"dialect {vendor}: {where}{name}: {value!r} is not of the shape {key.shape!r}")
+        said = value.values() if type(value) is dict else value if type(value) is list else (value,)
+        for word in said if key.words else ():
+            if word not in key.words:
+                raise ValueError(f"dialect {vendor}: {where}{name}: {word!r} is none of {', '.join(key.words)}")

@@ -1,0 +1,113 @@
+"""What the server of a dialect wants of a request, asked of the request that is otherwise written.
+
+Beside what all dialects are asked (`dialects/demands.py`): the choice of tools, the format of the output, the effort,
+what may be included. Nothing of this is done to a request that was its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.writing import Writer
+
+from ..dialects.demands import fit_values, leave_out, nearest_choice, nearest_effort, withhold
+
+__all__ = ["fit", "takeable_tools"]
+
+Node = dict[str, Any]
+Keys = tuple[Any, ...]
+
+
+def takeable_tools(tools: list[Node], w: Writer) -> list[Node]:
+    """The tools without those of kinds that the server has not, which are reported."""
+    kinds = None if w.same else w.dialect.get("tool_kinds")
+    if kinds is None:
+        return tools
+    for tool in tools:
+        if tool.get("type") not in kinds:
+            w.drop(tool, "the server has no such tools")
+    return [tool for tool in tools if tool.get("type") in kinds]
+
+
+def fit(wire: Node, c: Node, w: Writer) -> None:
+    """Make the parameters of `wire` fit; `c` is what is left of the canonical request."""
+    for key in (*w.dialect.get("refuses", ()), *w.dialect.get("ignores", ())):
+        if key in wire:
+            value = wire.pop(key)
+            if not _was_added(key, wire, w):
+                leave_out(key, value, w, _home_of)
+    _fit_include(wire, w)
+    _fit_choice(wire, w)
+    _fit_format(wire, w)
+    reasoning = wire.get("reasoning")
+    effort = reasoning.get("effort") if type(reasoning) is dict else None
+    if type(effort) is str:
+        sent = nearest_effort(effort, w)
+        if sent != effort:
+            w.report(w.doc, ("reasoning", "effort"), "approximated" if sent else "lost", f"sent as {sent!r}")
+            wire["reasoning"] = {**wire["reasoning"], "effort": sent} if sent else _without("effort", wire["reasoning"])
+    fit_values(wire, w, _home_of)
+    withhold(c, w, ())
+
+
+def _home_of(key: str, w: Writer) -> Keys:
+    return tuple(key.split("."))
+
+
+def _without(key: str, node: Node) -> Node:
+    return {name: value for name, value in node.items() if name != key}
+
+
+def _was_added(key: str, wire: Node, w: Writer) -> bool:
+    """Whether we put a parameter in ourselves; nobody has to be told of it then."""
+    kept = [entry for entry in w.raw if not (entry[0] is wire and entry[1] == (key,) and entry[2] == "added")]
+    added = len(kept) < len(w.raw)
+    w.raw[:] = kept
+    return added
+
+
+def _fit_include(wire: Node, w: Writer) -> None:
+    known, asked = w.dialect.get("include"), wire.get("include")
+    if known is None or type(asked) is not list or all(each in known for each in asked):
+        return
+    wire["include"] = [each for each in asked if each in known]
+    added = not wire["include"] and _was_added("include", wire, w)
+    for place, each in enumerate(asked):
+        if each not in known and not added:
+            w.report(w.doc, ("include", place), "lost", "the server has nothing of the kind")
+    if not wire["include"]:
+        del wire["include"]
+
+
+def _fit_choice(wire: Node, w: Writer) -> None:
+    word = nearest_choice(wire.get("tool_choice"), w)
+    if word is None:
+        return
+    del wire["tool_choice"]
+    if word == "none":
+        # Without tools none is called.
+        if wire.pop("tools", None) is not None:
+            w.report(w.doc, ("tools",), "emulated", "left out, since none may be called")
+        w.report(w.doc, ("tool_choice",), "emulated", "sent as no tools")
+        return
+    if word:
+        wire["tool_choice"] = word
+    w.report(w.doc, ("tool_choice",), "approximated", f"sent as {word!r}" if word else "left to the server")
+
+
+def _fit_format(wire: Node, w: Writer) -> None:
+    formats, text = w.dialect.get("formats"), wire.get("text")
+    format_ = text.get("format") if type(text) is dict else None
+    if formats is None or type(format_) is not dict or format_.get("type", "text") in formats:
+        return
+    rest = [key for key in format_ if key != "type"]
+    if "json_object" in formats:
+        wire["text"] = {**wire["text"], "format": {"type": "json_object"}}
+        w.report(w.doc, ("text", "format", "type"), "approximated", "sent as 'json_object'")
+    else:
+        wire["text"] = _without("format", wire["text"])
+        rest = list(format_)
+        if not wire["text"]:
+            del wire["text"]
+    for key in rest:
+        w.report(w.doc, ("text", "format", key), "lost", "the server has no such format")
