@@ -17,6 +17,7 @@ from unified_llm.mapping import Fated, take, take_all
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
+from .calls import names_of
 from .content import joined, read_parts, write_item
 from .errors import write_error_body
 from .grounding import read_sources, write_sources
@@ -316,17 +317,16 @@ def write_end(
 
 def write_output(output: list[Node], w: Writer) -> tuple[list[Any], list[tuple[int, Node]]]:
     """The parts of a candidate's items, and which canonical text parts (their places with them) may have sources."""
-    w.context["citations"] = texts = []
+    texts: list[tuple[int, Node]] = []
+    w.context.update(names=names_of(output), citations=texts)
     written: list[Any] = []
     for item in output:
         before = len(written)
         written += write_item(item, w)
         if item.get("type") == "message" and type(item.get("content")) is list:
             nodes = item["content"]
-            if len(written) - before == len(nodes):
-                texts += [(before + i, part) for i, part in enumerate(nodes) if part.get("type") == "output_text"]
-            else:
-                texts += [(before, part) for part in nodes if part.get("type") == "output_text"]
+            step = int(len(written) - before == len(nodes))
+            texts += [(before + i * step, part) for i, part in enumerate(nodes) if part.get("type") == "output_text"]
     del w.context["citations"]
     carrier = sealed_text(w)
     if carrier is not None:

@@ -15,6 +15,7 @@ from typing import Any
 from unified_llm.mapping import fill
 from unified_llm.writing import Writer
 
+from .calls import names_of
 from .content import parts, write_item
 from .errors import write_error_body
 from .response import write_block, write_end, write_head
@@ -213,6 +214,7 @@ class GenerateContentWriter:
         if is_search(item, self.w):
             return []
         self.w.context["citations"] = []
+        self.w.context.setdefault("names", {}).update(names_of([item]))
         written = write_item(item, self.w)
         del self.w.context["citations"]
         if item.get("type") == "message" and type(item.get("content")) is list:
