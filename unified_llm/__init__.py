@@ -24,7 +24,9 @@ from .errors import (
     ProtocolError,
     RemoteProtocolError,
     UnifiedLLMError,
+    UnknownModel,
     UnknownProtocol,
+    UnknownProvider,
 )
 from .exchange import Exchange
 from .losses import Fate, Level, Levels, Loss, Losses
@@ -60,7 +62,9 @@ __all__ = [
     "ProtocolError",
     "RemoteProtocolError",
     "UnifiedLLMError",
+    "UnknownModel",
     "UnknownProtocol",
+    "UnknownProvider",
     "Vault",
     "__version__",
     "aconvert_stream",

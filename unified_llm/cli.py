@@ -1,4 +1,4 @@
-"""The command line: `unified-llm convert`, `preview` and `protocols`.
+"""The command line: `unified-llm convert`, `preview`, `protocols` and `models`.
 
 The result goes to stdout and nothing else does, so it can be piped; losses, progress and errors go to stderr. Input is
 one JSON document, the JSON lines of a stream (one wire event a line), or the raw stream, server-sent events or a JSON
@@ -20,6 +20,8 @@ from .losses import Losses, check_levels
 
 try:
     import typer
+
+    from .models.command import models
 except ModuleNotFoundError:  # pragma: no cover - the extra is installed wherever this is tested
     raise SystemExit("unified-llm: the command line needs an extra: pip install 'unified-llm[cli]'") from None
 
@@ -108,6 +110,9 @@ def protocols() -> None:
         if found.dialects:
             print(f"{'':26} dialects: {', '.join(sorted(found.dialects))}")
         print(f"{'':26} {found.url}")
+
+
+app.command()(models)
 
 
 @app.callback()

@@ -18,7 +18,9 @@ __all__ = [
     "ProtocolError",
     "RemoteProtocolError",
     "UnifiedLLMError",
+    "UnknownModel",
     "UnknownProtocol",
+    "UnknownProvider",
 ]
 
 
@@ -40,6 +42,37 @@ class InvalidBody(UnifiedLLMError, ValueError):
 
 class UnknownProtocol(UnifiedLLMError, LookupError):
     """No adapter (or no dialect of it) goes by that name: correct the name or install the package that brings it."""
+
+
+class UnknownProvider(UnifiedLLMError, LookupError):
+    """Neither the catalogue nor our own table has a provider of that name: correct it, or name a base URL and a protocol.
+
+    `near` are names that may be meant, the likeliest first.
+    """
+
+    def __init__(self, name: str, near: list[str]) -> None:
+        super().__init__(f"no provider {name!r}{_meant(near)}")
+        self.name = name
+        self.near = near
+
+
+class UnknownModel(UnifiedLLMError, LookupError):
+    """The catalogue has no such model: correct the name, refresh the catalogue, or do without its facts.
+
+    Requests may still name it: what the catalogue does not know it does not forbid. `near` are names that may be meant,
+    the likeliest first; empty for a provider that has no catalogue (`listed` is False).
+    """
+
+    def __init__(self, name: str, near: list[str], *, listed: bool = True) -> None:
+        why = "" if listed else "; that provider serves what you put on it and lists no models"
+        super().__init__(f"no model {name!r} in the catalogue{why}{_meant(near)}")
+        self.name = name
+        self.near = near
+        self.listed = listed
+
+
+def _meant(near: list[str]) -> str:
+    return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
 class CapabilityLost(UnifiedLLMError):

@@ -1,0 +1,244 @@
+"""Which protocols a provider serves, where, and how one logs in: a dated table of our own (`data/providers.toml`).
+
+Resolution order: our table; else what the catalogue says of the model's client package, URL and shape; else of the
+provider's. The catalogue implies one protocol at most, the table knows them all. Model names are matched by data alone.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from importlib import resources
+from typing import Any
+
+from ..errors import UnknownProvider
+from .catalog import Catalog, current, near_providers
+
+__all__ = ["Endpoint", "Provider", "aliases", "provider", "providers", "table"]
+
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """One protocol as one provider serves it.
+
+    `base_url` stands before the protocol's routes and may hold `{names}` that `variables` fills from the environment.
+    `auth` is a header and its value, with `{key}` for the key; empty for none. `only` and `excluded` are globs over
+    model ids. `reasoning` is how reasoning returns for the next turn (sealed, field-sealed, items, field, tags, none;
+    "" where it is not documented), `state` whether responses are kept (kept, none, ""), `status` beta or deprecated,
+    `layer` that the provider translates this protocol to another of its own, `cannot` request fields it refuses or
+    ignores, with the word.
+    """
+
+    protocol: str
+    base_url: str
+    dialect: str = ""
+    path: str = ""
+    stream_path: str = ""
+    auth: tuple[str, ...] = ()
+    variables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    only: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+    reasoning: str = ""
+    state: str = ""
+    status: str = ""
+    layer: bool = False
+    cannot: Mapping[str, str] = field(default_factory=dict)
+    note: str = ""
+
+    @property
+    def target(self) -> str:
+        """What `convert(target=...)` takes: the protocol, with the dialect behind a colon if the adapter has it."""
+        from ..registry import adapter
+
+        known = self.dialect and self.dialect in adapter(self.protocol).dialects
+        return f"{self.protocol}:{self.dialect}" if known else self.protocol
+
+    def serves(self, model: str) -> bool:
+        """Whether a model is served here, as far as the table knows."""
+        return (not self.only or _any(model, self.only)) and not _any(model, self.excluded)
+
+    def url(self, model: str, *, stream: bool = False, **variables: str) -> str:
+        """The full URL of a request for `model`. Variables that are not given come from the environment.
+
+        Raises `ValueError` naming the variable and where it is looked for when one is missing.
+
+        >>> from unified_llm import models
+        >>> models.provider("azure").endpoints[0].url("my-deployment", resource="r")
+        'https://r.openai.azure.com/openai/v1/responses'
+        """
+        base = self.base_url
+        for name, where in self.variables.items():
+            value = variables.get(name) or next((found for each in where if (found := os.environ.get(each))), "")
+            if f"{{{name}}}" in base and not value:
+                raise ValueError(f"{base} needs {name}: pass it, or set {' or '.join(where)}")
+            base = base.replace(f"{{{name}}}", value)
+        path = (stream and self.stream_path) or self.path or self._route(stream)
+        return f"{base.rstrip('/')}/{path.lstrip('/').replace('{model}', model)}"
+
+    def _route(self, stream: bool) -> str:
+        from ..registry import adapter
+
+        routes = (each for each in adapter(self.protocol).routes if each.kind == "request" and each.method == "POST")
+        return next(each.path for each in routes if each.stream in (None, stream))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provider:
+    """A provider: the endpoints it serves in the order it recommends them, and where a key is looked for.
+
+    `listed` is whether the catalogue lists its models, `known` whether our own table has it; `local` a server of
+    one's own.
+    """
+
+    id: str
+    name: str
+    endpoints: tuple[Endpoint, ...]
+    key_env: tuple[str, ...] = ()
+    doc: str = ""
+    aliases: tuple[str, ...] = ()
+    listed: bool = False
+    known: bool = False
+    local: bool = False
+    sources: tuple[str, ...] = ()
+    note: str = ""
+    cache_write: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def protocols(self) -> tuple[str, ...]:
+        """The protocols it serves, each once."""
+        return tuple(dict.fromkeys(each.protocol for each in self.endpoints))
+
+    def key(self) -> str | None:
+        """The key from the environment: the first variable of `key_env` that is set."""
+        return next((found for each in self.key_env if (found := os.environ.get(each))), None)
+
+    def serving(self, model: str) -> tuple[Endpoint, ...]:
+        """The endpoints that serve a model, as far as the data knows."""
+        return tuple(each for each in self.endpoints if each.serves(model))
+
+
+def provider(name: str, *, model: str | None = None, known: Catalog | None = None) -> Provider:
+    """The provider of that name or alias.
+
+    `model` matters where the catalogue overrides client or URL for a single model and our own table is silent. Raises
+    `UnknownProvider` with the names that may be meant.
+
+    >>> from unified_llm import models
+    >>> models.provider("together").id, models.provider("xai").protocols
+    ('togetherai', ('openai-responses', 'openai-chat', 'anthropic-messages'))
+    """
+    listing = current() if known is None else known
+    id_ = aliases().get(name, name)
+    entry, row = listing.raw.get(id_), table().get(id_)
+    if entry is None and row is None:
+        raise UnknownProvider(name, near_providers(name, listing))
+    said = entry or {}
+    if row is None:
+        return _implied(id_, said, model)
+    endpoints = tuple(_endpoint(each, row) for each in row.get("endpoints", ()))
+    return Provider(
+        id=id_,
+        name=row.get("name") or said.get("name") or id_,
+        endpoints=endpoints,
+        key_env=tuple(row.get("key", ())),
+        doc=said.get("doc", ""),
+        aliases=tuple(row.get("aliases", ())),
+        listed=entry is not None,
+        known=True,
+        local=row.get("local", False),
+        sources=tuple(row.get("sources", ())),
+        note=row.get("note", ""),
+        cache_write=row.get("cache_write", {}),
+    )
+
+
+def providers(*, protocol: str | None = None, known: Catalog | None = None) -> list[Provider]:
+    """Every provider of our table and of the catalogue, by name; with `protocol` those that serve it.
+
+    >>> from unified_llm import models
+    >>> {"openai", "azure", "xai", "openrouter"} <= {each.id for each in models.providers(protocol="openai-responses")}
+    True
+    """
+    listing = current() if known is None else known
+    found = (provider(name, known=listing) for name in sorted({*listing.raw, *table()}))
+    return [each for each in found if protocol is None or protocol in each.protocols]
+
+
+@lru_cache(1)
+def _data() -> dict[str, Any]:
+    text = (resources.files(__package__) / "data" / "providers.toml").read_text("utf-8")
+    return tomllib.loads(text)
+
+
+@lru_cache(1)
+def table() -> Mapping[str, Mapping[str, Any]]:
+    """Our own table, its rows as they are written, `like` resolved."""
+    rows: dict[str, Any] = _data()["providers"]
+    return {name: _unlike(row, rows) for name, row in rows.items()}
+
+
+@lru_cache(1)
+def aliases() -> Mapping[str, str]:
+    """Short names of providers to the catalogue's names."""
+    return {alias: name for name, row in _data()["providers"].items() for alias in row.get("aliases", ())}
+
+
+def _unlike(row: dict[str, Any], rows: Mapping[str, Any]) -> dict[str, Any]:
+    if "like" not in row:
+        return row
+    pattern = {key: value for key, value in rows[row["like"]].items() if key not in ("aliases", "name")}
+    endpoints = []
+    for each in pattern["endpoints"]:
+        base = each["base_url"]
+        for old, new in row.get("replace", {}).items():
+            base = base.replace(old, new)
+        endpoints.append({**each, "base_url": base})
+    return {**pattern, **row, "endpoints": endpoints}
+
+
+def _endpoint(said: Mapping[str, Any], row: Mapping[str, Any]) -> Endpoint:
+    own = {key: value for key, value in said.items() if key not in ("auth", "only", "not")}
+    return Endpoint(
+        **own,
+        auth=tuple(_data()["auth"][said.get("auth") or row.get("auth", "bearer")]),
+        variables={name: tuple(where) for name, where in row.get("variables", {}).items()},
+        only=tuple(said.get("only", ())),
+        excluded=tuple(said.get("not", ())),
+    )
+
+
+def _implied(id_: str, said: Mapping[str, Any], model: str | None) -> Provider:
+    """A provider our table does not have: the one protocol that the catalogue's client package implies."""
+    names = said.get("env", ())
+    keys = tuple(each for each in names if each.endswith(("_KEY", "_TOKEN")))
+    implied = Provider(
+        id=id_, name=said.get("name", id_), endpoints=(), key_env=keys, doc=said.get("doc", ""), listed=True
+    )
+    override = (said["models"].get(model) or {}).get("provider") if model else None
+    override = override if type(override) is dict else {}
+    package = _data()["packages"].get(override.get("npm") or said.get("npm"), {})
+    protocol = _data()["shapes"].get(override.get("shape")) or package.get("protocol")
+    base = override.get("api") or said.get("api")
+    if not protocol or not base:
+        return implied
+    base = base.rstrip("/").removesuffix(package.get("strip", ""))
+    variables = {name: (name,) for name in _VARIABLE.findall(base)}
+    endpoint = Endpoint(
+        protocol=protocol,
+        base_url=_VARIABLE.sub(r"{\1}", base),
+        auth=tuple(_data()["auth"][package.get("auth", "bearer")]),
+        variables=variables,
+        note="implied by the catalogue's client package",
+    )
+    return replace(implied, endpoints=(endpoint,))
+
+
+def _any(model: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(model, pattern) for pattern in patterns)
