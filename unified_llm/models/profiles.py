@@ -64,6 +64,7 @@ class ModelProfile:
     developer_role: it knows developer messages. system_turns: it takes system messages inside the conversation.
     prefill: it continues a last message of the assistant.
     signed_calls: it refuses unsigned calls of the current turn.
+    alone: what it takes only in requests that declare no functions: "json" (JSON output), "hosted" (hosted tools).
     reasoning: how it is told to think on the protocol that was asked for.
     """
 
@@ -76,6 +77,7 @@ class ModelProfile:
     system_turns: bool | None = None
     prefill: bool | None = None
     signed_calls: bool = False
+    alone: frozenset[str] = frozenset()
     reasoning: Reasoning = Reasoning()
 
     @property
@@ -116,7 +118,10 @@ def profile(model: Any, protocol: str | None = None, provider: str | None = None
         reasoning = _reasoning({**shared[names], **own, **only})
     known = {key: facts[key] for key in _PLAIN if key in facts}
     refuses = frozenset(facts.get("refuses", ()))
-    return ModelProfile(id=id_, provider=family["provider"], refuses=refuses, reasoning=reasoning, **known)
+    alone = frozenset(facts.get("alone", ()))
+    return ModelProfile(
+        id=id_, provider=family["provider"], refuses=refuses, alone=alone, reasoning=reasoning, **known
+    )
 
 
 _PLAIN = ("free_when_off", "output_tokens", "developer_role", "system_turns", "prefill", "signed_calls")

@@ -20,6 +20,7 @@ from unified_llm.writing import Writer
 
 from .calls import names_of
 from .choice import read_tool_config, write_tool_config
+from .combining import leave_apart
 from .content import parts, read_part, read_parts, write_items, write_parts
 from .route import read_route, write_route
 from .settings import read_settings, write_settings
@@ -71,6 +72,7 @@ def write_request(c: Node, w: Writer) -> Node:
     contents = write_contents(history, w)
     if system is not None:
         wire[_SYSTEM_KEY] = system
+    leave_apart(c, w)
     if type(c.get("tools")) is list:
         nodes = c.pop("tools")
         written = write_tools(nodes, w)
