@@ -32,6 +32,35 @@ def fixture(name: str) -> Any:
     return found["events"] if found["kind"] == "stream" else found["body"]
 
 
+def test_texts_that_grow_at_the_same_time_do_not_grow_into_each_other() -> None:
+    def delta(place: int, text: str) -> Node:
+        return {"type": "response.output_text.delta", "output_index": place, "content_index": 0, "delta": text}
+
+    def item(kind: str, place: int, text: str) -> Node:
+        part = {"type": "output_text", "text": text}
+        content = [part] if kind == "done" else []
+        shown = {"type": "message", "role": "assistant", "content": content}
+        return {"type": f"response.output_item.{kind}", "output_index": place, "item": shown}
+
+    def part(kind: str, place: int, text: str) -> Node:
+        shown = {"type": "output_text", "text": text}
+        event = {"type": f"response.content_part.{kind}", "output_index": place, "content_index": 0, "part": shown}
+        return event
+
+    events = [
+        {"type": "response.created", "response": {"id": "r", "model": "m"}},
+        item("added", 0, ""), part("added", 0, ""), item("added", 1, ""), part("added", 1, ""),
+        delta(0, "on"), delta(1, "tw"), delta(0, "e"),
+        part("done", 0, "one"), item("done", 0, "one"),
+        delta(1, "o"), part("done", 1, "two"), item("done", 1, "two"),
+        {"type": "response.completed", "response": {"id": "r", "model": "m", "finish": {"reason": "stop"}}},
+    ]  # fmt: skip
+    frames = [event["data"]["candidates"][0]["content"]["parts"] for event in ul.write_stream(events, GC)]
+    texts = [part["text"] for parts in frames for part in parts]
+    assert "".join(texts) == "onetwo"
+    assert texts[:2] == ["on", "e"] and "two" not in texts  # not held back longer than it must
+
+
 # ---- the URL --------------------------------------------------------------------------------------------------------
 
 

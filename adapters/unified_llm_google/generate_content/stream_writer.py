@@ -2,7 +2,8 @@
 
 Text goes out as it comes, calls when they are whole, sources and usage with the end. What our own reader made goes
 back into its frames: it said how many events each frame became and what else the frame held. A signature is an
-attribute of the part it signs, so a text of our own waits for the next event before it goes out.
+attribute of the part it signs, so a text of our own waits for the next event before it goes out. Texts of two items
+that grow at the same time would grow into each other, so the later one waits.
 
 https://ai.google.dev/api/generate-content#method:-models.streamgeneratecontent
 """
@@ -15,6 +16,7 @@ from typing import Any
 from unified_llm.mapping import fill
 from unified_llm.writing import Writer
 
+from ..inturn import InTurn
 from .calls import names_of
 from .content import parts, write_item
 from .errors import write_error_body
@@ -57,10 +59,20 @@ class GenerateContentWriter:
         self.left = 0
         self.gathered: list[tuple[int, Any]] = []
         self.failed = False
+        self.turn = InTurn()
 
     # ---- events -----------------------------------------------------------------------------------------------------
 
     def feed(self, event: Event) -> list[Event]:
+        if self.w.source == PROTOCOL:
+            return self._feed(event)
+        if event["type"] in _TERMINAL or event["type"] == "error":
+            late = [each for events in self.turn.rest() for each in events]
+            return [wire for each in [*late, event] for wire in self._feed(each)]
+        ready = self.turn.feed(event)
+        return self._feed(event) if len(ready) == 1 else [wire for each in ready for wire in self._feed(each)]
+
+    def _feed(self, event: Event) -> list[Event]:
         kind = event["type"]
         extra = event.get("extra")
         own = extra.get(PROTOCOL) if extra else None

@@ -16,6 +16,7 @@ from unified_llm.mapping import fill
 from unified_llm.stream import FRAME, TERMINAL
 from unified_llm.writing import Writer
 
+from ..inturn import InTurn
 from .content import Span, citations, model_parts, summaries
 from .errors import write_error_body
 from .steps import steps
@@ -49,8 +50,7 @@ class StreamWriter(Ends):
     def __init__(self, writer: Writer) -> None:
         super().__init__(writer)
         self.id: Any = ""
-        self.current: int | None = None
-        self.waiting: dict[int, list[Event]] = {}
+        self.turn = InTurn()
         self.group: list[Event] = []
         self.count = 0
         self.over = False
@@ -68,7 +68,8 @@ class StreamWriter(Ends):
         if kind == "response.output_text.delta" and not self.own and _plain(event):
             step = self.steps.get(event.get("output_index", -1))
             # A delta that goes on with the open text of the open step.
-            if step is not None and self.current == event["output_index"] and step.started and event["delta"]:
+            in_turn = self.turn.current.get(0) == event.get("output_index", -1)
+            if step is not None and in_turn and step.started and event["delta"]:
                 if step.open is not None and step.open == event.get("content_index"):
                     step.texts[step.open].append(event["delta"])
                     return [wire_delta(step.index, {"text": event["delta"], "type": "text"})]
@@ -160,7 +161,7 @@ class StreamWriter(Ends):
             return []
         if self.own:
             return self._item(kind, event, frame)
-        return self._in_turn(kind, event)
+        return self._in_turn(event)
 
     def _interaction(self, response: Node, status: str | None) -> Node:
         """An interaction without its steps, which are streamed."""
@@ -210,40 +211,21 @@ class StreamWriter(Ends):
 
     # ---- one step after the other -----------------------------------------------------------------------------------
 
-    def _in_turn(self, kind: str, event: Event) -> list[Event]:
+    def _in_turn(self, event: Event) -> list[Event]:
         """Now, if the event's step is the open one; else it waits for its turn."""
-        place = event["output_index"]
-        if self.current not in (None, place):
-            self.waiting.setdefault(place, []).append(event)
-            return []
-        self.current = place
-        out = self._item(kind, event, {})
-        if kind == "response.output_item.done":
-            self.current = None
-            out += self._next()
-        return out
-
-    def _next(self) -> list[Event]:
-        out: list[Event] = []
-        while self.waiting and self.current is None:
-            place = next(iter(self.waiting))
-            self.current = place
-            for event in self.waiting.pop(place):
-                out += self._item(event["type"], event, {})
-                if event["type"] == "response.output_item.done":
-                    self.current = None
-        return out
+        return [wire for each in self.turn.feed(event) for wire in self._item(each["type"], each, {})]
 
     def _finish_all(self) -> list[Event]:
         """Steps that nobody closed."""
-        out: list[Event] = []
-        while self.current is not None:
-            step = self.steps.pop(self.current, None)
-            if step is not None and step.started:
-                out.append(wire_event("step.stop", {"index": step.index}))
-            self.current = None
-            out += self._next()
+        out = self._stop()
+        for events in self.turn.rest():
+            out += [wire for each in events for wire in self._item(each["type"], each, {})]
+            out += self._stop()
         return out
+
+    def _stop(self) -> list[Event]:
+        open_, self.steps = self.steps, {}
+        return [wire_event("step.stop", {"index": step.index}) for step in open_.values() if step.started]
 
     def _item(self, kind: str, event: Event, frame: Node) -> list[Event]:
         place = event["output_index"]

@@ -1,0 +1,59 @@
+"""One item after the other: both protocols tell an answer in order, so what belongs to a later item waits.
+
+An item is open from its first event to the one that says it is done. Choices are answers of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+__all__ = ["InTurn"]
+
+Event = dict[str, Any]
+
+_DONE = "response.output_item.done"
+
+
+class InTurn:
+    """Canonical events in, the same events out, those of one item together. Events of no item pass as they come."""
+
+    __slots__ = ("current", "waiting")
+
+    def __init__(self) -> None:
+        # By choice: the item that is open, and the events of items that wait, in the order they came.
+        self.current: dict[int, int] = {}
+        self.waiting: dict[int, dict[int, list[Event]]] = {}
+
+    def feed(self, event: Event) -> list[Event]:
+        """The events that may go out now."""
+        place = event.get("output_index")
+        if place is None:
+            return [event]
+        choice = event.get("choice", 0)
+        if self.current.setdefault(choice, place) != place:
+            self.waiting.setdefault(choice, {}).setdefault(place, []).append(event)
+            return []
+        if event["type"] != _DONE:
+            return [event]
+        del self.current[choice]
+        return [event, *self._next(choice)]
+
+    def _next(self, choice: int) -> list[Event]:
+        """The items that are done already, and the first that is not."""
+        out: list[Event] = []
+        queue = self.waiting.get(choice)
+        while queue and choice not in self.current:
+            place = next(iter(queue))
+            events = queue.pop(place)
+            out += events
+            if events[-1]["type"] != _DONE:
+                self.current[choice] = place
+        return out
+
+    def rest(self) -> Iterator[list[Event]]:
+        """What still waits at the end, item by item."""
+        self.current.clear()
+        for queue in self.waiting.values():
+            yield from queue.values()
+        self.waiting.clear()
