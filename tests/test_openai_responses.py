@@ -110,15 +110,16 @@ def test_an_unknown_item_is_kept_whole_and_reported_to_others() -> None:
 
 
 def test_defaults_that_differ_are_said() -> None:
-    tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
-    done = chat(tools=[tool])
+    schema = {"type": "object", "properties": {}}
+    done = chat(tools=[{"type": "function", "function": {"name": "f", "parameters": schema}}])
     assert done.value["store"] is False
-    assert done.value["tools"] == [{"type": "function", "name": "f", "parameters": {"type": "object"}, "strict": False}]
+    assert done.value["tools"] == [{"type": "function", "name": "f", "parameters": schema, "strict": False}]
     assert {"/store", "/tools/0/strict"} <= added(done.losses)
 
 
 def test_what_was_said_is_not_added() -> None:
-    tool = {"type": "function", "function": {"name": "f", "parameters": {}, "strict": True}}
+    schema = {"type": "object", "properties": {}, "additionalProperties": False}
+    tool = {"type": "function", "function": {"name": "f", "parameters": schema, "strict": True}}
     done = chat(tools=[tool], store=True)
     assert done.value["store"] is True
     assert done.value["tools"][0]["strict"] is True
@@ -232,11 +233,7 @@ def test_an_unknown_reason_is_kept() -> None:
 def test_names_ids_and_lowered_tools_are_restored() -> None:
     call = {"type": "function_call", "call_id": "short", "name": "patch", "arguments": '{"input":"*** Begin"}'}
     exchange = ul.Exchange(source=P, target="openai-chat", ids={"short": "long"}, tools={"patch": "custom"})
-    from unified_llm.writing import Writer
-    from unified_llm_openai.responses.response import write_response
-
-    writer = Writer(P, source="openai-chat", facing="client", exchange=exchange)
-    wire = writer.root(write_response, {"id": "r", "output": [call]})
+    wire = ul.write({"id": "r", "output": [call]}, P, "response", exchange=exchange).value
     [item] = wire["output"]
     assert (item["type"], item["call_id"], item["input"]) == ("custom_tool_call", "long", "*** Begin")
 

@@ -7,7 +7,7 @@ any vendor. `unified_llm.suite` checks everything that is declared here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from .mapping import Mapping
     from .reading import Reader
     from .repair import Rules
+    from .schema import SchemaProfile
     from .table import Table
     from .writing import Writer
 
-__all__ = ["Adapter", "Framing", "Kind", "Route", "Streams", "WireReader", "WireWriter"]
+__all__ = ["Adapter", "Framing", "Kind", "Route", "Streams", "Surface", "WireReader", "WireWriter"]
 
 Event = dict[str, Any]
 
@@ -113,6 +114,28 @@ class Adapter:
     # Which parts of an opaque piece's origin must match for it to be sent back.
     origin: tuple[str, ...] = ("protocol",)
     repair: Rules | None = None
+    # What is accepted of JSON Schema and of names, by where a schema goes: "tools", "output", each with ".strict" where
+    # strictness was asked for, and "tools.output" for what a tool gives. What is missing accepts everything. What a
+    # dialect names under "schemas" stands before a use that is different there ("openapi:tools").
+    schemas: MappingABC[str, SchemaProfile] = field(default_factory=dict)
     dialects: MappingABC[str, MappingABC[str, Any]] = field(default_factory=dict)
     # An official declaration of the wire, as module names whose types the suite walks.
     declared: MappingABC[str, Any] = field(default_factory=dict)
+
+    def profile(self, use: str, dialect: MappingABC[str, Any]) -> SchemaProfile | None:
+        """What is accepted where a schema goes, the dialect's word first; None where everything is."""
+        found = self.schemas.get(f"{dialect.get('schemas')}:{use}") or self.schemas.get(use)
+        if found is None and use.endswith(".strict"):
+            return self.profile(use.removesuffix(".strict"), dialect)
+        return found
+
+
+class Surface(NamedTuple):
+    """A protocol in one of its dialects."""
+
+    adapter: Adapter
+    dialect: MappingABC[str, Any]
+
+    def accepts(self, uses: Iterable[str]) -> tuple[SchemaProfile | None, ...]:
+        """What is accepted of schemas for each use, None for everything."""
+        return tuple(self.adapter.profile(use, self.dialect) for use in uses)

@@ -6,13 +6,14 @@ the hub and not of a shortcut. Conversions do no I/O, never print, and give the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from .adapter import Adapter, Kind
+from .adapter import Adapter, Kind, Surface
 from .errors import CapabilityLost, InvalidBody
 from .exchange import Exchange
+from .fitting import fit
 from .ids import seed_of
 from .jsonvalue import detached, parse
 from .locate import locate
@@ -20,6 +21,7 @@ from .losses import Levels, Losses, check_levels, enforce
 from .provenance import Vault, park, unpark
 from .reading import Reader
 from .registry import split
+from .restoring import restoring
 from .writing import Writer
 
 if TYPE_CHECKING:
@@ -104,7 +106,8 @@ def convert(
     )
     crossing = source != target
     writer.same = not crossing
-    node = prepare(node, write_kind, goal, reader, writer, crossing, repair)
+    here, there = Surface(origin, source_dialect), Surface(goal, target_dialect)
+    node = prepare(node, write_kind, there, here, reader, writer, crossing, repair)
     value = writer.root(write_kind.write, node)
     losses = locate(node, value, writer, reader, origin, read_kind.node)
     if notes:
@@ -203,7 +206,7 @@ def write(
         vault=vault,
         refuses=adapter.refuses,
     )
-    node = prepare(node, declared, adapter, None, writer, True, repair)
+    node = prepare(node, declared, Surface(adapter, dialect), None, None, writer, True, repair)
     value = writer.root(declared.write, node)
     losses = locate(node, value, writer, None, None, declared.node)
     record = _exchange("", protocol, node, value, writer, None) if declared.node == "request" else None
@@ -259,31 +262,69 @@ def kind_of(adapter: Adapter, kind: str) -> Kind:
 
 
 def prepare(
-    node: Any, kind: Kind, goal: Adapter, reader: Reader | None, writer: Writer, crossing: bool, repair: Repair
+    node: Any,
+    kind: Kind,
+    goal: Surface,
+    source: Surface | None,
+    reader: Reader | None,
+    writer: Writer,
+    crossing: bool,
+    repair: Repair,
 ) -> Any:
-    """What happens between reading and writing: seeds, parked pieces restored, the target's demands on history met."""
+    """What happens between reading and writing: seeds, parked pieces restored, the target's demands met or undone."""
     if type(node) is not dict:
         return node
     writer.seed = str(node.get("id") or "") or (writer.exchange.seed if writer.exchange else "") or _seed(node)
-    items = node.get("input")
-    if kind.node == "request" and type(items) is list:
-        if writer.vault is not None:
-            restored = unpark(items, writer.vault)
-            node = node if restored is items else {**node, "input": restored}
-        if goal.repair is not None and repair != "never" and (crossing or repair == "always"):
-            from .repair import repair as mend
+    if kind.node == "request":
+        meets = repair == "always" or (repair == "auto" and crossing)
+        if type(node.get("input")) is list:
+            if writer.vault is not None:
+                node["input"] = unpark(node["input"], writer.vault)
+            rules = goal.adapter.repair
+            if rules is not None and meets:
+                from .repair import repair as mend
 
-            mended = mend(node, goal.repair, writer)
-            writer.context["given"] = node
-            if reader is not None:
-                for new, old in writer.context.get("replaced", ()):
-                    reader.trace.extend((new, wire) for made, wire in tuple(reader.trace) if made is old)
+                mended = mend(node, rules, writer)
                 if mended is not node:
-                    reader.trace.append((mended, reader.doc))
-            node = mended
-    elif writer.vault is not None and type(node.get("output")) is list:
+                    writer.context["given"] = {**node}
+                    node["input"] = mended["input"]
+                    _follow(writer.context.get("replaced", ()), reader)
+        if meets:
+            _replace(fit(node, writer, goal, source if crossing else None), reader, writer)
+        return node
+    if kind.node == "response":
+        restorer = restoring(writer.exchange)
+        restored = restorer.response(node) if restorer is not None else node
+        if restorer is not None and restored is not node:
+            writer.context["given"] = {**node}
+            node.update(restored)
+            _replace(restorer.replaced, reader, writer)
+    if writer.vault is not None and type(node.get("output")) is list:
         park(node["output"], writer.vault)
     return node
+
+
+def _replace(replaced: list[tuple[Any, Any]], reader: Reader | None, writer: Writer) -> None:
+    """Nodes that were made stand, in the report, where those stood that they are made of."""
+    if replaced:
+        _follow(replaced, reader)
+        before = {id(new): old for new, old in writer.context.get("replaced", ())}
+        pairs = [(new, before.get(id(old), old)) for new, old in replaced]
+        writer.context.setdefault("replaced", []).extend(pairs)
+
+
+def _follow(replaced: Iterable[tuple[Any, Any]], reader: Reader | None) -> None:
+    """Nodes that were made came from where those came from that they stand for."""
+    made = {id(old): new for new, old in replaced}
+    if reader is None or not made:
+        return
+    reader.trace += [(made[id(node)], wire) for node, wire in reader.trace if id(node) in made]
+    for key, place in list(reader.places.items()):
+        if key[0] in made:
+            reader.places[id(made[key[0]]), *key[1:]] = place
+    for key_of, below in list(reader.below.items()):
+        if key_of in made:
+            reader.below[id(made[key_of])] = below
 
 
 def _seed(node: dict[str, Any]) -> str:
@@ -300,6 +341,8 @@ def _exchange(
     settings = (
         {key: inner for key, inner in node.items() if key not in ("input", "extra")} if type(node) is dict else {}
     )
+    said = writer.context.get("asked", ())
+    settings.update({key: said[key] for key in said if key != "input"})
     options = {key: settings[key] for key in ("include", "stream", "stream_options") if key in settings}
     drawer = (node.get("extra") or {}).get(source.partition(":")[0]) if type(node) is dict else None
     if drawer and (drawer.get("form") or {}).get("stream") == "array":
@@ -311,8 +354,9 @@ def _exchange(
         model=writer.model or (value.get("model") if type(value) is dict else None) or asked,
         settings=settings,
         ids=writer.context.get("ids", {}),
-        names=writer.context.get("names", {}),
+        names=writer.context.get("renamed", {}),
         tools=writer.context.get("tools", {}),
+        output=writer.context.get("output", {}),
         options=options,
         seed=writer.seed,
     )

@@ -21,9 +21,11 @@ class Exchange:
     `source` is the client's protocol and `target` the provider's (both with their dialects). `alias` is the model the
     client asked for, `model` the one the provider was asked for. `settings` are the client's own settings in canonical
     form, for surfaces that echo them. `ids` and `names` map what was renamed for the provider back to the client's
-    spelling; `tools` tells under which kind a client declared each tool that was lowered. `options` are the surface's
-    options (`include`, `stream_options`, `stream`, `array` for a stream as one JSON array),
-    `seed` the seed of made ids, `created_at` seconds since 1970.
+    spelling. `tools` tells, by the provider's name of a tool, what its calls have to be turned back into: "custom" for
+    a tool of raw text that became a function of one string, else what restores arguments made under a lowered schema;
+    `output` is the same for structured output. `options` are the surface's options (`include`, `stream_options`,
+    `stream`, `array`: a stream as one JSON array was asked for), `seed` the seed of made ids, `created_at` seconds
+    since 1970.
 
     >>> e = Exchange(source="openai-chat", target="openai-responses", alias="fast")
     >>> Exchange.from_json(e.to_json()) == e
@@ -38,6 +40,7 @@ class Exchange:
     ids: Mapping[str, str] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
     tools: Mapping[str, Any] = field(default_factory=dict)
+    output: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
     seed: str = ""
     created_at: int | None = None

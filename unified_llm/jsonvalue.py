@@ -15,7 +15,7 @@ import orjson
 
 from .errors import InvalidBody
 
-__all__ = ["detached", "dump", "dump_text", "load_text", "parse"]
+__all__ = ["detached", "dump", "dump_text", "has_non_finite", "load_text", "parse"]
 
 Keys = tuple[Any, ...]
 
@@ -54,7 +54,7 @@ def detached(value: Any, notes: list[Keys] | None = None) -> Any:
     """
     try:
         text = orjson.dumps(value)
-        if b"null" not in text or not _has_non_finite(value):
+        if b"null" not in text or not has_non_finite(value):
             copy = orjson.loads(text)
             if not _has_long(text):
                 return copy
@@ -106,13 +106,13 @@ def _finite(number: str) -> float:
     return value
 
 
-def _has_non_finite(value: Any) -> bool:
+def has_non_finite(value: Any) -> bool:
     if type(value) is float:
         return not math.isfinite(value)
     if isinstance(value, dict):
-        return any(map(_has_non_finite, value.values()))
+        return any(map(has_non_finite, value.values()))
     if isinstance(value, (list, tuple)):
-        return any(map(_has_non_finite, value))
+        return any(map(has_non_finite, value))
     return False
 
 

@@ -97,6 +97,11 @@ class _Finder:
         return {id(new): old for new, old in self.writer.context.get("replaced", ())}
 
     @cached_property
+    def _given_root(self) -> Any:
+        """The canonical root before anything was made to fit the target."""
+        return self.writer.context.get("given", self.root)
+
+    @cached_property
     def _paths(self) -> _Paths:
         return _Paths(self.doc)
 
@@ -305,10 +310,19 @@ class _Finder:
             key = table.wire_key(keys) if table else None
             if key is not None and key in wire:
                 below = keys[1:] if table is not None and table.wire_key(keys[:1]) is not None else keys[2:]
-                return (key, *_follow(wire[key], below))
+                inner = _follow(wire[key], below)
+                if len(inner) < len(below):
+                    inner = _find(wire[key], _at(self._given_root, keys), keys[-1]) or inner
+                return (key, *inner)
         if len(keys) == 1 and keys[0] in wire and wire[keys[0]] is node.get(keys[0]):
             return keys
-        value = _at(node, keys)
+        for depth in range(1, len(keys) if node is not self.root else 0):
+            # What was handed on as it was is the same object on both sides.
+            above = _at(node, keys[:depth])
+            inside = _find_object(wire, above) if type(above) is dict or type(above) is list else ()
+            if inside:
+                return inside + _follow(above, keys[depth:])
+        value = _at(self._given_root if node is self.root else node, keys)
         same = _follow(wire, keys)
         if same and _at(wire, same) == value:
             return same
@@ -455,6 +469,19 @@ def _find(node: Any, value: Any, name: Any = None) -> Keys:
     if len(equal) > 1 and type(name) is str:
         equal = [path for path in equal if path[-1] == name]
     return equal[0] if len(equal) == 1 else ()
+
+
+def _find_object(node: Any, value: Any) -> Keys:
+    """The path of this very object in `node`, () when it is not there."""
+    stack: list[tuple[Any, Keys]] = [(node, ())]
+    while stack:
+        here, path = stack.pop()
+        for key, below in here.items() if type(here) is dict else enumerate(here):
+            if below is value:
+                return (*path, key)
+            if type(below) is dict or type(below) is list:
+                stack.append((below, (*path, key)))
+    return ()
 
 
 def _kept(rest: Any, wire: Any) -> list[Keys]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from .adapter import WireWriter
 from .convert import Facing
 from .exchange import Exchange
 from .halves import Halves
@@ -19,6 +20,7 @@ from .losses import Levels, Loss, Losses, check_levels, enforce
 from .provenance import Vault
 from .reading import Reader
 from .registry import split
+from .restoring import RestoringWriter, restoring
 from .sse import SSEDecoder, encode, parse_data
 from .stream import Grammar
 from .trail import Trail
@@ -75,13 +77,24 @@ class _Pipe:
         self.writing.same = not self.crossing
         self.writing.seed = self.reading.seed = exchange.seed if exchange else ""
         self.reader = self.origin.streams.reader(self.reading)
-        self.writer = self.goal.streams.writer(self.writing)
+        self.writer = self._writer(exchange)
         self.grammar = Grammar()
         self.on_loss = on_loss
         self.losses: dict[Loss, None] = {}
         self.trail = Trail(self.reading, self.writing, self.origin)
         self.sent = self.turned = 0
         self.feed = self._feeder()
+
+    def _writer(self, exchange: Exchange | None) -> WireWriter:
+        """The target's writer, behind what turns the answer back where the request was changed."""
+        undoing = restoring(exchange)
+        if undoing is None:
+            return self.goal.streams.writer(self.writing)
+        if undoing.holds and self.origin is self.goal:
+            # What is held and told later has no place in the frames it came in: they are written anew.
+            self.writing.source = ""
+            return RestoringWriter(self.goal.streams.writer(self.writing), undoing, self.reading, self.goal.protocol)
+        return RestoringWriter(self.goal.streams.writer(self.writing), undoing, self.reading)
 
     def _feeder(self) -> Callable[[Event], list[Event]]:
         """The way of one event, with everything it needs at hand: a stream goes it a thousand times."""

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import orjson
 
-from ..jsonvalue import dump
+from ..jsonvalue import dump, has_non_finite
 from .merge import Origins, json_text, merge
 from .profile import Change, Lowered, SchemaProfile
 from .refs import DEFINITIONS, Keys, References
@@ -62,7 +62,7 @@ def lower(schema: Any, profile: SchemaProfile) -> Lowered:
         except (TypeError, RecursionError):
             return _lower(schema, profile)
         # orjson writes NaN as null, so a text with nulls may not be what the schema is.
-        if len(text) <= REMEMBERED and b"null" not in text:
+        if len(text) <= REMEMBERED and (b"null" not in text or not has_non_finite(schema)):
             lowered, changes, undo = _remembered(text, profile)
             return Lowered(schema if lowered is None else orjson.loads(lowered), changes, schema, undo)
     return _lower(schema, profile)
@@ -347,8 +347,9 @@ class Lowering:
         """The one wording in which a keyword is said in a description, or None where that is no help."""
         if keyword.startswith(("$", "x-")) or keyword in SILENT or not self.profile.accepts("description"):
             return None
-        if type(value) is bool and (not value or keyword.startswith(("additional", "unevaluated"))):
-            return None
+        if type(value) is bool and keyword not in ("default", "const", "example"):
+            if not value or keyword.startswith(("additional", "unevaluated")):
+                return None
         if keyword in ("enum", "const"):
             values = value if keyword == "enum" and type(value) is list else [value]
             text, label = ", ".join(map(json_text, values)), label or "Allowed values"

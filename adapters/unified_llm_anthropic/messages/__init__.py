@@ -14,6 +14,7 @@ from .mcp import servers
 from .models import models, read_models, write_models
 from .request import read_request, write_count_request, write_request
 from .response import read_count_response, read_response, write_count_response, write_response
+from .schema import SCHEMAS
 from .settings import edits
 from .stream import MessagesReader
 from .stream_writer import MessagesWriter
@@ -55,6 +56,7 @@ adapter = Adapter(
     origin=("protocol",),
     by_hand=frozenset(("message",)),
     repair=Rules(call_id_form="[a-zA-Z0-9_-]+"),
+    schemas=SCHEMAS,
     declared={
         "request": "anthropic.types.beta.message_create_params:MessageCreateParams",
         "response": "anthropic.types.beta:BetaMessage",

@@ -80,12 +80,6 @@ def move_caller_out(c: Node, wire: Node, w: Writer) -> None:
         wire["caller"] = {"type": w.form(c, "caller") or PROGRAMS[-1], "tool_id": own.pop("caller_id")}
 
 
-def _renamed(table: str, value: Any, w: Writer) -> Any:
-    """The client's own spelling of an id or name that was changed for the provider."""
-    names = getattr(w.exchange, table, None) if w.exchange is not None and w.facing == "client" else None
-    return names.get(value, value) if names and type(value) is str else value
-
-
 def take_text(w: Node, key: str) -> str:
     value = w[key]
     if type(value) is not str:
@@ -111,8 +105,8 @@ def read_tool_use(w: Node, r: Reader) -> Node:
 def write_tool_use(c: Node, w: Writer) -> Node | None:
     if type(c.get("name")) is not str:
         return None
-    wire: Node = {"type": "tool_use", "id": _renamed("ids", c.pop("call_id", None), w)}
-    wire["name"] = _renamed("names", c.pop("name"), w)
+    wire: Node = {"type": "tool_use", "id": c.pop("call_id", None)}
+    wire["name"] = c.pop("name")
     if "arguments" not in c:
         w.added(wire, "input", "a call without arguments")
     wire["input"] = write_input(c)
@@ -128,7 +122,7 @@ def write_custom_call(c: Node, w: Writer) -> Node | None:
     """A call of a tool that takes raw text: the function it was lowered to has one string."""
     if type(c.get("name")) is not str:
         return None
-    wire: Node = {"type": "tool_use", "id": _renamed("ids", c.pop("call_id", None), w), "name": c.pop("name")}
+    wire: Node = {"type": "tool_use", "id": c.pop("call_id", None), "name": c.pop("name")}
     wire["input"] = {"input": c["input"] if c.get("input") is not None else ""}
     c["type"] = c["input"] = Fated("approximated", "sent as a call of a function of one string")
     withhold(c, w)

@@ -11,6 +11,7 @@ from .errors import read_error, write_error
 from .models import models, read_model_list, write_model_list
 from .request import read_request, write_request
 from .response import read_response, write_response
+from .schema import SCHEMAS
 from .stream import GenerateContentReader
 from .stream_writer import GenerateContentWriter
 from .tables import NATIVES, PROTOCOL, REFUSES
@@ -60,7 +61,9 @@ adapter = Adapter(
         "count_tokens_response": "google.genai.types:CountTokensResponse",
     },
     sdk_extra="google",
-    dialects={"vertex": {"publishers": True}},
+    schemas=SCHEMAS,
+    # `openapi`: servers and models from before JSON schemas were taken.
+    dialects={"vertex": {"publishers": True}, "openapi": {"schemas": "openapi"}},
     declared={
         "request": "google.genai.types:GenerateContentParameters",
         "response": "google.genai.types:GenerateContentResponse",

@@ -1,5 +1,7 @@
 """Two kinds of schema: `parametersJsonSchema` holds a JSON schema, `parameters` the older OpenAPI dialect of one.
 
+What comes from elsewhere goes into the former, but for servers and models that know only the latter (`openapi`).
+
 The canonical schema is JSON schema. The dialect is turned into it (types in lower case, `nullable`, counts as
 numbers) only where turning it back gives the very same schema; else it stays what it is, and markers of form say how
 it was written.
@@ -9,15 +11,48 @@ https://ai.google.dev/api/caching#Schema
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from unified_llm.mapping import Owned
+from unified_llm.schema import SchemaProfile
 
+from ..schema import JSON_SCHEMA, NAMES
 from .spelling import snake
 
-__all__ = ["from_dialect", "to_dialect", "without_meta"]
+__all__ = ["SCHEMAS", "from_dialect", "to_dialect"]
 
 Node = dict[str, Any]
+
+_SUBSET = SchemaProfile(
+    keywords=frozenset(
+        "type format title description nullable enum items minItems maxItems properties required minProperties "
+        "maxProperties minLength maxLength pattern example anyOf propertyOrdering default minimum maximum".split()
+    ),
+    formats=frozenset("enum date-time int32 int64 float double".split()),
+    recursion="unrolled",
+    unroll=1,
+    type_case="upper",
+    type_lists=False,
+    type_required=True,
+    typed_keywords=True,
+    null_type=False,
+    nullable=True,
+    boolean_schemas=False,
+    string_counts=True,
+    enum_types=frozenset({"string"}),
+    empty_objects="placeholder",
+    required_exact=True,
+    items_required=True,
+)
+# A function's parameters are an object; what it gives, and structured output, may be anything.
+SCHEMAS = {
+    "tools": replace(JSON_SCHEMA, root_object=True, names=NAMES),
+    "tools.output": JSON_SCHEMA,
+    "output": JSON_SCHEMA,
+    "openapi:tools": replace(_SUBSET, root_object=True, empty_root="omitted", empty_objects="kept", names=NAMES),
+    "openapi:tools.output": _SUBSET,
+    "openapi:output": _SUBSET,
+}
 
 _COUNTS = ("minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties")
 _LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
@@ -91,13 +126,3 @@ def to_dialect(schema: Any, marks: list[str]) -> Any:
             value = to_dialect(value, marks)
         out[_SNAKES.get(key, key) if "snake" in marks else key] = value
     return out
-
-
-def without_meta(node: Node, key: str) -> Any:
-    """Pop the schema under `key` but for `$schema`, which this API refuses and which stays to be reported."""
-    schema = node[key]
-    del node[key]
-    if type(schema) is dict and "$schema" in schema:
-        node[key] = Owned({"$schema": schema["$schema"]})
-        return {name: value for name, value in schema.items() if name != "$schema"}
-    return schema

@@ -14,7 +14,7 @@ from unified_llm.mapping import Bimap, Fated, Owned, take, take_all
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-from .schema import from_dialect, to_dialect, without_meta
+from .schema import from_dialect, to_dialect
 from .spelling import actual
 from .tables import SERVICE_TIERS
 from .thinking import read_thinking, write_thinking
@@ -202,7 +202,8 @@ def _write_format(c: Node, config: Node, w: Writer) -> None:
     config["responseMimeType"] = form.pop("media_type", None) or (_PLAIN if kind == "text" else _JSON)
     if type(form.get("schema")) is dict:
         if own is None:
-            config["responseJsonSchema"] = without_meta(form, "schema")
+            subset = w.dialect.get("schemas") == "openapi"
+            config["responseSchema" if subset else "responseJsonSchema"] = form.pop("schema")
         else:
             schema = form.pop("schema")
             config["responseSchema"] = schema if own == "as is" else to_dialect(schema, own)

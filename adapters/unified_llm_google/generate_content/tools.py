@@ -15,7 +15,7 @@ from unified_llm.mapping import ILL_TYPED, NATIVE, Bimap, Fated, IllTyped, Mappi
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-from .schema import from_dialect, to_dialect, without_meta
+from .schema import from_dialect, to_dialect
 from .spelling import actual, snake, to_camel, to_snake
 from .tables import PROTOCOL, TOOL
 
@@ -95,6 +95,9 @@ def _read_tool(key: str, wire: Any, r: Reader, spelled: list[str]) -> Node | Non
     if spelled:
         to_snake(w, spelled)
         r.form(tool, "snake", spelled)
+        for hub in ("parameters", "output_schema", "async"):
+            if (id(tool), hub) in r.places:
+                r.place(tool, (hub,), actual(r.places[id(tool), hub], spelled))
     if w:
         r.keep(tool, w)
     return tool
@@ -185,7 +188,7 @@ def _write_function(c: Node, w: Writer) -> Node | None:
             continue
         marks = w.form(c, hub)
         if marks is None:
-            wire[new] = without_meta(c, hub)
+            wire[old if w.dialect.get("schemas") == "openapi" else new] = c.pop(hub)
         else:
             schema = c.pop(hub)
             wire[old] = schema if marks == "as is" else to_dialect(schema, marks)
@@ -205,11 +208,12 @@ def _write_custom(c: Node, w: Writer) -> Node | None:
         return None
     name = c.pop("name")
     wire = {"name": name, **({"description": c.pop("description")} if "description" in c else {})}
-    wire["parametersJsonSchema"] = _INPUT
+    key = "parameters" if w.dialect.get("schemas") == "openapi" else "parametersJsonSchema"
+    wire[key] = to_dialect(_INPUT, []) if key == "parameters" else _INPUT
     if type(c.get("format")) is dict and c["format"].get("type") == "text":
         take(c, "format")["type"] = Fated("approximated", "any text is taken")
     w.context.setdefault("tools", {})[name] = "custom"
-    w.added(wire, "parametersJsonSchema", "raw text as the one argument of a function")
+    w.added(wire, key, "raw text as the one argument of a function")
     return wire
 
 

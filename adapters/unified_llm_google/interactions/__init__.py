@@ -8,6 +8,7 @@ from .content import citations, model_parts, summaries, user_parts
 from .errors import read_error, write_error
 from .request import read_request, write_request
 from .response import read_response, write_response
+from .schema import SCHEMAS
 from .steps import steps
 from .stream import StreamReader
 from .stream_writer import StreamWriter
@@ -53,6 +54,7 @@ adapter = Adapter(
     auth=(("x-goog-api-key", "{}"), ("authorization", "Bearer {}")),
     sdk={"response": f"{_SDK}:Interaction", "stream": f"{_SDK}:InteractionSSEStreamEvent"},
     sdk_extra="google",
+    schemas=SCHEMAS,
     # Calls without a signature are preceded by one that skips the check, unless a dialect says otherwise.
     dialects={"unsigned": {"placeholder": False}},
 )

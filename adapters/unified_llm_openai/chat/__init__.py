@@ -11,6 +11,7 @@ from .errors import read_error, write_error
 from .models import models, read_models, write_models
 from .request import read_request, write_request
 from .response import read_response, write_response
+from .schema import SCHEMAS
 from .stream import ChatReader
 from .stream_writer import ChatWriter
 from .tables import NATIVES, REFUSES, REQUEST, RESPONSE
@@ -48,6 +49,7 @@ adapter = Adapter(
     },
     sdk_extra="openai",
     origin=("protocol", "provider", "scope"),
+    schemas=SCHEMAS,
     dialects=DIALECTS,
     declared={
         "request": "openai.types.chat.completion_create_params:CompletionCreateParams",

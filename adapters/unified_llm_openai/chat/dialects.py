@@ -2,7 +2,7 @@
 
 `reasoning_field` is where a server takes reasoning back, `reasoning_required` that it refuses a message with tool calls
 without that field, `roles` what becomes of roles it ignores, `max_tokens` its spelling of the limit, `control` the
-object that switches reasoning on and off, `file_urls` that
+object that switches reasoning on and off, `schemas` its own profiles in `schema.py`, `file_urls` that
 `file_data` may hold a URL, `string_content` that assistant content has to be a string.
 """
 
@@ -23,7 +23,7 @@ DIALECTS: dict[str, dict[str, Any]] = {
     "openai": {},
     "azure": {},
     "deepseek": _row("reasoning_content", control="thinking", reasoning_required=True, max_tokens="max_tokens"),
-    "moonshot": _row("reasoning_content", control="thinking", reasoning_required=True),
+    "moonshot": _row("reasoning_content", control="thinking", reasoning_required=True, schemas="plain"),
     "zai": _row("reasoning_content", control="thinking", max_tokens="max_tokens"),
     "qwen": _row(max_tokens="max_tokens"),
     "fireworks": _row("reasoning_content"),

@@ -11,6 +11,7 @@ from .errors import read_error, write_error
 from .items import ORIGIN, answer_items, items, request_items
 from .request import read_request, write_compact_request, write_count_tokens_request, write_request
 from .response import read_response, write_response
+from .schema import SCHEMAS
 from .stream import ResponsesReader
 from .stream_writer import ResponsesWriter
 from .tables import DIALECTS, NATIVES, REFUSES, REQUEST, RESPONSE
@@ -74,6 +75,7 @@ adapter = Adapter(
     sdk_extra="openai",
     origin=ORIGIN,
     repair=Rules(call_id_length=64, reasoning_follower=True),
+    schemas=SCHEMAS,
     dialects=DIALECTS,
     declared={
         "request": "openai.types.responses.response_create_params:ResponseCreateParams",

@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.ids import made_id
-from unified_llm.jsonvalue import load_text
 from unified_llm.writing import Writer
 
 from .settings import write_instructions, write_settings
@@ -25,8 +24,6 @@ __all__ = [
     "complete_response",
     "complete_text",
     "id_prefix",
-    "restored",
-    "restored_item",
     "with_bytes",
     "without_bytes",
 ]
@@ -182,45 +179,6 @@ def without_bytes(logprobs: Any) -> Any:
                 each["top_logprobs"] = without_bytes(each["top_logprobs"] or [])
         out.append(each)
     return out
-
-
-def restored(items: list[Node], w: Writer) -> list[Node]:
-    """The items of an answer under the names and ids its client used, lowered tools as they were declared."""
-    exchange = w.exchange
-    if exchange is None or not (exchange.ids or exchange.names or exchange.tools):
-        return items
-    return [restored_item(item, w) for item in items]
-
-
-def restored_item(item: Node, w: Writer) -> Node:
-    """One item as its client knows it."""
-    exchange = w.exchange
-    if exchange is None:
-        return item
-    call_id, name = item.get("call_id"), item.get("name")
-    changes: Node = {}
-    if call_id in exchange.ids:
-        changes["call_id"] = exchange.ids[call_id]
-    if name in exchange.names:
-        changes["name"] = name = exchange.names[name]
-    declared = exchange.tools.get(name) if type(name) is str else None
-    kind = declared.get("type") if type(declared) is dict else declared
-    if kind == "custom" and item.get("type") == "function_call":
-        changes.update(type="custom_tool_call", input=_raw_input(item.get("arguments")))
-        item = {key: value for key, value in item.items() if key != "arguments"}
-    return {**item, **changes} if changes else item
-
-
-def _raw_input(arguments: Any) -> str:
-    """The text that a lowered custom tool got as its one string argument."""
-    try:
-        value = load_text(arguments)
-    except (ValueError, TypeError):
-        return arguments if type(arguments) is str else ""
-    if type(value) is dict and type(value.get("input")) is str:
-        text: str = value["input"]
-        return text
-    return str(arguments)
 
 
 # ---- the resource ---------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from unified_llm.mapping import Fated, take
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-from .complete import complete_items, complete_response, restored
+from .complete import complete_items, complete_response
 from .errors import read_error_node, write_response_error
 from .history import is_own, read_items, write_items
 from .settings import read_settings, write_instructions, write_settings
@@ -84,7 +84,7 @@ def write_response(c: Node, w: Writer) -> Node:
         return _with_alias(wire, w)
     output = c.pop("output", None) or []
     wire = resource(c, w)
-    wire["output"] = complete_items(write_items(restored(output, w), w), w)
+    wire["output"] = complete_items(write_items(output, w), w)
     if "status" not in wire or wire["status"] is None:
         wire["status"] = status_of(w.doc)
         if not (w.doc.get("finish") or w.doc.get("error")):

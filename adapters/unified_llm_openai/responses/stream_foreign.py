@@ -21,7 +21,6 @@ from .complete import (
     complete_response,
     complete_text,
     id_prefix,
-    restored_item,
     with_bytes,
     without_bytes,
 )
@@ -48,7 +47,7 @@ _NO_LOGPROBS: list[Any] = []
 class _Place:
     """Where an item of the source stands in what is written."""
 
-    __slots__ = ("call", "custom", "id", "index", "kind")
+    __slots__ = ("call", "id", "index", "kind")
 
     def __init__(self, index: int, item: Node) -> None:
         self.index = index
@@ -56,7 +55,6 @@ class _Place:
         self.kind = item["type"]
         self.call = item.get("call_id")
         # A call of a tool that was lowered for the provider: its text is known when it is whole.
-        self.custom = False
 
 
 class ForeignWriter:
@@ -291,13 +289,12 @@ class ForeignWriter:
     def _added(self, event: Event) -> list[Event]:
         w = self.w
         where = event.get("output_index", 0)
-        item = restored_item(event["item"], w)
+        item = event["item"]
         mark = len(w.raw)
         bare = {key: value for key, value in item.items() if key not in ("opaque", "extra", "turn", "status")}
         for key in ("content", "summary"):
             if type(bare.get(key)) is list or type(bare.get(key)) is str:
                 bare[key] = []
-        custom = item is not event["item"] and item["type"] == "custom_tool_call" != event["item"]["type"]
         if "arguments" in bare and type(bare["arguments"]) is str and bare["type"] in ("function_call", "mcp_call"):
             bare["arguments"] = ""
         if "input" in bare:
@@ -312,13 +309,12 @@ class ForeignWriter:
         wire = complete_item(written[0], w, self.next, status="in_progress")
         del w.raw[mark:]
         place = self.places[where] = _Place(self.next, wire)
-        place.custom = custom
         self.next += 1
         return self._send("response.output_item.added", {"output_index": place.index, "item": wire})
 
     def _done(self, event: Event, place: _Place | None) -> list[Event]:
         w = self.w
-        item = restored_item(event["item"], w)
+        item = event["item"]
         written = write_item(item, w, place.index if place else self.next)
         if not written or place is None:
             return []
@@ -330,11 +326,7 @@ class ForeignWriter:
             wire["call_id"] = place.call
         complete_item(wire, w, place.index)
         self.done[place.index] = wire
-        at = {"item_id": place.id, "output_index": place.index}
         out: list[Event] = []
-        if place.custom:
-            out += self._send("response.custom_tool_call_input.delta", {**at, "delta": wire["input"]})
-            out += self._send("response.custom_tool_call_input.done", {**at, "input": wire["input"]})
         out += self._send("response.output_item.done", {"output_index": place.index, "item": wire})
         for carrier in written[1:]:
             index = self.next
@@ -347,8 +339,6 @@ class ForeignWriter:
 
     def _inside(self, event: Event, kind: str, place: _Place) -> list[Event]:
         w = self.w
-        if place.custom and kind.startswith("response.function_call_arguments"):
-            return []
         family = parts if place.kind.endswith("reasoning") else answer_parts
 
         def pair(c: Node, w: Writer) -> Node:

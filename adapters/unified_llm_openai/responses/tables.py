@@ -161,11 +161,18 @@ CORE_EVENTS = frozenset(
     function_call_arguments.done""".split()
 ) | {"error"}
 
-# `strict`: print what the Open Responses schema demands. `penalties`, `plain_reasoning`, `media`: what a server takes.
+# `strict`: print what the Open Responses schema demands; `schemas`: its profiles (schema.py). `penalties`,
+# `plain_reasoning`, `media`: what a server takes.
 DIALECTS: dict[str, dict[str, Any]] = {
     "openai": {},
     "azure": {},
-    "open-responses": {"strict": True, "penalties": True, "plain_reasoning": True, "media": ("input_video",)},
+    "open-responses": {
+        "strict": True,
+        "schemas": "open",
+        "penalties": True,
+        "plain_reasoning": True,
+        "media": ("input_video",),
+    },
     "openrouter": {"plain_reasoning": True},
     "deepseek": {"plain_reasoning": True},
     "xai": {},

@@ -1,0 +1,33 @@
+"""What Messages accepts of schemas and of names.
+
+Tools take any schema of an object whose properties have plain names. Output formats and strict tools take a subset in
+which every object is closed; what is not in it is told to the model in words, as the official SDK does it.
+
+https://docs.claude.com/en/docs/build-with-claude/structured-outputs
+"""
+
+from __future__ import annotations
+
+from unified_llm.schema import NameRule, SchemaProfile
+
+__all__ = ["SCHEMAS"]
+
+_NAMES = NameRule("A-Za-z0-9_-", "A-Za-z0-9_-", 64)
+_PROPERTIES = NameRule("A-Za-z0-9_.-", "A-Za-z0-9_.-", 64)
+
+_TOOLS = SchemaProfile(root_object=True, property_names=_PROPERTIES, names=_NAMES)
+_CLOSED = SchemaProfile(
+    keywords=frozenset(
+        "type anyOf allOf enum const $ref $defs title description properties required items additionalProperties "
+        "format minItems".split()
+    ),
+    formats=frozenset("date-time time date duration email hostname uri ipv4 ipv6 uuid".split()),
+    recursion="unrolled",
+    boolean_schemas=False,
+    root_object=True,
+    empty_objects="text",
+    closed_objects=True,
+    property_names=_PROPERTIES,
+)
+
+SCHEMAS = {"tools": _TOOLS, "tools.strict": _CLOSED, "output": _CLOSED}

@@ -1,0 +1,331 @@
+"""A request made to fit what its target accepts: schemas lowered, names of tools and of outputs spelt as demanded.
+
+What a target accepts is its adapter's declaration (`Adapter.schemas`), never a branch here. Only a request that crosses
+from one protocol or dialect to another is looked at, and only where the two accept different things; what is accepted
+is not touched. Each change is recorded at its place in the caller's document, and what the answer needs to be turned
+back is left for the exchange (`restoring.py`). The tools of a conversation come with each of its requests, so what was
+done about a list of tools is remembered by its text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import orjson
+
+from .jsonvalue import dump_text, load_text
+from .schema import Change, Lowered, NameRule, SchemaProfile, fit_name, lower
+from .writing import Writer
+
+if TYPE_CHECKING:
+    from .adapter import Surface
+
+__all__ = ["fit"]
+
+Node = dict[str, Any]
+Keys = tuple[Any, ...]
+
+# The JSON text of a list of tools beyond which nothing is remembered: a bound on memory, with `maxsize` below.
+REMEMBERED = 131_072
+
+_USES = ("tools", "tools.strict", "tools.output", "output", "output.strict")
+_NAMED = frozenset(("function", "custom"))
+_CALLS = frozenset(("function_call", "custom_tool_call", "function_call_output", "custom_tool_call_output"))
+
+
+class Lowering(NamedTuple):
+    """What was done about one schema: where it stands, its new JSON text (None for no schema), and what to record."""
+
+    tool: int
+    key: str
+    text: bytes | None
+    changes: tuple[tuple[Keys, str, str], ...]
+    undo: bytes | None
+
+
+def fit(request: Node, writer: Writer, target: Surface, source: Surface | None) -> list[tuple[Node, Node]]:
+    """Change what of the request the target does not accept, in the request itself but never in its nodes.
+
+    `source` is where the request comes from, None where it was built in canonical form. Gives the nodes that were made
+    with those they stand for; what the client said at the root is kept under `asked` in the writer's context.
+    """
+    demands = target.accepts(_USES)
+    if source is not None and source.adapter is target.adapter:
+        # A profile both of them have was met by the client already.
+        demands = tuple(None if mine is its else mine for mine, its in zip(demands, source.accepts(_USES)))
+    if not any(demands):
+        return []
+    done = _Fitting(request, writer, demands)
+    done.tools()
+    done.names()
+    done.output()
+    if done.asked:
+        writer.context["asked"] = done.asked
+    return done.replaced
+
+
+class _Fitting:
+    def __init__(self, request: Node, writer: Writer, demands: tuple[SchemaProfile | None, ...]) -> None:
+        self.request, self.writer, self.demands = request, writer, demands
+        self.replaced: list[tuple[Node, Node]] = []
+        self.originals: dict[int, Node] = {}
+        self.asked: Node = {}
+        self.wrapped: set[str] = set()
+
+    def put(self, key: str, value: Any) -> None:
+        self.writer.context.setdefault("given", {**self.request})
+        self.asked.setdefault(key, self.request[key])
+        self.request[key] = value
+
+    def copy(self, node: Node, **changes: Any) -> Node:
+        """A node with changes, standing for what the caller gave."""
+        new = {**node, **changes}
+        self.originals[id(new)] = self.given(node)
+        self.replaced.append((new, self.given(node)))
+        return new
+
+    def given(self, node: Node) -> Node:
+        return self.originals.get(id(node), node)
+
+    # --- schemas
+
+    def tools(self) -> None:
+        tools = self.request.get("tools")
+        if type(tools) is not list or not tools or not any(self.demands[:3]):
+            return
+        made = list(tools)
+        for number, key, text, changes, undo in _plan(tools, self.demands[:3]):
+            tool = made[number]
+            for keys, fate, detail in changes:
+                self.writer.report(self.given(tool), (key, *keys), fate, detail, "tools.function")
+            new = self.copy(tool)
+            if text is None:
+                del new[key]
+            else:
+                new[key] = orjson.loads(text)
+            made[number] = new
+            if undo is not None:
+                record = orjson.loads(undo)
+                self.writer.context.setdefault("tools", {})[new.get("name")] = record
+                if "wrapped" in record["undo"]:
+                    self.wrapped.add(new["name"])
+        if any(new is not old for new, old in zip(made, tools)):
+            self.put("tools", made)
+        if self.wrapped and type(self.request.get("input")) is list:
+            self.items(self.wrap)
+
+    def output(self) -> None:
+        text = self.request.get("text")
+        format_ = text.get("format") if type(text) is dict else None
+        if type(format_) is not dict or format_.get("type") != "json_schema":
+            return
+        profile = self.demands[4 if format_.get("strict") is True else 3]
+        if profile is None:
+            return
+        fitted = format_
+        if type(format_.get("schema")) is dict:
+            done = lower(format_["schema"], profile)
+            for keys, fate, detail in told(done, format_["schema"]):
+                at = ("text", "format", "schema", *keys)
+                self.writer.report(self.request, at, fate, detail, "output.structured")
+            if done.schema is None:
+                # No schema is left to bind the output by, but that it is JSON.
+                fitted = {**format_, "type": "json_object"}
+                del fitted["schema"]
+            elif done.schema is not format_["schema"]:
+                fitted = {**format_, "schema": done.schema}
+            if done.undo:
+                self.writer.context["output"] = record(done, profile)
+        name = format_.get("name")
+        if profile.names is not None and type(name) is str and not fits(name, profile.names):
+            fitted = {**fitted, "name": fit_name(name, profile.names)}
+            self.writer.report(self.request, ("text", "format", "name"), "approximated", f"sent as {fitted['name']}")
+        if fitted is not format_:
+            self.put("text", {**text, "format": fitted})  # type: ignore[dict-item]
+
+    # --- names
+
+    def names(self) -> None:
+        rule = self.demands[0].names if self.demands[0] is not None else None
+        if rule is None:
+            return
+        tools, items = self.request.get("tools"), self.request.get("input")
+        known: list[Any] = []
+        if type(tools) is list:
+            known = [tool.get("name") for tool in tools if tool.get("type") in _NAMED]
+        if type(items) is list:
+            known += [item["name"] for item in items if "name" in item and item.get("type") in _CALLS]
+        renamed = fitted_names(tuple(dict.fromkeys([name for name in known if type(name) is str])), rule)
+        if not renamed:
+            return
+        self.writer.context.setdefault("renamed", {}).update({new: name for name, new in renamed.items()})
+        undone = self.writer.context.get("tools", {})
+        for name, new in renamed.items():
+            if name in undone:
+                undone[new] = undone.pop(name)
+
+        def rename(node: Node) -> Node:
+            name = node.get("name")
+            if type(name) is not str or name not in renamed:
+                return node
+            self.writer.report(self.given(node), ("name",), "approximated", f"sent as {renamed[name]}")
+            return self.copy(node, name=renamed[name])
+
+        if type(tools) is list:
+            made = [rename(tool) if tool.get("type") in _NAMED else tool for tool in tools]
+            if any(new is not old for new, old in zip(made, tools)):
+                self.put("tools", made)
+        if type(items) is list:
+            self.items(rename)
+        self.choice(renamed)
+
+    def choice(self, renamed: dict[str, str]) -> None:
+        choice = self.request.get("tool_choice")
+        if type(choice) is not dict:
+            return
+        made = choice
+        for keys, node in ((("tool_choice",), choice), *_allowed(choice)):
+            name = node.get("name") if node.get("type") in _NAMED else None
+            if type(name) is not str or name not in renamed:
+                continue
+            self.writer.report(self.request, (*keys, "name"), "approximated", f"sent as {renamed[name]}")
+            if len(keys) == 1:
+                made = {**made, "name": renamed[name]}
+            else:
+                listed = list(made["tools"])
+                listed[keys[2]] = {**node, "name": renamed[name]}
+                made = {**made, "tools": listed}
+        if made is not choice:
+            self.put("tool_choice", made)
+
+    def items(self, change: Any) -> None:
+        """Calls and results in the history, changed in the same way."""
+        items = self.request["input"]
+        made = [change(item) if item.get("type") in _CALLS else item for item in items]
+        if any(new is not old for new, old in zip(made, items)):
+            self.put("input", made)
+
+    def wrap(self, item: Node) -> Node:
+        """A call of a tool whose arguments are no object, as the target was told to make it."""
+        if item.get("type") != "function_call" or item.get("name") not in self.wrapped:
+            return item
+        try:
+            value = load_text(item["arguments"])
+        except (KeyError, TypeError, ValueError):
+            return item
+        return item if type(value) is dict else self.copy(item, arguments=dump_text({"value": value}))
+
+
+def _allowed(choice: Node) -> Iterable[tuple[Keys, Node]]:
+    listed = choice.get("tools")
+    for index, tool in enumerate(listed if type(listed) is list else ()):
+        if type(tool) is dict:
+            yield ("tool_choice", "tools", index), tool
+
+
+@lru_cache(maxsize=64)
+def fitted_names(names: tuple[str, ...], rule: NameRule) -> dict[str, str]:
+    """The names that are not accepted, each with one that is, that no other name has and no other becomes."""
+    taken, renamed = set(names), {}
+    for name in names:
+        if fits(name, rule):
+            continue
+        salt, new = 0, fit_name(name, rule)
+        while new in taken:
+            salt += 1
+            new = fit_name(f"{name}\0{salt}", rule)
+        taken.add(new)
+        renamed[name] = new
+    return renamed
+
+
+def fits(name: str, rule: NameRule) -> bool:
+    """Whether the rule accepts the name as it is."""
+    return len(name) <= rule.length and _form(rule).fullmatch(name) is not None
+
+
+@lru_cache(maxsize=64)
+def _form(rule: NameRule) -> re.Pattern[str]:
+    return re.compile(f"[{rule.first}][{rule.rest}]*")
+
+
+def record(done: Lowered, profile: SchemaProfile) -> Node:
+    """What turns back what was made under a lowered schema, as JSON."""
+    kept = done.to_json()
+    if "names" in done.undo and profile.property_names is not None:
+        kept["property_names"] = list(profile.property_names)
+    return kept
+
+
+def told(done: Lowered, schema: Any) -> list[tuple[Keys, str, str]]:
+    """The changes as paths below the schema, each with its fate and what there is to say."""
+    out: list[tuple[Keys, str, str]] = []
+    for change in done.changes:
+        keys = _keys(change, schema)
+        detail = change.detail if keys[-1:] == (change.keyword,) or not change.keyword else _said(change)
+        out.append((keys, change.fate, f"{detail} (narrower)" if change.narrows else detail))
+    return out
+
+
+def _said(change: Change) -> str:
+    return f"{change.keyword}: {change.detail}" if change.detail else change.keyword
+
+
+def _keys(change: Change, schema: Any) -> Keys:
+    keys: list[Any] = []
+    here = schema
+    for token in change.pointer.split("/")[1:]:
+        key: Any = token.replace("~1", "/").replace("~0", "~")
+        if type(here) is list and key.isdigit():
+            key = int(key)
+        try:
+            here = here[key]
+        except (KeyError, IndexError, TypeError):
+            here = None
+        keys.append(key)
+    return tuple(keys)
+
+
+def _plan(tools: list[Node], profiles: tuple[SchemaProfile | None, ...]) -> tuple[Lowering, ...]:
+    """What has to be done about the schemas of a list of tools."""
+    try:
+        text = orjson.dumps(tools)
+    except (TypeError, RecursionError):
+        return _planned(tools, profiles)
+    return _remembered(text, profiles) if len(text) <= REMEMBERED else _planned(tools, profiles)
+
+
+@lru_cache(maxsize=64)
+def _remembered(text: bytes, profiles: tuple[SchemaProfile | None, ...]) -> tuple[Lowering, ...]:
+    return _planned(orjson.loads(text), profiles)
+
+
+def _planned(tools: list[Node], profiles: tuple[SchemaProfile | None, ...]) -> tuple[Lowering, ...]:
+    normal, strict, output = profiles
+    out = []
+    for number, tool in enumerate(tools):
+        if type(tool) is not dict or tool.get("type") != "function":
+            continue
+        taken = strict if tool.get("strict") is True else normal
+        for key, profile in (("parameters", taken), ("output_schema", output)):
+            schema = tool.get(key)
+            if profile is None or type(schema) is not dict:
+                continue
+            done = lower(schema, profile)
+            if done.schema is schema and not done.changes:
+                continue
+            called = key == "parameters" and type(tool.get("name")) is str
+            undo = record(done, profile) if done.undo and called else None
+            out.append(
+                Lowering(
+                    number,
+                    key,
+                    None if done.schema is None else dump_text(done.schema).encode(),
+                    tuple(told(done, schema)),
+                    None if undo is None else dump_text(undo).encode(),
+                )
+            )
+    return tuple(out)
