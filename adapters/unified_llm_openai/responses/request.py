@@ -17,7 +17,7 @@ from unified_llm.writing import Writer
 from ..effort import drop_refused
 from .demands import fit
 from .history import is_own, read_items, write_items
-from .settings import read_settings, write_instructions, write_settings
+from .settings import read_settings, write_edits, write_instructions, write_settings
 from .tables import REQUEST
 
 __all__ = [
@@ -72,6 +72,8 @@ def _write(c: Node, w: Writer, path: str) -> Node:
     write_settings(c, wire, w)
     if w.source != w.protocol:
         drop_refused(c, w, wire.get("reasoning"))
+    if not own:
+        write_edits(c, w)
     if not own and c.get("tool_choice") == "validated":
         c["tool_choice"] = "auto"
         w.report(w.doc, ("tool_choice",), "approximated", "sent as 'auto'")

@@ -20,7 +20,7 @@ from .history import is_own
 from .tables import OBJECTS
 from .tools import foreign_tools, tools
 
-__all__ = ["read_settings", "write_instructions", "write_settings"]
+__all__ = ["read_settings", "write_edits", "write_instructions", "write_settings"]
 
 Node = dict[str, Any]
 
@@ -121,3 +121,27 @@ def write_instructions(c: Node, wire: Node, w: Writer) -> None:
     if len(texts) > 1:
         c["instructions"] = Fated("approximated", "joined")
     wire["instructions"] = "\n\n".join(texts)
+
+
+_EDIT = ("type", "compact_threshold")
+
+
+def write_edits(c: Node, w: Writer) -> None:
+    """Of the edits of the context that another protocol has, the API knows compaction, by its threshold."""
+    edits = c.get("context_management")
+    if type(edits) is not list:
+        return
+    kept: list[Node] = []
+    for edit in edits:
+        if edit.get("type") != "compaction":
+            w.drop(edit, "the API compacts and edits nothing else")
+            continue
+        kept.append({key: edit[key] for key in _EDIT if key in edit})
+        for key in edit.keys() - {*_EDIT, "extra"}:
+            w.report(edit, (key,), "lost", capability="context.compaction")
+        for protocol in edit.get("extra") or ():
+            w.report(edit, ("extra", protocol, "rest"), "lost")
+    if kept:
+        c["context_management"] = kept
+    else:
+        del c["context_management"]
