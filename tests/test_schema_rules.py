@@ -1,0 +1,166 @@
+"""JSON-schema lowering, rule by rule: what is undone in arguments, and each way in which a keyword is said."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schemas import ALL_OF_IT, ROOT_ONLY, STRICT, SUBSET_OF_JSON_SCHEMA, SUBSET_OF_OPENAPI, changed, inside
+from unified_llm.schema import Change, NameRule, SchemaProfile, fit_name, lower, restore_arguments
+
+# What is visible in arguments ----------------------------------------------------------------------------------------
+
+
+def test_open_objects_travel_as_text_through_a_strict_target() -> None:
+    schema = {"type": "object", "properties": {"m": {"type": "object", "additionalProperties": {"type": "integer"}}},
+              "required": ["m"]}  # fmt: skip
+    done = lower(schema, STRICT)
+    assert done.schema["properties"]["m"] == {
+        "type": "string",
+        "description": 'JSON text of: {"type":"object","additionalProperties":{"type":"integer"}}',
+    }
+    assert restore_arguments({"m": '{"x":1}'}, done) == {"m": {"x": 1}}
+    assert restore_arguments({"m": "no json"}, done) == {"m": "no json"}
+    assert restore_arguments({"m": "[1]"}, done) == {"m": "[1]"}
+
+
+def test_a_root_that_is_no_object_is_wrapped_and_unwrapped() -> None:
+    schema = {"type": "array", "items": {"$ref": "#/$defs/I"}, "$defs": {"I": {"type": "integer"}}}
+    done = lower(schema, STRICT)
+    assert done.schema == {
+        "type": "object",
+        "properties": {"value": {"type": "array", "items": {"$ref": "#/$defs/I"}}},
+        "required": ["value"],
+        "additionalProperties": False,
+        "$defs": {"I": {"type": "integer"}},
+    }
+    assert restore_arguments('{"value":[1,2]}', done) == "[1,2]"
+    assert lower(done.schema, STRICT).schema is done.schema
+
+
+def test_names_of_properties_are_made_to_fit_and_given_back() -> None:
+    schema = {"type": "object", "properties": {"größe": {"type": "integer"}, "ok": {"type": "string"}},
+              "required": ["größe"]}  # fmt: skip
+    done = lower(schema, ROOT_ONLY)
+    name, other = done.schema["properties"]
+    assert name.startswith("gr__e_") and other == "ok" and done.schema["required"] == [name]
+    assert changed(done) == [("/properties/größe", "properties", "approximated")]
+    assert restore_arguments({name: 1, "ok": "x"}, done, ROOT_ONLY) == {"größe": 1, "ok": "x"}
+
+
+@given(st.lists(st.text(max_size=80), unique=True, max_size=5))
+def test_names_fit_stay_apart_and_are_left_alone_when_they_fit(names: list[str]) -> None:
+    rule = NameRule("A-Za-z_", "A-Za-z0-9_-", 64)
+    fitted = [fit_name(name, rule) for name in names]
+    assert len(set(fitted)) == len(names)
+    for name in fitted:
+        assert len(name) <= 64
+        assert re.fullmatch("[A-Za-z_][A-Za-z0-9_-]*", name)
+        assert fit_name(name, rule) == name
+
+
+# Single rules --------------------------------------------------------------------------------------------------------
+
+
+def test_all_of_is_merged_and_what_cannot_be_is_said_in_words() -> None:
+    schema = {
+        "allOf": [
+            {"type": "object", "properties": {"a": {"type": "integer", "minimum": 1}}, "required": ["a"]},
+            {"$ref": "#/$defs/B"},
+        ],
+        "description": "both",
+        "$defs": {"B": {"properties": {"a": {"maximum": 9}, "b": {"type": "string"}}, "required": ["b"]}},
+    }
+    assert lower(schema, SUBSET_OF_OPENAPI).schema == {
+        "description": "both",
+        "type": "OBJECT",
+        "properties": {"a": {"type": "INTEGER", "minimum": 1, "maximum": 9}, "b": {"type": "STRING"}},
+        "required": ["a", "b"],
+    }
+    patterns = {"type": "string", "allOf": [{"pattern": "^a"}, {"pattern": "z$"}]}
+    assert inside(patterns, SUBSET_OF_OPENAPI) == (
+        {"type": "STRING", "pattern": "^a", "description": 'pattern: "z$"'},
+        [("/allOf/1/pattern", "pattern", "approximated")],
+    )
+
+
+def test_tuples_become_lists_of_their_members() -> None:
+    pair = {"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}], "items": False}
+    lowered, found = inside(pair, SUBSET_OF_OPENAPI)
+    assert lowered == {"type": "ARRAY", "items": {"anyOf": [{"type": "STRING"}, {"type": "INTEGER"}]}, "maxItems": 2}
+    assert found == [("/prefixItems", "prefixItems", "approximated"), ("/items", "items", "approximated")]
+    old = {"type": "array", "items": [{"type": "number"}, {"type": "number"}], "minItems": 2, "maxItems": 2}
+    assert inside(old, SUBSET_OF_OPENAPI)[0] == {
+        "type": "ARRAY", "items": {"type": "NUMBER"}, "minItems": 2, "maxItems": 2,
+    }  # fmt: skip
+    assert inside(old, SUBSET_OF_JSON_SCHEMA)[0] == {
+        "type": "array", "prefixItems": old["items"], "minItems": 2, "maxItems": 2,
+    }  # fmt: skip
+
+
+def test_closed_objects_open_when_their_patterns_are_gone() -> None:
+    schema = {"type": "object", "patternProperties": {"^x": {"type": "string"}}, "additionalProperties": False}
+    lowered, found = inside(schema, SUBSET_OF_JSON_SCHEMA)
+    assert lowered == {"type": "object", "description": 'patternProperties: {"^x":{"type":"string"}}'}
+    assert [key for _, key, _ in found] == ["patternProperties", "additionalProperties"]
+
+
+def test_one_of_that_was_relaxed_becomes_any_of() -> None:
+    relaxed = {"oneOf": [{"type": "string", "minLength": 3}, {"type": "string", "maxLength": 2}]}
+    lowered, found = inside(relaxed, SUBSET_OF_JSON_SCHEMA)
+    assert "oneOf" not in lowered and len(lowered["anyOf"]) == 2
+    assert ("/oneOf", "oneOf", "approximated") in found
+    exact = {"oneOf": [{"type": "string"}, {"type": "integer"}]}
+    assert inside(exact, SUBSET_OF_JSON_SCHEMA) == (exact, [])
+
+
+def test_a_union_at_the_root_becomes_one_object() -> None:
+    schema = {
+        "anyOf": [
+            {"type": "object", "properties": {"a": {"type": "string"}, "k": {"const": 1}}, "required": ["a", "k"]},
+            {"type": "object", "properties": {"b": {"type": "string"}, "k": {"const": 2}}, "required": ["b", "k"]},
+        ]
+    }
+    done = lower(schema, ROOT_ONLY)
+    assert done.schema == {
+        "type": "object",
+        "properties": {
+            "a": {"type": "string"},
+            "k": {"anyOf": [{"const": 1}, {"const": 2}]},
+            "b": {"type": "string"},
+        },
+        "required": ["k"],
+    }
+    assert Change("/anyOf", "anyOf", "approximated", "one object with the properties of all", True) in done.changes
+
+
+def test_negations_are_kept_whole_or_not_at_all() -> None:
+    kept = {"type": "string", "not": {"enum": ["x"]}}
+    profile = SchemaProfile(keywords=frozenset({"type", "not", "enum", "description"}))
+    assert inside(kept, ALL_OF_IT) == (kept, [])
+    assert lower(kept, profile).schema is kept
+    done = lower({"type": "string", "not": {"enum": ["x"], "maxLength": 1}}, profile)
+    assert done.schema == {"type": "string", "description": 'not: {"enum":["x"],"maxLength":1}'}
+    assert changed(done) == [("/not", "not", "approximated")]
+
+
+def test_limits_of_depth_and_number() -> None:
+    deep: dict[str, Any] = {"type": "string"}
+    for _ in range(4):
+        deep = {"type": "object", "properties": {"o": deep}}
+    done = lower(deep, SchemaProfile(max_depth=3))
+    assert done.schema["properties"]["o"]["properties"]["o"] == {
+        "type": "object", "properties": {"o": {"type": "object"}},
+    }  # fmt: skip
+    assert changed(done) == [("/properties/o/properties/o/properties/o/properties", "properties", "lost")]
+    many = {"type": "object", "properties": {str(i): {"type": "string", "enum": ["a", "b"]} for i in range(4)}}
+    done = lower(many, SchemaProfile(max_properties=3, max_enum_values=4))
+    assert [at for at, _, _ in changed(done)] == ["/properties/2/enum", "/properties/3"]
+
+
+def test_a_placeholder_is_told_from_what_the_profile_calls_accepted() -> None:
+    assert SUBSET_OF_OPENAPI.accepts("nullable") and not SUBSET_OF_OPENAPI.accepts("oneOf")
+    assert ALL_OF_IT.accepts("anything")
