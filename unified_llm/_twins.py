@@ -664,7 +664,7 @@ class EncryptedContent(PartBase, total=False):
 
 
 class ErrorBody(Node, total=False):
-    """One error. `type` is its class, `code` the finer reason, `status` the HTTP status, `retry_after` seconds."""
+    """One error. `type` is its class, `code` the finer reason, `status` the HTTP status."""
 
     type: str | None
     code: str | int | None
@@ -673,6 +673,9 @@ class ErrorBody(Node, total=False):
     status: int | None
     request_id: str | None
     retry_after: int | float | None
+    retry_at: int | float | None
+    should_retry: bool | None
+    rate_limits: dict[str, Any] | None
     details: Any
     headers: dict[str, Any] | None
     misalignment: dict[str, Any] | None

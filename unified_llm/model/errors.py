@@ -13,7 +13,11 @@ __all__ = ["ErrorBody"]
 
 
 class ErrorBody(Node):
-    """One error. `type` is its class, `code` the finer reason, `status` the HTTP status, `retry_after` seconds.
+    """One error. `type` is its class, `code` the finer reason, `status` the HTTP status.
+
+    `retry_after` is seconds to wait, `retry_at` the time (seconds since 1970) where that is all that is known,
+    `should_retry` what the provider advises, `rate_limits` how much is left of what is counted
+    (`{"tokens": {"limit", "remaining", "reset_after", "reset_at"}}`).
 
     https://www.openresponses.org/specification
     """
@@ -28,6 +32,9 @@ class ErrorBody(Node):
     status: Annotated[int | None, cap("error.code")] = None
     request_id: Annotated[str | None, cap("error.detail")] = None
     retry_after: Annotated[int | float | None, cap("error.detail")] = None
+    retry_at: Annotated[int | float | None, cap("error.detail")] = None
+    should_retry: Annotated[bool | None, cap("error.detail")] = None
+    rate_limits: Annotated[dict[str, Any] | None, cap("error.detail")] = None
     details: Annotated[Any, cap("error.detail")] = None
     headers: Annotated[dict[str, Any] | None, cap("error.detail")] = None
     misalignment: Annotated[dict[str, Any] | None, cap("safety.settings")] = None

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from unified_llm.hints import HINTS, RateHeaders, read_http, settle_status, write_hints
 from unified_llm.mapping import Fated, Owned, take
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
@@ -23,6 +24,9 @@ Node = dict[str, Any]
 
 TOO_LONG = "prompt is too long"
 _OVERFLOW = (TOO_LONG, "exceed context limit", "context window", "context length")
+_RATES = RateHeaders(
+    "anthropic-ratelimit-{kind}-{field}", ("requests", "tokens", "input-tokens", "output-tokens"), absolute=True
+)
 _BY_STATUS = {status: kind for kind, status in reversed(ERROR_STATUS.items())} | {503: "overloaded", 408: "timeout"}
 
 
@@ -66,7 +70,7 @@ def read_error(w: Any, r: Reader) -> Node:
         error["request_id"] = w.pop("request_id")
     elif w.get("request_id", 0) is None:
         error["request_id"] = w.pop("request_id")
-    _read_http(error, r)
+    read_http(error, r, _RATES)
     node["error"] = error
     if own:
         w["error"] = Owned(own)
@@ -98,17 +102,8 @@ def _read_other(w: Any, r: Reader) -> Node:
         r.form(node, "body", "value")
         r.extra(node)["rest"] = w
         r.trace.append((node, w))
-    _read_http(error, r)
+    read_http(error, r, _RATES)
     return node
-
-
-def _read_http(error: Node, r: Reader) -> None:
-    status = r.http.get("status")
-    if type(status) is int:
-        error["status"] = status
-    for key, value in (r.http.get("headers") or {}).items():
-        if key.lower() == "retry-after" and str(value).strip().isdigit():
-            error["retry_after"] = int(value)
 
 
 # ---- writing --------------------------------------------------------------------------------------------------------
@@ -119,13 +114,8 @@ def write_error(c: Node, w: Writer) -> Any:
     c["error"] = None
     if type(error) is not dict:
         error = {"message": "" if error is None else str(error)}
-    status = error.get("status")
-    kind = error.get("type") or "other"
-    if w.source != w.protocol and kind in ("overloaded", "context_overflow"):
-        status = ERROR_STATUS[kind]
-    w.http["status"] = status if type(status) is int and status >= 400 else ERROR_STATUS.get(str(kind), 500)
-    if error.get("retry_after") is not None:
-        w.http.setdefault("headers", {})["retry-after"] = str(error["retry_after"])
+    if not w.context.get("in stream"):
+        _write_http(error, w)
     form = w.form(c, "body")
     if form == "text":
         return error.get("message")
@@ -147,12 +137,31 @@ def write_error(c: Node, w: Writer) -> Any:
     return head
 
 
+def _write_http(error: Node, w: Writer) -> None:
+    kind, status = str(error.get("type")), error.get("status")
+    if type(status) is not int or status < 400 or (w.source != w.protocol and not _fits(kind, status)):
+        status = ERROR_STATUS.get(kind, 500)
+    w.http["status"] = status
+    headers = write_hints(error, _RATES)
+    if headers:
+        w.http.setdefault("headers", {}).update(headers)
+
+
+def _fits(kind: str, status: int) -> bool:
+    """Whether a status of another protocol means the class here."""
+    if kind == "invalid_request":
+        return 400 <= status < 500 and status not in _BY_STATUS
+    if kind in ("server_error", "other"):
+        return 500 <= status < 600 and status not in _BY_STATUS
+    return status == ERROR_STATUS.get(kind)
+
+
 def _write_error(c: Node, w: Writer) -> Node:
     kind = c.pop("type", None) or "other"
     form = w.form(c, "type")
     native = c.get("native_type")
     wire: Node = {}
-    if native in ERRORS.reads or (native is not None and _own(c, w)):
+    if (native is not None and ERRORS.reads.get(native) == kind) or (native is not None and _own(c, w)):
         wire["type"] = c.pop("native_type")
     elif form != "absent":
         wire["type"] = ERRORS.write(kind) if kind in ERRORS.writes else "api_error"
@@ -170,8 +179,10 @@ def _write_error(c: Node, w: Writer) -> Node:
         wire["details"] = {"error_code": c.pop("code")}
     if "request_id" in c:
         w.context["request_id"] = c.pop("request_id")
-    c.pop("status", None)
-    c.pop("retry_after", None)
+    # The head of a stream is gone: what only a header says is lost there.
+    settle_status(c, w)
+    for key in () if w.context.get("in stream") else HINTS:
+        c.pop(key, None)
     return wire
 
 

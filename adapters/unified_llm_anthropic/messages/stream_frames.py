@@ -93,11 +93,10 @@ class FrameWriter:
         if "extra" in event:
             kept = {key: value for key, value in event["extra"].items() if key == self.w.protocol}
             node["extra"] = {key: {k: v for k, v in value.items() if k == "form"} for key, value in kept.items()}
-        doc, status = self.w.doc, self.w.http.get("status")
+        doc = self.w.doc
+        self.w.context["in stream"] = True
         data = self.w.root(write_error, node)
         self.w.doc = doc
-        if status is None:
-            self.w.http.pop("status", None)
         if type(data) is not dict:
             data = {"type": "error", "error": {"type": "api_error", "message": str(data)}}
         return [self._emit({**data, "type": "error"})]

@@ -11,21 +11,30 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from unified_llm.hints import read_http, settle_status
 from unified_llm.mapping import Fated, fill, lookup
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-from .tables import ERROR_STATUS, ERROR_TYPES
+from ..errors import (
+    OVERFLOW,
+    by_status,
+    is_overflow,
+    pop_hints,
+    read_retry,
+    status_of,
+    write_http,
+    write_retry,
+)
+from .tables import ERROR_TYPES
 
 __all__ = ["read_error", "read_error_node", "write_error", "write_error_body"]
 
 Node = dict[str, Any]
 
-_RETRY = "type.googleapis.com/google.rpc.RetryInfo"
 _INFO = "type.googleapis.com/google.rpc.ErrorInfo"
 # Reasons and words of the message that say more than the status.
 _REASONS = {"API_KEY_INVALID": "authentication", "API_KEY_EXPIRED": "authentication"}
-_OVERFLOW = ("input token count", "maximum number of tokens")
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------
@@ -44,7 +53,7 @@ def read_error(w: Any, r: Reader) -> Node:
         error: Node = {"type": _typed(None, text, None, r.http.get("status"))}
         if type(text) is str:
             error["message"] = text
-        _add_status(error, None, r)
+        read_http(error, r)
         node = {"error": error}
         if type(w) is dict:
             if type(text) is str:
@@ -84,17 +93,17 @@ def read_error_node(w: Node, doc: Node, r: Reader) -> Node:
         r.place(error, ("status",), ("code",))
     else:
         r.form(error, "code", "absent")
-        _add_status(error, None, r)
     for key in ("type", "native_type"):
         r.place(error, (key,), ("status",))
     if type(details) is list:
         own.pop("details")
-        kept = _read_reason(_read_details(details, error, r), error, r)
+        kept = _read_reason(read_retry(details, error, r), error, r)
         if kept:
             error["details"] = kept
         elif not details:
             r.form(error, "details", "empty")
         r.place(error, ("retry_after",), ("details",))
+    read_http(error, r)
     if own:
         r.keep(error, own)
     return r.made(error, wire)
@@ -107,41 +116,9 @@ def _typed(word: Any, message: Any, details: Any, status: Any) -> str:
             if reason is not None:
                 return reason
     found: str | None = lookup(ERROR_TYPES.reads, word)
-    if found == "invalid_request" and type(message) is str and all(sign in message for sign in _OVERFLOW):
+    if found == "invalid_request" and is_overflow(message):
         return "context_overflow"
-    if found is None and type(status) is int:
-        found = next((kind for kind, code in ERROR_STATUS.items() if code == status), None)
-        if found is None:
-            found = "invalid_request" if 400 <= status < 500 else "server_error" if status >= 500 else None
-    return found or "other"
-
-
-def _add_status(error: Node, code: int | None, r: Reader) -> None:
-    outside = r.http.get("status")
-    # An error within a stream has no status of its own.
-    status = code if code is not None else outside if type(outside) is int and outside >= 400 else None
-    if type(status) is int:
-        error["status"] = status
-
-
-def _read_details(details: list[Any], error: Node, r: Reader) -> list[Any]:
-    """The details but for a retry delay, which becomes seconds; its place is a marker."""
-    for index, detail in enumerate(details):
-        if type(detail) is not dict or detail.get("@type") != _RETRY or detail.keys() != {"@type", "retryDelay"}:
-            continue
-        delay = detail["retryDelay"]
-        try:
-            seconds = float(delay.removesuffix("s")) if type(delay) is str and delay.endswith("s") else None
-        except ValueError:
-            seconds = None
-        if seconds is None:
-            continue
-        value: int | float = int(seconds) if seconds.is_integer() and "." not in delay else seconds
-        if f"{value}s" == delay:
-            error["retry_after"] = value
-            r.form(error, "retry", index)
-            return [*details[:index], *details[index + 1 :]]
-    return details
+    return found or by_status(status) or "other"
 
 
 def _read_reason(details: list[Any], error: Node, r: Reader) -> list[Any]:
@@ -162,6 +139,7 @@ def _read_reason(details: list[Any], error: Node, r: Reader) -> list[Any]:
 def write_error(c: Node, w: Writer) -> Any:
     error = c.pop("error", None)
     form = w.form(c, "body")
+    write_http(error or {}, status_of(str((error or {}).get("type")), (error or {}).get("status"), w), w)
     if form in ("string", "text", "other", "value"):
         return _write_odd(c, error or {}, form, w)
     body = write_error_body(error or {}, w)
@@ -174,8 +152,6 @@ def write_error(c: Node, w: Writer) -> Any:
 
 def _write_odd(c: Node, error: Node, form: str, w: Writer) -> Any:
     """A body that was none of the API's own, as it was."""
-    if type(error.get("status")) is int:
-        w.http["status"] = error["status"]
     if form == "text":
         return error.get("message")
     if form == "value":
@@ -194,17 +170,20 @@ def write_error_body(error: Node, w: Writer) -> Node:
 def _write_fields(c: Node, w: Writer, kind: str) -> Node:
     wire: Node = {}
     native = c.get("native_type")
-    status = c.pop("status", None)
+    status = c.get("status")
     own = w.protocol in (c.get("extra") or {})
-    if type(status) is int and status < 400 and not own:
-        status = None  # that of the stream it happened in
-    if type(status) is int and w.form(c, "code") != "absent":
+    if not own:
+        wire["code"] = status_of(kind, status, w)
+    elif type(status) is int and w.form(c, "code") != "absent":
         wire["code"] = status
-    elif type(status) is int and own:
+    elif type(status) is int:
         w.http["status"] = status
-    elif not own:
-        wire["code"] = ERROR_STATUS.get(kind, 500)
-    if "message" in c or w.form(c, "message") != "absent":
+    w.http.setdefault("status", wire.get("code"))
+    settle_status(c, w)
+    if kind == "context_overflow" and not own and not is_overflow(c.get("message")):
+        wire["message"] = f"{OVERFLOW}: {c.get('message') or ''}"
+        c["message"] = Fated("approximated", "said in the words clients look for")
+    elif "message" in c or w.form(c, "message") != "absent":
         wire["message"] = c.pop("message", None) or ""
     details = c.pop("details", None)
     details = list(details) if type(details) is list else []
@@ -217,11 +196,8 @@ def _write_fields(c: Node, w: Writer, kind: str) -> Node:
         wire["status"] = ERROR_TYPES.writes.get(kind, "UNKNOWN")
         if _typed(wire["status"], wire.get("message"), details, None) != kind:
             c["type"] = Fated("approximated", f"sent as {wire['status']!r}")
-    retry = c.get("retry_after")
-    if type(retry) in (int, float):
-        place = w.form(c, "retry")
-        detail = {"@type": _RETRY, "retryDelay": f"{c.pop('retry_after')}s"}
-        details.insert(len(details) if place is None else place, detail)
+    write_retry(c, details, w)
+    pop_hints(c, w)
     if details or w.form(c, "details") == "empty":
         wire["details"] = details
     return wire

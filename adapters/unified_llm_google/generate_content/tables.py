@@ -9,7 +9,6 @@ from .spelling import Shape
 __all__ = [
     "BLOCKED",
     "CONTENT",
-    "ERROR_STATUS",
     "ERROR_TYPES",
     "FINISH",
     "FUNCTION_CALLING",
@@ -180,22 +179,6 @@ ERROR_TYPES = Bimap(
         "content_filter": "INVALID_ARGUMENT",
     },
 )
-ERROR_STATUS = {
-    "invalid_request": 400,
-    "context_overflow": 400,
-    "content_filter": 400,
-    "too_large": 400,
-    "authentication": 401,
-    "permission": 403,
-    "not_found": 404,
-    "conflict": 409,
-    "rate_limit": 429,
-    "quota": 429,
-    "other": 500,
-    "server_error": 500,
-    "overloaded": 503,
-    "timeout": 504,
-}
 
 # ---- what only this protocol has, and what it has not ---------------------------------------------------------------
 

@@ -11,36 +11,35 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.errors import InvalidBody
+from unified_llm.hints import read_http, settle_status
 from unified_llm.mapping import Fated, fill, remainder, take
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
+from ..errors import (
+    OVERFLOW,
+    by_status,
+    is_overflow,
+    pop_hints,
+    read_retry,
+    status_of,
+    write_http,
+    write_retry,
+)
 from .tables import CODES, RPC, TYPES
 
 __all__ = ["read_error", "read_error_body", "write_error", "write_error_body"]
 
 Node = dict[str, Any]
 
-_STATUS = {
-    "invalid_request": 400,
-    "authentication": 401,
-    "permission": 403,
-    "not_found": 404,
-    "conflict": 409,
-    "too_large": 413,
-    "rate_limit": 429,
-    "quota": 429,
-    "cancelled": 499,
-    "server_error": 500,
-    "overloaded": 503,
-    "timeout": 504,
-}
+# Classes without a code of their own, by the class whose code is written.
+_AS = {"context_overflow": "invalid_request", "too_large": "invalid_request"}
 
 
 def read_error(w: Any, r: Reader) -> Node:
     """The canonical error document of an error body: an object, a list of one (older paths), or plain text."""
     if type(w) is str:
-        node: Node = {"error": {"type": "other", "message": w, **_outside(r)}}
+        node: Node = {"error": _outside({"type": "other", "message": w}, r)}
         r.form(node, "body", "text")
         return node
     if type(w) is list and len(w) == 1 and type(w[0]) is dict:
@@ -53,13 +52,12 @@ def read_error(w: Any, r: Reader) -> Node:
     if type(w) is not dict or type(w.get("error")) not in (dict, str):
         raise InvalidBody("", "an object with an error is required")
     if type(w["error"]) is str:
-        node = {"error": {"type": "other", "message": w.pop("error"), **_outside(r)}}
+        node = {"error": _outside({"type": "other", "message": w.pop("error")}, r)}
         r.form(node, "body", "string")
         return node
     source = w["error"]
     inner = take(w, "error")
-    error = read_error_body(inner, r)
-    error.update((key, value) for key, value in _outside(r).items() if key not in error)
+    error = _outside(read_error_body(inner, r), r)
     left = remainder(inner)
     del w["error"]
     if left:
@@ -67,17 +65,12 @@ def read_error(w: Any, r: Reader) -> Node:
     return {"error": r.made(error, source)}
 
 
-def _outside(r: Reader) -> Node:
+def _outside(error: Node, r: Reader) -> Node:
     """What HTTP says beside the body."""
-    out: Node = {}
-    status = r.http.get("status")
-    if type(status) is int and status >= 400:  # an error within a stream has no status of its own
-        out["status"] = status
-    headers = r.http.get("headers") or {}
-    for name, value in headers.items():
-        if str(name).lower() == "retry-after" and str(value).isdigit():
-            out["retry_after"] = int(value)
-    return out
+    read_http(error, r)
+    if error["type"] == "other" and error.get("code") not in TYPES:
+        error["type"] = by_status(error.get("status")) or "other"
+    return error
 
 
 def read_error_body(w: Node, r: Reader) -> Node:
@@ -92,13 +85,21 @@ def read_error_body(w: Node, r: Reader) -> Node:
         error["status"] = w.pop("code")
         if type(word) is str:
             error["code"] = w.pop("status")
-        if "details" in w:
+        if type(w.get("details")) is list:
+            details = read_retry(w["details"], error, r)
+            if details or not w["details"]:
+                error["details"] = details
+            del w["details"]
+            r.place(error, ("retry_after",), ("details",))
+        elif "details" in w:
             error["details"] = w.pop("details")
         r.form(error, "code", "rpc")
     else:
         r.form(error, "code", "unread" if "code" in w else "absent")
     if "message" in w:
         error["message"] = w.pop("message")
+    if error["type"] == "invalid_request" and is_overflow(error.get("message")):
+        error["type"] = "context_overflow"
     return error
 
 
@@ -108,6 +109,7 @@ def write_error(c: Node, w: Writer) -> Any:
     form = w.form(c, "body")
     w.context["class"] = error.get("type")
     node = error if "type" in error else {"type": "other", **error}
+    write_http(node, status_of(str(node["type"]), error.get("status"), w), w)
     if form == "text":
         return w.piece(_write_text, node)
     if form == "string":
@@ -121,15 +123,13 @@ def write_error(c: Node, w: Writer) -> Any:
 
 
 def _write_text(c: Node, w: Writer) -> Any:
-    _write_outside(c, w)
+    _pop_http(c, w)
     return c.pop("message", "")
 
 
-def _write_outside(c: Node, w: Writer) -> None:
-    status = c.pop("status") if type(c.get("status")) is int else 0
-    w.http["status"] = status if status >= 400 else _STATUS.get(w.context["class"], 500)
-    if "retry_after" in c:
-        w.http["headers"] = {"retry-after": str(c.pop("retry_after"))}
+def _pop_http(c: Node, w: Writer) -> None:
+    settle_status(c, w)
+    pop_hints(c, w)
 
 
 def write_error_body(c: Node, w: Writer) -> Node:
@@ -137,22 +137,29 @@ def write_error_body(c: Node, w: Writer) -> Node:
     class_ = w.context["class"]
     wire: Node = {}
     code = c.get("code")
-    if w.form(c, "code") == "rpc" and RPC.get(str(code), "other") == class_:
+    if w.form(c, "code") == "rpc" and _AS.get(class_, class_) == RPC.get(str(code), "other"):
         wire["code"] = c.pop("status", None)
         if "code" in c:
             wire["status"] = c.pop("code")
-        if "details" in c:
-            wire["details"] = c.pop("details")
-    elif type(code) is str and TYPES.get(code, "other") == (class_ or "other"):
+        if "details" in c or w.form(c, "retry") is not None:
+            details = c.pop("details", [])
+            wire["details"] = list(details) if type(details) is list else details
+            if w.form(c, "retry") is not None:
+                write_retry(c, wire["details"], w)
+    elif type(code) is str and (
+        TYPES.get(code) == _AS.get(class_, class_) or (w.source == w.protocol and code not in TYPES)
+    ):
         wire["code"] = c.pop("code")
     elif code is not None or class_ != "other" or w.form(c, "code") not in ("unread", "absent"):
-        wire["code"] = CODES.get(class_ or "", CODES["server_error"])[0]
+        wire["code"] = CODES.get(_AS.get(class_, class_ or ""), CODES["server_error"])[0]
         if code is not None:
             c["code"] = Fated("approximated", f"sent as {wire['code']}")
         elif "native_type" in c:
             w.added(wire, "code", "the word for its class")
-    if "message" in c:
+    if class_ == "context_overflow" and w.source != w.protocol and not is_overflow(c.get("message")):
+        wire["message"] = f"{OVERFLOW}: {c.get('message') or ''}"
+        c["message"] = Fated("approximated", "said in the words clients look for")
+    elif "message" in c:
         wire["message"] = c.pop("message")
-    if "status" in c or "retry_after" in c:
-        _write_outside(c, w)
+    _pop_http(c, w)
     return wire

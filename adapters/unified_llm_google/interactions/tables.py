@@ -129,9 +129,8 @@ CODES = {
     "permission": ("permission_denied",),
     "quota": ("quota_exceeded", "payment_required"),
     "not_found": ("not_found", "model_not_found"),
-    "conflict": ("already_exists", "aborted"),
+    "conflict": ("aborted", "already_exists"),
     "rate_limit": ("rate_limit_exceeded", "too_many_requests"),
-    "cancelled": ("cancelled",),
     "server_error": ("api_error", "unimplemented", "stream_truncated"),
     "overloaded": ("service_unavailable",),
     "timeout": ("deadline_exceeded", "gateway_timeout"),
@@ -149,7 +148,7 @@ CODES = {
         "image_other",
     ),
 }
-TYPES = {code: name for name, codes in CODES.items() for code in codes}
+TYPES = {code: name for name, codes in CODES.items() for code in codes} | {"cancelled": "other"}
 
 # google.rpc status words, which older paths answer with beside a numeric code.
 RPC = {
@@ -162,7 +161,7 @@ RPC = {
     "ALREADY_EXISTS": "conflict",
     "ABORTED": "conflict",
     "RESOURCE_EXHAUSTED": "rate_limit",
-    "CANCELLED": "cancelled",
+    "CANCELLED": "other",
     "INTERNAL": "server_error",
     "UNIMPLEMENTED": "server_error",
     "UNKNOWN": "server_error",

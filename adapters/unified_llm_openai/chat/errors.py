@@ -11,17 +11,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from unified_llm.hints import read_http
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-from .tables import COMPLETION, ERROR_CODES, ERROR_STATUS, ERROR_TYPES
+from ..errors import TYPES, classify, fit_code, is_shared, pop_http, write_http
+from .error_places import PLACES, placed, read_places
+from .tables import COMPLETION
 
 __all__ = ["read_error", "read_error_node", "write_error", "write_error_body"]
 
 Node = dict[str, Any]
 
 _FIELDS = ("message", "code", "param")
-_OVERFLOW = ("context length", "context window", "prompt is too long", "input token count", "too many tokens")
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------
@@ -81,17 +83,19 @@ def _read_completion(w: Node, r: Reader) -> Node:
 def read_error_node(w: Node, r: Reader) -> Node:
     """The canonical error of a body (or chunk) with an `error`, popped from it; flat bodies are read at the top."""
     value = w.get("error")
+    places = read_places(w, r)
     if type(value) is dict:
         own = value.copy()
         del w["error"]
-        error = _typed(_fields(own), own, r)
+        error = _typed({**_fields(own), **places}, own, r)
         if own:
             r.keep(error, own)
         return r.made(error, value)
     if type(value) is str:
         del w["error"]
-        return _typed({"message": value, **{key: w.pop(key) for key in ("code",) if _is_word(w.get(key))}}, w, r)
-    return _typed(_fields(w), w, r)
+        code = {key: w.pop(key) for key in ("code",) if _is_word(w.get(key))}
+        return _typed({"message": value, **code, **places}, w, r)
+    return _typed({**_fields(w), **places}, w, r)
 
 
 def _is_word(value: Any) -> bool:
@@ -108,14 +112,17 @@ def _fields(own: Node) -> Node:
 
 def _typed(error: Node, own: Node | None, r: Reader) -> Node:
     """Give the error its canonical type and what HTTP said; the wire's own word is kept where it does not follow."""
-    word = own.get("type") if own else None
+    places = error.pop(PLACES, {})
+    word = error.pop("type", None) or (own.get("type") if own else None)
     status = r.http.get("status")
     status = status if type(status) is int else None
-    kind = _classify(word, error.get("code"), error.get("message"), status)
+    kind = _meant(word, error.get("code"), r) or classify(word, error.get("code"), error.get("message"), status)
     error["type"] = kind
-    if own is not None and "type" in own and (word is None or type(word) is str):
+    if "type" in places:
+        error["native_type"] = word
+    elif own is not None and "type" in own and (word is None or type(word) is str):
         del own["type"]
-        if ERROR_TYPES.write(kind) != word:
+        if TYPES.write(kind) != word:
             error["native_type"] = word
     else:
         r.form(error, "type", "absent")
@@ -124,39 +131,16 @@ def _typed(error: Node, own: Node | None, r: Reader) -> Node:
         r.form(error, "absent", absent)
     if "native_type" in error:
         r.form(error, "type", kind)
-    if status is not None:
-        error["status"] = status
-    retry = _retry_after(r.http.get("headers"))
-    if retry is not None:
-        error["retry_after"] = retry
+    if places:
+        r.form(error, PLACES, places)
+    read_http(error, r)
     return error
 
 
-def _classify(word: Any, code: Any, message: Any, status: int | None) -> str:
-    if type(code) is str and code in ERROR_CODES:
-        return ERROR_CODES[code]
-    if type(message) is str and any(sign in message.lower() for sign in _OVERFLOW):
-        return "context_overflow"
-    found = ERROR_TYPES.reads.get(word) if type(word) is str else None
-    status = status if status is not None else code if type(code) is int else None
-    if status is not None and (found is None or found == "invalid_request"):
-        by_status = _BY_STATUS.get(status) or ("server_error" if status >= 500 else None)
-        if by_status is not None:
-            return by_status
-    return found or ("invalid_request" if status is not None and 400 <= status < 500 else "other")
-
-
-_BY_STATUS = {401: "authentication", 403: "permission", 404: "not_found", 408: "timeout", 409: "conflict",
-              413: "too_large", 429: "rate_limit", 502: "overloaded", 503: "overloaded", 529: "overloaded"}  # fmt: skip
-
-
-def _retry_after(headers: Any) -> float | int | None:
-    if type(headers) is not dict:
-        return None
-    for key, value in headers.items():
-        if key.lower() == "retry-after" and str(value).strip().isdigit():
-            return int(value)
-    return None
+def _meant(word: Any, code: Any, r: Reader) -> str | None:
+    """What the server of the dialect means by its word or its code."""
+    found: str | None = r.dialect.get("error_codes", {}).get(str(code))
+    return found or (r.dialect.get("error_types", {}).get(word) if type(word) is str else None)
 
 
 # ---- writing --------------------------------------------------------------------------------------------------------
@@ -168,10 +152,7 @@ def write_error(c: Node, w: Writer) -> Any:
     c.pop("error", None)
     if type(error) is not dict:
         error = {"message": "" if error is None else str(error)}
-    status = error.get("status")
-    w.http["status"] = status if type(status) is int else ERROR_STATUS.get(str(error.get("type")), 500)
-    if error.get("retry_after") is not None:
-        w.http.setdefault("headers", {})["retry-after"] = str(error["retry_after"])
+    write_http(error, w)
     value: Any
     if form == "completion":
         value = {"object": COMPLETION}
@@ -181,14 +162,7 @@ def write_error(c: Node, w: Writer) -> Any:
     elif form == "text":
         value = error.get("message")
     else:
-        body = write_error_body(error, w)
-        inner = body["error"]
-        if form == "flat":
-            value = inner
-        elif form == "string":
-            value = {"error": inner.get("message"), **({"code": inner["code"]} if "code" in inner else {})}
-        else:
-            value = body
+        value = placed(error, write_error_body(error, w), form, w)
     if w.form(c, "list"):
         rest = ((c.pop("extra", None) or {}).get(w.protocol) or {}).get("rest") or {}
         others = rest.get("others", [])
@@ -220,14 +194,16 @@ def _write_error(c: Node, w: Writer) -> Node:
             wire[key] = c.pop(key)
         elif key not in absent:
             wire[key] = "" if key == "message" else None
-    if "native_type" in c and (form == kind or (form is None and c["native_type"] in ERROR_TYPES.reads)):
+    elsewhere = w.form(c, PLACES) or {}
+    if "type" in elsewhere:
+        wire["type"] = c.pop("native_type", None) or TYPES.write(kind)
+    elif "native_type" in c and (form == kind or (form is None and is_shared(c["native_type"]))):
         wire["type"] = c.pop("native_type")
     elif form != "absent":
-        wire["type"] = ERROR_TYPES.write(kind)
+        wire["type"] = TYPES.write(kind)
         if said is None:
             w.added(wire, "type")
-    if kind == "context_overflow" and not wire.get("code") and form is None:
-        wire["code"] = "context_length_exceeded"
-    c.pop("status", None)
-    c.pop("retry_after", None)
+    if form is None and w.source != w.protocol:
+        fit_code(kind, c, wire, w)
+    pop_http(c, w)
     return wire

@@ -11,6 +11,9 @@ from unified_llm.mapping import Owned, take
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
+from ..dialects.demands import nearest_choice
+from ..effort import drop_refused, fit_reasoning
+from .controls import read_controls, write_controls
 from .tools import tools
 
 __all__ = ["read_settings", "write_settings"]
@@ -35,15 +38,12 @@ def read_settings(w: Node, c: Node, r: Reader) -> None:
         _read_logprobs(w, c, r)
     if "prompt_cache_options" in w:
         _read_cache(w, c)
-    for key, fields in _CONTROLS.items():
-        if type(w.get(key)) is dict:
-            _read_control(w, c, key, fields, r)
+    read_controls(w, c, r)
 
 
 def write_settings(c: Node, wire: Node, w: Writer) -> None:
     if "max_output_tokens" in c:
-        spelling = "max_tokens" if w.form(c, "max_tokens") else w.dialect.get("max_tokens", "max_completion_tokens")
-        wire[spelling] = c.pop("max_output_tokens")
+        wire[_limit(c, w)] = c.pop("max_output_tokens")
     if w.form(c, "stop") and type(c.get("stop")) is list and len(c["stop"]) == 1:
         wire["stop"] = c.pop("stop")[0]
     if type(c.get("tools")) is list:
@@ -56,10 +56,20 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
         _write_cache(c, wire)
     if type(c.get("text")) is dict and "format" in c["text"]:
         _write_format(c, wire, w)
+    if w.source != w.protocol and w.facing == "provider":
+        if type(c.get("reasoning")) is dict:
+            fit_reasoning(c, w, frozenset(w.dialect.get("control", ())))
+        drop_refused(c, w, c.get("reasoning"))
     if "reasoning" in c or "extra" in c:
-        _write_controls(c, wire, w)
+        write_controls(c, wire, w)
     if "include" in c or w.form(c, "logprobs"):
         _write_logprobs(c, wire, w)
+
+
+def _limit(c: Node, w: Writer) -> str:
+    """How the limit of output is spelt: as the server wants it, else as it was."""
+    spelling: str | None = None if w.same else w.dialect.get("max_tokens")
+    return spelling or ("max_tokens" if w.form(c, "max_tokens") else "max_completion_tokens")
 
 
 def _read_max_tokens(w: Node, c: Node, r: Reader) -> None:
@@ -122,8 +132,11 @@ def _function_of(tool: Any) -> Any:
 
 def _write_tools(c: Node, wire: Node, w: Writer) -> None:
     new, old = [], []
+    kinds = None if w.same else w.dialect.get("tool_kinds")
     for tool in c.pop("tools"):
-        if w.form(tool, "legacy"):
+        if kinds is not None and tool.get("type") not in kinds:
+            w.drop(tool, "the server has no such tools")
+        elif w.form(tool, "legacy"):
             old.append(tool)
         elif tool.get("type") == "web_search" and "web_search_options" not in wire:
             wire["web_search_options"] = w.piece(_write_web_search, tool)
@@ -186,6 +199,10 @@ def _read_choice(choice: Node, r: Reader) -> Node | None:
 
 def _write_tool_choice(c: Node, wire: Node, w: Writer) -> None:
     choice = c["tool_choice"]
+    instead = None if w.same else nearest_choice(choice, w)
+    if instead is not None:
+        _write_nearest_choice(instead, c, wire, w)
+        return
     legacy = w.form(c, "tool_choice") == "legacy"
     if choice is None or type(choice) is str:
         wire["function_call" if legacy else "tool_choice"] = c.pop("tool_choice")
@@ -202,6 +219,20 @@ def _write_tool_choice(c: Node, wire: Node, w: Writer) -> None:
         if type(own.get("tools")) is list:
             allowed["tools"] = w.nodes(tools, own.pop("tools"))
         wire["tool_choice"] = {"type": kind, kind: allowed}
+
+
+def _write_nearest_choice(word: str, c: Node, wire: Node, w: Writer) -> None:
+    del c["tool_choice"]
+    if word == "none":
+        # Without tools none is called.
+        for key in ("tools", "functions", "web_search_options"):
+            if wire.pop(key, None) is not None:
+                w.report(w.doc, ("tools",), "emulated", "left out, since none may be called")
+        w.report(w.doc, ("tool_choice",), "emulated", "sent as no tools")
+        return
+    if word:
+        wire["tool_choice"] = word
+    w.report(w.doc, ("tool_choice",), "approximated", f"sent as {word!r}" if word else "left to the server")
 
 
 _FORMAT_KEYS = ("name", "description", "schema", "strict")
@@ -229,6 +260,13 @@ def _write_format(c: Node, wire: Node, w: Writer) -> None:
         wire["response_format"] = text.pop("format")
         return
     own = take(text, "format")
+    formats = None if w.same else w.dialect.get("formats")
+    if formats is not None and own.get("type", "text") not in formats:
+        if own.get("type") == "json_schema" and "json_object" in formats:
+            del own["type"]
+            w.report(w.doc, ("text", "format", "type"), "approximated", "sent as 'json_object'")
+            wire["response_format"] = {"type": "json_object"}
+        return
     out: Node = {"type": own.pop("type", "text")}
     if "type" not in w.doc["text"]["format"]:
         w.added(out, "type", "the default")
@@ -284,52 +322,3 @@ def _write_cache(c: Node, wire: Node) -> None:
     written = {key: own.pop(key) for key, known in _CACHE.items() if own.get(key) in known}
     if written or not own:
         wire["prompt_cache_options"] = written
-
-
-# How servers take the control of reasoning as an object: wire key to canonical key, on or off as a word or a boolean.
-_CONTROLS = {
-    "reasoning": {"effort": "effort", "max_tokens": "budget_tokens", "summary": "summary", "enabled": "control"},
-    "thinking": {"type": "control", "budget_tokens": "budget_tokens"},
-}
-_TYPES = {"effort": str, "max_tokens": int, "budget_tokens": int, "summary": str, "enabled": bool, "type": str}
-_SWITCH = {True: "enabled", False: "disabled"}
-
-
-def _read_control(w: Node, c: Node, key: str, fields: dict[str, str], r: Reader) -> None:
-    own = take(w, key)
-    reasoning = c.get("reasoning", {})
-    taken = []
-    for name, hub in fields.items():
-        if (
-            type(own.get(name)) is _TYPES[name]
-            and hub not in reasoning
-            and not (hub == "effort" and "reasoning_effort" in w)
-        ):
-            value = own.pop(name)
-            reasoning[hub] = _SWITCH[value] if type(value) is bool else value
-            r.place(c, ("reasoning", hub), (key, name))
-            taken.append(name)
-    if taken:
-        c["reasoning"] = reasoning
-        r.form(c, key, taken)
-    elif not own:
-        r.form(c, key, [])
-
-
-def _write_controls(c: Node, wire: Node, w: Writer) -> None:
-    """The control goes back into the object it came from; a server that takes `thinking` is given one."""
-    for key, fields in _CONTROLS.items():
-        names = w.form(c, key)
-        if names == []:
-            wire[key] = {}
-        if names is None:
-            names = ("type", "budget_tokens") if key == w.dialect.get("control") else ()
-        if type(c.get("reasoning")) not in (dict, Owned):
-            continue
-        reasoning = c["reasoning"] if type(c["reasoning"]) is Owned else take(c, "reasoning")
-        for name in names:
-            value = reasoning.get(fields[name])
-            if value is not None:
-                del reasoning[fields[name]]
-                flipped = {word: switch for switch, word in _SWITCH.items()}
-                wire.setdefault(key, {})[name] = flipped.get(value, value) if _TYPES[name] is bool else value

@@ -12,9 +12,6 @@ __all__ = [
     "CACHED_SPELLINGS",
     "CHUNK",
     "COMPLETION",
-    "ERROR_CODES",
-    "ERROR_STATUS",
-    "ERROR_TYPES",
     "FINISH",
     "INPUT_DETAILS",
     "NATIVES",
@@ -175,64 +172,6 @@ AUDIO_FORMATS = {
     "audio/ogg": "ogg",
     "audio/aac": "aac",
     "audio/pcm": "pcm16",
-}
-
-ERROR_TYPES = Bimap(
-    {
-        "invalid_request_error": "invalid_request",
-        "authentication_error": "authentication",
-        "permission_error": "permission",
-        "not_found_error": "not_found",
-        "conflict_error": "conflict",
-        "rate_limit_error": "rate_limit",
-        "insufficient_quota": "quota",
-        "overloaded_error": "overloaded",
-        "server_error": "server_error",
-        "timeout_error": "timeout",
-    },
-    reading={
-        "rate_limit_exceeded": "rate_limit",
-        "requests": "rate_limit",
-        "tokens": "rate_limit",
-        "internal_server_error": "server_error",
-        "api_error": "server_error",
-        "service_unavailable_error": "overloaded",
-        "BadRequestError": "invalid_request",
-        "NotFoundError": "not_found",
-    },
-    writing={
-        "too_large": "invalid_request_error",
-        "context_overflow": "invalid_request_error",
-        "content_filter": "invalid_request_error",
-        "other": "server_error",
-    },
-)
-# Codes that say more than the type beside them.
-ERROR_CODES = {
-    "context_length_exceeded": "context_overflow",
-    "content_filter": "content_filter",
-    "content_policy_violation": "content_filter",
-    "insufficient_quota": "quota",
-    "rate_limit_exceeded": "rate_limit",
-    "invalid_api_key": "authentication",
-    "model_not_found": "not_found",
-    "server_error": "server_error",
-}
-ERROR_STATUS = {
-    "invalid_request": 400,
-    "authentication": 401,
-    "permission": 403,
-    "not_found": 404,
-    "timeout": 408,
-    "conflict": 409,
-    "too_large": 413,
-    "rate_limit": 429,
-    "quota": 429,
-    "server_error": 500,
-    "overloaded": 503,
-    "context_overflow": 400,
-    "content_filter": 400,
-    "other": 500,
 }
 
 NATIVES = {

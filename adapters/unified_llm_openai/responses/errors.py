@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Bimap
+from unified_llm.hints import read_http
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
+
+from ..errors import TYPES, classify, fit_code, is_shared, pop_http, write_http
 
 __all__ = [
     "read_error",
@@ -27,39 +29,6 @@ __all__ = [
 
 Node = dict[str, Any]
 
-TYPES = Bimap(
-    {
-        "invalid_request_error": "invalid_request",
-        "authentication_error": "authentication",
-        "permission_error": "permission",
-        "not_found_error": "not_found",
-        "conflict_error": "conflict",
-        "rate_limit_error": "rate_limit",
-        "insufficient_quota": "quota",
-        "overloaded_error": "overloaded",
-        "server_error": "server_error",
-        "timeout_error": "timeout",
-    },
-    reading={
-        "invalid_request": "invalid_request",
-        "not_found": "not_found",
-        "too_many_requests": "rate_limit",
-        "model_error": "server_error",
-        "rate_limit_exceeded": "rate_limit",
-        "requests": "rate_limit",
-        "tokens": "rate_limit",
-        "internal_server_error": "server_error",
-        "api_error": "server_error",
-        "service_unavailable_error": "overloaded",
-        "request_forbidden": "permission",
-    },
-    writing={
-        "too_large": "invalid_request_error",
-        "context_overflow": "invalid_request_error",
-        "content_filter": "invalid_request_error",
-        "other": "server_error",
-    },
-)
 # Open Responses has five words.
 STRICT_TYPES = {
     "not_found": "not_found",
@@ -69,20 +38,6 @@ STRICT_TYPES = {
     "overloaded": "server_error",
     "timeout": "server_error",
     "other": "server_error",
-}
-# Codes that say more than the type beside them.
-CODES = {
-    "context_length_exceeded": "context_overflow",
-    "content_filter": "content_filter",
-    "content_policy_violation": "content_filter",
-    "insufficient_quota": "quota",
-    "rate_limit_exceeded": "rate_limit",
-    "slow_down": "rate_limit",
-    "invalid_api_key": "authentication",
-    "model_not_found": "not_found",
-    "server_error": "server_error",
-    "server_is_overloaded": "overloaded",
-    "invalid_prompt": "invalid_request",
 }
 # The codes of a failed response, a closed list in the SDK; what has none of its own is a server error.
 RESPONSE_CODES = {
@@ -98,35 +53,6 @@ KNOWN_CODES = frozenset(
     unsupported_image_media_type empty_image_file failed_to_download_image image_file_not_found
     context_length_exceeded insufficient_quota previous_response_not_found""".split()
 )
-_STATUS_OF = {
-    "invalid_request": 400,
-    "authentication": 401,
-    "permission": 403,
-    "not_found": 404,
-    "timeout": 408,
-    "conflict": 409,
-    "too_large": 413,
-    "rate_limit": 429,
-    "quota": 429,
-    "server_error": 500,
-    "overloaded": 503,
-    "context_overflow": 400,
-    "content_filter": 400,
-    "other": 500,
-}
-_BY_STATUS = {
-    401: "authentication",
-    403: "permission",
-    404: "not_found",
-    408: "timeout",
-    409: "conflict",
-    413: "too_large",
-    429: "rate_limit",
-    502: "overloaded",
-    503: "overloaded",
-    529: "overloaded",
-}
-_OVERFLOW = ("context length", "context window", "prompt is too long", "input token count", "too many tokens")
 _FIELDS: dict[str, tuple[type, ...]] = {
     "message": (str, type(None)),
     "code": (str, int, type(None)),
@@ -177,7 +103,7 @@ def _typed(error: Node, own: Node, r: Reader) -> Node:
     word = own.get("type")
     status = r.http.get("status")
     status = status if type(status) is int else None
-    kind = _classify(word, error.get("code"), error.get("message"), status)
+    kind = classify(word, error.get("code"), error.get("message"), status)
     error["type"] = kind
     if type(word) is str:
         del own["type"]
@@ -186,32 +112,8 @@ def _typed(error: Node, own: Node, r: Reader) -> Node:
         r.form(error, "type", kind)
     else:
         r.form(error, "untyped", kind)
-    if status is not None:
-        error["status"] = status
-    retry = _retry_after(r.http.get("headers"))
-    if retry is not None:
-        error["retry_after"] = retry
+    read_http(error, r)
     return error
-
-
-def _classify(word: Any, code: Any, message: Any, status: int | None) -> str:
-    if type(code) is str and code in CODES:
-        return CODES[code]
-    if type(message) is str and any(sign in message.lower() for sign in _OVERFLOW):
-        return "context_overflow"
-    found = TYPES.reads.get(word) if type(word) is str else None
-    if status is not None and found in (None, "invalid_request"):
-        by_status = _BY_STATUS.get(status) or ("server_error" if status >= 500 else None)
-        if by_status is not None:
-            return by_status
-    return found or ("invalid_request" if status is not None and 400 <= status < 500 else "other")
-
-
-def _retry_after(headers: Any) -> int | None:
-    for key, value in headers.items() if type(headers) is dict else ():
-        if key.lower() == "retry-after" and str(value).strip().isdigit():
-            return int(value)
-    return None
 
 
 # ---- writing --------------------------------------------------------------------------------------------------------
@@ -223,10 +125,7 @@ def write_error(c: Node, w: Writer) -> Any:
     c.pop("error", None)  # written as a node of its own, below
     if type(error) is not dict:
         error = {"message": "" if error is None else str(error)}
-    status = error.get("status")
-    w.http["status"] = status if type(status) is int else _STATUS_OF.get(str(error.get("type")), 500)
-    if error.get("retry_after") is not None:
-        w.http.setdefault("headers", {})["retry-after"] = str(error["retry_after"])
+    write_http(error, w)
     if body == "value":
         return c.pop("extra")[w.protocol]["rest"]["body"]
     if body == "text":
@@ -271,19 +170,17 @@ def _write_fields(c: Node, w: Writer) -> Node:
             wire[key] = c.pop(key)
         elif not own and key in ("message", "code", "param"):
             wire[key] = "" if key == "message" else None
-    if kind == "context_overflow" and not own and not wire.get("code"):
-        # The signal that agents look for before they compact.
-        wire["code"] = "context_length_exceeded"
-        w.added(wire, "code")
+    if not own:
+        fit_code(kind, c, wire, w)
     if strict or w.form(c, "untyped") != kind:
         native = c.get("native_type")
-        if native is not None and (w.form(c, "type") == kind or (not own and native in TYPES.reads and not strict)):
+        if native is not None and (w.form(c, "type") == kind or (not own and is_shared(native) and not strict)):
             wire["type"] = c.pop("native_type")
         elif strict:
             wire["type"] = STRICT_TYPES.get(kind, "invalid_request")
         else:
             wire["type"] = TYPES.write(kind)
-    _pop_http(c)
+    pop_http(c, w)
     return wire
 
 
@@ -295,7 +192,7 @@ def _write_code(c: Node, w: Writer) -> Node:
     if wire["code"] == c.get("code"):
         del c["code"]
     c.pop("message", None)
-    _pop_http(c)
+    pop_http(c, w)
     return wire
 
 
@@ -305,9 +202,3 @@ def response_error(error: Node, kind: Any) -> Node:
     if code not in KNOWN_CODES:
         code = RESPONSE_CODES.get(kind, "server_error")
     return {"code": code, "message": str(error.get("message") or "")}
-
-
-def _pop_http(c: Node) -> None:
-    """What travels in HTTP."""
-    for key in ("status", "retry_after"):
-        c.pop(key, None)

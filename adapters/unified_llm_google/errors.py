@@ -1,0 +1,127 @@
+"""What the errors of both protocols share: `google.rpc` details, the HTTP status and the hints beside it.
+
+A retry delay among the details is seconds, and comes back as the same detail. A status given by another protocol stays
+only where it means the same class here.
+
+https://google.aip.dev/193
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.hints import HINTS, write_hints
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
+
+__all__ = [
+    "OVERFLOW",
+    "STATUS",
+    "by_status",
+    "is_overflow",
+    "pop_hints",
+    "read_retry",
+    "status_of",
+    "write_http",
+    "write_retry",
+]
+
+Node = dict[str, Any]
+
+_RETRY = "type.googleapis.com/google.rpc.RetryInfo"
+STATUS = {
+    "invalid_request": 400,
+    "context_overflow": 400,
+    "content_filter": 400,
+    "too_large": 400,
+    "authentication": 401,
+    "permission": 403,
+    "not_found": 404,
+    "conflict": 409,
+    "rate_limit": 429,
+    "quota": 429,
+    "server_error": 500,
+    "other": 500,
+    "overloaded": 503,
+    "timeout": 504,
+}
+_BY_STATUS = {status: kind for kind, status in reversed(STATUS.items())} | {
+    402: "quota",
+    408: "timeout",
+    413: "too_large",
+    502: "overloaded",
+    529: "overloaded",
+}
+# Every one of these stands in the message of a prompt that is too long.
+_OVERFLOW = ("input token count", "maximum number of tokens")
+OVERFLOW = "The input token count exceeds the maximum number of tokens allowed"
+
+
+def is_overflow(message: Any) -> bool:
+    """Whether a message says that the prompt is too long."""
+    return type(message) is str and all(sign in message for sign in _OVERFLOW)
+
+
+def by_status(status: Any) -> str | None:
+    """The class of a failed request whose body does not tell it."""
+    if type(status) is not int or status < 400:
+        return None
+    return _BY_STATUS.get(status) or ("invalid_request" if status < 500 else "server_error")
+
+
+def status_of(kind: str, status: Any, w: Writer) -> int:
+    """The HTTP status of an error: the one that was given, where it means the class here."""
+    if type(status) is int and (w.source == w.protocol or _fits(kind, status)):
+        return status
+    return STATUS.get(kind, 500)
+
+
+def _fits(kind: str, status: int) -> bool:
+    if kind in ("invalid_request", "too_large"):
+        return 400 <= status < 500 and (status not in STATUS.values() or status == 400)
+    if kind in ("server_error", "other"):
+        return 500 <= status < 600 and status not in (503, 504, 529)
+    return status == STATUS.get(kind)
+
+
+def write_http(error: Node, status: int, w: Writer) -> None:
+    """The status and the headers of a failed request."""
+    w.http["status"] = status
+    headers = write_hints(error)
+    if headers:
+        w.http.setdefault("headers", {}).update(headers)
+    w.context["hints"] = frozenset(HINTS)
+
+
+def pop_hints(c: Node, w: Writer) -> None:
+    """What went into the headers; an error inside a stream has none, and what only they could say is lost."""
+    for key in w.context.get("hints", ()):
+        c.pop(key, None)
+
+
+def read_retry(details: list[Any], error: Node, r: Reader) -> list[Any]:
+    """The details but for a retry delay, which becomes seconds; its place is a marker."""
+    for index, detail in enumerate(details):
+        if type(detail) is not dict or detail.get("@type") != _RETRY or detail.keys() != {"@type", "retryDelay"}:
+            continue
+        delay = detail["retryDelay"]
+        try:
+            seconds = float(delay.removesuffix("s")) if type(delay) is str and delay.endswith("s") else None
+        except ValueError:
+            seconds = None
+        if seconds is None:
+            continue
+        value: int | float = int(seconds) if seconds.is_integer() and "." not in delay else seconds
+        if f"{value}s" == delay:
+            error["retry_after"] = value
+            r.form(error, "retry", index)
+            return [*details[:index], *details[index + 1 :]]
+    return details
+
+
+def write_retry(c: Node, details: list[Any], w: Writer) -> None:
+    """Put a retry delay back among the details."""
+    if type(c.get("retry_after")) in (int, float):
+        place = w.form(c, "retry")
+        detail = {"@type": _RETRY, "retryDelay": f"{c.pop('retry_after')}s"}
+        details.insert(len(details) if place is None else place, detail)

@@ -1,0 +1,163 @@
+"""What the errors of both protocols share: the words and codes, what they mean, and what travels in HTTP.
+
+The canonical type is drawn from type, code, text and HTTP status together, since every one of them is missing or coarse
+somewhere. A status given by another protocol stays only where it means the same class here.
+
+https://platform.openai.com/docs/guides/error-codes https://www.openresponses.org/specification
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.hints import HINTS, settle_status, write_hints
+from unified_llm.mapping import Bimap, Fated
+from unified_llm.writing import Writer
+
+__all__ = ["CODES", "CODE_OF", "STATUS", "TYPES", "classify", "fit_code", "is_shared", "pop_http", "write_http"]
+
+Node = dict[str, Any]
+
+TYPES = Bimap(
+    {
+        "invalid_request_error": "invalid_request",
+        "authentication_error": "authentication",
+        "permission_error": "permission",
+        "not_found_error": "not_found",
+        "conflict_error": "conflict",
+        "rate_limit_error": "rate_limit",
+        "insufficient_quota": "quota",
+        "overloaded_error": "overloaded",
+        "server_error": "server_error",
+        "timeout_error": "timeout",
+    },
+    reading={
+        # Open Responses has five words.
+        "invalid_request": "invalid_request",
+        "not_found": "not_found",
+        "too_many_requests": "rate_limit",
+        "model_error": "server_error",
+        "rate_limit_exceeded": "rate_limit",
+        "requests": "rate_limit",
+        "tokens": "rate_limit",
+        "internal_server_error": "server_error",
+        "api_error": "server_error",
+        "service_unavailable_error": "overloaded",
+        "request_forbidden": "permission",
+        "BadRequestError": "invalid_request",
+        "NotFoundError": "not_found",
+    },
+    writing={
+        "too_large": "invalid_request_error",
+        "context_overflow": "invalid_request_error",
+        "content_filter": "invalid_request_error",
+        "other": "server_error",
+    },
+)
+_OPEN = ("invalid_request", "not_found", "too_many_requests", "model_error")
+# Codes that say more than the type beside them.
+CODES = {
+    "context_length_exceeded": "context_overflow",
+    "content_filter": "content_filter",
+    "content_policy_violation": "content_filter",
+    "insufficient_quota": "quota",
+    "rate_limit_exceeded": "rate_limit",
+    "slow_down": "rate_limit",
+    "invalid_api_key": "authentication",
+    "model_not_found": "not_found",
+    "server_error": "server_error",
+    "server_is_overloaded": "overloaded",
+    "invalid_prompt": "invalid_request",
+}
+# The code that tells a class whose type word does not: what agents look for before they compact, among them.
+CODE_OF = {"context_overflow": "context_length_exceeded", "content_filter": "content_filter"}
+STATUS = {
+    "invalid_request": 400,
+    "authentication": 401,
+    "permission": 403,
+    "not_found": 404,
+    "timeout": 408,
+    "conflict": 409,
+    "too_large": 413,
+    "rate_limit": 429,
+    "quota": 429,
+    "server_error": 500,
+    "overloaded": 503,
+    "context_overflow": 400,
+    "content_filter": 400,
+    "other": 500,
+}
+_BY_STATUS = {
+    401: "authentication",
+    403: "permission",
+    404: "not_found",
+    408: "timeout",
+    409: "conflict",
+    413: "too_large",
+    429: "rate_limit",
+    502: "overloaded",
+    503: "overloaded",
+    529: "overloaded",
+}
+_OVERFLOW = ("context length", "context window", "prompt is too long", "input token count", "too many tokens")
+
+
+def is_shared(word: Any) -> bool:
+    """Whether a type word means the same in both protocols; Open Responses has words of its own."""
+    return word in TYPES.reads and word not in _OPEN
+
+
+def classify(word: Any, code: Any, message: Any, status: int | None) -> str:
+    """The canonical type of an error."""
+    if type(code) is str and code in CODES:
+        return CODES[code]
+    if type(message) is str and any(sign in message.lower() for sign in _OVERFLOW):
+        return "context_overflow"
+    found = TYPES.reads.get(word) if type(word) is str else None
+    if status is None or status < 400:  # an error in an answer that went well may have its status as its code
+        status = code if type(code) is int else None
+    if status is not None and found in (None, "invalid_request"):
+        by_status = _BY_STATUS.get(status) or ("server_error" if status >= 500 else None)
+        if by_status is not None:
+            return by_status
+    return found or ("invalid_request" if status is not None and 400 <= status < 500 else "other")
+
+
+def write_http(error: Node, w: Writer) -> None:
+    """The status and the headers of an error; the error itself no longer has to say them (`HINTS`)."""
+    kind, status = str(error.get("type")), error.get("status")
+    if type(status) is not int or (w.source != w.protocol and not _fits(kind, status)):
+        status = STATUS.get(kind, 500)
+    w.http["status"] = status
+    headers = write_hints(error)
+    if headers:
+        w.http.setdefault("headers", {}).update(headers)
+    w.context["hints"] = frozenset(HINTS)
+
+
+def fit_code(kind: str, c: Node, wire: Node, w: Writer) -> None:
+    """Give the error of another protocol the code that agents look for where the type word does not tell its class."""
+    code = wire.get("code")
+    if kind not in CODE_OF or (code is not None and CODES.get(str(code)) == kind):
+        return
+    wire["code"] = CODE_OF[kind]
+    if code is None or code == "":
+        w.added(wire, "code")
+    else:
+        c["code"] = Fated("approximated", f"sent as {CODE_OF[kind]!r}")
+
+
+def pop_http(c: Node, w: Writer) -> None:
+    """Consume what travels in HTTP; the head of a stream is gone, and what only it could say is lost there."""
+    settle_status(c, w)
+    for key in w.context.get("hints", ()):
+        c.pop(key, None)
+
+
+def _fits(kind: str, status: int) -> bool:
+    """Whether a status of another protocol means the class here. 529 is another's own word for overload."""
+    if kind == "invalid_request":
+        return 400 <= status < 500 and status not in _BY_STATUS
+    if kind in ("server_error", "other"):
+        return 500 <= status < 600 and status not in _BY_STATUS
+    return status == STATUS.get(kind)

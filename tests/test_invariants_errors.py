@@ -1,0 +1,456 @@
+"""An error stays an error, of the same class, and says when to come back: five protocols, by hand-made tables.
+
+The tables are written from the providers' error pages: what a wire says, what that means, and how each of the others
+says it. A class without a word of its own on a wire has the nearest there is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import unified_llm as ul
+from corpus import records, show
+from unified_llm.hints import RateHeaders, read_hints, write_hints
+
+CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"
+INTERACTIONS, GENERATE = "google-interactions", "google-generate-content"
+PROTOCOLS = (CHAT, RESPONSES, MESSAGES, INTERACTIONS, GENERATE)
+Node = dict[str, Any]
+
+# Class -> protocol -> (HTTP status, type word, code).
+TABLE: dict[str, dict[str, tuple[int, str | None, Any]]] = {
+    "invalid_request": {
+        CHAT: (400, "invalid_request_error", None),
+        MESSAGES: (400, "invalid_request_error", None),
+        INTERACTIONS: (400, None, "invalid_request"),
+        GENERATE: (400, "INVALID_ARGUMENT", 400),
+    },
+    "authentication": {
+        CHAT: (401, "authentication_error", None),
+        MESSAGES: (401, "authentication_error", None),
+        INTERACTIONS: (401, None, "authentication"),
+        GENERATE: (401, "UNAUTHENTICATED", 401),
+    },
+    "permission": {
+        CHAT: (403, "permission_error", None),
+        MESSAGES: (403, "permission_error", None),
+        INTERACTIONS: (403, None, "permission_denied"),
+        GENERATE: (403, "PERMISSION_DENIED", 403),
+    },
+    "not_found": {
+        CHAT: (404, "not_found_error", None),
+        MESSAGES: (404, "not_found_error", None),
+        INTERACTIONS: (404, None, "not_found"),
+        GENERATE: (404, "NOT_FOUND", 404),
+    },
+    "conflict": {
+        CHAT: (409, "conflict_error", None),
+        MESSAGES: (409, "conflict_error", None),
+        INTERACTIONS: (409, None, "aborted"),
+        GENERATE: (409, "ABORTED", 409),
+    },
+    "too_large": {
+        CHAT: (413, "invalid_request_error", None),
+        MESSAGES: (413, "request_too_large", None),
+        INTERACTIONS: (413, None, "invalid_request"),
+        GENERATE: (413, "INVALID_ARGUMENT", 413),
+    },
+    "rate_limit": {
+        CHAT: (429, "rate_limit_error", None),
+        MESSAGES: (429, "rate_limit_error", None),
+        INTERACTIONS: (429, None, "rate_limit_exceeded"),
+        GENERATE: (429, "RESOURCE_EXHAUSTED", 429),
+    },
+    "quota": {
+        CHAT: (429, "insufficient_quota", None),
+        MESSAGES: (402, "billing_error", None),
+        INTERACTIONS: (429, None, "quota_exceeded"),
+        GENERATE: (429, "RESOURCE_EXHAUSTED", 429),
+    },
+    "overloaded": {
+        CHAT: (503, "overloaded_error", None),
+        MESSAGES: (529, "overloaded_error", None),
+        INTERACTIONS: (503, None, "service_unavailable"),
+        GENERATE: (503, "UNAVAILABLE", 503),
+    },
+    "server_error": {
+        CHAT: (500, "server_error", None),
+        MESSAGES: (500, "api_error", None),
+        INTERACTIONS: (500, None, "api_error"),
+        GENERATE: (500, "INTERNAL", 500),
+    },
+    "timeout": {
+        CHAT: (408, "timeout_error", None),
+        MESSAGES: (504, "timeout_error", None),
+        INTERACTIONS: (504, None, "deadline_exceeded"),
+        GENERATE: (504, "DEADLINE_EXCEEDED", 504),
+    },
+    "context_overflow": {
+        CHAT: (400, "invalid_request_error", "context_length_exceeded"),
+        MESSAGES: (400, "invalid_request_error", None),
+        INTERACTIONS: (400, None, "invalid_request"),
+        GENERATE: (400, "INVALID_ARGUMENT", 400),
+    },
+    "content_filter": {
+        CHAT: (400, "invalid_request_error", "content_filter"),
+        MESSAGES: (400, "invalid_request_error", None),
+        INTERACTIONS: (400, None, "content_blocked"),
+        GENERATE: (400, "INVALID_ARGUMENT", 400),
+    },
+}
+for _row in TABLE.values():
+    _row[RESPONSES] = _row[CHAT]
+
+# What the wires say, and what it means: (protocol, HTTP status, body, class).
+TOO_LONG = "The input token count exceeds the maximum number of tokens allowed"
+
+
+def _openai(type_: str, code: str | None = None, message: str = "m") -> Node:
+    return {"error": {"message": message, "type": type_, "param": None, "code": code}}
+
+
+def _messages(type_: str, message: str = "m") -> Node:
+    return {"type": "error", "error": {"type": type_, "message": message}}
+
+
+def _google(code: int, status: str, message: str = "m", *details: Node) -> Node:
+    error = {"code": code, "message": message, "status": status, "details": [*details]}
+    return {"error": error if details else {key: value for key, value in error.items() if key != "details"}}
+
+
+def _interaction(code: str, message: str = "m") -> Node:
+    return {"error": {"code": code, "message": message}}
+
+
+SAID: list[tuple[str, int, Any, str]] = [
+    (CHAT, 400, _openai("invalid_request_error"), "invalid_request"),
+    (CHAT, 400, _openai("invalid_request_error", "context_length_exceeded"), "context_overflow"),
+    (CHAT, 400, _openai("invalid_request_error", "content_filter"), "content_filter"),
+    (CHAT, 401, _openai("invalid_request_error", "invalid_api_key"), "authentication"),
+    (CHAT, 403, _openai("invalid_request_error"), "permission"),
+    (CHAT, 404, _openai("invalid_request_error", "model_not_found"), "not_found"),
+    (CHAT, 409, _openai("conflict_error"), "conflict"),
+    (CHAT, 413, _openai("invalid_request_error"), "too_large"),
+    (CHAT, 429, _openai("tokens", "rate_limit_exceeded"), "rate_limit"),
+    (CHAT, 429, _openai("insufficient_quota", "insufficient_quota"), "quota"),
+    (CHAT, 500, _openai("server_error"), "server_error"),
+    (CHAT, 503, _openai("server_error"), "server_error"),
+    (CHAT, 503, "<html>busy</html>", "overloaded"),
+    (CHAT, 408, _openai("timeout_error"), "timeout"),
+    (CHAT, 200, {"error": {"message": "m", "code": 429, "metadata": {}}}, "rate_limit"),
+    (RESPONSES, 400, _openai("invalid_request"), "invalid_request"),
+    (RESPONSES, 429, _openai("too_many_requests"), "rate_limit"),
+    (RESPONSES, 500, _openai("model_error"), "server_error"),
+    (RESPONSES, 503, _openai("server_error", "server_is_overloaded"), "overloaded"),
+    (MESSAGES, 400, _messages("invalid_request_error"), "invalid_request"),
+    (MESSAGES, 400, _messages("invalid_request_error", "prompt is too long: 9 > 8"), "context_overflow"),
+    (MESSAGES, 401, _messages("authentication_error"), "authentication"),
+    (MESSAGES, 402, _messages("billing_error"), "quota"),
+    (MESSAGES, 403, _messages("permission_error"), "permission"),
+    (MESSAGES, 404, _messages("not_found_error"), "not_found"),
+    (MESSAGES, 409, _messages("conflict_error"), "conflict"),
+    (MESSAGES, 413, _messages("request_too_large"), "too_large"),
+    (MESSAGES, 429, _messages("rate_limit_error"), "rate_limit"),
+    (MESSAGES, 500, _messages("api_error"), "server_error"),
+    (MESSAGES, 504, _messages("timeout_error"), "timeout"),
+    (MESSAGES, 529, _messages("overloaded_error"), "overloaded"),
+    (INTERACTIONS, 400, _interaction("parameter_unknown"), "invalid_request"),
+    (INTERACTIONS, 400, _interaction("invalid_request", TOO_LONG), "context_overflow"),
+    (INTERACTIONS, 400, _interaction("missing_thought_signature"), "invalid_request"),
+    (INTERACTIONS, 400, _interaction("prohibited_content"), "content_filter"),
+    (INTERACTIONS, 401, _interaction("authentication"), "authentication"),
+    (INTERACTIONS, 402, _interaction("payment_required"), "quota"),
+    (INTERACTIONS, 403, _interaction("permission_denied"), "permission"),
+    (INTERACTIONS, 404, _interaction("model_not_found"), "not_found"),
+    (INTERACTIONS, 409, _interaction("already_exists"), "conflict"),
+    (INTERACTIONS, 429, _interaction("too_many_requests"), "rate_limit"),
+    (INTERACTIONS, 429, _interaction("quota_exceeded"), "quota"),
+    (INTERACTIONS, 500, _interaction("api_error"), "server_error"),
+    (INTERACTIONS, 503, _interaction("service_unavailable"), "overloaded"),
+    (INTERACTIONS, 504, _interaction("gateway_timeout"), "timeout"),
+    (INTERACTIONS, 429, _google(429, "RESOURCE_EXHAUSTED"), "rate_limit"),
+    (GENERATE, 400, _google(400, "INVALID_ARGUMENT"), "invalid_request"),
+    (GENERATE, 400, _google(400, "FAILED_PRECONDITION"), "invalid_request"),
+    (GENERATE, 400, _google(400, "INVALID_ARGUMENT", TOO_LONG), "context_overflow"),
+    (GENERATE, 401, _google(401, "UNAUTHENTICATED"), "authentication"),
+    (GENERATE, 402, {"error": {"code": 402, "message": "m"}}, "quota"),
+    (GENERATE, 403, _google(403, "PERMISSION_DENIED"), "permission"),
+    (GENERATE, 404, _google(404, "NOT_FOUND"), "not_found"),
+    (GENERATE, 409, _google(409, "ABORTED"), "conflict"),
+    (GENERATE, 429, _google(429, "RESOURCE_EXHAUSTED"), "rate_limit"),
+    (GENERATE, 429, [_google(429, "RESOURCE_EXHAUSTED")], "rate_limit"),
+    (GENERATE, 500, _google(500, "INTERNAL"), "server_error"),
+    (GENERATE, 503, _google(503, "UNAVAILABLE"), "overloaded"),
+    (GENERATE, 504, _google(504, "DEADLINE_EXCEEDED"), "timeout"),
+]
+
+
+def told(protocol: str, body: Any) -> tuple[str | None, Any]:
+    """The type word and the code of an error body."""
+    error = body["error"]
+    if protocol == GENERATE:
+        return error["status"], error["code"]
+    if protocol == INTERACTIONS:
+        return None, error["code"]
+    if protocol == MESSAGES:
+        assert body["type"] == "error"
+        return error["type"], None
+    assert type(error["message"]) is str and "param" in error
+    return error["type"], error["code"]
+
+
+def class_of(body: Any, protocol: str, http: Any) -> str:
+    """What an error body is read as."""
+    found: str = ul.read(body, protocol, "error", http=http).model_dump()["error"]["type"]
+    return found
+
+
+# Words and codes that a target has too, and that say more than the one in its row.
+FINER = {
+    (RESPONSES, CHAT): {word: word for word in ("tokens", "server_error", "invalid_request_error")},
+    (CHAT, RESPONSES): {word: word for word in ("tokens", "invalid_request_error")},
+    (CHAT, INTERACTIONS): {"model_not_found": "model_not_found"},
+}
+
+
+@pytest.mark.parametrize("target", PROTOCOLS)
+@pytest.mark.parametrize(("source", "status", "body", "kind"), SAID)
+def test_trap_170_an_error_is_of_the_same_class_everywhere(
+    source: str, status: int, body: Any, kind: str, target: str
+) -> None:
+    if source == target:
+        assert class_of(body, source, {"status": status}) == kind
+        return
+    done = ul.convert(body, source=source, target=target, kind="error", http={"status": status})
+    sent, word, code = TABLE[kind][target]
+    if kind == "server_error" and status > 500:
+        sent = 500  # 503 says overload to the others, and this server did not
+    assert done.http["status"] == sent
+    finer = FINER.get((source, target), {})
+    given = body["error"] if finer and type(body) is dict else {}
+    found = told(target, done.value)
+    assert found[0] == finer.get(given.get("type"), word)
+    if code is not None:
+        assert found[1] == finer.get(given.get("code"), code)
+    assert done.http["status"] >= 400
+
+
+@pytest.mark.parametrize("target", PROTOCOLS)
+@pytest.mark.parametrize("source", PROTOCOLS)
+def test_a_class_survives_the_way_there_and_back(source: str, target: str) -> None:
+    for kind, row in TABLE.items():
+        status = row[source][0]
+        message = TOO_LONG + ", prompt is too long" if kind == "context_overflow" else "m"
+        error: Node = {"type": kind, "message": message, "status": status}
+        there = ul.write({"error": error}, target, "error")
+        back = class_of(there.value, target, there.http)
+        unsaid = {
+            (GENERATE, "quota"): "rate_limit",
+            (GENERATE, "too_large"): "invalid_request",
+            (GENERATE, "content_filter"): "invalid_request",
+            (MESSAGES, "content_filter"): "invalid_request",
+            (INTERACTIONS, "too_large"): "invalid_request",
+        }
+        assert back == unsaid.get((target, kind), kind), kind
+
+
+@pytest.mark.parametrize("target", PROTOCOLS)
+@pytest.mark.parametrize("source", PROTOCOLS)
+def test_an_error_is_never_a_success(source: str, target: str) -> None:
+    failures, examined = [], 0
+    for record in records(source, "error"):
+        status = record["status"]
+        http = {"status": status} if status else {}
+        done = ul.convert(record["body"], source=source, target=target, kind="error", http=http)
+        examined += 1
+        if not done.http.get("status", 0) >= 400:
+            failures.append(f"{record['id']}: HTTP {done.http.get('status')}")
+        elif source != target and "error" not in done.value:
+            failures.append(f"{record['id']}: {done.value!r}")
+    assert examined or source == INTERACTIONS
+    assert not failures, show(failures, "an error is never a success", examined)
+
+
+@pytest.mark.parametrize("target", PROTOCOLS)
+def test_a_failed_response_is_an_error(target: str) -> None:
+    body = {
+        "id": "r", "object": "response", "created_at": 1, "model": "m", "status": "failed", "output": [],
+        "error": {"code": "rate_limit_exceeded", "message": "slow down"},
+    }  # fmt: skip
+    done = ul.convert(body, source=RESPONSES, target=target, kind="response")
+    if target == RESPONSES:
+        assert done.value["status"] == "failed"
+    elif target == INTERACTIONS:
+        assert done.value["status"] == "failed" and done.value["errors"][0]["code"] == "rate_limit_exceeded"
+    else:
+        assert done.http["status"] == 429
+        assert told(target, done.value)[0] == TABLE["rate_limit"][target][1]
+
+
+# ---- when to come back ----------------------------------------------------------------------------------------------
+
+RETRY = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34.4s"}
+DATE = "Sat, 21 Nov 2026 10:00:00 GMT"
+
+
+@pytest.mark.parametrize("target", PROTOCOLS)
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"Retry-After": "7"}, 7),
+        ({"retry-after": "7", "retry-after-ms": "1500"}, 1.5),
+        ({"Retry-After": "Sat, 21 Nov 2026 10:01:30 GMT", "Date": DATE}, 90),
+        ({"Retry-After": "Sat, 21 Nov 2026 09:00:00 GMT", "Date": DATE}, 0),
+    ],
+)
+def test_trap_171_when_to_come_back_is_told_everywhere(target: str, headers: Node, seconds: float) -> None:
+    for source, body in ((MESSAGES, _messages("overloaded_error")), (CHAT, _openai("server_error"))):
+        if source == target:
+            continue
+        done = ul.convert(body, source=source, target=target, kind="error", http={"status": 503, "headers": headers})
+        assert done.http["headers"]["retry-after"] == {7: "7", 1.5: "2", 90: "90", 0: "0"}[seconds]
+        assert done.http["headers"].get("retry-after-ms") == ("1500" if seconds == 1.5 else None)
+        if target == GENERATE:
+            (detail,) = done.value["error"]["details"]
+            assert detail == {**RETRY, "retryDelay": f"{seconds}s"}
+
+
+def test_trap_171_overload_of_one_is_overload_of_the_others() -> None:
+    http = {"status": 529, "headers": {"Retry-After": "7"}}
+    for target in (CHAT, RESPONSES, INTERACTIONS, GENERATE):
+        done = ul.convert(_messages("overloaded_error"), source=MESSAGES, target=target, kind="error", http=http)
+        assert done.http["status"] == 503 and done.http["headers"]["retry-after"] == "7"
+    same = ul.convert(_messages("overloaded_error"), source=MESSAGES, target=MESSAGES, kind="error", http=http)
+    assert same.http == {"status": 529, "headers": {"retry-after": "7"}}
+
+
+@pytest.mark.parametrize("target", [CHAT, RESPONSES, MESSAGES, INTERACTIONS])
+@pytest.mark.parametrize("source", [GENERATE, INTERACTIONS])
+def test_a_delay_in_the_body_becomes_a_header(source: str, target: str) -> None:
+    body = _google(429, "RESOURCE_EXHAUSTED", "m", RETRY)
+    done = ul.convert(body, source=source, target=target, kind="error", http={"status": 429})
+    if source == target:
+        assert done.value == body
+    assert done.http["headers"]["retry-after"] == "35" and done.http["headers"]["retry-after-ms"] == "34400"
+    assert not [loss for loss in done.losses if "details" in loss.path]
+
+
+def test_a_date_without_the_time_it_was_sent_stays_a_date() -> None:
+    until = "Sat, 21 Nov 2026 10:01:30 GMT"
+    http = {"status": 503, "headers": {"Retry-After": until}}
+    done = ul.convert(_openai("server_error"), source=CHAT, target=MESSAGES, kind="error", http=http)
+    assert done.http["headers"] == {"retry-after": until}
+
+
+@pytest.mark.parametrize("target", PROTOCOLS)
+@pytest.mark.parametrize("advice", ["true", "false"])
+def test_the_advice_to_retry_is_handed_on(target: str, advice: str) -> None:
+    source = MESSAGES if target != MESSAGES else CHAT
+    body = _messages("rate_limit_error") if source == MESSAGES else _openai("tokens")
+    http = {"status": 429, "headers": {"X-Should-Retry": advice}}
+    done = ul.convert(body, source=source, target=target, kind="error", http=http)
+    assert done.http["headers"]["x-should-retry"] == advice
+
+
+def test_rate_limits_are_named_as_each_surface_names_them() -> None:
+    openai = {
+        "x-ratelimit-limit-requests": "60",
+        "x-ratelimit-remaining-requests": "0",
+        "x-ratelimit-reset-requests": "1m30s",
+        "x-ratelimit-remaining-tokens": "149984",
+    }
+    anthropic = {
+        "anthropic-ratelimit-requests-limit": "60",
+        "anthropic-ratelimit-requests-remaining": "0",
+        "anthropic-ratelimit-requests-reset": "2026-11-21T10:01:30Z",
+        "anthropic-ratelimit-tokens-remaining": "149984",
+    }
+    there = ul.convert(
+        _openai("tokens"), source=CHAT, target=MESSAGES, kind="error",
+        http={"status": 429, "headers": {**openai, "date": DATE}},
+    )  # fmt: skip
+    assert there.http["headers"] == anthropic
+    back = ul.convert(
+        _messages("rate_limit_error"), source=MESSAGES, target=CHAT, kind="error",
+        http={"status": 429, "headers": {**anthropic, "date": DATE}},
+    )  # fmt: skip
+    assert back.http["headers"] == openai
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"retry-after": "soon"},
+        {"retry-after": "-1"},
+        {"retry-after": "nan"},
+        {"retry-after": "inf"},
+        {"x-should-retry": "maybe"},
+        {"x-ratelimit-limit-tokens": "many", "x-ratelimit-reset-tokens": "later"},
+        {},
+        None,
+        ["retry-after"],
+    ],
+)
+def test_a_header_that_says_nothing_is_not_taken_for_something(headers: Any) -> None:
+    assert read_hints(headers) == {}
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("6m0s", 360), ("20ms", 0.02), ("1h", 3600), ("1.5s", 1.5), ("12", 12)])
+def test_spans_are_seconds(text: str, seconds: float) -> None:
+    error = read_hints({"x-ratelimit-reset-tokens": text})
+    assert error == {"rate_limits": {"tokens": {"reset_after": seconds}}}
+
+
+def test_hints_are_written_only_where_they_are_known() -> None:
+    assert write_hints({"type": "overloaded", "message": "m"}) == {}
+    rates = RateHeaders("r-{kind}-{field}", ("input-tokens",), absolute=True)
+    assert write_hints({"rate_limits": {"input_tokens": {"limit": 5, "reset_after": 3}}}, rates) == {
+        "r-input-tokens-limit": "5"
+    }
+
+
+# ---- in streams -----------------------------------------------------------------------------------------------------
+
+_CHUNK: Node = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+BROKEN: dict[str, list[Node]] = {
+    CHAT: [{"event": None, "data": {"error": {"message": "x", "type": "server_error", "code": 502}, "choices": []}}],
+    RESPONSES: [{"event": "error", "data": {"type": "error", "sequence_number": 0, "error": {"message": "x"}}}],
+    MESSAGES: [{"event": "error", "data": _messages("overloaded_error", "x")}],
+    INTERACTIONS: [{"event": "error", "data": {"event_type": "error", "error": {"code": "api_error", "message": "x"}}}],
+    GENERATE: [{"event": None, "data": _google(503, "UNAVAILABLE", "x")}],
+}
+
+
+def _is_error(protocol: str, events: list[Node]) -> bool:
+    datas = [event["data"] for event in events if type(event["data"]) is dict]
+    if protocol in (MESSAGES, RESPONSES):
+        return any(data.get("type") == "error" for data in datas)
+    return any("error" in data for data in datas)
+
+
+def _is_success(protocol: str, events: list[Node]) -> bool:
+    datas = [event["data"] for event in events if type(event["data"]) is dict]
+    return {
+        CHAT: any(choice.get("finish_reason") for data in datas for choice in data.get("choices") or ()),
+        RESPONSES: any(data.get("type") == "response.completed" for data in datas),
+        MESSAGES: any(data.get("type") in ("message_delta", "message_stop") for data in datas),
+        INTERACTIONS: any((data.get("interaction") or {}).get("status") == "completed" for data in datas),
+        GENERATE: any(each.get("finishReason") for data in datas for each in data.get("candidates") or ()),
+    }[protocol]
+
+
+@pytest.mark.parametrize("target", PROTOCOLS)
+@pytest.mark.parametrize("source", PROTOCOLS)
+def test_trap_168_an_error_in_a_stream_is_an_error_in_every_stream(source: str, target: str) -> None:
+    written = list(ul.convert_stream(BROKEN[source], source=source, target=target))
+    assert _is_error(target, written) and not _is_success(target, written)
+
+
+@pytest.mark.parametrize("target", [CHAT, RESPONSES, MESSAGES, INTERACTIONS])
+def test_a_delay_that_a_stream_cannot_say_is_told(target: str) -> None:
+    frames = [{"event": None, "data": _google(429, "RESOURCE_EXHAUSTED", "x", RETRY)}]
+    stream = ul.convert_stream(frames, source=GENERATE, target=target)
+    assert _is_error(target, list(stream))
+    assert [loss.path for loss in stream.losses if loss.fate == "lost"] == ["/0/data/error/details"]
