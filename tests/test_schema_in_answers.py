@@ -174,6 +174,15 @@ def test_arguments_that_broke_off_come_as_they_are(text: str) -> None:
     assert (call["name"], call["arguments"]) == ("list", text or "{}")
 
 
+@pytest.mark.parametrize("name", ["list", "apply.patch"])
+def test_a_stream_that_is_cut_off_keeps_what_was_held(name: str) -> None:
+    cut = chunks({v: k for k, v in asked(RESPONSES, CHAT).names.items()}.get(name, name), '{"value"', ":[1,")[:3]
+    events = list(convert_stream(cut, source=CHAT, target=RESPONSES, exchange=asked(RESPONSES, CHAT)))
+    deltas = [e["data"]["delta"] for e in events if e["event"].endswith(".delta")]
+    assert "".join(deltas) == '{"value":[1,'
+    assert events[-1]["event"] == "response.failed"
+
+
 # ---- structured output ----------------------------------------------------------------------------------------------
 
 
@@ -206,6 +215,8 @@ def test_output_under_a_lowered_schema_is_turned_back(provider: str) -> None:
     stream = list(convert_stream(events, source=provider, target=RESPONSES, exchange=exchange))
     texts = [event["data"]["delta"] for event in stream if event["event"] == "response.output_text.delta"]
     assert texts == ['{"x":{"k":1}}']
+    [part] = [event["data"]["part"] for event in stream if event["event"] == "response.content_part.done"]
+    assert part["text"] == '{"x":{"k":1}}'
     assert collect(read_stream(stream, RESPONSES))["output"][0]["content"][0]["text"] == '{"x":{"k":1}}'
 
 

@@ -184,6 +184,10 @@ def test_paths_are_those_of_the_callers_document() -> None:
     done = ul.convert(body, source=CHAT, target=CONTENT)
     assert told(done) == {"/tools/0/function/parameters/$schema": "lost"}
     assert told(done, "/response_format/json_schema/schema") == {"/response_format/json_schema/schema/$schema": "lost"}
+    flags = {"type": "object", "properties": {name: {"type": "boolean", "default": False} for name in "ab"}}
+    tool["function"]["parameters"] = flags
+    done = ul.convert(body, source=CHAT, target=CONTENT)
+    assert told(done) == {f"/tools/0/function/parameters/properties/{name}/default": "approximated" for name in "ab"}
     written = ul.write(request(FOREIGN), CONTENT)
     assert told(written)["/tools/0/parameters/$schema"] == "lost"
 
@@ -205,6 +209,12 @@ def test_the_same_protocol_is_never_lowered(target: str) -> None:
             tool[key] = odd
     tool["name"] = "a name.with everything"
     assert ul.convert(copy.deepcopy(body), source=target, target=target).value == body
+
+
+def test_what_both_dialects_demand_was_met_by_the_client() -> None:
+    tool = {"type": "function", "function": {"name": "a b", "parameters": {"type": "array"}}}
+    body = {"model": "m", "messages": [{"role": "user", "content": "q"}], "tools": [tool]}
+    assert ul.convert(body, source=CHAT, target="openai-chat:vllm").value["tools"] == [tool]
 
 
 def test_lowering_can_be_left_out_and_asked_for() -> None:

@@ -186,9 +186,26 @@ class RestoringWriter:
             held = self.held.get((event.get("choice", 0), event["output_index"]))
             if held is not None:
                 return self._inside(event, kind, held)
+        out: list[Event] = []
+        if kind == "error" or kind in TERMINAL:
+            for (choice, index), held in self.held.items():
+                out += self._broken_off(held, {"output_index": index, **({"choice": choice} if choice else {})})
+            self.held.clear()
         if (kind in TERMINAL or kind.endswith(".created")) and type(event.get("response")) is dict:
-            return [self._with(event, "response", self.restoring.response(event["response"]))]
-        return [event]
+            return [*out, self._with(event, "response", self._restored(event["response"], self.restoring.response))]
+        return [*out, event]
+
+    def _broken_off(self, held: _Held, at: Event) -> list[Event]:
+        """What was held of an item that never came to its end, as far as it got."""
+        out = [
+            _delta(at, _TEXT, undone("".join(pieces), self.restoring.output), content_index=index)
+            for index, pieces in held.texts.items()
+        ]
+        if not held.told:
+            new = self.restoring.item({**held.item, "arguments": "".join(held.pieces)})
+            self.restoring.replaced.clear()
+            out += held.tell(new, at)
+        return out
 
     def _item(self, event: Event, done: bool) -> list[Event]:
         item = event.get("item")
