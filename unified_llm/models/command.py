@@ -181,6 +181,7 @@ def _facts(model: CatalogModel, owner: Provider) -> list[tuple[str, str]]:
         ("limits", ", ".join(limits)),
         ("media", f"{' '.join(model.modalities.input)} -> {' '.join(model.modalities.output)}"),
         ("reasoning", _reasoning(model)),
+        ("prices", f"since {model.priced.since}, {model.priced.source}" if model.priced else ""),
         ("cannot", ", ".join(model.cannot())),
         ("not said", ", ".join(model.unsaid())),
         ("key in", " or ".join(owner.key_env)),

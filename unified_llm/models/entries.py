@@ -31,6 +31,7 @@ __all__ = [
     "Mode",
     "ModeProvider",
     "Override",
+    "Priced",
     "Prices",
     "Rates",
     "ReasoningOption",
@@ -161,11 +162,19 @@ class ReasoningOption(_Entry):
     max: StrictInt | None = None
 
 
+class Priced(_Entry):
+    """Where prices come from that are newer than the catalogue's: since when they hold, and the page or commit."""
+
+    since: str
+    source: str
+
+
 class CatalogModel(_Entry):
     """One model at one provider. Facts belong to the pair: the same name elsewhere may have other limits and prices.
 
     `provider_id` and `id` make up `ref` ("provider/model"); `provider` is the catalogue's override of client and URL.
-    `temperature`, `structured_output` and the like are None where the catalogue is silent.
+    `temperature`, `structured_output` and the like are None where the catalogue is silent. `priced` is our own: it says
+    that `cost` is newer than the catalogue, and where it was read.
     """
 
     provider_id: str = Field(exclude=True)
@@ -190,6 +199,7 @@ class CatalogModel(_Entry):
     status: str | None = None
     provider: Override | None = None
     experimental: Experimental | None = None
+    priced: Priced | None = None
     unread: dict[str, Any] = Field(default={}, exclude=True)
 
     @classmethod
