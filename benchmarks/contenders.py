@@ -186,14 +186,14 @@ class Ours(Contender):
 
 
 def adapters_of_a_checkout(register: Callable[[Any], None]) -> None:
-    """Take the adapters of this tree, whatever is installed; make them known where nothing is."""
+    """Take the adapters of this tree, whatever is installed; make known those that are not."""
     sys.path.insert(1, str(ROOT / "adapters"))
-    if importlib.metadata.entry_points(group="unified_llm.adapters"):
-        return
+    known = {point.name for point in importlib.metadata.entry_points(group="unified_llm.adapters")}
     points = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["unified_llm.adapters"]
-    for value in points.values():
-        module, _, name = value.partition(":")
-        register(getattr(importlib.import_module(module), name))
+    for name, value in points.items():
+        if name not in known:
+            module, _, attribute = value.partition(":")
+            register(getattr(importlib.import_module(module), attribute))
 
 
 def overheard(convert: Callable[[], Any]) -> Said:

@@ -92,6 +92,11 @@ def count(contender: Contender, source: str = CHAT, target: str = RESPONSES) -> 
 def _mentioned(path: str, said: list[str], strictly: bool) -> bool:
     if strictly:
         return any(path == pointer or path.startswith(pointer + "/") for pointer in said if pointer)
+    return mentioned(path, said)
+
+
+def mentioned(path: str, said: list[str]) -> bool:
+    """Whether any message contains the key of a leaf, or its top-level field."""
     names = [name for name in path.split("/") if name and not name.isdigit()]
     words = {names[0], names[-1]}
     return any(re.search(rf"\b{re.escape(word)}(_sequences)?\b", message) for word in words for message in said)

@@ -15,12 +15,17 @@ from typing import Any
 from benchmarks.contenders import Contender, Ours, Run, Said, Unsupported, dumps, loads, overheard
 from benchmarks.workloads import CHAT, RESPONSES, Workload, chat_response, responses_response, stream_data
 
+MESSAGES, GENERATE, INTERACTIONS = "anthropic-messages", "google-generate-content", "google-interactions"
+
 
 class Rosetta(Contender):
     """LLM-Rosetta's ConversionPipeline. It remembers tools and messages by content: equal bytes are its best case."""
 
     title, distribution, module = "LLM-Rosetta", "llm-rosetta", "llm_rosetta"
-    names = {CHAT: "openai_chat", RESPONSES: "openai_responses"}
+    names = {
+        CHAT: "openai_chat", RESPONSES: "openai_responses", MESSAGES: "anthropic",
+        GENERATE: "google", INTERACTIONS: "google_interactions",
+    }  # fmt: skip
 
     def load(self) -> None:
         import llm_rosetta
@@ -64,6 +69,7 @@ class Rosetta(Contender):
         return run
 
     def report(self, source: str, target: str, body: bytes) -> Said:
+        self.forget()
         pipeline = self._pipeline(source, target)
         value, said = overheard(lambda: pipeline.convert_request(loads(body)))
         return value, [*said, *map(str, pipeline.warnings)]
@@ -96,9 +102,14 @@ class Linguafranca(Contender):
 
         self.lib: Any = linguafranca
         formats = linguafranca.FormatName
-        self.names = {CHAT: formats.OPENAI_CHAT_COMPLETIONS, RESPONSES: formats.OPEN_RESPONSES}
+        self.names = {
+            CHAT: formats.OPENAI_CHAT_COMPLETIONS, RESPONSES: formats.OPEN_RESPONSES,
+            MESSAGES: formats.ANTHROPIC_MESSAGES,
+        }  # fmt: skip
 
     def _formats(self, source: str, target: str) -> dict[str, Any]:
+        if source not in self.names or target not in self.names:
+            raise Unsupported("has no such conversion")
         return {"source_format": self.names[source], "target_format": self.names[target]}
 
     def request(self, source: str, target: str) -> Callable[[bytes], bytes]:
@@ -126,6 +137,13 @@ class Linguafranca(Contender):
         return done.value, [f"{warning.field} {warning.message}" for warning in done.warnings]
 
 
+# Providers behind which LiteLLM has to translate.
+_PREFIXES = {
+    (CHAT, RESPONSES): "openai/responses/", (RESPONSES, CHAT): "groq/", (CHAT, MESSAGES): "anthropic/",
+    (CHAT, GENERATE): "gemini/", (RESPONSES, MESSAGES): "anthropic/", (RESPONSES, GENERATE): "gemini/",
+}  # fmt: skip
+
+
 class LiteLLM(Contender):
     """LiteLLM's `completion` and `responses`, timed from the call until the translated bytes reach the HTTP client."""
 
@@ -149,24 +167,41 @@ class LiteLLM(Contender):
         self.client: Any = HTTPHandler(client=httpx.Client(transport=httpx.MockTransport(arrive)))
 
     def request(self, source: str, target: str) -> Callable[[bytes], bytes]:
-        # Two providers behind which LiteLLM has to translate: an upstream of Responses, and one that speaks Chat only.
         call = self.lib.completion if source == CHAT else self.lib.responses
-        prefix = {(CHAT, RESPONSES): "openai/responses/", (RESPONSES, CHAT): "groq/"}.get((source, target))
+        prefix = _PREFIXES.get((source, target))
         if prefix is None:
             raise Unsupported("has no such conversion")
         options = {"api_key": "none", "api_base": "http://127.0.0.1:9/v1", "client": self.client, "drop_params": True}
 
         def step(body: bytes) -> bytes:
-            given = loads(body)
-            call(**given | {"model": prefix + given["model"]}, **options)
+            given, self.sent = loads(body), b""
+            try:
+                call(**given | {"model": prefix + given.get("model", "m")}, **options)
+            except Exception:
+                # The answer it was given is not always one that its provider would have sent.
+                if not self.sent:
+                    raise
             return self.sent
 
         return step
 
     def report(self, source: str, target: str, body: bytes) -> Said:
+        if source in (MESSAGES, GENERATE) and target == CHAT:
+            return overheard(lambda: self._read_by_adapter(source, loads(body)))
         step = self.request(source, target)
         value, said = overheard(lambda: step(body))
         return loads(value), said
+
+    def _read_by_adapter(self, source: str, body: dict[str, Any]) -> Any:
+        """What its adapters make of requests of other surfaces, before a provider's own translation."""
+        if source == MESSAGES:
+            from litellm.llms.anthropic.pass_through.adapters.transformation import LiteLLMAnthropicMessagesAdapter
+
+            return LiteLLMAnthropicMessagesAdapter().translate_anthropic_to_openai(body)[0]
+        from litellm.google_genai.adapters.transformation import GoogleGenAIAdapter
+
+        contents, config = body.pop("contents"), body.pop("generationConfig", None)
+        return GoogleGenAIAdapter().translate_generate_content_to_completion("m", contents, config, **body)
 
     def runner(self, work: Workload) -> Run:
         if work.kind != "request":
@@ -275,6 +310,8 @@ class LiteLLMBridge(Contender):
         return to_responses if source == CHAT else to_chat
 
     def report(self, source: str, target: str, body: bytes) -> Said:
+        if {source, target} != {CHAT, RESPONSES}:
+            raise Unsupported("has no such conversion")
         value, said = overheard(lambda: self._value(source, loads(body)))
         return loads(dumps(value, default=_plain)), said
 

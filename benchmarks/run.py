@@ -22,7 +22,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[0] = str(ROOT)
 
-from benchmarks import losscount, measure  # noqa: E402
+from benchmarks import losscount, measure, silence  # noqa: E402
 from benchmarks.contenders import Contender, Floor, Ours, Unsupported  # noqa: E402
 from benchmarks.peers import CONTENDERS  # noqa: E402
 from benchmarks.workloads import workloads  # noqa: E402
@@ -49,7 +49,7 @@ def main(argv: list[str] | None = None) -> int:
 def _options(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="What converting costs, ours and others', in one table.")
     parser.add_argument("--quick", action="store_true", help="fewer rounds and rows: about twenty seconds")
-    parser.add_argument("--only", metavar="GLOB", default="*", help="rows by name, e.g. 'stream-*', 'import', 'silent'")
+    parser.add_argument("--only", metavar="GLOB", default="*", help="rows by name: 'stream-*', 'import', 'silence'")
     parser.add_argument("--rounds", type=int, help="rounds to take the least of (default 15; 5 with --quick)")
     parser.add_argument("--json", metavar="FILE", help="write the results as JSON")
     parser.add_argument("--write", metavar="FILE", help="put the results between the markers of this Markdown file")
@@ -85,10 +85,15 @@ def measured(contenders: list[Contender], options: argparse.Namespace) -> Result
         alone = {Ours.title: sizes.pop("unified_llm alone", "not installed")}
         rows.append(_row("size", "installed, with dependencies", "MB", sizes, SIZE_BUDGET_MB))
         rows.append(_row("size-alone", "installed, without them", "MB", alone, None))
+    told: list[Row] = []
+    if fnmatch.fnmatch("silence", options.only):
+        # One column a library: its other ways of being called lose the same.
+        told = silence.rows([each for each in contenders if "," not in each.title], options.quick, _progress)
     _progress("")
     versions = {c.title: c.version if c.version is not None else c.absent for c in contenders}
     return {
-        "rows": rows, "versions": versions, "rounds": rounds, "contenders": [c.title for c in contenders],
+        "rows": rows, "silence": told, "versions": versions, "rounds": rounds,
+        "contenders": [c.title for c in contenders],
         "python": platform.python_version(), "system": platform.system(), "cores": os.cpu_count(),
         "load": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
     }  # fmt: skip
@@ -170,8 +175,23 @@ def _closing(results: Results) -> list[str]:
     return out
 
 
+def _tables(results: Results) -> list[tuple[list[str], list[list[str]], list[str]]]:
+    """Every table that has rows, each with its notes."""
+    out = [_cells(results)] if results["rows"] else []
+    if results["silence"]:
+        titles = [title for title in results["contenders"] if "," not in title]
+        out.append(silence.cells(results["silence"], titles))
+    return out
+
+
 def _print(results: Results) -> None:
-    head, lines, notes = _cells(results)
+    over = {row["label"] for row in results["rows"] if row["met"] is False}
+    for head, lines, notes in _tables(results):
+        _print_table(head, lines, notes, over)
+    print("\n".join(_closing(results)))
+
+
+def _print_table(head: list[str], lines: list[list[str]], notes: list[str], over: set[str]) -> None:
     try:
         from rich.console import Console
         from rich.table import Table
@@ -179,19 +199,19 @@ def _print(results: Results) -> None:
         widths = [max(len(line[k]) for line in [head, *lines]) for k in range(len(head))]
         for line in [head, *lines]:
             print("  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]))
-        print("\n".join([*notes, *_closing(results)]))
+        print("\n".join(notes))
         return
     console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 200)
     table = Table(header_style="bold")
     for k, title in enumerate(head):
         widest = max((len(line[k]) for line in lines), default=0)
         table.add_column(title, justify="left" if k == 0 else "right", min_width=widest)
-    for row, line in zip(results["rows"], lines):
-        table.add_row(*line, style={True: None, False: "red", None: None}[row["met"]])
+    for line in lines:
+        table.add_row(*line, style="red" if line[0] in over else None)
     # A terminal that is too narrow wraps the lines; it must not lose a column.
     console.width = max(console.width, console.measure(table, options=console.options.update(width=1000)).maximum)
     console.print(table, crop=False)
-    for note in [*notes, *_closing(results)]:
+    for note in notes:
         console.print(note, soft_wrap=True)
 
 
@@ -200,12 +220,14 @@ def _write(path: Path, results: Results) -> None:
     text = path.read_text()
     if BEGIN not in text or END not in text:
         raise SystemExit(f"{path} has no {BEGIN} ... {END}")
-    head, lines, notes = _cells(results)
-    table = ["| " + " | ".join(head) + " |", "|---" + "|--:" * (len(head) - 1) + "|"]
-    table += ["| " + " | ".join(line) + " |" for line in lines]
-    block = "\n".join([BEGIN, "", *table, "", *(f"{note}  " for note in notes), "", *_closing(results), "", END])
+    block = [BEGIN, ""]
+    for head, lines, notes in _tables(results):
+        block += ["| " + " | ".join(head) + " |", "|---" + "|--:" * (len(head) - 1) + "|"]
+        block += ["| " + " | ".join(line) + " |" for line in lines]
+        block += ["", *(f"{note}  " for note in notes), ""]
+    block += [*_closing(results), "", END]
     before, after = text.split(BEGIN)[0], text.split(END, 1)[1]
-    path.write_text(before + block + after)
+    path.write_text(before + "\n".join(block) + after)
 
 
 def _progress(text: str) -> None:
