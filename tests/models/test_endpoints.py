@@ -170,9 +170,23 @@ def test_urls_with_the_model_in_their_path() -> None:
     assert native.url("gemini-3-pro-preview") == f"{base}:generateContent"
     assert native.url("gemini-3-pro-preview", stream=True) == f"{base}:streamGenerateContent"
     (endpoint,) = provider("google-vertex").serving("claude-opus-4-7@default")
-    place = "https://eu-aiplatform.googleapis.com/v1/projects/p/locations/eu/publishers/anthropic/models/"
-    url = endpoint.url("claude-opus-4-7@default", stream=True, project="p", location="eu")
+    place = "https://europe-west1-aiplatform.googleapis.com/v1/projects/p/locations/europe-west1/publishers/anthropic/models/"
+    url = endpoint.url("claude-opus-4-7@default", stream=True, project="p", location="europe-west1")
     assert url == f"{place}claude-opus-4-7@default:streamRawPredict"
+
+
+@pytest.mark.parametrize(
+    ("location", "host"),
+    [
+        ("europe-west1", "europe-west1-aiplatform.googleapis.com"),
+        ("global", "aiplatform.googleapis.com"),
+        ("us", "aiplatform.us.rep.googleapis.com"),
+        ("eu", "aiplatform.eu.rep.googleapis.com"),
+    ],
+)
+def test_hosts_that_are_named_otherwise(location: str, host: str) -> None:
+    url = provider("vertex").endpoints[0].url("m", project="p", location=location)
+    assert url.startswith(f"https://{host}/v1/projects/p/locations/{location}/publishers/google/")
 
 
 def test_variables_of_a_url_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,7 +28,8 @@ _VARIABLE = re.compile(r"\$\{(\w+)\}")
 class Endpoint:
     """One protocol as one provider serves it.
 
-    `base_url` stands before the protocol's routes and may hold `{names}` that `variables` fills from the environment.
+    `base_url` stands before the protocol's routes and may hold `{names}` that `variables` fills from the environment;
+    `hosts` are the exceptions among the hosts that come of it.
     `auth` is a header and its value, with `{key}` for the key; empty for none. `only` and `excluded` are globs over
     model ids. `reasoning` is how reasoning returns for the next turn (sealed, field-sealed, items, field, tags, none;
     "" where it is not documented), `state` whether responses are kept (kept, none, ""), `status` beta or deprecated,
@@ -43,6 +44,7 @@ class Endpoint:
     stream_path: str = ""
     auth: tuple[str, ...] = ()
     variables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    hosts: Mapping[str, str] = field(default_factory=dict)
     only: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
     reasoning: str = ""
@@ -65,7 +67,9 @@ class Endpoint:
         return (not self.only or _any(model, self.only)) and not _any(model, self.excluded)
 
     def url(self, model: str, *, stream: bool = False, **variables: str) -> str:
-        """The full URL of a request for `model`. Variables that are not given come from the environment.
+        """The URL of a request for `model`, without the query that `convert(...).http` may add.
+
+        Variables that are not given come from the environment.
 
         Raises `ValueError` naming the variable and where it is looked for when one is missing.
 
@@ -79,6 +83,8 @@ class Endpoint:
             if f"{{{name}}}" in base and not value:
                 raise ValueError(f"{base} needs {name}: pass it, or set {' or '.join(where)}")
             base = base.replace(f"{{{name}}}", value)
+        for filled, named in self.hosts.items():
+            base = base.replace(f"//{filled}", f"//{named}")
         path = (stream and self.stream_path) or self.path or self._route(stream)
         return f"{base.rstrip('/')}/{path.lstrip('/').replace('{model}', model)}"
 
@@ -209,6 +215,7 @@ def _endpoint(said: Mapping[str, Any], row: Mapping[str, Any]) -> Endpoint:
         **own,
         auth=tuple(_data()["auth"][said.get("auth") or row.get("auth", "bearer")]),
         variables={name: tuple(where) for name, where in row.get("variables", {}).items()},
+        hosts=row.get("hosts", {}),
         only=tuple(said.get("only", ())),
         excluded=tuple(said.get("not", ())),
     )
