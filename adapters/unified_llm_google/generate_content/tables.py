@@ -249,6 +249,26 @@ NATIVES = {
     "retrievalMetadata": "tools.hosted.web_search",
     "urlContextMetadata": "tools.hosted.web_fetch",
     "finishReason": "finish.reason",
+    "modelSelectionConfig": "native.field",
+    "imageOutputOptions": "image.output",
+    "personGeneration": "image.output",
+    "replicatedVoiceConfig": "audio.output",
+    "voiceConfig.voice": "audio.output",
+    "mediaResolution.level": "media.detail",
+    "functionCallingConfig.mode": "tools.choice",
+    "latLng": "tools.hosted.maps",
+    "lat_lng": "tools.hosted.maps",
+    **dict.fromkeys(("timeout", "sseReadTimeout", "terminateOnClose"), "tools.mcp"),
+    **dict.fromkeys(
+        ("disableAttribution", "customConfigs", "enableDataRetention", "enableZeroDataRetention"), "tools.hosted.other"
+    ),
+    "chosenCandidates": "output.logprobs",
+    "urlRetrievalStatus": "tools.hosted.web_fetch",
+    **dict.fromkeys(
+        """web.uri web.domain image.domain image.imageUri maps.text maps.route retrievedContext.text documentName ragChunk
+        reviewSnippet placeAnswerSources.flagContentUri segment.startIndex segment.endIndex sourceFlaggingUris""".split(),
+        "citations.url",
+    ),
 }
 
 _STATELESS = "generateContent keeps no conversation: the whole history is sent every time"

@@ -202,6 +202,14 @@ NATIVES = {
     "errors": "error.detail",
     "event_id": "stream.detail",
     "step_usage": "usage.detail",
+    "metadata": "usage.detail",
+    **dict.fromkeys(
+        """usage.total_tokens usage.total_cached_tokens usage.total_input_tokens usage.total_output_tokens
+        usage.total_thought_tokens usage.total_tool_use_tokens""".split(),
+        "usage.detail",
+    ),
+    "aspect_ratio": "media.output",
+    "resolution": "media.output",
     "rate": "media.detail",
     "uri": "file.reference",
 }
