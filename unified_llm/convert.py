@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from .adapter import Adapter, Kind, Surface
 from .errors import CapabilityLost, InvalidBody
 from .exchange import Exchange
-from .fitting import fit
 from .ids import seed_of
 from .jsonvalue import detached, parse
 from .locate import locate
@@ -21,7 +20,6 @@ from .losses import Levels, Losses, check_levels, enforce
 from .provenance import Vault, park, unpark
 from .reading import Reader
 from .registry import split
-from .restoring import restoring
 from .writing import Writer
 
 if TYPE_CHECKING:
@@ -290,9 +288,13 @@ def prepare(
                     node["input"] = mended["input"]
                     _follow(writer.context.get("replaced", ()), reader)
         if meets:
+            from .fitting import fit
+
             _replace(fit(node, writer, goal, source if crossing else None), reader, writer)
         return node
-    if kind.node == "response":
+    if kind.node == "response" and writer.exchange is not None:
+        from .restoring import restoring
+
         restorer = restoring(writer.exchange)
         restored = restorer.response(node) if restorer is not None else node
         if restorer is not None and restored is not node:

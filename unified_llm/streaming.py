@@ -20,7 +20,6 @@ from .losses import Levels, Loss, Losses, check_levels, enforce
 from .provenance import Vault
 from .reading import Reader
 from .registry import split
-from .restoring import RestoringWriter, restoring
 from .sse import SSEDecoder, encode, parse_data
 from .stream import Grammar
 from .trail import Trail
@@ -87,6 +86,10 @@ class _Pipe:
 
     def _writer(self, exchange: Exchange | None) -> WireWriter:
         """The target's writer, behind what turns the answer back where the request was changed."""
+        if exchange is None:
+            return self.goal.streams.writer(self.writing)
+        from .restoring import RestoringWriter, restoring
+
         undoing = restoring(exchange)
         if undoing is None:
             return self.goal.streams.writer(self.writing)
