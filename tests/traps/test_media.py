@@ -71,6 +71,25 @@ def test_trap_123_chat_has_pictures_of_results_after_the_results() -> None:
     assert found == [("/messages/2/content/0/content/1", "approximated")]
 
 
+@pytest.mark.parametrize("model", ["gemini-2.0-flash", "gemini-2.5-pro"])
+def test_trap_124_older_models_get_media_of_results_after_them(model: str) -> None:
+    call = {"type": "tool_use", "id": "t", "name": "f", "input": {}}
+    said = {"role": "assistant", "content": [call]}
+    answer = {"type": "tool_result", "tool_use_id": "t", "content": [PICTURE]}
+    asked = [{"role": "user", "content": "q"}, said, {"role": "user", "content": [answer]}]
+    body = {"model": "m", "max_tokens": 9, "messages": asked}
+    done = ul.convert(body, source=MESSAGES, target=GENERATE, model=model)
+    results, after = done.value["contents"][2:]
+    assert [list(part) for part in results["parts"]] == [["functionResponse"]]
+    assert "parts" not in results["parts"][0]["functionResponse"]
+    assert after["role"] == "user" and "f" in after["parts"][0]["text"]
+    assert after["parts"][1] == {"inlineData": {"mimeType": "image/png", "data": PNG}}
+    found = {(loss.path, loss.fate) for loss in done.losses if loss.side == "source"}
+    assert ("/messages/2/content/0/content/0", "approximated") in found
+    newer = ul.convert(body, source=MESSAGES, target=GENERATE, model="gemini-3-pro").value["contents"]
+    assert newer[2]["parts"][0]["functionResponse"]["parts"] == [after["parts"][1]] and len(newer) == 3
+
+
 def test_trap_124_base64_is_never_sent_as_text() -> None:
     for target in (CHAT, RESPONSES, INTERACTIONS, GENERATE):
         assert f'"text": "{PNG}' not in str(result(PICTURE, target=target).value).replace("'", '"')

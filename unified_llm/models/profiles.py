@@ -64,6 +64,7 @@ class ModelProfile:
     developer_role: it knows developer messages. system_turns: it takes system messages inside the conversation.
     prefill: it continues a last message of the assistant.
     signed_calls: it refuses unsigned calls of the current turn.
+    result_media: it takes media in the results of calls.
     alone: what it takes only in requests that declare no functions: "json" (JSON output), "hosted" (hosted tools).
     reasoning: how it is told to think on the protocol that was asked for.
     """
@@ -78,6 +79,7 @@ class ModelProfile:
     prefill: bool | None = None
     signed_calls: bool = False
     alone: frozenset[str] = frozenset()
+    result_media: bool = True
     reasoning: Reasoning = Reasoning()
 
     @property
@@ -124,7 +126,7 @@ def profile(model: Any, protocol: str | None = None, provider: str | None = None
     )
 
 
-_PLAIN = ("free_when_off", "output_tokens", "developer_role", "system_turns", "prefill", "signed_calls")
+_PLAIN = ("free_when_off", "output_tokens", "developer_role", "system_turns", "prefill", "signed_calls", "result_media")
 _REASONING = frozenset(Reasoning.__slots__)
 
 

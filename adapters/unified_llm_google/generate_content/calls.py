@@ -14,6 +14,7 @@ from typing import Any
 from unified_llm.ids import is_made, made_id, seed_of
 from unified_llm.jsonvalue import dump_text, load_text
 from unified_llm.mapping import Fated, IllTyped, lookup, take
+from unified_llm.models import profile
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
@@ -204,6 +205,7 @@ def _write_response(c: Node, w: Writer) -> Node:
         w.added(answer, "name", "that of its call" if known else "no call of that id is there to name it")
     output = c.pop("output", None)
     media: list[Any] = []
+    others: list[Node] = []
     if type(output) is list:
         texts = [part["text"] for part in output if part.get("type") in _TEXTS and type(part.get("text")) is str]
         others = [part for part in output if part.get("type") not in _TEXTS]
@@ -216,12 +218,22 @@ def _write_response(c: Node, w: Writer) -> Node:
         text = "\n\n".join(texts) if texts else ""
     else:
         text = output or ""
+    if media and w.source != w.protocol and not profile(w.context.get("model"), w.protocol).result_media:
+        _move(others, media, answer["name"], w)
+        media, text = [], text or "The result follows."
     response = _result(text, c, w, bool(media))
     if response is not None:
         answer["response"] = response
     if media:
         answer["parts"] = media
     return sealed_part(c, {"functionResponse": answer}, w)
+
+
+def _move(others: list[Node], media: list[Any], name: str, w: Writer) -> None:
+    """Media that the model does not take in a result follow it, in a content of the user's own."""
+    for part in others:
+        w.drop(part, "moved to a content of the user after the results", "approximated")
+    w.context.setdefault("moved", []).extend([{"text": f"Result of {name}:"}, *media])
 
 
 _TEXTS = frozenset(("input_text", "output_text", "text"))

@@ -35,7 +35,7 @@ def leave_apart(c: Node, w: Writer) -> None:
         c["tools"] = [tool for tool in tools if tool.get("type") in _FUNCTIONS]
     text = c.get("text")
     form = text.get("format") if type(text) is dict else None
-    if "json" in alone and type(form) is dict and form.get("type") in _JSON:
+    if "json" in alone and type(text) is dict and type(form) is dict and form.get("type") in _JSON:
         w.drop(form, _REASON)
         c["text"] = {key: value for key, value in text.items() if key != "format"}
         if not c["text"]:

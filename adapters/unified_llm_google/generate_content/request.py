@@ -249,6 +249,9 @@ def _close(group: list[Node], out: list[Any], w: Writer) -> None:
         wire = _write_content(group, w)
         if wire is not None:
             out.append(wire)
+        moved = w.context.pop("moved", None)
+        if moved:
+            out.append({"role": "user", "parts": moved})
 
 
 def _write_content(group: list[Node], w: Writer) -> Node | None:
