@@ -11,7 +11,7 @@ import pytest
 import unified_llm as ul
 from unified_llm.models import catalog, selection
 from unified_llm.models.catalog import load
-from unified_llm.models.selection import Choice, Reason, select
+from unified_llm.models.selection import Choice, select
 
 DATA = Path(catalog.__file__).parent / "data"
 SNAPSHOT = load((DATA / "models_dev.json.gz").read_bytes(), "the snapshot")
@@ -106,12 +106,21 @@ def test_what_the_request_needs_can_outweigh_how_reasoning_returns() -> None:
     ]
 
 
-def test_what_a_dialect_refuses_speaks_against_it() -> None:
-    plain = select("openrouter/openai/gpt-5.5", request={"model": "m", "input": "Hi", "store": False})
-    stored = select("openrouter/openai/gpt-5.5", request={"model": "m", "input": "Hi", "store": True})
-    assert [each.text for each in plain.ranked[0].reasons] == ["it is beta"]
-    refused = next(each for each in stored.ranked if each.endpoint.protocol == "openai-responses")
-    assert Reason(6, "state.store lost (/store)") in refused.reasons
+def test_every_endpoint_is_tried_in_its_dialect(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[tuple[str, str]] = []
+
+    def write(body: Any, target: str, *, model: str) -> ul.Converted:
+        tried.append((target, model))
+        return ul.write(body, target, model=model)
+
+    monkeypatch.setattr(selection, "write", write)
+    select("deepseek/deepseek-v4-pro", request={"model": "m", "input": "Hi"})
+    assert ("openai-chat:deepseek", "deepseek-v4-pro") in tried
+    assert {target.partition(":")[0] for target, _ in tried} == {
+        "openai-responses",
+        "openai-chat",
+        "anthropic-messages",
+    }
 
 
 def test_a_field_that_an_endpoint_refuses_speaks_against_it() -> None:
