@@ -222,3 +222,32 @@ def test_traps_058_059_a_result_in_an_answer_has_the_id_and_the_name_of_its_call
         else:
             ids = {word.split('"')[0] for word in told.split('"call_id": "')[1:]}
             assert ids == {"call_a"}
+
+
+# ---- signatures and ids ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("surface", [CHAT, RESPONSES, MESSAGES, INTERACTIONS])
+def test_trap_008_a_signature_is_never_hidden_in_an_id(surface: str) -> None:
+    signature = "U2ln" * 200
+    part = {"functionCall": {"id": "c1", "name": "f", "args": {}}, "thoughtSignature": signature}
+    content = {"role": "model", "parts": [part]}
+    body = {"candidates": [{"content": content, "finishReason": "STOP", "index": 0}], "responseId": "r"}
+    value = ul.convert(body, source=GENERATE, target=surface, kind="response").value
+    assert calls_of(value, surface) == [("c1", "f", {})]
+
+
+@pytest.mark.parametrize("target", [RESPONSES, MESSAGES])
+def test_trap_008_an_id_somebody_else_hid_one_in_is_fitted_and_its_result_with_it(target: str) -> None:
+    long = "call_1__thought__" + "U2ln+/=" * 130
+    call = {"id": long, "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    said = [{"role": "user", "content": "q"}, {"role": "assistant", "content": None, "tool_calls": [call]}]
+    body = {"model": "m", "messages": [*said, {"role": "tool", "tool_call_id": long, "content": "r"}]}
+    done = ul.convert(body, source=CHAT, target=target)
+    if target == RESPONSES:
+        ids = [item["call_id"] for item in done.value["input"][1:]]
+    else:
+        ids = [done.value["messages"][1]["content"][0]["id"], done.value["messages"][2]["content"][0]["tool_use_id"]]
+    assert ids[0] == ids[1] and len(ids[0]) <= 64 and "U2ln" not in ids[0]
+    assert all(c.isalnum() or c in "_-" for c in ids[0])
+    assert done.exchange is not None and done.exchange.ids[ids[0]] == long
