@@ -38,6 +38,14 @@ def test_trap_134_one_stop_text_is_a_list_of_one() -> None:
     assert lost(chat(RESPONSES, stop="a")) == {"/stop": "output.stop"}
 
 
+@pytest.mark.parametrize(("source", "key"), [(CHAT, "stop"), (MESSAGES, "stop_sequences")])
+def test_trap_134_more_stop_texts_than_the_target_takes_are_told_one_by_one(source: str, key: str) -> None:
+    body = {"model": "m", "max_tokens": 9, "messages": [USER], key: list("abcdefg")}
+    done = ul.convert(body, source=source, target=GENERATE)
+    assert done.value["generationConfig"]["stopSequences"] == list("abcde")
+    assert {f"/{key}/5": "output.stop", f"/{key}/6": "output.stop"}.items() <= lost(done).items()
+
+
 SETTINGS = {
     "n": 2, "seed": 1, "logprobs": True, "top_logprobs": 2, "presence_penalty": 1, "frequency_penalty": 1,
     "logit_bias": {"5": 1},

@@ -1,4 +1,4 @@
-"""What a model does not take together: functions beside JSON output, functions beside tools of the provider.
+"""What is too much for one request: functions beside JSON output or tools of the provider, more than five stop texts.
 
 Functions stay, because nothing can stand in for them; what may not stand beside them is left out and told. Which models
 refuse is data. https://ai.google.dev/gemini-api/docs/tool-combination
@@ -11,12 +11,13 @@ from typing import Any
 from unified_llm.models import profile
 from unified_llm.writing import Writer
 
-__all__ = ["leave_apart"]
+__all__ = ["leave_apart", "limit_stops"]
 
 Node = dict[str, Any]
 
 _FUNCTIONS = frozenset(("function", "custom"))
 _JSON = frozenset(("json_schema", "json_object"))
+_STOPS = 5
 _REASON = "the model takes no functions beside it"
 
 
@@ -40,3 +41,12 @@ def leave_apart(c: Node, w: Writer) -> None:
         c["text"] = {key: value for key, value in text.items() if key != "format"}
         if not c["text"]:
             del c["text"]
+
+
+def limit_stops(c: Node, w: Writer) -> None:
+    """The first of the stop texts that another protocol brought, as many as the API takes."""
+    stops = c.get("stop")
+    if w.source != w.protocol and type(stops) is list and len(stops) > _STOPS:
+        for place in range(_STOPS, len(stops)):
+            w.report(w.doc, ("stop", place), "lost", f"{_STOPS} at most")
+        c["stop"] = stops[:_STOPS]

@@ -20,7 +20,7 @@ from unified_llm.writing import Writer
 
 from .calls import names_of
 from .choice import read_tool_config, write_tool_config
-from .combining import leave_apart
+from .combining import leave_apart, limit_stops
 from .content import parts, read_part, read_parts, write_items, write_parts
 from .route import read_route, write_route
 from .settings import read_settings, write_settings
@@ -73,6 +73,7 @@ def write_request(c: Node, w: Writer) -> Node:
     if system is not None:
         wire[_SYSTEM_KEY] = system
     leave_apart(c, w)
+    limit_stops(c, w)
     if type(c.get("tools")) is list:
         nodes = c.pop("tools")
         written = write_tools(nodes, w)
