@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -119,3 +120,28 @@ def test_trap_015_budgets_are_kept_in_range() -> None:
     value = ul.convert(chat, source="openai-chat", target=GC, model="gemini-2.5-pro").value
     assert value["generationConfig"]["thinkingConfig"] == {"thinkingBudget": 24576}
     assert len(ul.convert(both, source="openai-responses", target=GC).value["generationConfig"]["thinkingConfig"]) == 1
+
+
+@pytest.mark.parametrize("surface", ["openai-chat", "openai-responses", "anthropic-messages", "google-interactions"])
+def test_trap_008_no_signature_hides_in_the_id_of_a_call(surface: str) -> None:
+    mark = "U2ln" * 225  # 900 characters
+    for call_id in ({"id": "lx8q24je"}, {}):
+        part = {"functionCall": {"name": "f", "args": {}, **call_id}, "thoughtSignature": mark}
+        body = {"candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}]}
+        told = ul.convert(body, source=GC, target=surface, kind="response").value
+        found = list(ids(told))
+        assert found and all(len(each) <= 64 and mark[:8] not in each for each in found)
+        assert not call_id or call_id["id"] in found
+
+
+def ids(value: Any) -> Iterator[str]:
+    """Every id and reference to one."""
+    if isinstance(value, list):
+        for inner in value:
+            yield from ids(inner)
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            if key == "id" or key.endswith("_id"):
+                yield from [inner] if isinstance(inner, str) else []
+            else:
+                yield from ids(inner)

@@ -127,23 +127,23 @@ _WIRE_TYPES = {tool: wire for wire, tool in reversed(TOOL_TYPES.items())}
 _IMAGE = "GOOGLE_SEARCH_IMAGE"
 
 
-def _tool_of(own: Node) -> str:
-    """The tool, and nothing popped, of a known `toolType`."""
+def _begin(w: Node, key: str, kind: str, r: Reader) -> tuple[Node, Node, str]:
+    """What stands under a key of a hosted tool, the item it begins, and the tool."""
+    own = take(w, key)
     tool: str | None = lookup(TOOL_TYPES, own["toolType"])
     if tool is None:
         raise IllTyped("toolType")
-    return tool
+    item: Node = {"type": f"{tool}_{kind}"}
+    read_id(own, item, r)
+    r.form(item, "hosted", True)
+    return own, item, tool
 
 
 @items.read("toolCall")
 def read_tool_call(w: Node, r: Reader) -> Node:
-    own = take(w, "toolCall")
-    tool = _tool_of(own)
-    item: Node = {"type": f"{tool}_call"}
-    read_id(own, item, r)
+    own, item, tool = _begin(w, "toolCall", "call", r)
     if own.pop("toolType") == _IMAGE:
         item["search_type"] = "image"
-    r.form(item, "hosted", True)
     if type(own.get("args")) is not dict:
         return item
     place(r, item, "action", "toolCall", "args")
@@ -214,13 +214,9 @@ def _write_action(c: Node, own: Node) -> None:
 
 @items.read("toolResponse")
 def read_tool_response(w: Node, r: Reader) -> Node:
-    own = take(w, "toolResponse")
-    tool = _tool_of(own)
-    item: Node = {"type": f"{tool}_result"}
-    read_id(own, item, r)
+    own, item, tool = _begin(w, "toolResponse", "result", r)
     if own.pop("toolType") == _IMAGE:
         r.form(item, "tool", "image")
-    r.form(item, "hosted", True)
     if type(own.get("response")) is not dict:
         return item
     if tool == "processing":

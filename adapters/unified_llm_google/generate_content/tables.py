@@ -265,8 +265,9 @@ NATIVES = {
     "chosenCandidates": "output.logprobs",
     "urlRetrievalStatus": "tools.hosted.web_fetch",
     **dict.fromkeys(
-        """web.uri web.domain image.domain image.imageUri maps.text maps.route retrievedContext.text documentName ragChunk
-        reviewSnippet placeAnswerSources.flagContentUri segment.startIndex segment.endIndex sourceFlaggingUris""".split(),
+        """web.uri web.domain image.domain image.imageUri maps.text maps.route retrievedContext.text documentName
+        ragChunk reviewSnippet placeAnswerSources.flagContentUri segment.startIndex segment.endIndex
+        sourceFlaggingUris""".split(),
         "citations.url",
     ),
 }

@@ -9,6 +9,7 @@ https://ai.google.dev/api/interactions-api
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import accumulate
 from typing import Any
 
@@ -77,36 +78,31 @@ _SPELLING = {"file_uri": "document_uri", "filename": "file_name"}
 _INDICES = ("start_index", "end_index")
 
 
+def _moved(given: Node, made: Node, names: list[tuple[str, str]], place: Callable[[int], int | None]) -> Node:
+    """What an annotation says under the names of the other side; a place that the text does not have stays behind."""
+    for old, new in names:
+        if old in given:
+            made[new] = given.pop(old)
+    for key in _INDICES:
+        if type(given.get(key)) is int:
+            found = place(given[key])
+            if found is not None:
+                made[key] = found
+                del given[key]
+    return made
+
+
 def _declare_annotation(kind: str, keys: tuple[str, ...]) -> None:
     names = [(_SPELLING.get(key, key), key) for key in keys]
 
     @citations.read(kind)
     def read(w: Node, r: Reader) -> Node:
-        node: Node = {"type": kind}
-        for wire_key, key in names:
-            if wire_key in w:
-                node[key] = w.pop(wire_key)
-        for key in _INDICES:
-            if type(w.get(key)) is int:
-                index = r.context["span"].char(w[key])
-                if index is not None:
-                    node[key] = index
-                    del w[key]
-        return node
+        return _moved(w, {"type": kind}, names, lambda offset: r.context["span"].char(offset))
 
     @citations.write(kind)
     def write(c: Node, w: Writer) -> Node:
-        wire: Node = {"type": kind}
-        for wire_key, key in names:
-            if key in c:
-                wire[wire_key] = c.pop(key)
-        for key in _INDICES:
-            if type(c.get(key)) is int:
-                offset = w.context["span"].byte(c[key])
-                if offset is not None:
-                    wire[key] = offset
-                    del c[key]
-        return wire
+        back = [(key, wire_key) for wire_key, key in names]
+        return _moved(c, {"type": kind}, back, lambda index: w.context["span"].byte(index))
 
 
 for _kind, _keys in _CITATIONS.items():

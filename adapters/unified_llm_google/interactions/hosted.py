@@ -19,6 +19,7 @@ from .content import user_parts
 from .shared import (
     call_id,
     move,
+    move_back,
     read_arguments,
     read_id,
     read_result,
@@ -81,9 +82,7 @@ def _declare_call(kind: str, hub: str, names: tuple[tuple[str, str], ...], besid
         marker = w.form(c, "arguments")
         if arguments or marker == "empty" or (kind in _NEEDS_ARGUMENTS and marker != "absent"):
             wire["arguments"] = arguments
-        for key in beside:
-            if key in c:
-                wire[key] = c.pop(key)
+        move_back(c, wire, ((key, key) for key in beside))
         write_signature(c, wire, w)
         if kind == "code_execution_call" and type(c.get("outputs")) is list:
             _code_outputs(c, wire["id"], w)
@@ -122,8 +121,7 @@ def _is_list_of_objects(value: Any) -> bool:
 
 
 def _end_result(c: Node, wire: Node, w: Writer) -> Node:
-    if "is_error" in c:
-        wire["is_error"] = c.pop("is_error")
+    move_back(c, wire, (("is_error", "is_error"),))
     write_signature(c, wire, w)
     return wire
 
@@ -277,9 +275,7 @@ def read_mcp(w: Node, r: Reader) -> Node:
 @steps.write("mcp_call")
 def write_mcp(c: Node, w: Writer) -> Node:
     wire: Node = {"type": "mcp_server_tool_call", "id": call_id(c, w)}
-    for key, hub in _REMOTE:
-        if hub in c:
-            wire[key] = c.pop(hub)
+    move_back(c, wire, _REMOTE)
     write_arguments(c, wire, w)
     write_signature(c, wire, w)
     output, error = c.get("output"), c.get("error")
@@ -304,9 +300,7 @@ def read_mcp_result(w: Node, r: Reader) -> Node:
 @steps.write("mcp_result")
 def write_mcp_result(c: Node, w: Writer) -> Node:
     wire: Node = {"type": "mcp_server_tool_result", "call_id": call_id(c, w)}
-    for key, hub in _REMOTE:
-        if hub in c:
-            wire[key] = c.pop(hub)
+    move_back(c, wire, _REMOTE)
     write_result(c, wire, w)
     return _end_result(c, wire, w)
 

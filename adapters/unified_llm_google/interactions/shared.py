@@ -24,6 +24,7 @@ __all__ = [
     "as_object",
     "call_id",
     "move",
+    "move_back",
     "read_arguments",
     "read_id",
     "read_result",
@@ -46,6 +47,13 @@ def move(w: Node, node: Node, names: Iterable[tuple[str, str]]) -> None:
     for key, hub in names:
         if key in w and type(w[key]) in types.get(hub, ANY):
             node[hub] = w.pop(key)
+
+
+def move_back(c: Node, wire: Node, names: Iterable[tuple[str, str]]) -> None:
+    """The inverse, with the same names."""
+    for key, hub in names:
+        if hub in c:
+            wire[key] = c.pop(hub)
 
 
 def read_id(w: Node, key: str) -> str:

@@ -15,6 +15,7 @@ from .content import model_parts, summaries, user_parts
 from .hosted import steps
 from .shared import (
     move,
+    move_back,
     read_arguments,
     read_id,
     read_result,
@@ -132,10 +133,13 @@ def write_custom_call(c: Node, w: Writer) -> Node:
     return wire
 
 
+_NAMED = (("name", "name"), ("is_error", "is_error"))
+
+
 @steps.read("function_result")
 def read_output(w: Node, r: Reader) -> Node:
     item: Node = {"type": "function_call_output", "call_id": read_id(w, "call_id")}
-    move(w, item, (("name", "name"), ("is_error", "is_error")))
+    move(w, item, _NAMED)
     read_result(w, item, r)
     if "signature" in w:
         read_signature(w, item, r)
@@ -145,9 +149,7 @@ def read_output(w: Node, r: Reader) -> Node:
 @steps.write("function_call_output")
 def write_output(c: Node, w: Writer) -> Node:
     wire: Node = {"type": "function_result", "call_id": c.pop("call_id", None)}
-    for key in ("name", "is_error"):
-        if key in c:
-            wire[key] = c.pop(key)
+    move_back(c, wire, _NAMED)
     write_result(c, wire, w)
     if "opaque" in c or "extra" in c:
         write_signature(c, wire, w)
