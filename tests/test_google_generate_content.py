@@ -241,12 +241,18 @@ def test_a_provider_gets_nothing_foreign() -> None:
     reasoning = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "hm"}], "encrypted_content": "gAA="}
     body = {
         "model": "m",
-        "input": [{"role": "user", "content": "Go"}, reasoning, {"role": "assistant", "content": "A"}],
+        "input": [
+            {"role": "user", "content": "Go"},
+            reasoning,
+            {"role": "assistant", "content": "A"},
+            {"role": "user", "content": "On"},
+        ],
     }
     done = convert(body, GC, "openai-responses")
     assert done.value["contents"] == [
         {"role": "user", "parts": [{"text": "Go"}]},
         {"role": "model", "parts": [{"text": "A"}]},
+        {"role": "user", "parts": [{"text": "On"}]},
     ]
     assert [(loss.path, loss.detail) for loss in done.losses if loss.detail] == [("/input/1", "foreign")]
 

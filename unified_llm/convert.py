@@ -282,10 +282,11 @@ def prepare(
             if rules is not None and meets:
                 from .repair import repair as mend
 
-                mended = mend(node, rules, writer)
+                mended = mend(node, rules, writer, whole=kind is goal.adapter.kinds.get("request"))
                 if mended is not node:
                     writer.context["given"] = {**node}
-                    node["input"] = mended["input"]
+                    node.clear()
+                    node.update(mended)
                     _follow(writer.context.get("replaced", ()), reader)
         if meets:
             from .fitting import fit
@@ -321,6 +322,7 @@ def _follow(replaced: Iterable[tuple[Any, Any]], reader: Reader | None) -> None:
     if reader is None or not made:
         return
     reader.trace += [(made[id(node)], wire) for node, wire in reader.trace if id(node) in made]
+    reader.turns += [(made[id(node)], wire) for node, wire in reader.turns if id(node) in made]
     for key, place in list(reader.places.items()):
         if key[0] in made:
             reader.places[id(made[key[0]]), *key[1:]] = place

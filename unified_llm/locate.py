@@ -53,7 +53,9 @@ def locate(
     if not writer.raw and not (reader and reader.notes):
         return Losses()
     finder = _Finder(root, target, writer, reader, source, name, base)
-    found = [finder.loss(*entry) for entry in writer.raw]
+    # What repair made up was never said, so nothing of it can be lost.
+    made = {id(node) for node in writer.context.get("made up", ())}
+    found = [finder.loss(*entry) for entry in writer.raw if id(entry[0]) not in made]
     for node, keys, fate, detail in reader.notes if reader else ():
         found.append(finder.loss(node, keys, fate, detail, None))
     return Losses(dict.fromkeys(loss for group in found for loss in group))

@@ -36,7 +36,8 @@ def hub_round_trip(protocol: str, kind: str, document: dict[str, Any]) -> list[F
     # With what the protocol says beside the body: a path may hold the model.
     http = {key: done.http[key] for key in ("path", "query") if key in done.http}
     back = load(ul.read(done.value, protocol, kind, http=http))
-    again = ul.write(back, protocol, kind).value
+    # What came back is written as it is: what did not arrive may have left a history that would now be repaired.
+    again = ul.write(back, protocol, kind, repair="never").value
     failures = [
         Failure("generated", pointer(path), f"in the wire {show(done.value, path)}, written again {show(again, path)}")
         for path in differences(done.value, again)[:3]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from unified_llm.adapter import Adapter, Framing, Kind, Route, Streams
-from unified_llm.repair import Rules
 
 from . import calls, hosted, reasoning, results  # noqa: F401  (they declare the pairs of `blocks`)
 from .blocks import blocks
 from .citations import citations
 from .content import answer_parts, parts
+from .demands import DEMANDS
 from .errors import read_error, write_error
 from .mcp import servers
 from .models import models, read_models, write_models
@@ -55,7 +55,7 @@ adapter = Adapter(
     sdk_extra="anthropic",
     origin=("protocol",),
     by_hand=frozenset(("message",)),
-    repair=Rules(call_id_form="[a-zA-Z0-9_-]+"),
+    repair=DEMANDS,
     schemas=SCHEMAS,
     declared={
         "request": "anthropic.types.beta.message_create_params:MessageCreateParams",

@@ -158,7 +158,7 @@ def _client_bash(c: Node, w: Writer) -> Node | None:
     """A shell command for the client: a call of the tool `bash`, which is what such a tool is declared as here."""
     action = c.get("action")
     commands = action.get("commands") if type(action) is dict else None
-    if type(commands) is not list or not commands or type(c.get("call_id")) is not str:
+    if type(commands) is not list or type(c.get("call_id")) is not str:
         return None
     if any(type(command) is not str for command in commands):
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from unified_llm.adapter import Adapter, Framing, Kind, Route, Streams
+from unified_llm.repair import Rules
 
 from . import calls, hosted, hosted_tools
 from .content import items, parts
@@ -63,6 +64,20 @@ adapter = Adapter(
     sdk_extra="google",
     schemas=SCHEMAS,
     # `openapi`: servers and models from before JSON schemas were taken.
+    # https://ai.google.dev/gemini-api/docs/function-calling https://ai.google.dev/api/caching#Content
+    repair=Rules(
+        paired=True,
+        adjacent=True,
+        ordered=True,
+        one_turn="all",
+        named=True,
+        elsewhere=frozenset(("cached_content",)),
+        opens="call",
+        closes="asked",
+        alternates=True,
+        blank="empty",
+        filled=True,
+    ),
     dialects={"vertex": {"publishers": True}, "openapi": {"schemas": "openapi"}},
     declared={
         "request": "google.genai.types:GenerateContentParameters",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from unified_llm.adapter import Adapter, Framing, Kind, Route, Streams
+from unified_llm.repair import Rules
 
 from .content import citations, model_parts, summaries, user_parts
 from .errors import read_error, write_error
@@ -56,5 +57,14 @@ adapter = Adapter(
     sdk_extra="google",
     schemas=SCHEMAS,
     # Calls without a signature are preceded by one that skips the check, unless a dialect says otherwise.
+    # https://ai.google.dev/gemini-api/docs/interactions
+    repair=Rules(
+        paired=True,
+        adjacent=True,
+        unique=True,
+        elsewhere=frozenset(("previous_response_id",)),
+        closes="asked",
+        filled=True,
+    ),
     dialects={"unsigned": {"placeholder": False}},
 )

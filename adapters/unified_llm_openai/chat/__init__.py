@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from unified_llm.adapter import Adapter, Framing, Kind, Route, Streams
+from unified_llm.repair import Rules
 
 from .answer import answer_parts
 from .content import assistant_parts, citations, thinking_parts, user_parts
@@ -50,6 +51,8 @@ adapter = Adapter(
     sdk_extra="openai",
     origin=("protocol", "provider", "scope"),
     schemas=SCHEMAS,
+    # https://platform.openai.com/docs/guides/function-calling
+    repair=Rules(paired=True, adjacent=True, one_turn="calls", by_name="text", name_form="[a-zA-Z0-9_-]{1,64}"),
     dialects=DIALECTS,
     declared={
         "request": "openai.types.chat.completion_create_params:CompletionCreateParams",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from unified_llm.adapter import Adapter, Framing, Kind, Route, Streams
-from unified_llm.repair import Rules
+from unified_llm.repair import CALLS, Rules
 
 from . import lists
 from .content import answer_parts, assistant_parts, citations, parts, user_parts
@@ -74,7 +74,18 @@ adapter = Adapter(
     },
     sdk_extra="openai",
     origin=ORIGIN,
-    repair=Rules(call_id_length=64, reasoning_follower=True),
+    # https://platform.openai.com/docs/guides/conversation-state https://platform.openai.com/docs/guides/reasoning
+    repair=Rules(
+        calls={**CALLS, "computer_call": "computer_call_output", "apply_patch_call": "apply_patch_call_output"},
+        paired=True,
+        by_name="any",
+        unique=True,
+        call_id_length=64,
+        elsewhere=frozenset(("previous_response_id", "conversation", "prompt", "item_reference")),
+        closes="told",
+        item_ids={"message": "msg_", "reasoning": "rs_", "function_call": "fc_", "custom_tool_call": "ctc_"},
+        reasoning_follower=True,
+    ),
     schemas=SCHEMAS,
     dialects=DIALECTS,
     declared={

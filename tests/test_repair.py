@@ -1,0 +1,340 @@
+"""Broken histories: repaired they are accepted, whole ones are left alone, and nothing goes without a word.
+
+What a target accepts is written down here a second time, from the documents of the wire formats and on the wire, so
+that the repair is not measured by itself.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+import unified_llm as ul
+from unified_llm import repair as repair_package
+from unified_llm.registry import adapter
+from unified_llm.repair import Rules, repair
+from unified_llm.writing import Writer
+
+Node = dict[str, Any]
+PROTOCOLS = sorted(ul.protocols())
+CALLS = ("function_call", "custom_tool_call")
+MANY = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+# ---- histories ------------------------------------------------------------------------------------------------------
+
+IDS = st.sampled_from(("c1", "c2", "c3", "f.x:0", "f:x.0", "q" * 70, "q" * 70 + "z"))
+NAMES = st.sampled_from(("f", "g"))
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[Node]:
+    """Histories with anything in any order. Every text has a number of its own, or says nothing at all."""
+    number = 0
+
+    def text() -> str:
+        nonlocal number
+        number += 1
+        return draw(st.sampled_from((f"text{number}.", f"text{number}.", f"text{number}. \n", "", "  ")))
+
+    items: list[Node] = []
+    for _ in range(draw(st.integers(0, 9))):
+        kind = draw(st.sampled_from(("user", "assistant", "system", "call", "call", "custom", "result", "result")))
+        turn = {"turn": draw(st.integers(0, 2))} if draw(st.integers(0, 3)) == 0 else {}
+        if kind == "call":
+            said = {"name": draw(NAMES), "arguments": json.dumps({"a": f"text{(number := number + 1)}."})}
+            items.append({"type": "function_call", "call_id": draw(IDS), **said, **turn})
+        elif kind == "custom":
+            items.append(
+                {"type": "custom_tool_call", "call_id": draw(IDS), "name": draw(NAMES), "input": text(), **turn}
+            )
+        elif kind == "result":
+            name = {"name": draw(NAMES)} if draw(st.booleans()) else {}
+            kind = draw(st.sampled_from(("function_call_output", "custom_tool_call_output")))
+            call_id = draw(st.one_of(IDS, st.just("")))
+            output: Any = text() if draw(st.booleans()) else [{"type": "input_text", "text": text()}]
+            items.append({"type": kind, "call_id": call_id, "output": output, **name})
+        else:
+            part = "output_text" if kind == "assistant" else "input_text"
+            content: Any = [{"type": part, "text": text()} for _ in range(draw(st.integers(0, 2)))]
+            items.append(
+                {"type": "message", "role": kind, "content": content if draw(st.booleans()) else text(), **turn}
+            )
+    return items
+
+
+@st.composite
+def whole_histories(draw: st.DrawFn) -> list[Node]:
+    """Histories that every target accepts."""
+    items: list[Node] = []
+    for place in range(draw(st.integers(1, 4))):
+        items.append({"type": "message", "role": "user", "content": f"asked {place}"})
+        for step in range(draw(st.integers(0, 2))):
+            ids = [f"call_{place}_{step}_{index}" for index in range(draw(st.integers(1, 3)))]
+            turn = {"turn": 10 * place + step} if len(ids) > 1 else {}
+            items += [{"type": "function_call", "call_id": i, "name": "f", "arguments": "{}", **turn} for i in ids]
+            items += [{"type": "function_call_output", "call_id": i, "output": f"result of {i}"} for i in ids]
+        items.append({"type": "message", "role": "assistant", "content": f"answered {place}"})
+    return [*items, {"type": "message", "role": "user", "content": "and now?"}]
+
+
+def rules_of(protocol: str) -> Rules:
+    rules = adapter(protocol).repair
+    assert rules is not None
+    return rules
+
+
+def mended(items: list[Node], protocol: str, **more: Any) -> tuple[Node, Node, Writer]:
+    """The request, the request repaired, and the writer that was told what happened."""
+    request = {"model": "m", "input": items, **more}
+    writer = Writer(protocol)
+    return request, repair(request, rules_of(protocol), writer), writer
+
+
+# ---- laws -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@MANY
+@given(items=histories())
+def test_repairing_twice_is_repairing_once(protocol: str, items: list[Node]) -> None:
+    _, once, _ = mended(items, protocol)
+    assert repair(once, rules_of(protocol), Writer(protocol)) is once
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@MANY
+@given(items=whole_histories())
+def test_what_is_accepted_is_not_touched(protocol: str, items: list[Node]) -> None:
+    given_, done, writer = mended(items, protocol)
+    assert done is given_ and done["input"] is items
+    assert not writer.raw
+    accepted(ul.write(given_, protocol).value, protocol)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@MANY
+@given(items=histories())
+def test_the_first_look_lets_nothing_through_that_has_to_be_repaired(protocol: str, items: list[Node]) -> None:
+    if repair_package.is_sound(items, rules_of(protocol)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(repair_package, "is_sound", lambda items, rules: False)
+            given_, done, _ = mended(items, protocol)
+        assert done is given_
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@MANY
+@given(items=histories())
+def test_every_repair_is_recorded_and_the_callers_items_stay_as_they_are(protocol: str, items: list[Node]) -> None:
+    before = copy.deepcopy(items)
+    given_, done, writer = mended(items, protocol)
+    assert items == before
+    if done is not given_:
+        assert writer.raw
+        touched = {id(node) for node, *_ in writer.raw}
+        known = {id(item) for item in items}
+        copies = {id(old): new for new, old in writer.context.get("replaced", ())}
+        for item in items:
+            # What is there no more, or in another form, was spoken of; but the first of what was joined says it all.
+            if not any(other is item for other in done["input"]):
+                parts = item.get("content") or item.get("output")
+                inner = {id(part) for part in parts} if type(parts) is list else set()
+                other = copies.get(id(item), {})
+                texts = re.findall(r"text\d+\.", json.dumps(item))
+                said = (
+                    other.keys() >= item.keys() and re.findall(r"text\d+\.", json.dumps(other))[: len(texts)] == texts
+                )
+                assert said or touched & ({id(item), id(other)} | inner), item
+        assert touched & known or any(type(node) is dict for node, *_ in writer.raw)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@MANY
+@given(items=histories())
+def test_what_is_repaired_is_accepted(protocol: str, items: list[Node]) -> None:
+    request = {"model": "m", "input": items}
+    done = ul.write(request, protocol)
+    # A conversation in which the user says nothing is left alone.
+    assume(any(item.get("role") == "user" and re.search(r"text\d", json.dumps(item)) for item in items))
+    assume(not any("is not in the request" in loss.detail for loss in done.losses))
+    accepted(done.value, protocol)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@MANY
+@given(items=histories())
+def test_nothing_vanishes_without_a_loss(protocol: str, items: list[Node]) -> None:
+    done = ul.write({"model": "m", "input": items}, protocol)
+    sent = json.dumps([done.value, dict(done.http)])
+    told = [loss.path for loss in done.losses if loss.side == "source"]
+    for place, item in enumerate(items):
+        for word in re.findall(r"text\d+\.", json.dumps(item)):
+            assert word in sent or any(path.startswith(f"/input/{place}") for path in told), (word, item)
+
+
+def test_the_dialects_word_wins() -> None:
+    items = [{"type": "function_call", "call_id": "call_49c89af0", "name": "f", "arguments": "{}"}]
+    items += [{"type": "function_call_output", "call_id": "call_49c89af0", "output": "r"}]
+    row = {"repair": {"call_id_form": "[a-zA-Z0-9]{9}", "call_id_length": 9}}
+    writer = Writer("openai-chat", dialect=row)
+    done = repair({"model": "m", "input": items}, rules_of("openai-chat"), writer)
+    ids = [item["call_id"] for item in done["input"]]
+    assert ids[0] == ids[1] and re.fullmatch("[a-zA-Z0-9]{9}", ids[0])
+    assert writer.context["ids"] == {ids[0]: "call_49c89af0"}
+
+
+def test_the_longest_name_of_a_model_that_fits_counts() -> None:
+    rules = Rules(models={"big": {"closes": "told"}, "big-2": {"filled": True}})
+    assert rules.of({}, "vendor/big-1").closes == "told"
+    assert rules.of({}, "big-2-latest") == rules._replace(filled=True)
+    assert rules.of({}, "other") is rules
+    assert rules.of({}, None) is rules
+
+
+def test_a_rule_that_is_none_is_refused() -> None:
+    with pytest.raises(ValueError, match="pairs_of_shoes"):
+        Rules().of({"repair": {"pairs_of_shoes": True}}, "m")
+
+
+# ---- what the targets accept ----------------------------------------------------------------------------------------
+
+
+def accepted(wire: Node, protocol: str) -> None:
+    """Raise where a provider of the protocol would answer 400."""
+    VALIDATORS[protocol](wire)
+
+
+def paired_in_order(calls: list[Any], results: list[Any], last: bool) -> None:
+    """The results of a step are those of its calls, all of them; none yet where the conversation ends."""
+    assert len(set(calls)) == len(calls), "ids of one step differ"
+    if results or not last:
+        assert sorted(map(str, results)) == sorted(map(str, calls)), (calls, results)
+
+
+def check_messages(wire: Node) -> None:
+    messages = wire["messages"]
+    assert messages and messages[0]["role"] != "system"
+    joined: list[tuple[str, list[Node]]] = []
+    for place, message in enumerate(messages):
+        content = message["content"]
+        blocks = [{"type": "text", "text": content}] if type(content) is str else content
+        assert blocks, "content is not empty"
+        if message["role"] == "system":
+            before = messages[place - 1]["role"]
+            behind = messages[place + 1]["role"] if place + 1 < len(messages) else "assistant"
+            assert before in ("user", "system") and behind in ("assistant", "system")
+            continue
+        if joined and joined[-1][0] == message["role"]:
+            joined[-1][1].extend(blocks)
+        else:
+            joined.append((message["role"], [*blocks]))
+        for block in blocks:
+            inner = block.get("content") if block["type"] == "tool_result" else None
+            for text in [block, *(inner if type(inner) is list else ())]:
+                assert text["type"] != "text" or text["text"].strip(), "texts are not blank"
+    for place, (role, blocks) in enumerate(joined):
+        if role == "assistant":
+            calls = [block["id"] for block in blocks if block["type"] == "tool_use"]
+            assert all(re.fullmatch("[a-zA-Z0-9_-]+", call_id) for call_id in calls)
+            behind = joined[place + 1][1] if place + 1 < len(joined) else []
+            leading = 0
+            while leading < len(behind) and behind[leading]["type"] == "tool_result":
+                leading += 1
+            paired_in_order(calls, [block["tool_use_id"] for block in behind[:leading]], not behind)
+            assert all(block["type"] != "tool_result" for block in behind[leading:]), "results come first"
+        elif place == 0:
+            assert all(block["type"] != "tool_result" for block in blocks), "a result has its call"
+    role, blocks = joined[-1]
+    if role == "assistant" and blocks[-1]["type"] == "text":
+        assert blocks[-1]["text"] == blocks[-1]["text"].rstrip()
+
+
+def check_chat(wire: Node) -> None:
+    messages = wire["messages"]
+    assert messages
+    place = 0
+    while place < len(messages):
+        message = messages[place]
+        assert message["role"] != "tool", "a result stands behind its call"
+        assert re.fullmatch("[a-zA-Z0-9_-]{1,64}", message.get("name", "x"))
+        place += 1
+        calls = [call["id"] for call in message.get("tool_calls") or ()]
+        results = []
+        while calls and place < len(messages) and messages[place]["role"] == "tool":
+            results.append(messages[place]["tool_call_id"])
+            place += 1
+        if calls:
+            paired_in_order(calls, results, all(each["role"] == "assistant" for each in messages[place:]))
+
+
+def check_responses(wire: Node) -> None:
+    items = wire["input"]
+    assert items
+    calls = [item["call_id"] for item in items if item.get("type") in CALLS]
+    assert len(set(calls)) == len(calls) and all(len(call_id) <= 64 for call_id in calls)
+    said: set[str] = set()
+    answered: set[str] = set()
+    for item in items:
+        if item.get("type") in CALLS:
+            said.add(item["call_id"])
+        elif str(item.get("type")).endswith("_output") and item.get("call_id"):
+            assert item["call_id"] in said - answered, "a result has one call, and stands behind it"
+            answered.add(item["call_id"])
+    for place, item in enumerate(items):
+        if item.get("type") in CALLS and item["call_id"] not in answered:
+            rest = items[place:]
+            assert all(each.get("type") in CALLS or each.get("role") == "assistant" for each in rest)
+            break
+
+
+def check_contents(wire: Node) -> None:
+    contents = wire["contents"]
+    assert contents
+    for place, content in enumerate(contents):
+        parts = content["parts"]
+        assert parts and all(part.get("text") != "" for part in parts)
+        calls = [part["functionCall"].get("id") for part in parts if "functionCall" in part]
+        results = [part["functionResponse"] for part in parts if "functionResponse" in part]
+        assert not results or (content["role"] == "user" and len(results) == len(parts)), "results stand alone"
+        before = contents[place - 1]["parts"] if place else []
+        if calls:
+            assert place and contents[place - 1]["role"] == "user", "a call follows the user or results"
+            behind = contents[place + 1]["parts"] if place + 1 < len(contents) else []
+            answers = [part["functionResponse"].get("id") for part in behind if "functionResponse" in part]
+            assert answers == calls or (not behind and not answers), "as many results as calls, in their order"
+        if results:
+            asked = [part["functionCall"] for part in before if "functionCall" in part]
+            assert [call["name"] for call in asked] == [result["name"] for result in results]
+    last = contents[-1]
+    assert last["role"] == "user" or any("functionCall" in part for part in last["parts"])
+
+
+def check_steps(wire: Node) -> None:
+    steps = wire["input"]
+    assert steps
+    calls = [step["id"] for step in steps if step["type"] == "function_call"]
+    assert len(set(calls)) == len(calls)
+    results = [step["call_id"] for step in steps if step["type"] == "function_result"]
+    assert len(set(results)) == len(results) and set(results) <= set(calls)
+    for place, step in enumerate(steps):
+        if step["type"] == "function_call" and step["id"] not in results:
+            assert all(each["type"] in ("function_call", "model_output", "thought") for each in steps[place:])
+            break
+    else:
+        assert steps[-1]["type"] != "model_output"
+
+
+VALIDATORS = {
+    "anthropic-messages": check_messages,
+    "openai-chat": check_chat,
+    "openai-responses": check_responses,
+    "google-generate-content": check_contents,
+    "google-interactions": check_steps,
+}

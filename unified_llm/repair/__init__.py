@@ -1,0 +1,57 @@
+"""History repair: the demands a strict target makes on a conversation, declared as data and met before writing.
+
+A conversation the target would accept is not touched: the same list comes back. Every change is recorded as a loss at
+the node it happened to, and repairing twice is repairing once. Which demands a target makes is said by its adapter
+(`Rules`), by the `repair` mapping of a dialect's row (the same names, `{"unique": True, "blank": "empty"}`), and by
+`Rules.models`; no protocol is known here.
+
+The order matters: what is empty goes first, so that it parts no call from its result; then calls and results, then
+what depends on their places (thoughts, the system, the opening and the end).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..writing import Writer
+from .mending import Mending
+from .pairs import mend_pairs
+from .reasoning import declare_tools, leave_out_dangling, mend_reasoning
+from .rules import CALLS, Rules
+from .scan import is_sound
+from .turns import join_neighbours, leave_out_blanks, mend_end, mend_fields, mend_opening, mend_system
+
+__all__ = ["CALLS", "Rules", "repair"]
+
+Node = dict[str, Any]
+
+
+def repair(request: Node, rules: Rules, writer: Writer, *, whole: bool = True) -> Node:
+    """The request as the target's rules want it: the same object when nothing had to change.
+
+    `rules` are those of the adapter; the dialect of `writer` and the model of the request have their say. `whole` is
+    False for a request that wants no answer (it counts tokens, or compacts), whose history may end as it likes.
+    """
+    items = request.get("input")
+    if type(items) is not list:
+        return request
+    rules = rules.of(writer.dialect, writer.model or request.get("model"))
+    m = Mending(request, rules, writer)
+    if not is_sound(items, rules):
+        mend_fields(m)
+        if rules.blank:
+            leave_out_blanks(m)
+        mend_pairs(m)
+        if rules.reasoning_follower:
+            leave_out_dangling(m)
+        if rules.opens:
+            mend_opening(m)
+        if rules.system:
+            mend_system(m)
+        if rules.alternates:
+            join_neighbours(m)
+        mend_end(m, whole)
+        declare_tools(m)
+    if rules.reasoning_opens or rules.reasoning_off:
+        mend_reasoning(m)
+    return {**m.request, "input": m.items} if m.changed else request

@@ -1,0 +1,117 @@
+"""What a target may demand of the history of a request: data, declared by its adapter, by a dialect, or by model.
+
+Everything is off by default, since a protocol that demands nothing is the rule to start from. The documents that say
+what each target demands are named where the adapters declare it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+__all__ = ["CALLS", "Rules", "fits"]
+
+CALLS: Mapping[str, str] = {
+    "function_call": "function_call_output",
+    "custom_tool_call": "custom_tool_call_output",
+}
+"""Calls that the client answers, and the items it answers them with, wherever there are tools at all."""
+
+
+class Rules(NamedTuple):
+    """The demands of a target on a conversation.
+
+    Calls and results:
+
+    * `calls`: the calls its client has to answer, each with the type of its result. Calls that the provider executes
+      are none of them, and a call at the open end of the conversation may still be answered.
+    * `paired`: a call has a result and a result has a call.
+    * `adjacent`: the results stand right behind the calls of their step; `ordered`: and in the order of these.
+    * `one_turn`: what is one wire message in a step: "calls" (from the first call that was answered on), "all" where
+      there are calls, or nothing of the kind.
+    * `named`: a result names its function, and the name is that of its call.
+    * `by_name`: a result may name its function instead of a call: a "text", or "any".
+    * `call_id_length`, `call_id_form`: the longest call id, and the pattern it has to match as a whole.
+    * `unique`: call ids differ in the whole request; otherwise it is enough that they do within a step.
+    * `elsewhere`: fields of the request and types of items by which a part of the history lies with the provider, so
+      that a call that is not there is not missing.
+    * `declared`: the tools that the history speaks of are declared.
+
+    Turns and texts:
+
+    * `opens`: "call" where a conversation may not open with a call, "assistant" where it may not with anything the
+      model said.
+    * `closes`: what the model said last is not taken for the beginning of its answer, which is "told"; where a
+      conversation may not even end with it, the user has "asked" to go on.
+    * `alternates`: neighbouring messages of one role are one message.
+    * `system`: a system message in mid conversation is refused ("user": it is said as the user's), or has its "place"
+      between a user's message and one of the model.
+    * `blank`: texts that are refused: "empty" ones, or "blank" ones too.
+    * `trailing`: what the model said last does not end in white space.
+    * `filled`: there is at least one message.
+    * `name_form`: the pattern of a speaker's name.
+    * `item_ids`: the prefix of the ids of items, by type; any other id is not sent.
+
+    Reasoning:
+
+    * `reasoning_follower`: a reasoning item stands before the item it led to.
+    * `reasoning_opens`: a loop of tools opens with reasoning of this provider, if reasoning is asked for by "budget",
+      or in "any" way.
+    * `reasoning_off`: the last thing the model said holds no reasoning where reasoning is switched off: where the
+      request says so ("said"), or where it does not say otherwise ("unsaid").
+
+    * `models`: rules that differ, by what is in the name of a model; the longest that fits counts.
+
+    A dialect may have a mapping under `repair` with any of these names; it wins over the adapter's rules, and its
+    `models` win over both.
+    """
+
+    calls: Mapping[str, str] = CALLS
+    paired: bool = False
+    adjacent: bool = False
+    ordered: bool = False
+    one_turn: str = ""
+    named: bool = False
+    by_name: str = ""
+    call_id_length: int | None = None
+    call_id_form: str | None = None
+    unique: bool = False
+    elsewhere: frozenset[str] = frozenset()
+    declared: bool = False
+    opens: str = ""
+    closes: str = ""
+    alternates: bool = False
+    system: str = ""
+    blank: str = ""
+    trailing: bool = False
+    filled: bool = False
+    name_form: str | None = None
+    item_ids: Mapping[str, str] = {}
+    reasoning_follower: bool = False
+    reasoning_opens: str = ""
+    reasoning_off: str = ""
+    models: Mapping[str, Mapping[str, Any]] = {}
+
+    def of(self, dialect: Mapping[str, Any], model: Any) -> Rules:
+        """These rules as a dialect and a model have them."""
+        own = dialect.get("repair")
+        rules = self._replace(**own) if own else self
+        if rules.models and type(model) is str:
+            known = max((name for name in rules.models if name in model), key=len, default=None)
+            if known is not None:
+                return rules._replace(**rules.models[known])
+        return rules
+
+
+@cache
+def _pattern(form: str) -> re.Pattern[str]:
+    return re.compile(form, re.DOTALL)
+
+
+def fits(word: str, form: str | None, longest: int | None = None) -> bool:
+    """Whether an id or a name is one the target takes."""
+    if longest is not None and len(word) > longest:
+        return False
+    return form is None or _pattern(form).fullmatch(word) is not None

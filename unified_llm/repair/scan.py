@@ -1,0 +1,146 @@
+"""Whether a conversation is plainly what the rules want: a few looks at the whole let most through at once.
+
+Every item is one letter of a text, and what has to hold of turns and steps is read off that text, because this is done
+for every request and must cost next to nothing. A no proves nothing: the repair then looks closely, and may find
+nothing to do either. A yes has to be true.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from itertools import compress, pairwise
+from operator import ne
+from typing import Any
+
+from .rules import Rules
+
+__all__ = ["is_sound"]
+
+Node = dict[str, Any]
+
+_ROLES = {"assistant": "a", "system": "s", "developer": "s"}  # any other is the user's: u
+_KINDS = {
+    "reasoning": "r",
+    "function_call": "c",
+    "custom_tool_call": "c",
+    "function_call_output": "o",
+    "custom_tool_call_output": "o",
+    # Items of the model that no rule is about.
+    "web_search_call": "p",
+    "file_search_call": "p",
+    "image_generation_call": "p",
+    "compaction": "p",
+}
+
+
+def _mask(letters: str) -> bytes:
+    """The table that makes of each of these letters a one, and a zero of all others."""
+    return bytes(chr(code) in letters for code in range(256))
+
+
+_CALL, _RESULT, _MESSAGE, _MODEL = _mask("c"), _mask("o"), _mask("uas"), _mask("acrp")
+_NOT_SAID, _NOT_TURNS = str.maketrans("", "", "arp"), str.maketrans("", "", "us")
+# What does not join itself to one message where no turn is known.
+_UNJOINED = ("ar", "cr", "ca", "aa", "pa", "pc", "pr", "ap", "cp", "rp")
+_SPECIAL = frozenset(("executor", "async", "caller"))
+
+
+@cache
+def _ids(form: str) -> re.Pattern[str]:
+    return re.compile(f"(?:(?:{form})\0)*", re.DOTALL)
+
+
+def is_sound(items: list[Node], rules: Rules) -> bool:
+    """Whether nothing has to be done about `items`; no is no proof of the contrary."""
+    letters = "".join(
+        [
+            _ROLES.get(item.get("role", ""), "u") if (kind := item.get("type")) == "message" else _KINDS.get(kind, "x")  # type: ignore[arg-type]
+            for item in items
+        ]
+    )
+    if rules.declared or "x" in letters or not _turns(letters, rules):
+        return False
+    if ("c" in letters or "o" in letters) and not _calls(letters, items, rules):
+        return False
+    if rules.item_ids and [1 for item in items if "id" in item]:
+        return False
+    if rules.blank or rules.name_form:
+        messages = list(compress(items, letters.encode().translate(_MESSAGE)))
+        if rules.name_form and [1 for item in messages if "name" in item]:
+            return False
+        if rules.blank and not _texts([item.get("content") for item in messages]):
+            return False
+    return True
+
+
+def _turns(letters: str, rules: Rules) -> bool:
+    spoken = letters.lstrip("s")
+    if rules.reasoning_follower and re.search("r(?:[uso]|$)", spoken):
+        return False
+    if rules.alternates and ("uu" in spoken or "aa" in spoken or "ss" in spoken):
+        return False
+    if rules.system and "s" in spoken:
+        return False
+    if not spoken:
+        return not (rules.filled and letters)
+    return not ((rules.opens and spoken[0] != "u") or ((rules.closes or rules.trailing) and spoken[-1] == "a"))
+
+
+def _calls(letters: str, items: list[Node], rules: Rules) -> bool:
+    if not _paired(letters) or (rules.one_turn and not _joined(letters, items)):
+        return False
+    mask = letters.encode()
+    calls = list(compress(items, mask.translate(_CALL)))
+    results = list(compress(items, mask.translate(_RESULT)))
+    ids: list[Any] = [call.get("call_id") for call in calls]
+    if ids[: len(results)] != [result.get("call_id") for result in results]:
+        return False
+    if not all(ids) or len(set(ids)) < len(ids) or not all(map(_SPECIAL.isdisjoint, calls)):
+        return False
+    if rules.call_id_length is not None and max(map(len, ids), default=0) > rules.call_id_length:
+        return False
+    if rules.call_id_form is not None:
+        joined = "\0".join([*ids, ""])
+        if joined.count("\0") != len(ids) or not _ids(rules.call_id_form).fullmatch(joined):
+            return False
+    if rules.named:
+        names = [result.get("name") for result in results]
+        if any(names) and any(name not in (None, call.get("name")) for call, name in zip(calls, names)):
+            return False
+    return not rules.blank or _texts(
+        [output for each in results if type(output := each.get("output")) is list and output]
+    )
+
+
+def _paired(letters: str) -> bool:
+    """Whether as many results as calls stand behind each run of calls, but for the last, which may still get them."""
+    turns = letters.translate(_NOT_SAID)
+    if "ao" in letters or "ro" in letters or "po" in letters or turns[0] == "o":
+        return False
+    if "cu" in turns or "cs" in turns or "uo" in turns or "so" in turns:
+        return False
+    steps = turns.translate(_NOT_TURNS).replace("oc", "o c").split(" ")
+    if steps[-1].endswith("c"):
+        steps.pop()
+    return all(step.count("c") * 2 == len(step) for step in set(steps))
+
+
+def _joined(letters: str, items: list[Node]) -> bool:
+    """Whether what the model said in one go is one message already."""
+    turns = [item.get("turn") for item in items]
+    model = letters.encode().translate(_MODEL)
+    if (1, 1) in compress(pairwise(model), map(ne, turns, turns[1:])):
+        return False
+    return not any(pair in letters for pair in _UNJOINED)
+
+
+def _texts(contents: list[Any]) -> bool:
+    """Whether every message says something, and every text of it does."""
+    if not all(contents):
+        return False
+    texts = [content for content in contents if type(content) is str]
+    if len(texts) < len(contents):
+        parts = [part.get("text") for content in contents if type(content) is list for part in content]
+        texts += [text for text in parts if type(text) is str]
+    return all(texts) and not any(map(str.isspace, texts))
