@@ -279,7 +279,7 @@ def test_required_keys_are_there_and_what_is_made_up_is_reported() -> None:
         ({"status": "completed", "output": [message_item("x")]}, "stop"),
         ({"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}, "output": []}, "length"),
         ({"status": "incomplete", "incomplete_details": {"reason": "content_filter"}, "output": []}, "content_filter"),
-        ({"finish": {"reason": "refusal"}, "output": [message_item("x")]}, "stop"),
+        ({"finish": {"reason": "refusal"}, "output": [message_item("x")]}, "content_filter"),
         ({"finish": {"reason": "context_window"}, "output": []}, "length"),
     ],
 )

@@ -347,7 +347,7 @@ def test_trap_145_refusal_and_pause_and_a_full_window() -> None:
     refused = ul.write({"id": "r", "output": output_, "finish": {"reason": "refusal"}}, CHAT, "response")
     (choice,) = refused.value["choices"]
     assert (choice["message"]["refusal"], choice["finish_reason"]) == ("No.", "stop")
-    for reason, word in (("context_window", "length"), ("pause", "stop")):
+    for reason, word in (("context_window", "length"), ("pause", "length"), ("refusal", "content_filter")):
         done = ul.write({"id": "r", "output": [], "finish": {"reason": reason}}, CHAT, "response")
         assert done.value["choices"][0]["finish_reason"] == word
         assert [loss.fate for loss in done.losses if loss.path == "/finish/reason"] == ["approximated"]

@@ -120,7 +120,7 @@ FINISH = Bimap(
         "malformed_call": "refusal",
         "error": "refusal",
         "cancelled": "refusal",
-        "other": "end_turn",
+        "other": "max_tokens",
     },
 )
 

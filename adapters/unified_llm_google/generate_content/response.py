@@ -298,14 +298,26 @@ def write_candidate(c: Node, node: Node, output: list[Node], place: int, w: Writ
         wire["content"] = content
     if w.form(c, "index") != "absent":
         wire["index"] = place
-    write_end(c, node, wire, texts, searches, place, w)
+    write_end(c, node, wire, texts, searches, place, w, output)
     return wire
 
 
 def write_end(
-    c: Node, node: Node, wire: Node, texts: list[tuple[int, Node]], searches: list[Node], place: int, w: Writer
+    c: Node,
+    node: Node,
+    wire: Node,
+    texts: list[tuple[int, Node]],
+    searches: list[Node],
+    place: int,
+    w: Writer,
+    output: list[Node],
 ) -> None:
     """What a candidate says beside its content: why it ended, its sources, its log probabilities."""
+    contents = (item.get("content") for item in output)
+    # A refusal in words is plain text here; the end says what it is.
+    w.context["refused"] = not any(item.get("type") in _CALLS for item in output) and any(
+        part.get("type") == "refusal" for content in contents if type(content) is list for part in content
+    )
     write_finish(c, wire, w)
     write_sources(texts, searches, wire, node, w)
     tokens = w.context.pop("logprobs", None)
@@ -338,6 +350,8 @@ def write_finish(c: Node, wire: Node, w: Writer) -> None:
     """`finishReason`, from the canonical end or, where there is none, from the status."""
     if type(c.get("finish")) is not dict:
         word = _from_status(c)
+        if word == "STOP" and w.context.pop("refused", False):
+            word = FINISH.write("refusal")
         if word is not None:
             wire["finishReason"] = word
         elif w.form(c, "end") != "absent":

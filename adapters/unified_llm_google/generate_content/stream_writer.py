@@ -335,7 +335,7 @@ class GenerateContentWriter:
         choice = self._choice(place)
         wire: Node = {"index": place}
         searches = [item for item in choice.items if is_search(item, w)]
-        write_end(c, node, wire, choice.texts, searches, place, w)
+        write_end(c, node, wire, choice.texts, searches, place, w, choice.items)
         return wire
 
     def _error(self, event: Event) -> list[Event]:

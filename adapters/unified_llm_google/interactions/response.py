@@ -30,11 +30,16 @@ Node = dict[str, Any]
 _OBJECT = "interaction"
 
 # Why an answer ended, by the status that says it; what says nothing of the kind is missing.
-_FINISH = {"incomplete": "length", "budget_exceeded": "length", "cancelled": "cancelled"}
+_FINISH = {
+    "incomplete": "length",
+    "budget_exceeded": "length",
+    "cancelled": "cancelled",
+    "requires_continuation": "pause",
+}
 _STATUS = {
     "stop": "completed",
     "stop_sequence": "completed",
-    "refusal": "completed",
+    "refusal": "failed",
     "tool_calls": "requires_action",
     "length": "incomplete",
     "context_window": "incomplete",
@@ -44,10 +49,15 @@ _STATUS = {
     "recitation": "failed",
     "malformed_call": "failed",
     "error": "failed",
-    "other": "completed",
+    "other": "incomplete",
 }
 # Finish reasons that an error code says.
-_CODED = {"safety": "safety", "recitation": "recitation", "malformed_call": "malformed_function_call"}
+_CODED = {
+    "safety": "safety",
+    "refusal": "content_blocked",
+    "recitation": "recitation",
+    "malformed_call": "malformed_function_call",
+}
 _BLOCKED = {code: "recitation" if "recitation" in code else "safety" for code in CODES["content_filter"]}
 _BROKEN = ("malformed_function_call", "malformed_tool_call", "unexpected_tool_call", "too_many_tool_calls")
 _REASONS = {**_BLOCKED, **dict.fromkeys(_BROKEN, "malformed_call")}
@@ -180,6 +190,12 @@ def _pending(node: Node) -> bool:
     return any(item.get("type") in _CALLS and item.get("call_id") not in answered for item in items)
 
 
+def _refused(node: Node) -> bool:
+    """Whether an answer refuses in words of its own, which are plain text here."""
+    contents = (item.get("content") for item in node.get("output") or ())
+    return any(part.get("type") == "refusal" for content in contents if type(content) is list for part in content)
+
+
 # ---- writing --------------------------------------------------------------------------------------------------------
 
 
@@ -236,10 +252,12 @@ def _write_status(c: Node, wire: Node, w: Writer) -> None:
     if reason is not None and (said in (None, "completed") or (said == "incomplete" and reason in _CODED)):
         status = _STATUS.get(reason, said or "completed")
     elif said in (None, "completed") and not w.form(c, "status"):
-        failed = said is None and type(c.get("error")) is dict
-        status = (
-            "failed" if failed else "requires_action" if _pending(w.context.get("answer") or w.doc) else "completed"
-        )
+        answer = w.context.get("answer") or w.doc
+        refused = _refused(answer) and not _pending(answer)
+        failed = refused or (said is None and type(c.get("error")) is dict)
+        status = "failed" if failed else "requires_action" if _pending(answer) else "completed"
+        if refused and type(c.get("error")) is not dict:
+            wire["errors"] = [{"code": _CODED["refusal"]}]
     form = w.form(c, "status")
     if form == "unread" and said is None:
         if "status" in c:

@@ -43,6 +43,7 @@ _TERMINAL = {
     "cancelled": "response.failed",
     "incomplete": "response.incomplete",
     "budget_exceeded": "response.incomplete",
+    "requires_continuation": "response.incomplete",
 }
 _TRUNCATED = {
     "type": "server_error",

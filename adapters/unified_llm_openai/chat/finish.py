@@ -6,6 +6,7 @@ the word it used is kept and goes back to it. Another surface's own word travels
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from unified_llm.reading import Reader
@@ -17,12 +18,17 @@ __all__ = ["CLIENT_CALLS", "finish_of", "finish_word", "read_finish"]
 
 Node = dict[str, Any]
 
+Words = Mapping[str, str]
+_NO_WORDS: Words = {}
 CLIENT_CALLS = frozenset(("function_call", "custom_tool_call"))
 
 
-def finish_of(word: str, calls: bool, refusal: bool = False) -> tuple[str, bool]:
-    """The canonical reason of a wire word, and whether the word has to be kept to be written again."""
-    reason = FINISH.reads.get(word, "other")
+def finish_of(word: str, calls: bool, refusal: bool = False, own: Words = _NO_WORDS) -> tuple[str, bool]:
+    """The canonical reason of a wire word, and whether the word has to be kept to be written again.
+
+    `own` are the words of a dialect.
+    """
+    reason = own.get(word) or FINISH.reads.get(word, "other")
     if reason == "stop" and calls:
         return "tool_calls", True
     if reason == "tool_calls" and not calls:
@@ -38,6 +44,12 @@ def refused(items: list[Node]) -> bool:
     return any(part.get("type") == "refusal" for content in contents if type(content) is list for part in content)
 
 
+def has_open_calls(items: list[Node]) -> bool:
+    """Whether calls wait for the client: those of its functions that nobody answered."""
+    answered = {item.get("call_id") for item in items if str(item.get("type")).endswith("_call_output")}
+    return any(item.get("type") in CLIENT_CALLS and item.get("call_id") not in answered for item in items)
+
+
 def read_finish(rest: Node, items: list[Node], r: Reader) -> Node | None:
     """The finish of a choice, popped from it; None (and a marker) where it does not say."""
     word = rest.get("finish_reason")
@@ -48,7 +60,7 @@ def read_finish(rest: Node, items: list[Node], r: Reader) -> Node | None:
         return None
     del rest["finish_reason"]
     calls = any(item["type"] in CLIENT_CALLS for item in items)
-    reason, odd = finish_of(word, calls, refused(items))
+    reason, odd = finish_of(word, calls, refused(items), r.dialect.get("finish", _NO_WORDS))
     finish: Node = {"reason": reason}
     if odd:
         finish["native"] = word
@@ -65,7 +77,7 @@ def finish_word(c: Node, node: Node, keys: tuple[Any, ...], output: Any, w: Writ
     marker = w.form(items[0], "finish") if items else None
     finish = c.get("finish")
     c.pop("finish", None)
-    calls = any(item.get("type") in CLIENT_CALLS for item in items)
+    calls = has_open_calls(items)
     if not finish:
         if marker in ("null", "empty", "absent"):
             return None
@@ -76,7 +88,7 @@ def finish_word(c: Node, node: Node, keys: tuple[Any, ...], output: Any, w: Writ
         if key not in ("reason", "native") and value is not None and key != "extra":
             w.report(node, (*keys, "finish", key), "lost")
     if native is not None:
-        if marker == "word" and finish_of(native, calls)[0] == reason:
+        if marker == "word" and finish_of(native, calls, False, w.dialect.get("finish", _NO_WORDS))[0] == reason:
             return native
         if marker == "word":
             w.report(node, (*keys, "finish", "native"), "lost")
@@ -86,9 +98,16 @@ def finish_word(c: Node, node: Node, keys: tuple[Any, ...], output: Any, w: Writ
         return "tool_calls"
     if reason is None:
         return "tool_calls" if calls else "stop"
+    own = next((own for own, meant in w.dialect.get("finish", _NO_WORDS).items() if meant == reason), None)
+    if own is not None and not w.same:
+        return own
     word = FINISH.writes.get(reason, reason)
+    if reason == "refusal" and not refused(items):
+        # Where there is no refusal to show, `stop` would be a success.
+        word = FINISH.write("safety")
     if reason == "stop" and marker is None and refused(items):
         w.report(node, (*keys, "finish", "reason"), "approximated", "beside a refusal it says refusal")
-    if FINISH.read(word) != reason and not (reason == "refusal" and word == "stop"):
+    # An end that a status said is told as such.
+    if node.get("finish") and FINISH.read(word) != reason and not (reason == "refusal" and word == "stop"):
         w.report(node, (*keys, "finish", "reason"), "approximated", f"sent as {word!r}")
     return word

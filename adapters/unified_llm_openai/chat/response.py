@@ -17,7 +17,9 @@ from unified_llm.mapping import IllTyped, Mapping, take
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
+from ..errors import write_http
 from .answer import write_answer
+from .error_places import PLACES, failed, placed
 from .errors import read_error_node, write_error_body
 from .finish import finish_word, read_finish
 from .messages import read_message_items
@@ -55,7 +57,7 @@ def read_response(w: Node, r: Reader) -> Node:
     node: Node = {}
     r.seed = w["id"] if type(w.get("id")) is str else ""
     choices = w.get("choices")
-    if "error" in w and w["error"] and not (type(choices) is list and choices):
+    if (w.get("error") or failed(w, r)) and not (type(choices) is list and choices):
         node["status"] = "failed"
         node["error"] = read_error_node(w, r)
         w.pop("choices", None)
@@ -200,6 +202,10 @@ def consume_status(c: Node, w: Writer) -> None:
     if status in _SAID:
         del c["status"]
         w.report(w.doc, ("status",), "approximated", "said by finish_reason")
+    if status == "cancelled" and not c.get("finish"):
+        del c["status"]
+        w.report(w.doc, ("status",), "approximated", "said by finish_reason")
+        c["finish"] = {"reason": "cancelled"}
     if not c.get("finish") and (status == "incomplete" or reason):
         c["finish"] = {
             "reason": {"content_filter": "safety", "max_output_tokens": "length"}.get(reason or "", "length")
@@ -292,7 +298,9 @@ def _write_failure(c: Node, w: Writer) -> Node:
     """A failed response as the error body of a failed request."""
     c.pop("status", None)
     error = c.pop("error", None) or {"type": "server_error", "message": "the response failed"}
-    wire = write_error_body(error, w)
+    if w.source != w.protocol:
+        write_http(error, w)
+    wire: Node = placed(error, write_error_body(error, w), "flat" if w.form(error, PLACES) else None, w)
     form = w.form(c, "choices")
     if form:
         RESPONSE.write(c, wire, w, w.doc)

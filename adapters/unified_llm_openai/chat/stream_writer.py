@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from unified_llm.adapter import WriteMore
 from unified_llm.ids import made_id
 from unified_llm.stream import FRAME, TERMINAL
 from unified_llm.writing import Writer
@@ -52,14 +53,17 @@ class ChatWriter:
         exchange = writer.exchange
         options = exchange.options.get("stream_options") if exchange is not None else None
         asked = type(options) is dict and options.get("include_usage")
-        self.usage_wanted = exchange is None or bool(asked)
+        self.usage_wanted = exchange is None or bool(asked) or bool(writer.dialect.get("usage_always"))
         self.beside: Node = {}
-        self._plain: tuple[Node, Callable[[str], Node]] | None = None
-        self._hot: tuple[Any, ...] | None = None
+        # Choices whose end the source did not say.
+        self.made: set[int] = set()
+        self._plain: tuple[Node, WriteMore, Any] | None = None
+        # The text or the call whose deltas come now: (type, output_index, how the next one is written).
+        self.hot: tuple[str, Any, WriteMore] | None = None
 
     def feed(self, event: Event) -> list[Event]:
         extra = event.get("extra")
-        hot = self._hot
+        hot = self.hot
         if hot is not None:
             # The next piece of a text or of a call's arguments, with nothing beside it.
             if (
@@ -70,33 +74,47 @@ class ChatWriter:
                 and not event.get("logprobs")
                 and event["delta"]
             ):
-                return [self._next(hot[2], hot[3], event["delta"])]
-            self._hot = None
+                return [hot[2](event["delta"], None)]
+            self.hot = None
         if extra is not None and not self.group:
             own = extra.get(self.w.protocol)
             frame = own.get("frame") if own is not None else None
             if frame is not None:
                 plain = self._plain
                 if plain is not None and (frame is plain[0] or frame.get("like") is plain[0]):
-                    data = plain[1](event["delta"])
-                    if frame is not plain[0]:
-                        data["obfuscation"] = frame["obfuscation"]
-                    return [{"event": None, "data": data}]
+                    padding = frame["obfuscation"] if frame is not plain[0] else plain[2]
+                    return [plain[1](event["delta"], padding)]
+                self._plain = None
                 return self._framed(event, frame)
         if self.group:
             self.group.append(event)
             return self._rebuilt() if len(self.group) >= self.frame["count"] else []
         return self._write(event)
 
-    def _next(self, choice: ChoiceWriter, call: Call | None, text: str) -> Event:
-        if call is None:
+    def repeat(self) -> WriteMore | None:
+        if self.hot is not None:
+            return self.hot[2]
+        return self._plain[1] if self._plain is not None else None
+
+    def _more(self, choice: ChoiceWriter, call: Call | None) -> WriteMore:
+        """How the next piece of a text, or of a call's arguments, is written."""
+        # Copies of a dict that has all its keys are quicker than any way to build one.
+        top, index = {**(self.head or {}), "choices": None}, choice.index
+
+        def more_text(text: str, _: Any = None) -> Event:
             choice.length += len(text)
-            delta: Node = {"content": text}
-        else:
-            call.sent += text
-            delta = {"tool_calls": [{"index": call.index, "function": {"arguments": text}}]}
-        wire = {"index": choice.index, "delta": delta, "finish_reason": None, "logprobs": None}
-        return {"event": None, "data": {**self.head, "choices": [wire]}}  # type: ignore[dict-item]
+            data = top.copy()
+            data["choices"] = [{"index": index, "delta": {"content": text}, "finish_reason": None, "logprobs": None}]
+            return {"event": None, "data": data}
+
+        def more_arguments(text: str, _: Any = None) -> Event:
+            call.sent += text  # type: ignore[union-attr]
+            delta = {"tool_calls": [{"index": call.index, "function": {"arguments": text}}]}  # type: ignore[union-attr]
+            data = top.copy()
+            data["choices"] = [{"index": index, "delta": delta, "finish_reason": None, "logprobs": None}]
+            return {"event": None, "data": data}
+
+        return more_text if call is None else more_arguments
 
     def close(self) -> list[Event]:
         return self._rebuilt() if self.group else []
@@ -140,7 +158,7 @@ class ChatWriter:
         bare = frame.get("bare", ())
         head = {key: value for key, value in (self.head or {}).items() if key not in chunk and key not in bare}
         data = {**head, **copied(chunk)}
-        for number, source, path in frame["slots"]:
+        for number, source, path, *around in frame["slots"]:
             if number < len(group):
                 value: Any = group[number]
                 for key in source:
@@ -148,13 +166,18 @@ class ChatWriter:
                 place = data
                 for key in path[:-1]:
                     place = place[key]
+                if around:
+                    # A piece of the text there: with the tags before and behind it, less what came before.
+                    before, skip, after = around
+                    value = f"{place.get(path[-1], '')}{before}{value[skip:]}{after}"
                 place[path[-1]] = value
         data = self._aliased(data)
         if not self.usage_wanted:
             data.pop("usage", None)
         slots = frame["slots"]
         if frame["count"] == 1 and len(slots) == 1 and slots[0][1] == ["delta"] and "event" not in frame:
-            self._remember(data, group[0], slots[0][2])
+            if len(slots[0]) == 3:
+                self._remember(data, group[0], slots[0][2])
         return [{"event": frame.get("event"), "data": data, **frame.get("beside", {})}]
 
     def _remember(self, data: Node, event: Event, path: list[Any]) -> None:
@@ -162,26 +185,34 @@ class ChatWriter:
         frame = event["extra"][self.w.protocol]["frame"]
         if len(data["choices"]) != 1:
             return
-        top = data
         choice = data["choices"][0]
         delta = choice["delta"]
+        padded = "obfuscation" in data
+        make: Callable[[str], Node]
         if len(path) == 4:
             key = path[3]
 
-            def write(text: str) -> Node:
-                return {**top, "choices": [{**choice, "delta": {**delta, key: text}}]}
+            def make(text: str) -> Node:
+                return {**delta, key: text}
 
         elif path[3:6] == ["tool_calls", 0, "function"] and len(delta["tool_calls"]) == 1:
             call = delta["tool_calls"][0]
             function = call["function"]
 
-            def write(text: str) -> Node:
-                calls = [{**call, "function": {**function, "arguments": text}}]
-                return {**top, "choices": [{**choice, "delta": {**delta, "tool_calls": calls}}]}
+            def make(text: str) -> Node:
+                return {**delta, "tool_calls": [{**call, "function": {**function, "arguments": text}}]}
 
         else:
             return
-        self._plain = (frame.get("like", frame), write)
+
+        def write(text: str, padding: Any) -> Event:
+            again = data.copy()
+            again["choices"] = [{**choice, "delta": make(text)}]
+            if padded:
+                again["obfuscation"] = padding
+            return {"event": None, "data": again}
+
+        self._plain = (frame.get("like", frame), write, data.get("obfuscation"))
 
     # ---- chunks of our own ---------------------------------------------------------------------------------------
 
@@ -234,7 +265,7 @@ class ChatWriter:
         if kind in HOT and choice.begun and "choice" not in event:
             call = choice.hot(event)
             if call is not False:
-                self._hot = (kind, event.get("output_index"), choice, call)
+                self.hot = (kind, event.get("output_index"), self._more(choice, call))
         return out
 
     def _choice(self, event: Event) -> ChoiceWriter:
@@ -264,6 +295,8 @@ class ChatWriter:
             out += [self._chunk(index, delta, None, logprobs) for delta, logprobs in deltas]
             out.append(self._chunk(index, {}, word))
             out[-1]["data"]["choices"][0].update(choice.beside)
+            if index in self.made:
+                self.w.added(out[-1]["data"]["choices"][0], "finish_reason", "drawn from what the answer holds")
             if not index:
                 out[-1]["data"].update(self.beside)
             native = self.w.context.pop(f"native finish {index}", None)
@@ -279,6 +312,7 @@ class ChatWriter:
     def _ends(self, response: Node) -> dict[int, tuple[list[Node], Any]]:
         """Choice to its whole output and the word for its end; what the response says beside them is reported."""
         ends: dict[int, tuple[list[Node], Any]] = {}
+        made = self.made
 
         def pair(c: Node, w: Writer) -> Node:
             c.pop("output", None)
@@ -290,7 +324,8 @@ class ChatWriter:
                 items = self._items(index, response if not index else choice)
                 word = finish_word(c if not index else choice, response if not index else choice, (), items, w)
                 ends[index] = (items, word)
-                w.context.pop("made finish", None)
+                if w.context.pop("made finish", False) and not response.get("status"):
+                    made.add(index)
                 native = w.context.pop("native finish", None)
                 if native is not None:
                     w.context[f"native finish {index}"] = native

@@ -151,12 +151,13 @@ FINISH = Bimap(
     writing={
         "stop_sequence": "stop",
         "context_window": "length",
+        # Beside the text of the refusal; without it, what a filter blocked (finish.py).
         "refusal": "stop",
         "recitation": "content_filter",
         "malformed_call": "error",
-        "pause": "stop",
+        "pause": "length",
         "cancelled": "error",
-        "other": "stop",
+        "other": "length",
     },
 )
 

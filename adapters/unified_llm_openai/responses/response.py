@@ -85,10 +85,14 @@ def write_response(c: Node, w: Writer) -> Node:
     output = c.pop("output", None) or []
     wire = resource(c, w)
     wire["output"] = complete_items(write_items(output, w), w)
-    if "status" not in wire or wire["status"] is None:
-        wire["status"] = status_of(w.doc)
+    status = status_of(w.doc)
+    if wire.get("status") is None:
+        wire["status"] = status
         if not (w.doc.get("finish") or w.doc.get("error")):
             w.added(wire, "status", "the source does not say how it ended")
+    elif not own and wire["status"] != status:
+        w.report(w.doc, ("status",), "approximated", f"sent as {status!r}")
+        wire["status"] = status
     pop_implied(c, wire, output)
     for choice in c.pop("choices", None) or ():
         w.drop(choice, "the API gives one answer")
@@ -117,7 +121,7 @@ def resource(c: Node, w: Writer) -> Node:
         wire["usage"] = write_usage(c, w, own)
     elif "usage" in c:
         wire["usage"] = c.pop("usage")
-    _write_end(c, wire)
+    _write_end(c, wire, is_refused(w.doc.get("output")))
     return wire
 
 
@@ -134,7 +138,7 @@ def _moderation(c: Node) -> Node:
     return wire
 
 
-def _write_end(c: Node, wire: Node) -> None:
+def _write_end(c: Node, wire: Node, refused: bool) -> None:
     """`incomplete_details` of the finish; what says no more than the status is left in `c`."""
     if "incomplete_details" in c and not (c["incomplete_details"] is None and c.get("finish")):
         wire["incomplete_details"] = c.pop("incomplete_details")
@@ -147,12 +151,21 @@ def _write_end(c: Node, wire: Node) -> None:
     if reason == "other" and native is not None:
         wire["incomplete_details"] = {"reason": finish.pop("native")}
         del finish["reason"]
+    elif reason == "refusal" and not refused:
+        wire["incomplete_details"] = {"reason": "content_filter"}
+        finish["reason"] = Fated("approximated", "sent as 'content_filter'")
     elif reason in INCOMPLETE.writes or reason in _INCOMPLETE:
         word = INCOMPLETE.writes.get(reason, reason)
         wire["incomplete_details"] = {"reason": word}
         finish["reason"] = Fated("approximated", f"sent as {word!r}") if INCOMPLETE.read(word) != reason else None
         if word == reason:
             del finish["reason"]
+
+
+def is_refused(output: Any) -> bool:
+    """Whether an answer refuses in words of its own."""
+    contents = (item.get("content") for item in output or ())
+    return any(part.get("type") == "refusal" for content in contents if type(content) is list for part in content)
 
 
 def pop_implied(c: Node, wire: Node, output: list[Node]) -> None:
@@ -164,23 +177,24 @@ def pop_implied(c: Node, wire: Node, output: list[Node]) -> None:
     if type(reason) is not str:
         return
     calls = any(item.get("type") in ("function_call", "custom_tool_call") for item in output)
-    refused = any(
-        part.get("type") == "refusal"
-        for item in output
-        if type(item.get("content")) is list
-        for part in item["content"]
-    )
-    if reason == ("tool_calls" if calls else "stop") or (reason == "refusal" and refused):
+    if reason == ("tool_calls" if calls else "stop") or (reason == "refusal" and is_refused(output)):
         del finish["reason"]
     else:
         finish["reason"] = Fated("approximated", f"sent as status {wire['status']!r}")
 
 
+# Statuses of other protocols, by the one that means it here; open calls are no status.
+_STATUS = {"requires_action": "completed", "budget_exceeded": "incomplete", "requires_continuation": "incomplete"}
+
+
 def status_of(node: Node) -> str:
-    """The status of a canonical response that has none."""
-    if node.get("status"):
-        return str(node["status"])
+    """The status of a canonical response, in a word of this API."""
+    said = node.get("status")
+    if said and (said != "completed" or not node.get("finish")):
+        return _STATUS.get(said, str(said))
     reason = (node.get("finish") or {}).get("reason")
+    if reason == "refusal" and not is_refused(node.get("output")):
+        return "incomplete"
     if node.get("error") or reason == "error":
         return "failed"
     if reason == "cancelled":

@@ -9,8 +9,10 @@ https://platform.openai.com/docs/api-reference/responses-streaming https://www.o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from unified_llm.adapter import WriteMore
 from unified_llm.ids import made_id
 from unified_llm.mapping import NATIVE
 from unified_llm.stream import FRAME
@@ -81,30 +83,37 @@ class ForeignWriter:
         if hot and hot[0] == kind and hot[1] == event.get("output_index") and "choice" not in event:
             extra = event.get("extra")
             if extra is None or self.w.protocol not in extra:
-                number = self.number
-                if kind == _CALL:
-                    self.number = number + 1
-                    data = {
-                        "type": kind,
-                        "sequence_number": number,
-                        "output_index": self.hot_index,
-                        "delta": event["delta"],
-                        "item_id": self.hot_id,
-                    }
-                    return [{"event": kind, "data": data}]
-                if hot[2] == event.get("content_index") and not event.get("logprobs"):
-                    self.number = number + 1
-                    data = {
-                        "type": kind,
-                        "sequence_number": number,
-                        "item_id": self.hot_id,
-                        "output_index": self.hot_index,
-                        "content_index": hot[2],
-                        "delta": event["delta"],
-                        "logprobs": _NO_LOGPROBS,
-                    }
-                    return [{"event": kind, "data": data}]
+                if kind == _CALL or (hot[2] == event.get("content_index") and not event.get("logprobs")):
+                    return [self._more(event["delta"])]
         return self._feed(event, kind)
+
+    def repeat(self) -> WriteMore | None:
+        return self._more if self.hot else None
+
+    def _more(self, text: str, _: Any = None) -> Event:
+        """The next piece of the text or the arguments that the last event brought one of."""
+        kind = self.hot[0]
+        number = self.number
+        self.number = number + 1
+        if kind == _CALL:
+            data = {
+                "type": kind,
+                "sequence_number": number,
+                "output_index": self.hot_index,
+                "delta": text,
+                "item_id": self.hot_id,
+            }
+        else:
+            data = {
+                "type": kind,
+                "sequence_number": number,
+                "item_id": self.hot_id,
+                "output_index": self.hot_index,
+                "content_index": self.hot[2],
+                "delta": text,
+                "logprobs": _NO_LOGPROBS,
+            }
+        return {"event": kind, "data": data}
 
     def close(self) -> list[Event]:
         out: list[Event] = []
@@ -257,7 +266,9 @@ class ForeignWriter:
             wire["error"] = {"code": "server_error", "message": "the response failed"}
         self._alias(wire)
         self.state = "ended"
-        return out + self._send(f"response.{wire['status']}" if wire["status"] != status else kind, {"response": wire})
+        # A status that only other protocols have ends no stream here: clients wait for an end that they know.
+        told = f"response.{wire['status']}"
+        return out + self._send(told if told in TERMINAL else kind, {"response": wire})
 
     def _output(self, given: Any, w: Writer, out: list[Event]) -> list[Node]:
         """Every item as its end said it; those that only the whole response has are sent before it."""
@@ -315,6 +326,11 @@ class ForeignWriter:
     def _done(self, event: Event, place: _Place | None) -> list[Event]:
         w = self.w
         item = event["item"]
+        out: list[Event] = []
+        if place is None:
+            # What could not be said at its opening may be known at its end.
+            out = self._added(event)
+            place = self.places.get(event.get("output_index", 0))
         written = write_item(item, w, place.index if place else self.next)
         if not written or place is None:
             return []
@@ -326,7 +342,6 @@ class ForeignWriter:
             wire["call_id"] = place.call
         complete_item(wire, w, place.index)
         self.done[place.index] = wire
-        out: list[Event] = []
         out += self._send("response.output_item.done", {"output_index": place.index, "item": wire})
         for carrier in written[1:]:
             index = self.next
