@@ -7,22 +7,22 @@ it, by its name, or by its value, and else the smallest node it can have come fr
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ._tables import CAPABILITY, CHILDREN, KNOWN_TYPES
 from .losses import Loss, Losses
+from .paths import Keys, Paths, at, find, find_object, follow, ids_below, kept, leaves, paths_below, pointer
+from .registry import split
 
 if TYPE_CHECKING:
     from .adapter import Adapter
     from .reading import Reader
     from .writing import Writer
 
-__all__ = ["locate", "pointer"]
+__all__ = ["locate"]
 
 Node = dict[str, Any]
-Keys = tuple[Any, ...]
 
 # Counts that a canonical sum includes by its definition: what becomes of the sum becomes of them.
 PARTS: dict[Keys, str] = {
@@ -33,26 +33,13 @@ PARTS: dict[Keys, str] = {
 }
 
 
-def pointer(keys: Iterable[Any]) -> str:
-    """A JSON pointer (RFC 6901) of keys and indices.
-
-    >>> pointer(["a/b", 0])
-    '/a~1b/0'
-    """
-    keys = tuple(keys)
-    plain = "/".join(["", *map(str, keys)])
-    if "~" not in plain and plain.count("/") == len(keys):
-        return plain
-    return "".join("/" + str(key).replace("~", "~0").replace("/", "~1") for key in keys)
-
-
 def locate(
     root: Any, target: Any, writer: Writer, reader: Reader | None, source: Adapter | None, name: str, base: Keys = ()
 ) -> Losses:
     """The report of one conversion: `root` canonical, `target` the result, `name` the canonical kind of the root."""
     if not writer.raw and not (reader and reader.notes):
         return Losses()
-    finder = _Finder(root, target, writer, reader, source, name, base)
+    finder = Finder(root, target, writer, reader, source, name, base)
     # What repair made up was never said, so nothing of it can be lost.
     made = {id(node) for node in writer.context.get("made up", ())}
     found = [finder.loss(*entry) for entry in writer.raw if id(entry[0]) not in made]
@@ -61,7 +48,7 @@ def locate(
     return Losses(dict.fromkeys(loss for group in found for loss in group))
 
 
-class _Finder:
+class Finder:
     """The search for the sources of losses, over the documents of one conversion."""
 
     def __init__(
@@ -78,6 +65,7 @@ class _Finder:
         self.writer, self.reader, self.source = writer, reader, source
         self.doc = writer.context.get("given", root) if reader is None else reader.doc
         self.parents: dict[int, tuple[Any, Any]] | None = None
+        self._names: dict[int, str] = {}
 
     # Most losses are settings of the root: nothing below is walked for those.
 
@@ -104,12 +92,12 @@ class _Finder:
         return self.writer.context.get("given", self.root)
 
     @cached_property
-    def _paths(self) -> _Paths:
-        return _Paths(self.doc)
+    def _paths(self) -> Paths:
+        return Paths(self.doc)
 
     @cached_property
-    def _target_paths(self) -> _Paths:
-        return _Paths(self.target)
+    def _target_paths(self) -> Paths:
+        return Paths(self.target)
 
     def _wire(self, node: Any) -> Any:
         if node is self.root and self.reader is not None and type(self.doc) is dict:
@@ -125,7 +113,7 @@ class _Finder:
 
     def _within(self, keys: Keys) -> Any:
         """What is at this path of the caller's document."""
-        return _at(self.doc, keys)
+        return at(self.doc, keys)
 
     def _added(self, node: Any, keys: Keys) -> Keys:
         """The path in the result of what the source did not say."""
@@ -134,8 +122,8 @@ class _Finder:
 
     def loss(self, node: Node, keys: Keys, fate: str, detail: str, capability: str | None) -> list[Loss]:
         if fate == "added":
-            capability = capability or self._capability(node, keys, wire=True)
-            return [Loss(pointer(self._added(node, keys)), capability, "added", detail, "target")]
+            path = self._added(node, keys)
+            return [Loss(pointer(path), capability or self._added_capability(path), "added", detail, "target")]
         if keys[:1] == ("extra",):
             return self._foreign(node, keys, fate, detail, capability)
         capability = capability or self._capability(node, keys)
@@ -162,7 +150,7 @@ class _Finder:
             return False
         others = self._said.get(self._absolute(id(node), place), ())
         return any(
-            _at(self._read[key[0]], key[1:]) is not None and not self._is_lost(key)
+            at(self._read[key[0]], key[1:]) is not None and not self._is_lost(key)
             for key in others
             if key != (id(node), *keys)
         )
@@ -206,26 +194,52 @@ class _Finder:
         places = self.reader.places if self.reader is not None else {}
         if not keys or self.reader is None or (id(node), *keys) in places:
             return []
-        below = [key[1:] for key in places if key[0] == id(node) and key[1 : len(keys) + 1] == keys]
+        below = [key for key in self._places_of.get(id(node), ()) if key[: len(keys)] == keys]
         table = self.source.settings.get(self.name) if self.source is not None and node is self.root else None
         if table is not None and len(keys) == 1:
             below += table.below(keys[0])
-        return [self._source(node, path) for path in dict.fromkeys(below) if _at(node, path) is not None]
+        return [self._source(node, path) for path in dict.fromkeys(below) if at(node, path) is not None]
 
-    def _capability(self, node: Node, keys: Keys, wire: bool = False) -> str:
+    @cached_property
+    def _places_of(self) -> dict[int, list[Keys]]:
+        """The keys that a reader told the place of, by node."""
+        found: dict[int, list[Keys]] = {}
+        for node, *keys in self.reader.places if self.reader is not None else ():
+            found.setdefault(node, []).append(tuple(keys))
+        return found
+
+    def _added_capability(self, path: Keys) -> str:
+        """The capability of a wire field that the target demands, as its adapter declares it or the hub calls it."""
+        names = [key for key in path if type(key) is str]
+        goal, last = split(self.writer.protocol)[0], names[-1] if names else ""
+        for start in range(len(names)):
+            found = goal.natives.get(".".join(names[start:]))
+            if found is not None:
+                return found
+        table = goal.settings.get(self.name)
+        hub = table.hub_key(last) if table is not None else None
+        named = CAPABILITY.get(self.name, {}).get(hub or "")
+        if hub and named:
+            return named
+        # The hub's own name for it, where the hub has but one; else the one that its place speaks for.
+        called = sorted({fields[last] for fields in CAPABILITY.values() if last in fields})
+        near = [name for name in called if name.partition(".")[0] in names]
+        return called[0] if len(called) == 1 else near[0] if len(near) == 1 else "native.field"
+
+    def _capability(self, node: Node, keys: Keys) -> str:
         """The capability declared for the field at `keys` below `node`, or for the node itself."""
-        if len(keys) == 1 and not wire and node is not self.root and type(node) is dict:
+        if len(keys) == 1 and node is not self.root and type(node) is dict:
             known = CAPABILITY.get(node.get("type", ""))
             if known is not None and keys[0] in known:
                 return known[keys[0]]
         name = self.name
-        if node is not self.root and not wire:
+        if node is not self.root:
             kind = node.get("type") if type(node) is dict else None
             name = kind if type(kind) is str and kind in CAPABILITY else self._name_of(node)
         found = CAPABILITY.get(name, {}).get("", "native.item")
         value: Any = node
         for key in keys:
-            value = _at(value, (key,))
+            value = at(value, (key,))
             if type(key) is not str:
                 kind = value.get("type") if type(value) is dict else None
                 if type(kind) is str and kind in CAPABILITY:
@@ -243,6 +257,12 @@ class _Finder:
 
     def _name_of(self, node: Node) -> str:
         """The name of an untyped node (usage, finish, ...), from where it hangs."""
+        name = self._names.get(id(node))
+        if name is None:
+            name = self._names[id(node)] = self._named(node)
+        return name
+
+    def _named(self, node: Node) -> str:
         above = self._parent(node)
         while above is not None and type(above[1]) is int:
             above = self._parent(above[0])
@@ -274,12 +294,16 @@ class _Finder:
         wire = self._wire(node)
         if self.reader is None or wire is None or id(node) in self.reader.below:
             return []
-        inside, own = _paths(wire), _ids(node)
-        if not any(id(other) in inside and id(made) not in own for made, other in self.reader.trace):
+        inside, own = paths_below(wire), ids_below(node)
+        replaced = {id(old) for old in self._given.values()}
+        if not any(
+            id(other) in inside and id(made) not in own and id(made) not in replaced
+            for made, other in self.reader.trace
+        ):
             return []
-        leaves = [keys for keys in _leaves(node) if keys[0] not in ("extra", "turn") and keys[-1] != "type"]
+        own_leaves = [keys for keys in leaves(node) if keys[0] not in ("extra", "turn") and keys[-1] != "type"]
         # What another node says as well did not go with this one.
-        told = dict.fromkeys(self._as_read(node, keys) for keys in leaves)
+        told = dict.fromkeys(self._as_read(node, keys) for keys in own_leaves)
         gone = [keys for keys in told if not self._half_said(node, keys)]
         found = (self._leaf(node, wire, keys, exact=True) for keys in gone or told)
         return list(dict.fromkeys(path[1:] if path[0] is ... else self._join(wire, path) for path in found if path))
@@ -291,8 +315,10 @@ class _Finder:
 
     def _elsewhere(self, node: Node) -> list[Keys]:
         """The leaves of a node that stand outside its wire node, and go with it when it is dropped."""
-        places = self.reader.places if self.reader is not None else {}
-        return [place[1:] for keys, place in places.items() if keys[0] == id(node) and place[:1] == (...,)]
+        if self.reader is None:
+            return []
+        places = (self.reader.places[id(node), *keys] for keys in self._places_of.get(id(node), ()))
+        return [place[1:] for place in places if place[:1] == (...,)]
 
     def _leaf(self, node: Node, wire: Any, keys: Keys, exact: bool = False) -> Keys:
         below = self.reader.below.get(id(node)) if self.reader is not None else None
@@ -304,31 +330,31 @@ class _Finder:
             for depth in range(len(keys), 0, -1):
                 place = self.reader.places.get((id(node), *keys[:depth]))
                 if place is not None and place[:1] == (...,):
-                    return place + _follow(self._within(place[1:]), keys[depth:])
+                    return place + follow(self._within(place[1:]), keys[depth:])
                 if place is not None:
-                    return place + _follow(_at(wire, place), keys[depth:])
+                    return place + follow(at(wire, place), keys[depth:])
         if node is self.root and self.source is not None:
             table = self.source.settings.get(self.name)
             key = table.wire_key(keys) if table else None
             if key is not None and key in wire:
                 below = keys[1:] if table is not None and table.wire_key(keys[:1]) is not None else keys[2:]
-                inner = _follow(wire[key], below)
+                inner = follow(wire[key], below)
                 if len(inner) < len(below):
-                    inner = _find(wire[key], _at(self._given_root, keys), keys[-1]) or inner
+                    inner = find(wire[key], at(self._given_root, keys), keys[-1]) or inner
                 return (key, *inner)
         if len(keys) == 1 and keys[0] in wire and wire[keys[0]] is node.get(keys[0]):
             return keys
         for depth in range(1, len(keys) if node is not self.root else 0):
             # What was handed on as it was is the same object on both sides.
-            above = _at(node, keys[:depth])
-            inside = _find_object(wire, above) if type(above) is dict or type(above) is list else ()
+            above = at(node, keys[:depth])
+            inside = find_object(wire, above) if type(above) is dict or type(above) is list else ()
             if inside:
-                return inside + _follow(above, keys[depth:])
-        value = _at(self._given_root if node is self.root else node, keys)
-        same = _follow(wire, keys)
-        if same and _at(wire, same) == value:
+                return inside + follow(above, keys[depth:])
+        value = at(self._given_root if node is self.root else node, keys)
+        same = follow(wire, keys)
+        if same and at(wire, same) == value:
             return same
-        found = _find(wire, value, keys[-1])
+        found = find(wire, value, keys[-1])
         return found or (() if exact else same)
 
     def _foreign(self, node: Node, keys: Keys, fate: str, detail: str, capability: str | None) -> list[Loss]:
@@ -346,7 +372,7 @@ class _Finder:
                 start = above[0]
                 wire = self._wire(start)
         natives = self.source.natives if mine and self.source is not None else {}
-        rest = _at(node, keys)
+        rest = at(node, keys)
         out = []
         away = () if wire is not None else self._source(node, tuple(keys[:3]))
         item = capability or ("native.item" if "type" in node and node["type"] not in KNOWN_TYPES else "native.field")
@@ -355,7 +381,7 @@ class _Finder:
             found = natives.get(str(node.get("type")), item)
             place = self._join(wire, ())
             return [Loss(pointer(self.base + place), found, fate, detail or "unknown to the target")]  # type: ignore[arg-type]
-        for path in _kept(rest, _at(wire, tuple(below)) if wire is not None else None):
+        for path in kept(rest, at(wire, tuple(below)) if wire is not None else None):
             names = [key for key in (*below, *path) if type(key) is str]
             found = capability or natives.get(".".join(names)) or natives.get(names[-1] if names else "", item)
             inner = (*below, *path)
@@ -375,134 +401,3 @@ class _Finder:
                         self.parents[id(value)] = (above, key)
                         stack.append(value)
         return self.parents.get(id(node))
-
-
-class _Paths:
-    """The path of every object and list below a root by identity, found level by level and no deeper than asked."""
-
-    __slots__ = ("_found", "_level")
-
-    def __init__(self, root: Any) -> None:
-        self._found: dict[int, Keys] = {id(root): ()}
-        self._level: list[tuple[Any, Keys]] = [(root, ())] if type(root) in (dict, list) else []
-
-    def get(self, key: int, default: Keys = ()) -> Keys:
-        found = self._found
-        while key not in found and self._level:
-            below: list[tuple[Any, Keys]] = []
-            for node, path in self._level:
-                for name, value in node.items() if type(node) is dict else enumerate(node):
-                    if type(value) is dict or type(value) is list:
-                        here = found[id(value)] = (*path, name)
-                        below.append((value, here))
-            self._level = below
-        return found.get(key, default)
-
-
-def _paths(root: Any) -> dict[int, Keys]:
-    paths: dict[int, Keys] = {id(root): ()}
-    stack: list[tuple[Any, Keys]] = [(root, ())] if type(root) in (dict, list) else []
-    while stack:
-        node, path = stack.pop()
-        for key, value in node.items() if type(node) is dict else enumerate(node):
-            if type(value) is dict or type(value) is list:
-                below = (*path, key)
-                paths[id(value)] = below
-                stack.append((value, below))
-    return paths
-
-
-def _ids(node: Any) -> frozenset[int]:
-    """The identities of a node and of all below it."""
-    return frozenset(_paths(node))
-
-
-def _at(node: Any, keys: Keys) -> Any:
-    for key in keys:
-        if type(node) is str:
-            return None
-        try:
-            node = node[key]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return node
-
-
-def _follow(node: Any, keys: Keys) -> Keys:
-    """As much of the path as exists in `node`."""
-    out: list[Any] = []
-    for key in keys:
-        if type(node) is str:
-            break
-        try:
-            node = node[key]
-        except (KeyError, IndexError, TypeError):
-            break
-        out.append(key)
-    return tuple(out)
-
-
-def _leaves(node: Any) -> list[Keys]:
-    out: list[Keys] = []
-    stack: list[tuple[Any, Keys]] = [(node, ())]
-    while stack:
-        here, path = stack.pop()
-        for key, value in here.items() if type(here) is dict else enumerate(here):
-            if type(value) is dict or type(value) is list:
-                stack.append((value, (*path, key)))
-            elif value is not None and value != "":
-                out.append((*path, key))
-    return out
-
-
-def _find(node: Any, value: Any, name: Any = None) -> Keys:
-    """The path of `value` in `node`: the very object, else the only equal one, or the only one of this name."""
-    equal: list[Keys] = []
-    stack: list[tuple[Any, Keys]] = [(node, ())]
-    while stack:
-        here, path = stack.pop()
-        for key, below in here.items() if type(here) is dict else enumerate(here):
-            if type(below) is type(value) and below == value:
-                if below is value and type(value) in (str, dict, list):
-                    return (*path, key)
-                equal.append((*path, key))
-            if type(below) is dict or type(below) is list:
-                stack.append((below, (*path, key)))
-    if len(equal) > 1 and type(name) is str:
-        equal = [path for path in equal if path[-1] == name]
-    return equal[0] if len(equal) == 1 else ()
-
-
-def _find_object(node: Any, value: Any) -> Keys:
-    """The path of this very object in `node`, () when it is not there."""
-    stack: list[tuple[Any, Keys]] = [(node, ())]
-    while stack:
-        here, path = stack.pop()
-        for key, below in here.items() if type(here) is dict else enumerate(here):
-            if below is value:
-                return (*path, key)
-            if type(below) is dict or type(below) is list:
-                stack.append((below, (*path, key)))
-    return ()
-
-
-def _kept(rest: Any, wire: Any) -> list[Keys]:
-    """The smallest paths in what was kept: whole values where nothing was taken, single keys where something was."""
-    if type(rest) is not dict:
-        return [()]
-    out: list[Keys] = []
-    for key, value in rest.items():
-        if value is None or value == [] or value == {}:
-            continue
-        beside = wire.get(key) if type(wire) is dict else None
-        if type(value) is dict and type(beside) is dict and value is not beside:
-            out.extend((key, *path) for path in _kept(value, beside))
-        elif type(value) is list and type(beside) is list and value is not beside and len(value) == len(beside):
-            for index, (left, whole) in enumerate(zip(value, beside)):
-                if left is whole:
-                    out.append((key, index))
-                elif type(left) is dict:
-                    out.extend((key, index, *path) for path in _kept(left, whole))
-        else:
-            out.append((key,))
-    return out

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ._tables import JSON_TYPES
 from .adapter import Adapter
-from .locate import _Finder
+from .locate import Finder
 from .mapping import NATIVE, Mapping, json_types
 from .reading import Reader
 from .writing import Writer
@@ -33,7 +33,7 @@ class Misfit(NamedTuple):
 
 def misfits(root: Any, name: str, reader: Reader, adapter: Adapter) -> list[Misfit]:
     """Every ill-typed value of a document that was just read; `name` is the canonical kind of its root."""
-    finder = _Finder(root, None, Writer(reader.protocol), reader, None, name, ())
+    finder = Finder(root, None, Writer(reader.protocol), reader, None, name, ())
     return [
         Misfit(node, finder._source(node, ()) + ((key,) if key else ()), key, reason)
         for node in _nodes(root)

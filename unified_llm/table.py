@@ -88,6 +88,11 @@ class Table:
             field = self._deep.get(keys[0], {}).get(keys[1])
         return field.wire if field else None
 
+    def hub_key(self, wire: str) -> str | None:
+        """The first canonical key (of the outer object) behind a wire key, for naming what was added."""
+        entry = self._reads.get(wire)
+        return (entry[0] or entry[1]) if entry is not None else None
+
     def below(self, key: str) -> tuple[tuple[str, str], ...]:
         """The canonical paths of the settings that this table gathers under one canonical key."""
         return tuple((key, inner) for inner in self._deep.get(key, ()))

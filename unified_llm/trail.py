@@ -12,8 +12,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ._tables import CHILDREN
-from .locate import _at, _Finder, _follow, _paths, pointer
+from .locate import Finder
 from .losses import Loss
+from .paths import Keys, at, follow, paths_below, pointer
 
 if TYPE_CHECKING:
     from .adapter import Adapter
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["Trail"]
 
 Node = dict[str, Any]
-Keys = tuple[Any, ...]
 
 
 class Trail:
@@ -35,8 +35,9 @@ class Trail:
         self.wires: dict[int, Any] = {}
         self.nodes: dict[int, Any] = {}
         self.turns: dict[int, Any] = {}
-        self.paths: dict[int, Keys] = {}
-        self._walked: set[int] = set()
+        self._paths: dict[int, Keys] = {}
+        self._known: set[int] = set()
+        self._unwalked: list[int] = []
         self._noted = self._turned = 0
 
     def report(self, events: list[Node], target: list[Any], sent: int) -> list[Loss]:
@@ -57,13 +58,21 @@ class Trail:
         for node, wire in reader.turns[self._turned :]:
             self.turns[id(node)] = wire
         self._noted, self._turned = len(reader.trace), len(reader.turns)
-        for number in reader.docs.keys() - self._walked:
-            self._walked.add(number)
-            for key, path in _paths(reader.docs[number]).items():
-                self.paths[key] = (number, "data", *path)
+        if len(reader.docs) != len(self._known):
+            self._unwalked += sorted(reader.docs.keys() - self._known)
+            self._known.update(reader.docs)
+
+    def path(self, wire: Any) -> Keys | None:
+        """Where a wire node stands in the events that were kept; the newest are looked through first."""
+        paths = self._paths
+        while id(wire) not in paths and self._unwalked:
+            number = self._unwalked.pop()
+            for key, path in paths_below(self.reader.docs[number]).items():
+                paths[key] = (number, "data", *path)
+        return paths.get(id(wire))
 
 
-class _StreamFinder(_Finder):
+class _StreamFinder(Finder):
     """The same search, in a document that is a list of events of which only some are still there."""
 
     def __init__(self, trail: Trail, events: list[Node], target: list[Any], sent: int) -> None:
@@ -85,25 +94,25 @@ class _StreamFinder(_Finder):
         return self.wires.get(id(node)) if type(node) is dict else None
 
     def _join(self, wire: Any, keys: Keys) -> Keys:
-        found = self.trail.paths.get(id(wire))
+        found = self.trail.path(wire)
         if found is not None:
             return found + keys
         _, sources = self.reader.gathered.get(id(wire), (None, {})) if self.reader is not None else (None, {})
         for depth in range(len(keys), -1, -1):
             source = sources.get(keys[:depth])
             if source is not None:
-                return source + _follow(self._within(source), keys[depth:])
+                return source + follow(self._within(source), keys[depth:])
         return self.now
 
     def _within(self, keys: Keys) -> Any:
         docs = self.reader.docs if self.reader is not None else {}
-        return _at(docs.get(keys[0]), keys[2:])
+        return at(docs.get(keys[0]), keys[2:])
 
     def _source(self, node: Any, keys: Keys) -> Keys:
         return super()._source(node, keys) or self.now
 
     def _added(self, node: Any, keys: Keys) -> Keys:
-        above = self._target_paths.get(id(node))
+        above = self._target_paths.get(id(node)) or _holder(self.target, node, keys)
         if not above:
             return (self.sent + max(len(self.target) - 1, 0), "data")
         return (self.sent + above[0], "data", *above[1:], *keys)
@@ -115,12 +124,36 @@ class _StreamFinder(_Finder):
             table = self.source.settings.get(self._name_of(node)) if self.source is not None else None
             key = table.wire_key(keys) if table is not None else None
             if key is not None and type(wire) is dict and key in wire:
-                return (key, *_follow(wire[key], keys[1:]))
+                return (key, *follow(wire[key], keys[1:]))
         return found
 
-    def _name_of(self, node: Node) -> str:
-        above = self._parent(node)
-        if above is not None and any(above[0] is event for event in self.root) and above[0]["type"] == "error":
-            # The one event that has its type's name in common with a node.
-            return next(iter(CHILDREN.get("event:error", {}).get(above[1], ())), "")
-        return super()._name_of(node)
+    def _named(self, node: Node) -> str:
+        for event in self.root:
+            for key, value in event.items():
+                if value is node:
+                    # An error is the one event that has its type's name in common with a node.
+                    name = "event:error" if event["type"] == "error" else event["type"]
+                    return next(iter(CHILDREN.get(name, {}).get(key, ())), "")
+        return super()._named(node)
+
+
+def _holder(target: Any, node: Any, keys: Keys) -> Keys:
+    """The path of a copy of `node` in what was written: the last object with the same value under its key."""
+    value = at(node, keys)
+    if value is None:
+        return ()
+    return next((path for held, path in reversed(_objects(target)) if at(held, keys) == value), ())
+
+
+def _objects(root: Any) -> list[tuple[Any, Keys]]:
+    """Every object below a root with its path."""
+    out: list[tuple[Any, Keys]] = []
+    stack: list[tuple[Any, Keys]] = [(root, ())]
+    while stack:
+        here, path = stack.pop()
+        if type(here) is dict:
+            out.append((here, path))
+        for key, value in here.items() if type(here) is dict else enumerate(here):
+            if type(value) is dict or type(value) is list:
+                stack.append((value, (*path, key)))
+    return out

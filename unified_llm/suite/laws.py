@@ -225,7 +225,8 @@ def injection(records: Iterable[Record], target: str, seen: set[tuple[str, ...]]
 def specificity(records: Iterable[Record], target: str, seen: set[tuple[str, ...]] | None = None) -> list[Failure]:
     """A `lost` pointer names an existing node other than the document, and nothing of that node arrived.
 
-    That nothing arrived is tried out: whatever leaf below is altered, the value stays what it was.
+    That nothing arrived is tried out: whatever leaf below is altered, the value stays what it was. An `added` pointer
+    names something in the result.
     """
     seen = set() if seen is None else seen
     failures = []
@@ -236,13 +237,14 @@ def specificity(records: Iterable[Record], target: str, seen: set[tuple[str, ...
             continue
         for loss in base.losses:
             where = Failure(record["id"], loss.path, f"{loss.capability} is called {loss.fate}")
-            if loss.side != "source":
-                continue
+            document_meant = body if loss.side == "source" else base.value
             try:
-                path = as_path(body, loss.path)
-                below = get(body, path)
+                path = as_path(document_meant, loss.path)
+                below = get(document_meant, path)
             except (LookupError, ValueError):
                 failures.append(where._replace(detail=where.detail + ", and there is no such place"))
+                continue
+            if loss.side == "target":
                 continue
             if not path:
                 failures.append(where._replace(detail=where.detail + " at the root of the document"))
