@@ -14,7 +14,7 @@ from anthropic.types.beta import BetaMessage, BetaRawMessageStreamEvent
 import unified_llm as ul
 from corpus import fixtures
 from unified_llm import suite
-from unified_llm.provenance import MemoryVault, is_sealed
+from unified_llm.provenance import is_sealed
 
 CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"
 Node = dict[str, Any]
@@ -268,7 +268,7 @@ def test_a_signature_on_a_call_travels_beside_it() -> None:
     sent = write(call)
     assert "c2ln" not in str(sent.value)
     assert [loss.fate for loss in sent.losses if loss.path.startswith("/input/0/opaque")] == ["lost"]
-    kept = ul.write({"model": "m", "max_output_tokens": 9, "input": [call]}, MESSAGES, vault=MemoryVault())
+    kept = ul.write({"model": "m", "max_output_tokens": 9, "input": [call]}, MESSAGES, vault=ul.MemoryVault())
     assert [loss.fate for loss in kept.losses if loss.path.startswith("/input/0/opaque")] == ["parked"]
 
 

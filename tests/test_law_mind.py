@@ -1,4 +1,8 @@
-"""A conversation keeps its mind: what a provider signed comes home over any client surface, and goes nowhere else."""
+"""A conversation keeps its mind: what a provider signed comes home over any client surface, and goes nowhere else.
+
+There are no exceptions: whatever bears opaque pieces in the corpus (reasoning, calls, texts, hosted calls and their
+results, citations, media, compactions, programs) is looked for. What a client drops, a vault restores.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,9 @@ import pytest
 
 import unified_llm as ul
 from corpus import records, show
+from folds import FOLDS
 from unified_llm import suite
+from unified_llm.provenance import is_sealed
 
 Node = dict[str, Any]
 
@@ -44,18 +50,49 @@ HISTORY = {
     "google-interactions": steps_history,
 }
 PROTOCOLS = [name for name in ul.protocols() if name in HISTORY]
-BEARERS = frozenset(("reasoning", "function_call", "custom_tool_call", "output_text"))
-"""What every surface's clients send back. Compactions and what hosted tools encrypted have no slot on all of them."""
 PLACEHOLDERS = frozenset(("c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I=", "skip_thought_signature_validator"))
 """A documented constant that stands for a missing signature, and is nobody's."""
 HOPS = [(provider, surface) for provider in PROTOCOLS for surface in PROTOCOLS if provider != surface]
 
 
+def forget(value: Any) -> Any:
+    """A request without anything sealed, as a client sends it that knows text and calls only."""
+    if type(value) is list:
+        kept = [forget(inner) for inner in value if not _is_carrier(inner)]
+        return kept
+    if type(value) is dict:
+        return {key: forget(inner) for key, inner in value.items() if not is_sealed(inner)}
+    return value
+
+
+def _is_carrier(value: Any) -> bool:
+    """Whether a node is there for what is sealed in it: a thought, a detail of reasoning, an empty signed part."""
+    if type(value) is not dict or not any(map(is_sealed, value.values())):
+        return False
+    return value.get("type") in ("reasoning", "thinking", "redacted_thinking", "thought", "reasoning.encrypted") or (
+        not value.get("text") and value.keys() <= {"text", "thoughtSignature"}
+    )
+
+
 @pytest.mark.parametrize(("provider", "surface"), HOPS)
 def test_minds(provider: str, surface: str) -> None:
     found = list(records(provider, "response"))
-    failures = suite.minds(provider, surface, found, HISTORY[surface], BEARERS)
+    failures = suite.minds(provider, surface, found, HISTORY[surface])
     assert not failures, show(failures, "minds", len(found))
+
+
+@pytest.mark.parametrize(("provider", "surface"), HOPS)
+def test_minds_of_streams(provider: str, surface: str) -> None:
+    found = list(records(provider, "stream"))
+    failures = suite.minds(provider, surface, found, HISTORY[surface], FOLDS[surface])
+    assert not failures, show(failures, "minds of streams", len(found))
+
+
+@pytest.mark.parametrize(("provider", "surface"), HOPS)
+def test_minds_of_forgetful_clients(provider: str, surface: str) -> None:
+    found = list(records(provider, "response"))
+    failures = suite.forgetful_minds(provider, surface, found, HISTORY[surface], forget)
+    assert not failures, show(failures, "minds of forgetful clients", len(found))
 
 
 @pytest.mark.parametrize(("source", "target"), HOPS)

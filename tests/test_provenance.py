@@ -1,26 +1,18 @@
-"""Opaque pieces, envelopes and the vault: bytes kept, origins respected, nothing foreign sent."""
+"""Opaque pieces and envelopes: bytes kept, origins respected, nothing foreign sent."""
 
 from __future__ import annotations
 
 import base64
+import json
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unified_llm.provenance import (
-    MemoryVault,
-    anchor_of,
-    is_sealed,
-    matches,
-    opaque_piece,
-    open_sealed,
-    park,
-    seal,
-    split_opaque,
-    unpark,
-)
+import unified_llm as ul
+from unified_llm.provenance import anchor_of, is_sealed, matches, opaque_piece, open_sealed, seal, split_opaque
+from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
 ITEM: dict[str, Any] = {
@@ -29,6 +21,10 @@ ITEM: dict[str, Any] = {
     "summary": [{"type": "summary_text", "text": "why"}],
     "opaque": [{"kind": "encrypted_content", "data": "gAAA/+==", "origin": {"protocol": "a", "model": "m"}}],
 }
+CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"
+
+
+# ---- envelopes ------------------------------------------------------------------------------------------------------
 
 
 @given(st.dictionaries(st.text(), st.text() | st.integers(-(2**63), 2**63) | st.none()))
@@ -47,6 +43,17 @@ def test_an_envelope_is_standard_base64_that_tells_itself_apart_in_both_alphabet
     assert not is_sealed("gAAAAABo") and not is_sealed(None)
 
 
+def test_an_envelope_describes_itself() -> None:
+    content = json.loads(base64.b64decode(seal(ITEM, "call:c"))[12 + 16 :])
+    assert content == {
+        "version": 1,
+        "kind": "reasoning",
+        "origin": {"protocol": "a", "model": "m"},
+        "anchor": "call:c",
+        "node": ITEM,
+    }
+
+
 def test_a_damaged_or_misplaced_envelope_does_not_open() -> None:
     text = seal(ITEM, "call:c")
     middle = len(text) // 2
@@ -55,6 +62,18 @@ def test_a_damaged_or_misplaced_envelope_does_not_open() -> None:
     assert open_sealed(text[:-8]) is None
     assert open_sealed(text, "call:other") is None
     assert open_sealed("") is None
+
+
+def test_an_anchor_is_the_call_or_the_text_however_it_is_cut() -> None:
+    assert anchor_of({"type": "function_call", "call_id": "c1"}) == "call:c1"
+    parts = {
+        "type": "message",
+        "content": [{"type": "output_text", "text": "ab"}, {"type": "output_text", "text": "c"}],
+    }
+    assert anchor_of(parts) == anchor_of({"type": "message", "content": "abc"}) != anchor_of({"content": "abd"})
+
+
+# ---- origins --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -71,48 +90,80 @@ def test_what_of_an_origin_must_match_is_declared(origin: Any, here: Any, keys: 
     assert matches(origin, here, keys) is same
 
 
-def test_a_piece_goes_to_its_origin_and_to_nobody_else() -> None:
-    mine, other = opaque_piece("signature", "S", "a"), opaque_piece("signature", "T", "b", "model-b")
-    node = {"type": "message", "opaque": [mine, other]}
-    rest = node.copy()
-    assert split_opaque(rest, node, Writer("a"), ("protocol",)) == ([mine], [other])
-    assert "opaque" not in rest
-    assert other["origin"] == {"protocol": "b", "model": "model-b"}
-
-
-def test_the_vault_is_bounded_and_scopes_are_apart() -> None:
-    vault = MemoryVault("tenant", limit=2)
-    for key in "abc":
-        vault.put(key, [{"type": "reasoning", "id": key}])
-    assert vault.get("a") is None
-    assert vault.get("c") == [{"type": "reasoning", "id": "c"}]
-    vault.get("b")
-    vault.put("d", [])
-    assert vault.get("c") is None and vault.get("b") is not None
-    vault.scope = "another"
-    assert vault.get("b") is None
-
-
-def test_parked_items_come_back_before_what_they_led_to() -> None:
-    vault = MemoryVault()
-    call = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"}
-    answer = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "done"}]}
-    park([ITEM, call], vault)
-    park([{**ITEM, "id": "rs_2"}, answer], vault)
-    history = [
-        {"type": "message", "role": "user", "content": "q"},
-        call,
-        {"type": "message", "role": "assistant", "content": "done"},
-    ]
-    assert [item.get("id") for item in unpark(history, vault)] == [None, "rs_1", None, "rs_2", None]
-    assert unpark([ITEM, call], vault) == [ITEM, call]
-    assert unpark(history[:1], vault) is not None and len(unpark(history[:1], vault)) == 1
-
-
-def test_an_anchor_is_the_call_or_the_text_however_it_is_cut() -> None:
-    assert anchor_of({"type": "function_call", "call_id": "c1"}) == "call:c1"
-    parts = {
-        "type": "message",
-        "content": [{"type": "output_text", "text": "ab"}, {"type": "output_text", "text": "c"}],
+def test_a_piece_says_where_it_was_made() -> None:
+    reader = Reader("a", provider="vendor", scope="org-1", model="m")
+    assert not reader.signed
+    assert opaque_piece("signature", "S", reader) == {
+        "kind": "signature",
+        "data": "S",
+        "origin": {"protocol": "a", "provider": "vendor", "scope": "org-1", "model": "m"},
     }
-    assert anchor_of(parts) == anchor_of({"type": "message", "content": "abc"}) != anchor_of({"content": "abd"})
+    assert reader.signed
+
+
+def test_a_piece_goes_to_its_origin_and_to_nobody_else() -> None:
+    mine, other = opaque_piece("signature", "S", Reader("a")), opaque_piece("signature", "T", Reader("b"))
+    rest = {"type": "message", "opaque": [mine, other]}
+    assert split_opaque(rest, Writer("a")) == ([mine], [other])
+    assert "opaque" not in rest
+
+
+THOUGHT = {"type": "reasoning.encrypted", "data": "T3BhcXVlRGF0YQ==", "format": "vendor-v1", "index": 0}
+ANSWER = {
+    "id": "c",
+    "object": "chat.completion",
+    "created": 1,
+    "model": "m",
+    "choices": [
+        {
+            "index": 0,
+            "message": {"role": "assistant", "content": "42", "reasoning": "why", "reasoning_details": [THOUGHT]},
+            "finish_reason": "stop",
+        }
+    ],
+}
+
+
+def _asked(surface: str, answer: Any) -> Any:
+    if surface == CHAT:
+        said = [answer["choices"][0]["message"]]
+        return {"model": "m", "messages": [{"role": "user", "content": "q"}, *said, {"role": "user", "content": "r"}]}
+    said = {"role": "assistant", "content": answer["content"]}
+    asked = [{"role": "user", "content": "q"}, said, {"role": "user", "content": "r"}]
+    return {"model": "m", "max_tokens": 9, "messages": asked}
+
+
+@pytest.mark.parametrize("surface", [CHAT, MESSAGES])
+def test_what_one_vendor_of_a_dialect_signed_is_not_sent_to_another(surface: str) -> None:
+    told = ul.convert(ANSWER, source="openai-chat:openrouter", target=surface, kind="response").value
+    history = _asked(surface, told)
+    home = ul.convert(history, source=surface, target="openai-chat:openrouter").value
+    assert home["messages"][1]["reasoning_details"] == [THOUGHT]
+    for other in ("openai-chat:deepseek", "openai-chat:vllm", RESPONSES):
+        sent = json.dumps(ul.convert(history, source=surface, target=other).value)
+        assert THOUGHT["data"] not in sent and "dW5pZmllZF9sbG06" not in sent
+
+
+SEALED = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAAcipher"}
+OUTPUT = {"id": "r", "object": "response", "created_at": 1, "model": "m", "status": "completed"}
+SAID = {
+    "type": "message",
+    "id": "msg_1",
+    "role": "assistant",
+    "status": "completed",
+    "content": [{"type": "output_text", "text": "42", "annotations": []}],
+}
+
+
+def test_trap_021_cipher_is_bound_to_the_credential_it_was_made_for() -> None:
+    request = {"model": "m", "messages": [{"role": "user", "content": "q"}]}
+    asked = ul.convert(request, source=CHAT, target=RESPONSES, scope="org-x")
+    assert asked.exchange is not None and asked.exchange.scope == "org-x"
+    answer = {**OUTPUT, "output": [SEALED, SAID]}
+    told = ul.convert(answer, source=RESPONSES, target=CHAT, kind="response", exchange=asked.exchange).value
+    history = _asked(CHAT, told)
+    same = ul.convert(history, source=CHAT, target=RESPONSES, scope="org-x").value
+    assert [item.get("encrypted_content") for item in same["input"]] == [None, "gAAAAcipher", None, None]
+    other = ul.convert(history, source=CHAT, target=RESPONSES, scope="org-y")
+    assert "gAAAAcipher" not in json.dumps(other.value)
+    assert [(loss.path, loss.fate, loss.detail) for loss in other.losses if loss.detail == "foreign"] != []

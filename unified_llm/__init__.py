@@ -30,7 +30,6 @@ from .errors import (
 )
 from .exchange import Exchange
 from .losses import Fate, Level, Levels, Loss, Losses
-from .provenance import MemoryVault, Vault
 from .registry import protocols, register
 from .stream import collect, decompose
 from .streaming import (
@@ -42,6 +41,7 @@ from .streaming import (
     translate_sse,
     write_stream,
 )
+from .vault import MemoryVault, Vault
 
 __version__ = "0.1.0"
 

@@ -112,7 +112,12 @@ class Adapter:
     sdk: MappingABC[str, str] = field(default_factory=dict)
     sdk_extra: str = ""
     # Which parts of an opaque piece's origin must match for it to be sent back.
-    origin: tuple[str, ...] = ("protocol",)
+    origin: tuple[str, ...] = ("protocol", "provider", "scope")
+    # Protocols of one family share the stores that handles (files, containers, stored responses) name.
+    family: str = ""
+    # Bearers of opaque pieces whose foreign pieces this surface's writer seals into a slot that clients echo. Those of
+    # all others travel with their whole answer (`turns.py`), in the slot of reasoning.
+    carries: frozenset[str] = frozenset(("reasoning", "function_call", "custom_tool_call", "output_text"))
     repair: Rules | None = None
     # What is accepted of JSON Schema and of names, by where a schema goes: "tools", "output", each with ".strict" where
     # strictness was asked for, and "tools.output" for what a tool gives. What is missing accepts everything. What a

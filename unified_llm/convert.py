@@ -11,15 +11,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from .adapter import Adapter, Kind, Surface
+from .custody import conversation, handed, leaving
 from .errors import CapabilityLost, InvalidBody
 from .exchange import Exchange
 from .ids import seed_of
 from .jsonvalue import detached, parse
 from .locate import locate
 from .losses import Levels, Losses, check_levels, enforce
-from .provenance import Vault, park, unpark
 from .reading import Reader
-from .registry import split
+from .registry import provider_of, split
+from .turns import parked
+from .vault import Vault, thread_of
 from .writing import Writer
 
 if TYPE_CHECKING:
@@ -57,6 +59,7 @@ def convert(
     facing: Facing | None = None,
     exchange: Exchange | None = None,
     vault: Vault | None = None,
+    scope: str | None = None,
     repair: Repair = "auto",
 ) -> Converted:
     """Convert one document from the wire format of `source` to that of `target`.
@@ -66,7 +69,8 @@ def convert(
     `kind` is "request" (default), "response", "error", or another the adapters declare. `model` is the target's model.
     `http` is what the source carried outside the body. `facing` is whom the result is for: "provider" (default for
     requests) or "client" (default otherwise). `exchange` is what converting the request gave. `on_loss` is a level
-    or a mapping of `capability-glob[@fate]` to levels.
+    or a mapping of `capability-glob[@fate]` to levels. `vault` remembers the opaque pieces that a client drops; `scope`
+    labels the credential or deployment of the provider, where those are bound to one (an exchange remembers it).
 
     Raises `InvalidBody` (path and reason) for what is no document of the source, `CapabilityLost` for a loss at level
     `raise` (the result is in its `.converted`), `CapabilityRefused` where no meaningful document exists, and
@@ -88,9 +92,17 @@ def convert(
 
     side = facing or write_kind.facing
     reader = Reader(
-        origin.protocol, dialect=source_dialect, facing="client" if side == "provider" else "provider", http=http
+        origin.protocol,
+        dialect=source_dialect,
+        facing="client" if side == "provider" else "provider",
+        model=exchange.model if exchange else None,
+        http=http,
+        provider=provider_of(source, source_dialect),
     )
-    reader.model = exchange.model if exchange else None
+    if scope is None and exchange is not None:
+        scope = exchange.scope
+    if side == "client":
+        reader.scope = scope
     node = reader.root(read_kind.read, doc)
     writer = Writer(
         goal.protocol,
@@ -101,12 +113,18 @@ def convert(
         exchange=exchange,
         vault=vault,
         refuses=goal.refuses,
+        provider=provider_of(target, target_dialect),
+        scope=scope if side == "provider" else None,
+        origin=goal.origin,
+        carries=goal.carries,
     )
     crossing = source != target
     writer.same = not crossing
     here, there = Surface(origin, source_dialect), Surface(goal, target_dialect)
     node = prepare(node, write_kind, there, here, reader, writer, crossing, repair)
     value = writer.root(write_kind.write, node)
+    if "carried" in writer.context:
+        parked(writer)
     losses = locate(node, value, writer, reader, origin, read_kind.node)
     if notes:
         losses = Losses([*losses, *_surrogates(notes)])
@@ -148,7 +166,7 @@ def read(
     """
     adapter, dialect = split(protocol)
     declared = kind_of(adapter, kind)
-    reader = Reader(adapter.protocol, dialect=dialect, http=http)
+    reader = Reader(adapter.protocol, dialect=dialect, http=http, provider=provider_of(protocol, dialect))
     node = reader.root(declared.read, load(body))
     from pydantic import ValidationError
 
@@ -203,9 +221,14 @@ def write(
         exchange=exchange,
         vault=vault,
         refuses=adapter.refuses,
+        provider=provider_of(protocol, dialect),
+        origin=adapter.origin,
+        carries=adapter.carries,
     )
     node = prepare(node, declared, Surface(adapter, dialect), None, None, writer, True, repair)
     value = writer.root(declared.write, node)
+    if "carried" in writer.context:
+        parked(writer)
     losses = locate(node, value, writer, None, None, declared.node)
     record = _exchange("", protocol, node, value, writer, None) if declared.node == "request" else None
     done = Converted(value, losses, writer.http, record)
@@ -274,10 +297,13 @@ def prepare(
         return node
     writer.seed = str(node.get("id") or "") or (writer.exchange.seed if writer.exchange else "") or _seed(node)
     if kind.node == "request":
-        meets = repair == "always" or (repair == "auto" and crossing)
+        # What a client is shown of a conversation has no provider's demands to meet.
+        meets = repair == "always" or (repair == "auto" and crossing and writer.facing == "provider")
         if type(node.get("input")) is list:
-            if writer.vault is not None:
-                node["input"] = unpark(node["input"], writer.vault)
+            _replace(conversation(node, reader, writer), reader, writer)
+        if crossing and reader is not None and source is not None and writer.facing == "provider":
+            _replace(handed(node, goal.adapter, source.adapter, reader, writer), reader, writer)
+        if type(node.get("input")) is list:
             rules = goal.adapter.repair
             if rules is not None and meets:
                 from .repair import repair as mend
@@ -291,19 +317,22 @@ def prepare(
         if meets:
             from .fitting import fit
 
-            _replace(fit(node, writer, goal, source if crossing else None), reader, writer)
+            replaced = fit(node, writer, goal, source if crossing else None)
+            _replace(replaced, reader, writer)
         return node
     if kind.node == "response" and writer.exchange is not None:
         from .restoring import restoring
 
         restorer = restoring(writer.exchange)
-        restored = restorer.response(node) if restorer is not None else node
-        if restorer is not None and restored is not node:
-            writer.context["given"] = {**node}
-            node.update(restored)
-            _replace(restorer.replaced, reader, writer)
-    if writer.vault is not None and type(node.get("output")) is list:
-        park(node["output"], writer.vault)
+        if restorer is not None:
+            restored = restorer.response(node)
+            if restored is not node:
+                writer.context["given"] = {**node}
+                node.update(restored)
+                _follow(restorer.replaced, reader)
+                writer.context.setdefault("replaced", []).extend(restorer.replaced)
+    if type(node.get("output")) is list:
+        _replace(leaving(node, reader, writer, crossing), reader, writer)
     return node
 
 
@@ -363,6 +392,8 @@ def _exchange(
         output=writer.context.get("output", {}),
         options=options,
         seed=writer.seed,
+        thread=thread_of(node) if type(node) is dict else "",
+        scope=writer.here["scope"],
     )
 
 

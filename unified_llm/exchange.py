@@ -24,8 +24,9 @@ class Exchange:
     spelling. `tools` tells, by the provider's name of a tool, what its calls have to be turned back into: "custom" for
     a tool of raw text that became a function of one string, else what restores arguments made under a lowered schema;
     `output` is the same for structured output. `options` are the surface's options (`include`, `stream_options`,
-    `stream`, `array`: a stream as one JSON array was asked for), `seed` the seed of made ids, `created_at` seconds
-    since 1970.
+    `stream`, `array`: a stream as one JSON array was asked for), `seed` the seed of made ids,
+    `thread` what tells the conversation from others in a vault, `scope` the credential or deployment it went to,
+    `created_at` seconds since 1970.
 
     >>> e = Exchange(source="openai-chat", target="openai-responses", alias="fast")
     >>> Exchange.from_json(e.to_json()) == e
@@ -43,6 +44,8 @@ class Exchange:
     output: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
     seed: str = ""
+    thread: str = ""
+    scope: str | None = None
     created_at: int | None = None
 
     def to_json(self) -> dict[str, Any]:

@@ -1,36 +1,36 @@
-"""How a conversation keeps its mind: opaque pieces, the envelope they travel in, and the vault.
+"""How a conversation keeps its mind: opaque pieces, where they are from, and the envelope they travel in.
 
 An opaque piece (a signature, encrypted reasoning, a compaction) says where it was made. To its origin it goes back
 byte for byte; to nobody else it is ever sent. A *client* that echoes a slot of its surface carries it there for us,
-sealed in an envelope that describes itself; where a client drops it, the vault remembers. An envelope never reaches
-a provider.
+sealed in an envelope that describes itself; where a client drops it, the vault remembers (`vault.py`). What a surface
+has no slot for travels with the whole answer it is part of (`turns.py`). An envelope never reaches a provider.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
-from collections import OrderedDict
 from collections.abc import Iterable
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from .jsonvalue import dump, load_text
+from .jsonvalue import dump, dump_text, load_text
 
 if TYPE_CHECKING:
+    from .reading import Reader
     from .writing import Writer
 
 __all__ = [
-    "MemoryVault",
-    "Vault",
     "anchor_of",
+    "is_own",
     "is_sealed",
     "matches",
     "opaque_piece",
     "open_sealed",
-    "park",
+    "origin_of",
+    "plain_text",
     "seal",
-    "unpark",
+    "split_opaque",
 ]
 
 Node = dict[str, Any]
@@ -39,14 +39,25 @@ Node = dict[str, Any]
 _MARK = b"unified_llm:"
 _PREFIX = base64.b64encode(_MARK).decode()
 _DIGEST = 16
+VERSION = 1
 
 
-def opaque_piece(kind: str, data: str, protocol: str, model: str | None = None) -> Node:
-    """A naked piece found in a protocol's own slot: that protocol made it."""
-    origin = {"protocol": protocol}
-    if model:
-        origin["model"] = model
-    return {"kind": kind, "data": data, "origin": origin}
+def opaque_piece(kind: str, data: str, reader: Reader) -> Node:
+    """A naked piece found in a protocol's own slot: whoever is being read made it."""
+    reader.signed = True
+    return {"kind": kind, "data": data, "origin": origin_of(reader)}
+
+
+def origin_of(reader: Reader) -> Node:
+    """Where what is being read was made: the protocol, and of provider, scope and model what is known."""
+    origin = {"protocol": reader.protocol}
+    if reader.provider:
+        origin["provider"] = reader.provider
+    if reader.scope:
+        origin["scope"] = reader.scope
+    if reader.model:
+        origin["model"] = reader.model
+    return origin
 
 
 def matches(origin: Node, here: Node, keys: Iterable[str]) -> bool:
@@ -58,12 +69,46 @@ def matches(origin: Node, here: Node, keys: Iterable[str]) -> bool:
     return True
 
 
+def is_own(piece: Any, writer: Writer) -> bool:
+    """True when a piece goes into the target's own slot as it is.
+
+    A provider gets what its own origin rule (`Adapter.origin`) lets match. A client surface stands for no provider in
+    particular: a piece that says more of its maker than the surface does has to say it in an envelope.
+    """
+    origin = piece.get("origin") if type(piece) is dict else None
+    if not origin:
+        return True
+    here, client = writer.here, writer.facing == "client"
+    for key in writer.origin:
+        theirs = origin.get(key)
+        if theirs is not None:
+            ours = here.get(key)
+            if ours != theirs and (ours is not None or (client and key != "model")):
+                return False
+    return True
+
+
+def split_opaque(rest: Node, writer: Writer) -> tuple[list[Node], list[Node]]:
+    """Pop `opaque` of a node being written and part it: what goes back to its origin, and what is foreign here."""
+    own: list[Node] = []
+    foreign: list[Node] = []
+    for piece in rest.pop("opaque", None) or ():
+        (own if is_own(piece, writer) else foreign).append(piece)
+    return own, foreign
+
+
+def withheld(writer: Writer) -> str:
+    """The fate of what may not be sent here: with us if a vault was passed (which keeps it), gone otherwise."""
+    return "parked" if writer.vault is not None else "lost"
+
+
 def seal(node: Node, anchor: str) -> str:
     """An envelope around a canonical node with opaque pieces: standard base64 that tells itself apart.
 
     `anchor` says what it belongs to (`anchor_of` of the bearer); an envelope found elsewhere does not open.
     """
-    payload = dump({"version": 1, "anchor": anchor, "node": node})
+    origin = next((piece["origin"] for piece in node.get("opaque") or () if piece.get("origin")), None)
+    payload = dump({"version": VERSION, "kind": node.get("type"), "origin": origin, "anchor": anchor, "node": node})
     return base64.b64encode(_MARK + blake2b(payload, digest_size=_DIGEST).digest() + payload).decode()
 
 
@@ -82,17 +127,51 @@ def open_sealed(text: str, anchor: str | None = None) -> Node | None:
         content = load_text(payload.decode())
     except (binascii.Error, ValueError):
         return None
-    if content.get("version") != 1 or (anchor is not None and content.get("anchor") not in ("", anchor)):
+    if content.get("version") != VERSION or (anchor is not None and not _belongs(content.get("anchor"), anchor)):
         return None
     node: Node = content["node"]
     return node
 
 
 def anchor_of(node: Node) -> str:
-    """What identifies a bearer across surfaces: a call by its id, anything else by a digest of its readable text."""
+    """What identifies a bearer across surfaces: a call by its id and a digest of its arguments, anything else by one
+    of its readable text."""
     if node.get("call_id"):
-        return f"call:{node['call_id']}"
-    return "text:" + blake2b(_text(node).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+        said = node.get("arguments", node.get("input"))
+        return f"call:{node['call_id']}" + (f"\n{_digest(plain_text(said))}" if type(said) is str else "")
+    return "text:" + _digest(_text(node))
+
+
+def _belongs(anchor: Any, here: str) -> bool:
+    """Whether an envelope's anchor is that of a bearer; arguments that one of them does not know say nothing."""
+    if anchor == here or anchor == "":
+        return True
+    if type(anchor) is not str or ("\n" in anchor and "\n" in here):
+        return False
+    return here.startswith("call:") and anchor.partition("\n")[0] == here.partition("\n")[0]
+
+
+def _digest(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def plain_text(arguments: Any) -> str:
+    """Arguments as they compare: not by spelling, nor by the order of keys, nor by whether raw text is in an object."""
+    try:
+        value = load_text(arguments)
+    except (TypeError, ValueError):
+        return str(arguments or "")
+    if type(value) is dict and value.keys() == {"input"} and type(value["input"]) is str:
+        return plain_text(value["input"])
+    return dump_text(_plain(value))
+
+
+def _plain(value: Any) -> Any:
+    if type(value) is dict:
+        return {key: _plain(value[key]) for key in sorted(value)}
+    if type(value) is list:
+        return [_plain(inner) for inner in value]
+    return int(value) if type(value) is float and value.is_integer() else value
 
 
 def _text(node: Any) -> str:
@@ -103,73 +182,3 @@ def _text(node: Any) -> str:
     if type(node) is dict:
         return "".join(_text(node[key]) for key in ("summary", "content", "text", "refusal") if node.get(key))
     return ""
-
-
-class Vault(Protocol):
-    """Where parked pieces wait. A scope keeps callers apart; keys are anchors of what follows the parked item."""
-
-    def put(self, key: str, items: list[Node]) -> None:
-        """Remember items under a key, replacing what was there."""
-
-    def get(self, key: str) -> list[Node] | None:
-        """The items under a key, None when there are none (any more)."""
-
-
-class MemoryVault:
-    """A bounded vault in memory: the entries used longest ago go first.
-
-    `scope` keeps tenants apart, `limit` is the number of entries kept.
-
-    >>> vault = MemoryVault(limit=1)
-    >>> vault.put("call:a", []); vault.put("call:b", []); vault.get("call:a") is None
-    True
-    """
-
-    def __init__(self, scope: str = "", limit: int = 10_000) -> None:
-        self.scope = scope
-        self.limit = limit
-        self._items: OrderedDict[tuple[str, str], list[Node]] = OrderedDict()
-
-    def put(self, key: str, items: list[Node]) -> None:
-        self._items[(self.scope, key)] = items
-        self._items.move_to_end((self.scope, key))
-        while len(self._items) > self.limit:
-            self._items.popitem(last=False)
-
-    def get(self, key: str) -> list[Node] | None:
-        found = self._items.get((self.scope, key))
-        if found is not None:
-            self._items.move_to_end((self.scope, key))
-        return found
-
-
-def park(items: list[Node], vault: Vault) -> None:
-    """Remember every item with opaque pieces under the anchor of the item it led to."""
-    waiting: list[Node] = []
-    for item in items:
-        if item.get("opaque"):
-            waiting.append(item)
-        elif waiting:
-            vault.put(anchor_of(item), waiting)
-            waiting = []
-
-
-def unpark(items: list[Node], vault: Vault) -> list[Node]:
-    """`items` with the parked ones back before what they led to, where the client dropped them."""
-    out: list[Node] = []
-    for item in items:
-        if item.get("type") == "function_call" or item.get("role") == "assistant":
-            parked = vault.get(anchor_of(item)) if not (out and out[-1].get("opaque")) else None
-            if parked:
-                out.extend(parked)
-        out.append(item)
-    return out if len(out) != len(items) else items
-
-
-def split_opaque(rest: Node, node: Node, writer: Writer, keys: Iterable[str]) -> tuple[list[Node], list[Node]]:
-    """Pop `opaque` of a node being written and part it: what goes back to its origin, and what is foreign here."""
-    pieces = rest.pop("opaque", None) or []
-    here = writer.context.get("here") or {"protocol": writer.protocol}
-    own = [piece for piece in pieces if matches(piece.get("origin") or {}, here, keys)]
-    foreign = [piece for piece in pieces if not matches(piece.get("origin") or {}, here, keys)]
-    return own, foreign

@@ -36,7 +36,11 @@ class Reader:
         "number",
         "places",
         "protocol",
+        "provider",
+        "restored",
+        "scope",
         "seed",
+        "signed",
         "trace",
         "turns",
     )
@@ -49,11 +53,19 @@ class Reader:
         facing: str = "provider",
         model: str | None = None,
         http: MappingABC[str, Any] | None = None,
+        provider: str | None = None,
+        scope: str | None = None,
     ) -> None:
         self.protocol = protocol
         self.dialect: MappingABC[str, Any] = dialect or {}
         self.facing = facing
         self.model = model
+        # Whose document it is, as far as it is known, and whether anything in it was signed.
+        self.provider = provider
+        self.scope = scope
+        self.signed = False
+        # Items put back as they were, with the origin of what they name.
+        self.restored: list[tuple[Node, Node]] = []
         self.http: MappingABC[str, Any] = http or {}
         self.doc: Any = None
         self.seed = ""
@@ -86,6 +98,15 @@ class Reader:
             if rest:
                 self.keep(node, rest)
             self.trace.append((node, body))
+        return self._opened(node)
+
+    def _opened(self, node: Any) -> Any:
+        """A conversation with carried answers back in their places (`turns.py`)."""
+        items = node.get("input") if type(node) is dict else None
+        if type(items) is list and any("opaque" in item for item in items):
+            from .turns import opened
+
+            node["input"] = opened(items, self)
         return node
 
     def node(self, mapping: Mapping, wire: Any) -> Node:

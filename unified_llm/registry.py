@@ -12,7 +12,7 @@ from typing import Any
 from .adapter import Adapter
 from .errors import UnknownProtocol
 
-__all__ = ["adapter", "dialect", "protocols", "register", "split"]
+__all__ = ["adapter", "dialect", "protocols", "provider_of", "register", "split"]
 
 GROUP = "unified_llm.adapters"
 _loaded: dict[str, Adapter] = {}
@@ -57,6 +57,12 @@ def dialect(name: str) -> Mapping[str, Any]:
 def split(name: str) -> tuple[Adapter, Mapping[str, Any]]:
     """The adapter and the dialect behind `protocol[:dialect]`."""
     return adapter(name), (dialect(name) if ":" in name else {})
+
+
+def provider_of(name: str, dialect: Mapping[str, Any]) -> str | None:
+    """Whose documents `protocol[:dialect]` are: the dialect's, unless it says that it stands for nobody's."""
+    found: str | None = dialect.get("provider", name.partition(":")[2] or None)
+    return found
 
 
 def _load(protocol: str) -> Adapter:

@@ -12,17 +12,18 @@ from typing import Any
 
 from .adapter import WireWriter
 from .convert import Facing
+from .custody import LeavingWriter
 from .exchange import Exchange
 from .halves import Halves
 from .jsonarray import JSONArrayEncoder, StreamDecoder
 from .locate import locate
 from .losses import Levels, Loss, Losses, check_levels, enforce
-from .provenance import Vault
 from .reading import Reader
-from .registry import split
+from .registry import provider_of, split
 from .sse import SSEDecoder, encode, parse_data
 from .stream import Grammar
 from .trail import Trail
+from .vault import Vault
 from .writing import Writer
 
 __all__ = [
@@ -50,6 +51,7 @@ class _Pipe:
         facing: Facing | None = None,
         exchange: Exchange | None = None,
         vault: Vault | None = None,
+        scope: str | None = None,
     ) -> None:
         check_levels(on_loss)
         self.origin, source_dialect = split(source)
@@ -62,7 +64,12 @@ class _Pipe:
             facing="client" if side == "provider" else "provider",
             model=exchange.model if exchange else None,
             http=http,
+            provider=provider_of(source, source_dialect),
         )
+        if scope is None and exchange is not None:
+            scope = exchange.scope
+        if side == "client":
+            self.reading.scope = scope
         self.writing = Writer(
             self.goal.protocol,
             dialect=target_dialect,
@@ -72,6 +79,10 @@ class _Pipe:
             exchange=exchange,
             vault=vault,
             refuses=self.goal.refuses,
+            provider=provider_of(target, target_dialect),
+            scope=scope if side == "provider" else None,
+            origin=self.goal.origin,
+            carries=self.goal.carries,
         )
         self.writing.same = not self.crossing
         self.writing.seed = self.reading.seed = exchange.seed if exchange else ""
@@ -86,18 +97,21 @@ class _Pipe:
 
     def _writer(self, exchange: Exchange | None) -> WireWriter:
         """The target's writer, behind what turns the answer back where the request was changed."""
-        if exchange is None:
-            return self.goal.streams.writer(self.writing)
-        from .restoring import RestoringWriter, restoring
+        undoing = None
+        if exchange is not None:
+            from .restoring import RestoringWriter, restoring
 
-        undoing = restoring(exchange)
-        if undoing is None:
-            return self.goal.streams.writer(self.writing)
-        if undoing.holds and self.origin is self.goal:
-            # What is held and told later has no place in the frames it came in: they are written anew.
+            undoing = restoring(exchange)
+        # What is held and told later has no place in the frames it came in: they are written anew.
+        anew = undoing is not None and undoing.holds and self.origin is self.goal
+        if anew:
             self.writing.source = ""
-            return RestoringWriter(self.goal.streams.writer(self.writing), undoing, self.reading, self.goal.protocol)
-        return RestoringWriter(self.goal.streams.writer(self.writing), undoing, self.reading)
+        writer = self.goal.streams.writer(self.writing)
+        if self.writing.facing == "client" and (self.crossing or self.writing.vault is not None):
+            writer = LeavingWriter(writer, self.reading, self.writing, self.crossing)
+        if undoing is None:
+            return writer
+        return RestoringWriter(writer, undoing, self.reading, self.goal.protocol if anew else "")
 
     def _feeder(self) -> Callable[[Event], list[Event]]:
         """The way of one event, with everything it needs at hand: a stream goes it a thousand times."""
@@ -221,7 +235,7 @@ class AsyncConvertedStream:
 def convert_stream(events: Iterable[Event], *, source: str, target: str, **options: Any) -> ConvertedStream:
     """Convert a stream of wire events of `source` to those of `target`.
 
-    Takes `model`, `http`, `on_loss`, `facing`, `exchange` and `vault` as `convert` does. A stream that was cut off ends
+    Takes `model`, `http`, `on_loss`, `facing`, `exchange`, `vault`, `scope` as `convert` does. A stream cut off ends
     in the target's own error form, never in a success. A loss at level `raise` is raised before its event is yielded.
 
     >>> chunk = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m",
@@ -313,7 +327,7 @@ async def atranslate_sse(
 def read_stream(events: Iterable[Event], protocol: str) -> Iterator[Event]:
     """The canonical events (JSON form) of a stream of wire events."""
     adapter, dialect = split(protocol)
-    reader = adapter.streams.reader(Reader(adapter.protocol, dialect=dialect))
+    reader = adapter.streams.reader(Reader(adapter.protocol, dialect=dialect, provider=provider_of(protocol, dialect)))
     grammar = Grammar()
     for event in events:
         for canonical in reader.feed(event):

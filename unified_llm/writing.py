@@ -11,6 +11,7 @@ from typing import Any
 
 from .ids import is_made
 from .mapping import NATIVE, Fated, IllTyped, Mapping, Owned, WritePair, alike, fill
+from .provenance import is_own
 
 __all__ = ["Writer"]
 
@@ -21,13 +22,16 @@ class Writer:
     """One writing, canonical to wire: every key that no pair pops becomes an entry in `raw`, to be located later."""
 
     __slots__ = (
+        "carries",
         "context",
         "dialect",
         "doc",
         "exchange",
         "facing",
+        "here",
         "http",
         "model",
+        "origin",
         "protocol",
         "raw",
         "refuses",
@@ -48,7 +52,16 @@ class Writer:
         exchange: Any = None,
         vault: Any = None,
         refuses: MappingABC[str, str] | None = None,
+        provider: str | None = None,
+        scope: str | None = None,
+        origin: tuple[str, ...] = ("protocol",),
+        carries: frozenset[str] = frozenset(),
     ) -> None:
+        # Who is written to, and which of that must match for an opaque piece to be sent (`Adapter.origin`).
+        self.here = {"protocol": protocol, "provider": provider, "scope": scope, "model": model}
+        self.origin = origin
+        # Bearers whose foreign pieces this surface has a slot of its own for.
+        self.carries = carries
         self.refuses: MappingABC[str, str] = refuses or {}
         self.protocol = protocol
         self.dialect: MappingABC[str, Any] = dialect or {}
@@ -184,6 +197,8 @@ class Writer:
                     self._leftover(node, (*keys, key, index), original[key][index], each)
             elif key == "name" and not keys and self._is_called(node, value):
                 self.raw.append((node, (key,), "approximated", "its call says it", None))
+            elif key == "opaque" and value and any(not is_own(piece, self) for piece in value):
+                self.raw.append((node, (*keys, key), "parked" if self.vault is not None else "lost", "foreign", None))
             elif not (_says_nothing(value) or (key in ("id", "call_id") and is_made(value))):
                 self.raw.append((node, (*keys, key), "lost", "", None))
 

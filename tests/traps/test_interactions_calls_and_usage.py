@@ -193,11 +193,18 @@ def test_trap_161_a_stream_without_its_end_is_no_success() -> None:
         ul.collect(ul.read_stream([{"event": data["event_type"], "data": data} for data in events], IA))
 
 
-def test_trap_176_the_previous_interaction_is_the_previous_response() -> None:
+def test_trap_176_the_previous_response_is_no_interaction_of_another_provider() -> None:
     body = {"model": "m", "input": "and?", "previous_response_id": "resp_1", "background": True, "store": True}
-    value = to_ia(body).value
-    assert value["previous_interaction_id"] == "resp_1"
-    assert (value["background"], value["store"]) == (True, True)
+    done = to_ia(body)
+    assert (done.value["background"], done.value["store"]) == (True, True)
+    # The provider never made that response: only who keeps the state knows what it was.
+    assert "previous_interaction_id" not in done.value
+    lost = [loss for loss in done.losses if loss.path == "/previous_response_id"]
+    assert [(loss.capability, loss.fate, loss.detail) for loss in lost] == [
+        ("state.previous_response", "lost", "foreign")
+    ]
+    kept = ul.convert(body, source="openai-responses", target=IA, facing="client").value
+    assert kept["previous_interaction_id"] == "resp_1"
 
 
 def test_trap_177_the_alias_is_in_answer_and_stream() -> None:

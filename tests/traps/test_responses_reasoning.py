@@ -81,8 +81,7 @@ def test_trap_021_cipher_of_another_maker_is_not_sent() -> None:
     from unified_llm.writing import Writer
     from unified_llm_openai.responses.request import write_request
 
-    writer = Writer(P)
-    writer.context["here"] = {"protocol": P, "scope": "org-y"}
+    writer = Writer(P, scope="org-y", origin=("protocol", "scope"))
     call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
     thought = {"type": "reasoning", "id": "rs_1", "summary": [], "opaque": [theirs]}
     wire = writer.root(write_request, {"model": "m", "input": [thought, call]})

@@ -18,7 +18,7 @@ from .completeness import unclassified_fields, unclassified_types
 from .fuzz import Fuzzed, fuzz
 from .hub import hub_round_trip
 from .laws import edit, identity, injection, prefix_stability, sensitivity, specificity
-from .mind import foreign_minds, minds
+from .mind import foreign_minds, forgetful_minds, minds, minds_of_conversations
 from .outcome import Failure, Outcome, canonical, outcome, without_form
 from .stream_laws import chunking, collecting, compare, decomposing, sse_bytes, stream_sensitivity, truncation
 
@@ -33,11 +33,13 @@ __all__ = [
     "decomposing",
     "edit",
     "foreign_minds",
+    "forgetful_minds",
     "fuzz",
     "hub_round_trip",
     "identity",
     "injection",
     "minds",
+    "minds_of_conversations",
     "outcome",
     "prefix_stability",
     "sensitivity",

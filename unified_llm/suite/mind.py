@@ -9,39 +9,64 @@ import unified_llm as ul
 
 from ..provenance import is_sealed
 from .outcome import Failure, Record, canonical
-from .walk import leaves
+from .walk import dumps, leaves
 
-__all__ = ["foreign_minds", "minds"]
+__all__ = ["foreign_minds", "forgetful_minds", "minds", "minds_of_conversations"]
 
 History = Callable[[Any], Any]
+Piece = tuple[str, str, str]
 
 
 def minds(
-    provider: str, surface: str, records: Iterable[Record], history: History, bearers: frozenset[str]
+    provider: str, surface: str, records: Iterable[Record], history: History, fold: History | None = None
 ) -> list[Failure]:
     """Answers of `provider` go to a client of `surface` and come back in its next request, every opaque byte in order.
 
-    `history` makes the surface's next request of the answer a client got (`{..., "messages": [..., answer]}`);
-    `bearers` are the types of items and parts whose pieces are looked for. No envelope may reach the provider.
+    `history` makes the surface's next request of the answer a client got (`{..., "messages": [..., answer]}`), `fold`
+    the answer of a stream's wire events as the client accumulates them. No envelope may reach the provider.
     """
     failures = []
     for record in records:
-        read = canonical(record["body"], provider, "response")
-        wanted = [piece for piece in _pieces(read.get("output") or [], provider) if piece[0] in bearers]
+        wanted = _told(record, provider)
         if not wanted:
             continue
-        told = ul.convert(record["body"], source=provider, target=surface, kind="response").value
-        # Repair may have to leave out reasoning whose follower this surface lost; that is a law of its own.
-        request = ul.convert(history(told), source=surface, target=provider, repair="never").value
-        came = _pieces(canonical(request, provider, "request").get("input") or [], provider)
-        found = [piece for piece in came if piece[0] in bearers]
-        if found != wanted:
-            detail = f"{len(wanted)} opaque pieces went out, {len(found)} came home"
-            if len(found) == len(wanted):
-                detail = "opaque pieces came home in another order, place or spelling"
-            failures.append(Failure(record["id"], "", detail))
-        if any(is_sealed(text) for _, text in leaves(request)):
-            failures.append(Failure(record["id"], "", "an envelope reached the provider"))
+        if record["kind"] == "stream":
+            assert fold is not None
+            told = fold(list(ul.convert_stream(record["events"], source=provider, target=surface)))
+        else:
+            told = ul.convert(record["body"], source=provider, target=surface, kind="response").value
+        failures += _home(record, history(told), provider, surface, wanted)
+    return failures
+
+
+def minds_of_conversations(provider: str, surface: str, records: Iterable[Record]) -> list[Failure]:
+    """Whole histories of `provider` as clients of `surface` hold them, and back: every opaque byte, part and order."""
+    failures = []
+    for record in records:
+        wanted = list(_pieces(canonical(record["body"], provider, "request").get("input") or [], provider))
+        if wanted:
+            held = ul.convert(record["body"], source=provider, target=surface, facing="client").value
+            failures += _home(record, held, provider, surface, wanted)
+    return failures
+
+
+def forgetful_minds(
+    provider: str, surface: str, records: Iterable[Record], history: History, forget: History
+) -> list[Failure]:
+    """The same as `minds` for clients that drop what they do not know: `forget` does it to a request; a vault helps.
+
+    An answer that shows neither text nor a call leaves nothing to know it by, and is not looked for.
+    """
+    from ..turns import shown
+
+    failures = []
+    for record in records:
+        wanted = _told(record, provider)
+        if not wanted or not any(shown(canonical(record["body"], provider, "response").get("output") or [])):
+            continue
+        vault = ul.MemoryVault()
+        told = ul.convert(record["body"], source=provider, target=surface, kind="response", vault=vault).value
+        failures += _home(record, forget(history(told)), provider, surface, wanted, vault)
     return failures
 
 
@@ -56,12 +81,47 @@ def foreign_minds(
         if not pieces:
             continue
         sent = ul.convert(record["body"], source=source, target=target).value
-        leaked = [text for _, text in leaves(sent) if type(text) is str and (text in pieces or is_sealed(text))]
-        failures += [Failure(record["id"], "", f"{text[:40]}... reached {target}") for text in leaked]
+        text = dumps(sent)
+        leaked = [piece for piece in pieces if piece in text or dumps(piece)[1:-1] in text]
+        failures += [Failure(record["id"], "", f"{piece[:40]}... reached {target}") for piece in leaked]
+        failures += _envelopes(record, sent)
     return failures
 
 
-def _pieces(value: Any, protocol: str, bearer: str = "") -> Iterator[tuple[str, str, str]]:
+def _home(
+    record: Record, held: Any, provider: str, surface: str, wanted: list[Piece], vault: ul.Vault | None = None
+) -> list[Failure]:
+    """What is wrong with the way of a client's request to the provider that its pieces are from."""
+    # Repair may have to leave out reasoning whose follower this surface lost; that is a law of its own.
+    request = ul.convert(held, source=surface, target=provider, repair="never", vault=vault).value
+    found = list(_pieces(canonical(request, provider, "request").get("input") or [], provider))
+    failures = _envelopes(record, request)
+    if found != wanted:
+        detail = f"{len(wanted)} opaque pieces went out, {len(found)} came home"
+        if len(found) == len(wanted):
+            detail = "opaque pieces came home in another order, place or spelling"
+        failures.append(Failure(record["id"], "", detail))
+    return failures
+
+
+def _envelopes(record: Record, sent: Any) -> list[Failure]:
+    if any(is_sealed(text) for _, text in leaves(sent)):
+        return [Failure(record["id"], "", "an envelope reached the provider")]
+    return []
+
+
+def _told(record: Record, provider: str) -> list[Piece]:
+    """The pieces of an answer. In a stream the end of an item is the truth, not what the end of the stream repeats."""
+    if record["kind"] != "stream":
+        return list(_pieces(canonical(record["body"], provider, "response").get("output") or [], provider))
+    events = list(ul.read_stream(record["events"], provider))
+    if not any(event["type"] in ("response.completed", "response.incomplete") for event in events):
+        return []  # cut off: no client gets an answer of it
+    done = [event for event in events if event["type"] == "response.output_item.done" and not event.get("choice")]
+    return list(_pieces([event["item"] for event in done], provider))
+
+
+def _pieces(value: Any, protocol: str, bearer: str = "") -> Iterator[Piece]:
     """(type of the bearer, kind, data) of every opaque piece of a protocol, in document order."""
     if type(value) is list:
         for inner in value:

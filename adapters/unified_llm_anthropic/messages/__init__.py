@@ -54,6 +54,7 @@ adapter = Adapter(
     },
     sdk_extra="anthropic",
     origin=("protocol",),
+    family="anthropic",
     by_hand=frozenset(("message",)),
     repair=DEMANDS,
     schemas=SCHEMAS,

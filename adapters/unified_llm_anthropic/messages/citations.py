@@ -83,14 +83,14 @@ def read_url_citation(w: Node, r: Reader) -> Node:
             return opened
     node: Node = {"type": "url_citation", **{key: w.pop(key) for key in _WEB if key in w}}
     if type(proof) is str and proof and "encrypted_index" in w:
-        node["opaque"] = [opaque_piece("encrypted_index", w.pop("encrypted_index"), r.protocol, r.model)]
+        node["opaque"] = [opaque_piece("encrypted_index", w.pop("encrypted_index"), r)]
         r.place(node, ("opaque",), ("encrypted_index",))
     return node
 
 
 @citations.write("url_citation")
 def write_url_citation(c: Node, w: Writer) -> Node | None:
-    own, foreign = split_opaque(c, c, w, ("protocol",))
+    own, foreign = split_opaque(c, w)
     kept = ((c.get("extra") or {}).get(w.protocol) or {}).get("rest") or {}
     if not own and "encrypted_index" not in kept:
         return _for_client(c, foreign, w) if w.facing == "client" else None

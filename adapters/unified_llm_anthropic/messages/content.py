@@ -81,8 +81,7 @@ def move_cache_out(c: Node, wire: Node) -> Node:
 def withhold(c: Node, w: Writer) -> None:
     """Foreign proof on a call is not sent; whether the vault keeps it was seen to before."""
     if "opaque" in c:
-        item = dict(c)
-        _, foreign = split_opaque(c, item, w, ("protocol",))
+        _, foreign = split_opaque(c, w)
         if foreign:
             # Facing a client it travels in a block of its own (see messages.py).
             fate = "parked" if w.vault is not None or w.facing == "client" else "lost"

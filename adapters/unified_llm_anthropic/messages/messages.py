@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.mapping import ILL_TYPED, Fated, IllTyped
-from unified_llm.provenance import anchor_of, is_sealed, matches, open_sealed, seal
+from unified_llm.provenance import anchor_of, is_own, is_sealed, open_sealed, seal
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
@@ -154,8 +154,7 @@ def carrier_of(item: Node, w: Writer) -> Node | None:
     signed = [*(item.get("opaque") or ())]
     content = item.get("content")
     on_parts = [p for part in content for p in part.get("opaque") or ()] if type(content) is list else []
-    here = {"protocol": w.protocol}
-    if not any(not matches(piece.get("origin") or {}, here, ("protocol",)) for piece in signed + on_parts):
+    if not any(not is_own(piece, w) for piece in signed + on_parts):
         return None
     anchor = anchor_of(item)
     node: Node = {"type": CARRIER, "bearer": item.get("type"), "anchor": anchor}
@@ -353,13 +352,14 @@ _UNPAIRED = "the API takes a call of its own tools with its result or not at all
 
 def _paired(items: list[Node], w: Writer) -> list[Node]:
     """Without the hosted calls whose results the API would not take back, and without those results."""
-    if not any(item.get("type") in _HOSTED or _is_result(item, w) for item in items):
+    others = [item for item in items if "extra" not in item or not w.form(item, "home")]
+    if not any(item.get("type") in _HOSTED or _is_result(item, w) for item in others):
         return items
-    results = {item.get("call_id"): item for item in items if _is_result(item, w)}
+    results = {item.get("call_id"): item for item in others if _is_result(item, w)}
     gone: set[int] = set()
     kept: set[int] = set()
     flat: set[int] = w.context.setdefault("flat", set())
-    for item in items:
+    for item in others:
         kind = item.get("type")
         if kind not in _HOSTED or (kind == "shell_call" and not _is_hosted(item, w)):
             continue
@@ -368,7 +368,7 @@ def _paired(items: list[Node], w: Writer) -> list[Node]:
             kept.add(id(result))
         else:
             gone.add(id(item))
-    for item in items:
+    for item in others:
         if _is_result(item, w) and id(item) not in kept:
             (flat if item.get("results") else gone).add(id(item))
     for item in items:

@@ -52,7 +52,7 @@ def read_thinking(w: Node, r: Reader) -> Node:
     content = [{"type": "reasoning_text", "text": text}] if text else []
     item: Node = {"type": "reasoning", "summary": [], "content": content}
     if type(signature) is str and signature and not is_sealed(signature):
-        item["opaque"] = [opaque_piece("signature", w.pop("signature"), r.protocol, r.model)]
+        item["opaque"] = [opaque_piece("signature", w.pop("signature"), r)]
         r.place(item, ("opaque",), ("signature",))
     elif signature == "" and "signature" in w:
         r.form(item, "signature", w.pop("signature"))
@@ -77,7 +77,7 @@ def read_redacted(w: Node, r: Reader) -> Node:
         r.note(item, ("opaque",), "lost", "an envelope that does not belong here")
         return item
     item = {"type": "reasoning", "summary": []}
-    item["opaque"] = [opaque_piece("redacted", w.pop("data"), r.protocol, r.model)]
+    item["opaque"] = [opaque_piece("redacted", w.pop("data"), r)]
     r.place(item, ("opaque",), ("data",))
     return item
 
@@ -85,7 +85,7 @@ def read_redacted(w: Node, r: Reader) -> Node:
 @blocks.write("reasoning")
 def write_reasoning(c: Node, w: Writer) -> Node | None:
     item = {"type": "reasoning", **c}
-    own, foreign = split_opaque(c, item, w, ("protocol",))
+    own, foreign = split_opaque(c, w)
     by_kind = {piece.get("kind"): piece["data"] for piece in own}
     form = w.form(c, "signature")
     if "redacted" in by_kind and len(own) == 1 and not foreign:
@@ -150,7 +150,7 @@ def read_compaction(w: Node, r: Reader) -> Node:
         if content is not None and type(content) is not str:
             raise IllTyped("content")
         item["content"] = w.pop("content")
-    pieces = [opaque_piece(key, w.pop(key), r.protocol, r.model) for key in _PIECES if type(w.get(key)) is str]
+    pieces = [opaque_piece(key, w.pop(key), r) for key in _PIECES if type(w.get(key)) is str]
     if pieces:
         item["opaque"] = pieces
         for index, piece in enumerate(pieces):
@@ -165,7 +165,7 @@ def read_compaction(w: Node, r: Reader) -> Node:
 @blocks.write("compaction")
 def write_compaction(c: Node, w: Writer) -> Node | None:
     item = {"type": "compaction", **c}
-    own, foreign = split_opaque(c, item, w, ("protocol",))
+    own, foreign = split_opaque(c, w)
     if foreign and w.facing == "provider":
         c["opaque"] = own + foreign
         return None

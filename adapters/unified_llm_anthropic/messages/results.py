@@ -85,14 +85,14 @@ def read_hit(w: Node, r: Reader) -> Node:
             return opened
     hit: Node = {key: w.pop(key) for key in _HIT if key in w}
     if type(cipher) is str and cipher and not is_sealed(cipher):
-        hit["opaque"] = [opaque_piece("encrypted_content", w.pop("encrypted_content"), r.protocol, r.model)]
+        hit["opaque"] = [opaque_piece("encrypted_content", w.pop("encrypted_content"), r)]
         r.place(hit, ("opaque",), ("encrypted_content",))
     return hit
 
 
 def _write_hit(c: Node, w: Writer) -> Node:
     node = dict(c)
-    own, foreign = split_opaque(c, node, w, ("protocol",))
+    own, foreign = split_opaque(c, w)
     wire: Node = {"type": "web_search_result", **{key: c.pop(key) for key in _HIT if key in c}}
     kinds = {piece.get("kind"): piece["data"] for piece in own}
     if kinds.keys() == {"encrypted_content"}:
@@ -212,7 +212,7 @@ def read_code_result(w: Node, r: Reader) -> Node:
                 r.place(item, (key,), ("content", key))
         if kind.startswith("encrypted"):
             cipher = take_text(own, "encrypted_stdout")
-            item["opaque"] = [opaque_piece("encrypted_stdout", cipher, r.protocol, r.model)]
+            item["opaque"] = [opaque_piece("encrypted_stdout", cipher, r)]
             r.place(item, ("opaque",), ("content", "encrypted_stdout"))
         files = _read_files(own, "code_execution")
         if files is not None:
@@ -223,8 +223,7 @@ def read_code_result(w: Node, r: Reader) -> Node:
 
 @blocks.write("code_interpreter_result")
 def write_code_result(c: Node, w: Writer) -> Node | None:
-    item = dict(c)
-    own, foreign = split_opaque(c, item, w, ("protocol",))
+    own, foreign = split_opaque(c, w)
     if foreign:
         c["opaque"] = own + foreign
         return None

@@ -64,6 +64,7 @@ adapter = Adapter(
     sdk_extra="google",
     schemas=SCHEMAS,
     # `openapi`: servers and models from before JSON schemas were taken.
+    family="google",
     # https://ai.google.dev/gemini-api/docs/function-calling https://ai.google.dev/api/caching#Content
     repair=Rules(
         paired=True,

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from unified_llm.jsonvalue import dump_text
 from unified_llm.mapping import Fated
-from unified_llm.provenance import anchor_of, is_sealed, matches, opaque_piece, open_sealed, seal
+from unified_llm.provenance import anchor_of, is_own, is_sealed, opaque_piece, open_sealed, seal
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
@@ -22,7 +23,6 @@ Node = dict[str, Any]
 
 KIND = "thought_signature"
 SLOT = "thoughtSignature"
-_ORIGIN = ("protocol",)
 
 
 def read_signature(w: Node, node: Node, r: Reader, slot: str) -> None:
@@ -33,7 +33,7 @@ def read_signature(w: Node, node: Node, r: Reader, slot: str) -> None:
     del w[SLOT]
     r.place(node, ("opaque",), (slot,))
     if not is_sealed(signature):
-        node["opaque"] = [opaque_piece(KIND, signature, r.protocol, r.model)]
+        node["opaque"] = [opaque_piece(KIND, signature, r)]
         return
     opened = open_sealed(signature, anchor_of(node))
     if opened is None:
@@ -47,8 +47,7 @@ def read_signature(w: Node, node: Node, r: Reader, slot: str) -> None:
 
 def _own(piece: Any, w: Writer) -> bool:
     origin = piece.get("origin") if type(piece) is dict else None
-    here = {"protocol": w.protocol, "model": w.model}
-    return type(origin) is dict and origin.get("protocol") is not None and matches(origin, here, _ORIGIN)
+    return type(origin) is dict and origin.get("protocol") is not None and is_own(piece, w)
 
 
 def is_foreign(item: Node, w: Writer) -> bool:
@@ -84,7 +83,9 @@ def _anchor(wire: Node, w: Writer) -> str:
     """What identifies the part for the one who reads it back; in a stream text comes in pieces, and any will do."""
     call = wire.get("functionCall")
     if type(call) is dict and call.get("id"):
-        return anchor_of({"call_id": call["id"]})
+        if w.context.get("streaming"):
+            return anchor_of({"call_id": call["id"]})
+        return anchor_of({"call_id": call["id"], "arguments": dump_text(call.get("args") or {})})
     if "text" in wire and not w.context.get("streaming"):
         return anchor_of({"text": wire["text"]})
     return ""

@@ -57,6 +57,7 @@ adapter = Adapter(
     sdk_extra="google",
     schemas=SCHEMAS,
     # Calls without a signature are preceded by one that skips the check, unless a dialect says otherwise.
+    family="google",
     # https://ai.google.dev/gemini-api/docs/interactions
     repair=Rules(
         paired=True,
@@ -66,5 +67,5 @@ adapter = Adapter(
         closes="asked",
         filled=True,
     ),
-    dialects={"unsigned": {"placeholder": False}},
+    dialects={"unsigned": {"provider": None, "placeholder": False}},
 )

@@ -12,7 +12,7 @@ from typing import Any
 from unified_llm.ids import made_id
 from unified_llm.jsonvalue import dump_text, load_text
 from unified_llm.mapping import ANY, Fated, IllTyped, json_types
-from unified_llm.provenance import is_sealed, matches, opaque_piece
+from unified_llm.provenance import is_own, is_sealed, opaque_piece
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
@@ -72,11 +72,9 @@ def read_signature(w: Node, item: Node, r: Reader) -> None:
         r.form(item, "signature", "null" if signature is None else "empty")
     elif type(signature) is str:
         # An envelope that nobody opened is nobody's: it is kept from every provider.
-        made_by = "unified_llm" if is_sealed(signature) else r.protocol
         r.place(item, ("opaque",), ("signature",))
-        item["opaque"] = [
-            opaque_piece(KIND, w.pop("signature"), made_by, None if made_by == "unified_llm" else r.model)
-        ]
+        piece = opaque_piece(KIND, w.pop("signature"), r)
+        item["opaque"] = [{**piece, "origin": {"protocol": "unified_llm"}} if is_sealed(signature) else piece]
 
 
 def write_signature(c: Node, wire: Node, w: Writer) -> None:
@@ -87,12 +85,7 @@ def write_signature(c: Node, wire: Node, w: Writer) -> None:
     pieces = c.get("opaque")
     if not pieces:
         return
-    here = {"protocol": w.protocol}
-    own = [
-        piece
-        for piece in pieces
-        if piece.get("kind") == KIND and matches(piece.get("origin") or {}, here, ("protocol",))
-    ]
+    own = [piece for piece in pieces if piece.get("kind") == KIND and is_own(piece, w)]
     if own:
         wire["signature"] = own[0]["data"]
     if len(own) == len(pieces) == 1:

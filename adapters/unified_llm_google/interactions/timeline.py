@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.provenance import anchor_of, is_sealed, matches, open_sealed, seal
+from unified_llm.provenance import anchor_of, is_own, is_sealed, open_sealed, seal
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
@@ -163,10 +163,11 @@ def write_steps(items: list[Node], w: Writer, bare: bool = False) -> list[Any]:
             continue
         elif kind == "reasoning":
             out += write_thought(item, w)
-        elif foreign and kind in HOSTED and w.facing == "provider" and w.source not in KIN:
+        elif foreign and kind in HOSTED and w.facing == "provider" and w.source not in KIN and not w.form(item, "home"):
             w.drop(item, "done by another provider's tools")
         else:
-            if unsigned and kind in ("function_call", "custom_tool_call") and not _signed(out):
+            called = kind in ("function_call", "custom_tool_call")
+            if unsigned and called and not _signed(out) and not any(is_own(p, w) for p in item.get("opaque") or ()):
                 thought = {"type": "thought", "signature": PLACEHOLDER}
                 w.added(thought, "signature", "an unsigned call is refused")
                 out.append(thought)
@@ -225,8 +226,7 @@ def write_thought(item: Node, w: Writer) -> list[Any]:
     its own is left out whole: it is refused when it is replayed.
     """
     pieces = item.get("opaque") or ()
-    here = {"protocol": w.protocol}
-    own = any(piece.get("kind") == KIND and matches(piece.get("origin") or {}, here, ("protocol",)) for piece in pieces)
+    own = any(piece.get("kind") == KIND and is_own(piece, w) for piece in pieces)
     if own or w.form(item, "signature"):
         return w.nodes(steps, (item,))
     if w.facing != "client":
@@ -266,9 +266,8 @@ def carriers(item: Node, w: Writer) -> list[Node]:
     """The thought steps that carry, sealed, what other providers hung on an item that is no thought, or its parts."""
     out = []
     content = item.get("content")
-    here = {"protocol": w.protocol}
     for bearer in [item, *(content if type(content) is list else ())]:
-        foreign = [p for p in bearer.get("opaque") or () if not matches(p.get("origin") or {}, here, ("protocol",))]
+        foreign = [p for p in bearer.get("opaque") or () if not is_own(p, w)]
         if foreign:
             anchor = anchor_of(bearer)
             node = {"type": CARRIED, "anchor": anchor, "bearer": bearer.get("type"), "opaque": bearer["opaque"]}

@@ -50,6 +50,7 @@ adapter = Adapter(
     },
     sdk_extra="openai",
     origin=("protocol", "provider", "scope"),
+    family="openai",
     schemas=SCHEMAS,
     # https://platform.openai.com/docs/guides/function-calling
     repair=Rules(paired=True, adjacent=True, one_turn="calls", by_name="text", name_form="[a-zA-Z0-9_-]{1,64}"),

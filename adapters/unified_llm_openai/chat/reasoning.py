@@ -66,11 +66,11 @@ def read_reasoning(w: Node, wire: Node, r: Reader) -> list[Node]:
     opaque = []
     if details is not None:
         # Typed details stay one opaque list: they go back unmodified and in order, or not at all.
-        opaque.append(opaque_piece(_DETAILS, dump_text(w.pop(_DETAILS)), r.protocol, r.model))
+        opaque.append(opaque_piece(_DETAILS, dump_text(w.pop(_DETAILS)), r))
         r.place(item, ("opaque", 0), (_DETAILS,))
     if type(w.get(_OPAQUE)) is str:
         r.place(item, ("opaque", len(opaque)), (_OPAQUE,))
-        opaque.append(opaque_piece(_OPAQUE, w.pop(_OPAQUE), r.protocol, r.model))
+        opaque.append(opaque_piece(_OPAQUE, w.pop(_OPAQUE), r))
     if opaque:
         item["opaque"] = opaque
     r.place(item, ("opaque",), (_DETAILS if details is not None else _OPAQUE,))
@@ -157,7 +157,7 @@ def _write_thinking(c: Node, w: Writer) -> Node:
 
 def _write_fields(item: Node, field: str, c: Node, w: Writer) -> Node:
     wire: Node = {}
-    own, foreign = split_opaque(c, item, w, ("protocol",)) if "opaque" in c else ([], [])
+    own, foreign = split_opaque(c, w) if "opaque" in c else ([], [])
     parts = [part for key in ("summary", "content") for part in item.get(key) or () if type(part) is dict]
     texts = [part["text"] for part in parts if type(part.get("text")) is str and part["text"]]
     details = next((piece for piece in own if piece.get("kind") == _DETAILS), None)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.mapping import take
-from unified_llm.provenance import anchor_of, is_sealed, matches, opaque_piece, open_sealed, seal
+from unified_llm.provenance import anchor_of, is_own, is_sealed, opaque_piece, open_sealed, seal
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
@@ -34,7 +34,7 @@ def read_signature(w: Node, item: Node, r: Reader) -> None:
         if opened is not None:
             item["opaque"] = opened["opaque"]
         return
-    item["opaque"] = [opaque_piece(_KIND, signature, r.protocol, r.model)]
+    item["opaque"] = [opaque_piece(_KIND, signature, r)]
     for keys in (("opaque",), ("opaque", 0)):
         r.place(item, keys, ("extra_content", "google", _KIND))
 
@@ -45,11 +45,10 @@ def write_signature(c: Node, wire: Node, w: Writer) -> None:
     The call they belong to is in the writer's context, for the report.
     """
     bearer = w.context["bearer"]
-    here = {"protocol": w.protocol, "model": w.model}
     own: list[Node] = []
     foreign: list[Node] = []
     for piece in c["opaque"] or ():
-        (own if matches(piece.get("origin") or {}, here, ("protocol",)) else foreign).append(piece)
+        (own if is_own(piece, w) else foreign).append(piece)
     slot = None
     if own and not foreign and len(own) == 1 and own[0].get("kind") == _KIND:
         slot = own[0]["data"]

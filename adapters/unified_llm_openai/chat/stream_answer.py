@@ -272,7 +272,7 @@ class ChoiceWriter:
         if late:
             out += self._first({"audio": late})
         if w.context.pop("signed", None):
-            self.tail.setdefault("reasoning_details", []).extend(self._numbered([seal_message(item, w)]))
+            self.tail.setdefault("reasoning_details", []).append(seal_message(item, w))
         return out
 
     def _numbered(self, details: list[Any]) -> list[Any]:
@@ -309,7 +309,9 @@ class ChoiceWriter:
             call.sent = text
         late = {key: value for key, value in written.items() if key not in ("index", "id", "type", call.kind)}
         if late:
-            out += self._in_turn(call, {"tool_calls": [{"index": call.index, **late}]})
+            # The SDK's helper breaks down on a fragment without its function.
+            fragment = {"index": call.index, call.kind: {call.key: ""}, **late}
+            out += self._in_turn(call, {"tool_calls": [fragment]})
         return out + self._close_call(call)
 
     def close(self, output: list[Node]) -> list[Delta]:
@@ -324,6 +326,9 @@ class ChoiceWriter:
         if self.annotations:
             out += self._first({"annotations": self.annotations})
         if self.tail:
+            if "reasoning_details" in self.tail:
+                # Numbered when they go: an accumulator wants them in order.
+                self.tail["reasoning_details"] = self._numbered(self.tail["reasoning_details"])
             out += self._first(self.tail)
         kept = dict(((output[0] if output else {}).get("extra") or {}).get(self.w.protocol, {}).get("turn") or {})
         if kept and self.w.form(output[0], "turn") == "choice":

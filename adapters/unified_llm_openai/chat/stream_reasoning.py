@@ -139,7 +139,7 @@ class ReasoningReader:
             if data is not None:
                 pieces = item.setdefault("opaque", [])
                 r.place(item, ("opaque", len(pieces)), (key,))
-                pieces.append(opaque_piece(key, data, r.protocol, r.model))
+                pieces.append(opaque_piece(key, data, r))
 
 
 def _data(detail: Any) -> Any:

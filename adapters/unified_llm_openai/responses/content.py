@@ -203,7 +203,7 @@ def write_any_video(c: Node, w: Writer) -> Node | None:
 @parts.read("encrypted_content")
 def read_encrypted(w: Node, r: Reader) -> Node:
     data = take_text(w, "encrypted_content")
-    return {"type": "encrypted_content", "opaque": [opaque_piece("encrypted_content", data, r.protocol, r.model)]}
+    return {"type": "encrypted_content", "opaque": [opaque_piece("encrypted_content", data, r)]}
 
 
 @_writes(parts, types="encrypted_content")

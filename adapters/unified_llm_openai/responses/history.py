@@ -86,7 +86,10 @@ def write_items(nodes: Any, w: Writer) -> Any:
         if not is_own(w):
             custom = (node.get("call_id") for node in nodes if node.get("type") == "custom_tool_call")
             w.context["custom calls"] = {call_id for call_id in custom if type(call_id) is str}
-            return w.nodes(request_items, nodes)
+            if not any("extra" in node and w.form(node, "home") for node in nodes):
+                return w.nodes(request_items, nodes)
+            # What came home is what it was.
+            return [x for node in nodes for x in w.nodes(items if w.form(node, "home") else request_items, (node,))]
     plain = is_own(w) and not w.dialect.get("strict") and not any(_is_slugged(node, w) for node in nodes)
     if plain and not (w.facing == "client" and any(_has_foreign(node, w) for node in nodes)):
         return w.nodes(items, nodes)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.mapping import Fated, IllTyped, Mapping
-from unified_llm.provenance import matches, opaque_piece
+from unified_llm.provenance import is_own, opaque_piece
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
@@ -258,7 +258,7 @@ def _read_opaque(w: Node, slot: str, item: Node, r: Reader) -> None:
     if slot not in w:
         return
     if type(w[slot]) is str:
-        item["opaque"] = [opaque_piece(slot, w.pop(slot), r.protocol, r.model)]
+        item["opaque"] = [opaque_piece(slot, w.pop(slot), r)]
     elif w[slot] is None:
         del w[slot]
         r.form(item, slot, "null")
@@ -266,9 +266,7 @@ def _read_opaque(w: Node, slot: str, item: Node, r: Reader) -> None:
 
 def is_foreign_piece(piece: Any, w: Writer) -> bool:
     """Whether an opaque piece was made elsewhere, so that it must not go to the provider we write for."""
-    here = w.context.get("here") or {"protocol": w.protocol}
-    origin = piece.get("origin") if type(piece) is dict else None
-    return not matches(origin or {}, here, ORIGIN)
+    return not is_own(piece, w)
 
 
 def _write_opaque(c: Node, slot: str, wire: Node, w: Writer) -> None:

@@ -1,0 +1,108 @@
+"""What a client keeps of a stream: the answer that it will send back, by surface.
+
+The official openai and anthropic SDKs accumulate for themselves. Google's clients append what comes: the parts of
+generateContent's chunks (texts that follow each other joined, as its CLI does), and the steps of an interaction.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from anthropic._models import construct_type
+from anthropic.lib.streaming._messages import accumulate_event
+from anthropic.types import RawMessageStreamEvent
+
+from sdk_streams import final_chat, final_response
+
+Node = dict[str, Any]
+Events = list[Node]
+
+
+def chat(events: Events) -> Node:
+    return final_chat(events)
+
+
+def responses(events: Events) -> Node:
+    """By the openai SDK's helper, which knows one end only; of another end its last event tells all."""
+    for event in events:
+        if event["data"].get("type") in ("response.incomplete", "response.failed"):
+            answer: Node = event["data"]["response"]
+            return answer
+    return final_response(events)
+
+
+def messages(events: Events) -> Node:
+    """By the anthropic SDK's own accumulator."""
+    snapshot = None
+    texts: dict[int, bytes] = {}
+    for event in events:
+        if isinstance(event["data"], dict) and event["data"].get("type") not in ("ping", "error"):
+            made: Any = construct_type(type_=RawMessageStreamEvent, value=event["data"])
+            snapshot = accumulate_event(event=made, current_snapshot=snapshot, json_bufs=texts)
+    # The SDK builds models unvalidated, and then warns that what it does not declare is there.
+    return {} if snapshot is None else snapshot.model_dump(mode="json", exclude_unset=True, warnings=False)
+
+
+def contents(events: Events) -> Node:
+    """The parts of a generateContent stream, by candidate."""
+    candidates: dict[int, list[Node]] = {}
+    for event in events:
+        for candidate in event["data"].get("candidates") or ():
+            parts = candidates.setdefault(candidate.get("index", 0), [])
+            for part in (candidate.get("content") or {}).get("parts") or ():
+                if parts and _plain(part) and _plain(parts[-1]):
+                    parts[-1] = {**parts[-1], "text": parts[-1]["text"] + part["text"]}
+                else:
+                    parts.append(part)
+    return {"candidates": [{"content": {"role": "model", "parts": candidates[index]}} for index in sorted(candidates)]}
+
+
+def _plain(part: Node) -> bool:
+    return part.keys() == {"text"}
+
+
+def steps(events: Events) -> Node:
+    """The steps of an interaction's stream, each built up from its deltas."""
+    found: dict[int, Node] = {}
+    arguments: dict[int, str] = {}
+    for event in events:
+        data = event["data"]
+        if not isinstance(data, dict):
+            continue
+        if data.get("event_type") == "step.start":
+            found[data["index"]] = dict(data["step"])
+        elif data.get("event_type") == "step.delta":
+            _build(found[data["index"]], data["delta"], data["index"], arguments)
+    for index, text in arguments.items():
+        found[index]["arguments"] = json.loads(text or "{}")
+    return {"steps": [found[index] for index in sorted(found)]}
+
+
+def _build(step: Node, delta: Node, index: int, arguments: dict[int, str]) -> None:
+    kind = delta.get("type")
+    if kind == "arguments_delta":
+        arguments[index] = arguments.get(index, "") + delta["arguments"]
+    elif kind == "thought_signature":
+        step["signature"] = delta["signature"]
+    elif kind == "thought_summary":
+        step.setdefault("summary", []).append(delta["content"])
+    elif kind == "text":
+        content = step.setdefault("content", [])
+        if content and content[-1].get("type") == "text" and "annotations" not in delta:
+            content[-1] = {**content[-1], "text": content[-1].get("text", "") + delta.get("text", "")}
+        else:
+            content.append(delta)
+    elif step.get("type") in ("model_output", "user_input"):
+        step.setdefault("content", []).append(delta)
+    else:
+        step.update({key: value for key, value in delta.items() if key != "type"})
+
+
+FOLDS = {
+    "openai-chat": chat,
+    "openai-responses": responses,
+    "anthropic-messages": messages,
+    "google-generate-content": contents,
+    "google-interactions": steps,
+}
