@@ -1,4 +1,4 @@
-"""What both APIs ask of media another protocol brought: file ids of their own, data URLs as RFC 2397 has them, a name.
+"""What both APIs ask of media that another protocol brought: data URLs as RFC 2397 has them, and a name.
 
 Base64 is never decoded nor copied more often than it takes to put another head before it.
 """
@@ -12,21 +12,15 @@ from unified_llm.mapping import Fated
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-__all__ = ["clean_url", "name_file", "read_bare", "takes_ids", "write_bare"]
+__all__ = ["clean_url", "name_file", "read_bare", "write_bare"]
 
 Node = dict[str, Any]
 
-_OWN = (None, "openai-chat", "openai-responses")
 _HEAD = re.compile(r"data:([^;,]*)((?:;[^;,]*)*),(\s*)", re.IGNORECASE)
 _USUAL = re.compile(r"data:[a-z0-9.+/-]*;base64,\S")
 # The first characters of base64, by what the bytes are.
 _MAGIC = {"iVBORw0KGgo": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif", "UklGR": "image/webp"}
 _FIRST = frozenset(magic[:4] for magic in _MAGIC)
-
-
-def takes_ids(w: Writer) -> bool:
-    """Whether file ids of the source can be opened here: a provider knows nobody's but its own."""
-    return w.facing != "provider" or w.source in _OWN
 
 
 def clean_url(c: Node, key: str, wire: Node, at: str, w: Writer) -> None:

@@ -14,7 +14,7 @@ from unified_llm.mapping import IllTyped, Mapping, take
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-from ..media import clean_url, name_file, read_bare, takes_ids, write_bare
+from ..media import clean_url, name_file, read_bare, write_bare
 from .tables import AUDIO_FORMATS
 
 __all__ = ["assistant_parts", "citations", "thinking_parts", "user_parts"]
@@ -137,8 +137,7 @@ def read_file(w: Node, r: Reader) -> Node:
 
 @user_parts.write("input_file")
 def write_file(c: Node, w: Writer) -> Node | None:
-    known = takes_ids(w)
-    file = {key: c.pop(key) for key in _FILE_KEYS if key in c and (known or key != "file_id")}
+    file = {key: c.pop(key) for key in _FILE_KEYS if key in c}
     data, media_type = file.get("file_data"), c.get("media_type")
     if type(data) is str and type(media_type) is str:
         del c["media_type"]

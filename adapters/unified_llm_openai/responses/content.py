@@ -17,7 +17,7 @@ from unified_llm.provenance import opaque_piece
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-from ..media import clean_url, name_file, read_bare, takes_ids, write_bare
+from ..media import clean_url, name_file, read_bare, write_bare
 from .tables import REFUSES
 
 __all__ = ["answer_parts", "assistant_parts", "citations", "parts", "pick", "user_parts"]
@@ -133,13 +133,10 @@ def write_image(c: Node, w: Writer) -> Node:
 
 @_writes(user_parts, types="input_image output_image")
 def write_any_image(c: Node, w: Writer) -> Node | None:
-    foreign = None if takes_ids(w) else c.pop("file_id", None)
     if not (c.get("image_url") or c.get("file_id")):
         return None
     wire: Node = write_image(c, w)
     clean_url(c, "image_url", wire, "image_url", w)
-    if foreign is not None:
-        c["file_id"] = foreign
     if wire.get("detail") is None:
         wire["detail"] = "auto"
         w.added(wire, "detail", "the default")
@@ -161,7 +158,6 @@ def write_any_file(c: Node, w: Writer) -> Node | None:
     data = c.get("file_data")
     if data is not None and type(data) is not str:
         return None
-    foreign = None if takes_ids(w) else c.pop("file_id", None)
     if not (data or c.get("file_id") or c.get("file_url")):
         return None
     if data and not data.startswith("data:") and c.get("media_type"):
@@ -170,8 +166,6 @@ def write_any_file(c: Node, w: Writer) -> Node | None:
     wire: Node = write_file(c, w)
     name_file(c, wire)
     clean_url(c, "file_data", wire, "file_data", w)
-    if foreign is not None:
-        c["file_id"] = foreign
     return wire
 
 
