@@ -81,7 +81,8 @@ def consistent(row: dict[str, int | None]) -> list[str]:
         wrong.append("cached and written exceed the input")
     if row["output"] is not None and number["reasoning"] > number["output"]:
         wrong.append("reasoning exceeds the output")
-    if None not in (row["input"], row["output"], row["total"]) and number["total"] != number["input"] + number["output"]:
+    known = None not in (row["input"], row["output"], row["total"])
+    if known and number["total"] != number["input"] + number["output"]:
         wrong.append(f"{number['input']} and {number['output']} are not {number['total']}")
     return wrong
 
@@ -216,7 +217,9 @@ def answer_of(protocol: str, usage: Node) -> Node:
             "steps": [{"type": "model_output", "content": [{"type": "text", "text": "a"}]}],
         },
         GENERATE: {
-            "candidates": [{"content": {"role": "model", "parts": [{"text": "a"}]}, "finishReason": "STOP", "index": 0}],
+            "candidates": [
+                {"content": {"role": "model", "parts": [{"text": "a"}]}, "finishReason": "STOP", "index": 0},
+            ],
         },
     }[protocol]  # fmt: skip
     return {**body, KEY[protocol]: usage}

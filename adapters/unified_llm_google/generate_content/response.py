@@ -19,20 +19,19 @@ from unified_llm.writing import Writer
 
 from .calls import names_of
 from .content import joined, read_parts, write_item
+from .ends import is_refused, read_block, read_finish, write_block, write_finish
 from .errors import write_error_body
 from .grounding import read_sources, write_sources
 from .logprobs import read_logprobs
 from .searches import is_search
 from .signature import sealed_text
-from .tables import BLOCKED, FINISH, SERVICE_TIERS
+from .tables import SERVICE_TIERS
 from .usage import read_usage, write_usage
 
 __all__ = [
-    "finish_of",
     "read_answer",
     "read_response",
     "timestamp",
-    "write_block",
     "write_end",
     "write_head",
     "write_response",
@@ -41,7 +40,6 @@ __all__ = [
 Node = dict[str, Any]
 
 _LAST_SECOND = 253_402_300_800  # the year 9999
-_CALLS = frozenset(("function_call", "custom_tool_call"))
 _PLAIN_NAMES = (("responseId", "id"), ("modelVersion", "model"))
 
 
@@ -75,7 +73,7 @@ def read_answer(w: Node, r: Reader, ready: list[list[Node]] | None) -> Node:
     else:
         r.form(node, "candidates", "odd" if "candidates" in w else "absent")
     if not node["output"]:
-        _read_block(w, node, r)
+        read_block(w, node, r)
     return node
 
 
@@ -155,7 +153,7 @@ def read_candidate(
     output += read_sources(own, wire, texts, home, r)
     if texts:
         read_logprobs(own, texts[min(texts)], ("candidates", place), r)
-    _read_finish(own, home, [*output, *(ready or ())], above, r)
+    read_finish(own, home, [*output, *(ready or ())], above, r)
     if type(own.get("continuationToken")) is str and place == 0:
         home["continuation_token"] = own.pop("continuationToken")
         r.place(home, ("continuation_token",), (*above, "continuationToken"))
@@ -185,49 +183,6 @@ def _read_content(own: Node, wire: Node, place: int, home: Node, r: Reader) -> t
     texts = {index: made[id(part)] for index, part in enumerate(wires) if id(part) in made}
     return output, texts
 
-
-def finish_of(word: str, calls: bool) -> tuple[str, bool]:
-    """The canonical reason of a finishReason, and whether the word has to be kept to be written again."""
-    reason = FINISH.reads.get(word, "other")
-    if reason == "stop" and calls:
-        return "tool_calls", False
-    return reason, FINISH.write(reason) != word
-
-
-def _read_finish(own: Node, home: Node, output: list[Node], above: tuple[Any, ...], r: Reader) -> None:
-    word = own.get("finishReason")
-    if type(word) is not str:
-        r.form(home, "end", "absent")
-        return
-    del own["finishReason"]
-    reason, odd = finish_of(word, any(item["type"] in _CALLS for item in output))
-    finish: Node = {"reason": reason}
-    if odd:
-        finish["native"] = word
-        r.form(home, "finish", "native")
-        r.place(home, ("finish", "native"), (*above, "finishReason"))
-    if type(own.get("finishMessage")) is str:
-        finish["detail"] = own.pop("finishMessage")
-        r.place(home, ("finish", "detail"), (*above, "finishMessage"))
-    r.place(home, ("finish",), (*above, "finishReason"))
-    home["finish"] = finish
-
-
-def _read_block(w: Node, node: Node, r: Reader) -> None:
-    """A prompt that was blocked: an empty answer that ended for safety."""
-    feedback = w.get("promptFeedback")
-    if "finish" in node or type(feedback) is not dict or type(feedback.get("blockReason")) is not str:
-        return
-    own = take(w, "promptFeedback")
-    word = own.pop("blockReason")
-    node["finish"] = {"reason": "safety"}
-    r.form(node, "blocked", True)
-    r.place(node, ("finish",), ("promptFeedback", "blockReason"))
-    if word != BLOCKED:
-        node["finish"]["native"] = word
-    if type(own.get("blockReasonMessage")) is str:
-        node["finish"]["detail"] = own.pop("blockReasonMessage")
-        r.place(node, ("finish", "detail"), ("promptFeedback", "blockReasonMessage"))
 
 
 # ---- writing --------------------------------------------------------------------------------------------------------
@@ -313,11 +268,7 @@ def write_end(
     output: list[Node],
 ) -> None:
     """What a candidate says beside its content: why it ended, its sources, its log probabilities."""
-    contents = (item.get("content") for item in output)
-    # A refusal in words is plain text here; the end says what it is.
-    w.context["refused"] = not any(item.get("type") in _CALLS for item in output) and any(
-        part.get("type") == "refusal" for content in contents if type(content) is list for part in content
-    )
+    w.context["refused"] = is_refused(output)
     write_finish(c, wire, w)
     write_sources(texts, searches, wire, node, w)
     tokens = w.context.pop("logprobs", None)
@@ -345,65 +296,6 @@ def write_output(output: list[Node], w: Writer) -> tuple[list[Any], list[tuple[i
         written.append(carrier)
     return joined(written), texts
 
-
-def write_finish(c: Node, wire: Node, w: Writer) -> None:
-    """`finishReason`, from the canonical end or, where there is none, from the status."""
-    if type(c.get("finish")) is not dict:
-        word = _from_status(c)
-        if word == "STOP" and w.context.pop("refused", False):
-            word = FINISH.write("refusal")
-        if word is not None:
-            wire["finishReason"] = word
-        elif w.form(c, "end") != "absent":
-            wire["finishReason"] = w.context.get("ended", "STOP")
-            w.added(wire, "finishReason", "the end of an answer that does not say why it ended")
-        return
-    finish = take(c, "finish")
-    reason, native = finish.get("reason"), finish.get("native")
-    known = type(native) is str and FINISH.reads.get(native) == reason
-    if known or (native is not None and w.form(c, "finish") == "native" and reason == "other"):
-        word = native
-        finish.pop("reason", None)
-        del finish["native"]
-    else:
-        word = FINISH.writes.get(reason, "OTHER")
-        if reason is not None and (FINISH.read(word) == reason or (reason == "tool_calls" and word == "STOP")):
-            del finish["reason"]
-        elif reason is not None:
-            finish["reason"] = Fated("approximated", f"sent as {word!r}")
-    wire["finishReason"] = word
-    if type(finish.get("detail")) is str and reason != "stop_sequence":
-        wire["finishMessage"] = finish.pop("detail")
-    _from_status(c)
-
-
-_STATUS = {"completed": "STOP", "requires_action": "STOP", "cancelled": "OTHER", "failed": "OTHER"}
-_INCOMPLETE = {"max_output_tokens": "MAX_TOKENS", "content_filter": "SAFETY"}
-
-
-def _from_status(c: Node) -> str | None:
-    """The word a status stands for, popped; None for one that has not ended, or says nothing known."""
-    status = c.get("status")
-    if status in _STATUS:
-        c["status"] = Fated("approximated", "said by finishReason")
-        return _STATUS[status]
-    if status == "incomplete":
-        details = c.get("incomplete_details")
-        reason = details.get("reason") if type(details) is dict else None
-        if reason in _INCOMPLETE:
-            take(c, "incomplete_details")["reason"] = Fated("approximated", "said by finishReason")
-        c["status"] = Fated("approximated", "said by finishReason")
-        return _INCOMPLETE.get(reason, "OTHER") if type(reason) is str else "OTHER"
-    return None
-
-
-def write_block(c: Node) -> Node:
-    finish = take(c, "finish")
-    finish.pop("reason", None)
-    feedback: Node = {"blockReason": finish.pop("native", BLOCKED)}
-    if type(finish.get("detail")) is str:
-        feedback["blockReasonMessage"] = finish.pop("detail")
-    return feedback
 
 
 def _write_failure(c: Node, w: Writer) -> Node:

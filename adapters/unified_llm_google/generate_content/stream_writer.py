@@ -19,8 +19,9 @@ from unified_llm.writing import Writer
 from ..inturn import InTurn
 from .calls import names_of
 from .content import parts, write_item
+from .ends import write_block
 from .errors import write_error_body
-from .response import write_block, write_end, write_head
+from .response import write_end, write_head
 from .searches import is_search
 from .signature import SLOT, attach_sealed, sealed_text
 from .stream_parts import Choice, apart, fill_candidate, is_ours, own_signature, spot_of, spots_of

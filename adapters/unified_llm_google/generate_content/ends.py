@@ -1,0 +1,142 @@
+"""Why a candidate ended: `finishReason`, a blocked prompt, and what a status means where no reason was said.
+
+Function calls end with STOP here, which is read with the calls as what it means; a refusal in words is plain text, so
+that only the end can say what it is.
+
+https://ai.google.dev/api/generate-content#FinishReason
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.mapping import Fated, take
+from unified_llm.reading import Reader
+from unified_llm.writing import Writer
+
+from .tables import BLOCKED, FINISH
+
+__all__ = ["finish_of", "is_refused", "read_block", "read_finish", "write_block", "write_finish"]
+
+Node = dict[str, Any]
+
+_CALLS = frozenset(("function_call", "custom_tool_call"))
+
+
+# ---- reading --------------------------------------------------------------------------------------------------------
+
+
+def finish_of(word: str, calls: bool) -> tuple[str, bool]:
+    """The canonical reason of a finishReason, and whether the word has to be kept to be written again."""
+    reason = FINISH.reads.get(word, "other")
+    if reason == "stop" and calls:
+        return "tool_calls", False
+    return reason, FINISH.write(reason) != word
+
+
+def read_finish(own: Node, home: Node, output: list[Node], above: tuple[Any, ...], r: Reader) -> None:
+    """The end of a candidate, popped from it."""
+    word = own.get("finishReason")
+    if type(word) is not str:
+        r.form(home, "end", "absent")
+        return
+    del own["finishReason"]
+    reason, odd = finish_of(word, any(item["type"] in _CALLS for item in output))
+    finish: Node = {"reason": reason}
+    if odd:
+        finish["native"] = word
+        r.form(home, "finish", "native")
+        r.place(home, ("finish", "native"), (*above, "finishReason"))
+    if type(own.get("finishMessage")) is str:
+        finish["detail"] = own.pop("finishMessage")
+        r.place(home, ("finish", "detail"), (*above, "finishMessage"))
+    r.place(home, ("finish",), (*above, "finishReason"))
+    home["finish"] = finish
+
+
+def read_block(w: Node, node: Node, r: Reader) -> None:
+    """A prompt that was blocked: an empty answer that ended for safety."""
+    feedback = w.get("promptFeedback")
+    if "finish" in node or type(feedback) is not dict or type(feedback.get("blockReason")) is not str:
+        return
+    own = take(w, "promptFeedback")
+    word = own.pop("blockReason")
+    node["finish"] = {"reason": "safety"}
+    r.form(node, "blocked", True)
+    r.place(node, ("finish",), ("promptFeedback", "blockReason"))
+    if word != BLOCKED:
+        node["finish"]["native"] = word
+    if type(own.get("blockReasonMessage")) is str:
+        node["finish"]["detail"] = own.pop("blockReasonMessage")
+        r.place(node, ("finish", "detail"), ("promptFeedback", "blockReasonMessage"))
+
+
+# ---- writing --------------------------------------------------------------------------------------------------------
+
+
+def is_refused(output: list[Node]) -> bool:
+    """Whether an answer refuses in words of its own and waits for nobody."""
+    if any(item.get("type") in _CALLS for item in output):
+        return False
+    contents = (item.get("content") for item in output)
+    return any(part.get("type") == "refusal" for content in contents if type(content) is list for part in content)
+
+
+def write_finish(c: Node, wire: Node, w: Writer) -> None:
+    """`finishReason`, from the canonical end or, where there is none, from the status."""
+    if type(c.get("finish")) is not dict:
+        word = _from_status(c)
+        if word == "STOP" and w.context.pop("refused", False):
+            word = FINISH.write("refusal")
+        if word is not None:
+            wire["finishReason"] = word
+        elif w.form(c, "end") != "absent":
+            wire["finishReason"] = w.context.get("ended", "STOP")
+            w.added(wire, "finishReason", "the end of an answer that does not say why it ended")
+        return
+    finish = take(c, "finish")
+    reason, native = finish.get("reason"), finish.get("native")
+    known = type(native) is str and FINISH.reads.get(native) == reason
+    if known or (native is not None and w.form(c, "finish") == "native" and reason == "other"):
+        word = native
+        finish.pop("reason", None)
+        del finish["native"]
+    else:
+        word = FINISH.writes.get(reason, "OTHER")
+        if reason is not None and (FINISH.read(word) == reason or (reason == "tool_calls" and word == "STOP")):
+            del finish["reason"]
+        elif reason is not None:
+            finish["reason"] = Fated("approximated", f"sent as {word!r}")
+    wire["finishReason"] = word
+    if type(finish.get("detail")) is str and reason != "stop_sequence":
+        wire["finishMessage"] = finish.pop("detail")
+    _from_status(c)
+
+
+_STATUS = {"completed": "STOP", "requires_action": "STOP", "cancelled": "OTHER", "failed": "OTHER"}
+_INCOMPLETE = {"max_output_tokens": "MAX_TOKENS", "content_filter": "SAFETY"}
+
+
+def _from_status(c: Node) -> str | None:
+    """The word a status stands for, popped; None for one that has not ended, or says nothing known."""
+    status = c.get("status")
+    if status in _STATUS:
+        c["status"] = Fated("approximated", "said by finishReason")
+        return _STATUS[status]
+    if status == "incomplete":
+        details = c.get("incomplete_details")
+        reason = details.get("reason") if type(details) is dict else None
+        if reason in _INCOMPLETE:
+            take(c, "incomplete_details")["reason"] = Fated("approximated", "said by finishReason")
+        c["status"] = Fated("approximated", "said by finishReason")
+        return _INCOMPLETE.get(reason, "OTHER") if type(reason) is str else "OTHER"
+    return None
+
+
+def write_block(c: Node) -> Node:
+    finish = take(c, "finish")
+    finish.pop("reason", None)
+    feedback: Node = {"blockReason": finish.pop("native", BLOCKED)}
+    if type(finish.get("detail")) is str:
+        feedback["blockReasonMessage"] = finish.pop("detail")
+    return feedback
