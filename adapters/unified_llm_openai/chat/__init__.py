@@ -5,9 +5,9 @@ from __future__ import annotations
 from unified_llm.adapter import Adapter, Framing, Kind, Route, Streams
 from unified_llm.repair import Rules
 
+from ..dialects import Dialects
 from .answer import answer_parts
 from .content import assistant_parts, citations, thinking_parts, user_parts
-from .dialects import DIALECTS
 from .errors import read_error, write_error
 from .models import models, read_models, write_models
 from .request import read_request, write_request
@@ -54,7 +54,7 @@ adapter = Adapter(
     schemas=SCHEMAS,
     # https://platform.openai.com/docs/guides/function-calling
     repair=Rules(paired=True, adjacent=True, one_turn="calls", by_name="text", name_form="[a-zA-Z0-9_-]{1,64}"),
-    dialects=DIALECTS,
+    dialects=Dialects("chat"),
     declared={
         "request": "openai.types.chat.completion_create_params:CompletionCreateParams",
         "response": "openai.types.chat:ChatCompletion",

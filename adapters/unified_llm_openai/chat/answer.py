@@ -13,7 +13,7 @@ from unified_llm.mapping import Mapping
 from unified_llm.writing import Writer
 
 from .content import assistant_parts, citations
-from .messages import AUDIO_KEYS, HOLLOW, is_call, write_call, write_legacy_call
+from .messages import AUDIO_KEYS, HOLLOW, is_call, tagged_content, write_call, write_legacy_call
 from .reasoning import seal_message, write_reasoning
 from .tables import REFUSES
 
@@ -109,6 +109,7 @@ def write_answer(output: list[Node], w: Writer) -> tuple[Node, Node]:
     if thinking:
         wire.update(write_reasoning(thinking, w))
         parts = wire.pop("content", None)
+    before = wire.pop("tagged", None)
     messages = 0
     w.context["heard"] = False
     for item in output:
@@ -140,6 +141,8 @@ def write_answer(output: list[Node], w: Writer) -> tuple[Node, Node]:
     w.context.pop("offset", None)
     w.context.pop("heard", None)
     _set_content(wire, text, parts, output[0] if output else None, w)
+    if before is not None:
+        wire["content"] = tagged_content(before, wire.get("content"))
     for key, hollow in HOLLOW.items():
         if output and w.form(output[0], key):
             wire.setdefault(key, hollow)

@@ -17,7 +17,7 @@ from unified_llm.writing import Writer
 from ..media import clean_url, name_file, read_bare, write_bare
 from .tables import AUDIO_FORMATS
 
-__all__ = ["assistant_parts", "citations", "thinking_parts", "user_parts"]
+__all__ = ["assistant_parts", "citations", "takeable", "takes_names", "thinking_parts", "user_parts"]
 
 Node = dict[str, Any]
 
@@ -163,6 +163,34 @@ def write_video(c: Node, w: Writer) -> Node | None:
     if type(c.get("video_url")) is not str:
         return None
     return _write_cache(c, {"type": "video_url", "video_url": {"url": c.pop("video_url")}})
+
+
+def takes_names(w: Writer) -> bool:
+    """Whether the server of the dialect understands the names of messages."""
+    return w.same or bool(w.dialect.get("names", True))
+
+
+_WIRE_KINDS = {
+    "input_image": "image_url",
+    "output_image": "image_url",
+    "input_file": "file",
+    "input_audio": "input_audio",
+    "input_video": "video_url",
+}
+
+
+def takeable(content: Any, w: Writer) -> Any:
+    """The content without the parts that the server of the dialect does not take, which are reported."""
+    kinds = None if w.same else w.dialect.get("parts")
+    if kinds is None or type(content) is not list:
+        return content
+    out = []
+    for part in content:
+        if _WIRE_KINDS.get(part.get("type"), "text") in kinds:
+            out.append(part)
+        else:
+            w.drop(part, "the server takes no such parts")
+    return out if out or not content else ""
 
 
 user_parts.cannot("input_image output_image", "Chat takes pictures by URL or data only")

@@ -15,7 +15,7 @@ from unified_llm.mapping import Owned, take
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-from ..dialects.demands import nearest_effort, refused
+from ..demands import nearest_effort, refused
 
 __all__ = ["read_controls", "set_at", "write_controls"]
 

@@ -11,7 +11,7 @@ from typing import Any
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-from ..dialects.demands import fit_values, leave_out, refused, withhold
+from ..demands import fit_values, leave_out, refused, withhold
 from .tables import REQUEST
 
 __all__ = ["fit", "give_back", "home_of", "read_own_names"]

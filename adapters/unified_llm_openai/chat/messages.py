@@ -16,15 +16,16 @@ from unified_llm.provenance import anchor_of
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-from .content import assistant_parts, citations
+from .content import assistant_parts, citations, takes_names
 from .reasoning import THINKING, read_reasoning, read_thinking, write_reasoning
 from .tools import call_id_of, calls, read_arguments, write_arguments
 from .usual import write_usual
 
-__all__ = ["AUDIO_KEYS", "HOLLOW", "is_call", "read_message_items", "write_assistant", "write_call"]
+__all__ = ["AUDIO_KEYS", "HOLLOW", "is_call", "read_message_items", "tagged_content", "write_assistant", "write_call"]
 
 Node = dict[str, Any]
 
+_CALLS = ("function_call", "custom_tool_call")
 _PLAIN = {"type", "text"}
 AUDIO_KEYS = ("id", "data", "transcript", "expires_at")
 HOLLOW: dict[str, Any] = {
@@ -192,9 +193,10 @@ def write_assistant(group: list[Node], w: Writer) -> Node:
     tool_calls: list[Node] = []
     thinking = [item for item in group if item["type"] == "reasoning"]
     if thinking:
-        wire.update(write_reasoning(thinking, w))
+        wire.update(write_reasoning(thinking, w, any(item["type"] in _CALLS for item in group)))
         if "content" in wire:
             contents.append(wire.pop("content"))
+    before = wire.pop("tagged", None)
     for item in group:
         kind = item["type"]
         if kind == "message":
@@ -208,8 +210,11 @@ def write_assistant(group: list[Node], w: Writer) -> Node:
     content = contents[0] if len(contents) == 1 else _joined(contents) if contents else []
     if content == [] and not any(w.form(item, "content") == "parts" for item in group):
         content = "" if form == "empty" else None
-    if w.dialect.get("string_content") and type(content) is list and all(part["type"] == "text" for part in content):
-        content = "".join(part["text"] for part in content)
+    if w.dialect.get("string_content") and not w.same and type(content) is list:
+        if all(part["type"] == "text" for part in content):
+            content = "".join(part["text"] for part in content)
+    if before is not None:
+        content = tagged_content(before, content)
     if content is not None or form != "absent":
         wire["content"] = content
     for key, hollow in HOLLOW.items():
@@ -218,7 +223,7 @@ def write_assistant(group: list[Node], w: Writer) -> Node:
     if tool_calls:
         wire["tool_calls"] = tool_calls
         field = w.dialect.get("reasoning_field")
-        if field and w.dialect.get("reasoning_required") and field not in wire:
+        if field and not w.same and w.dialect.get("reasoning_required") and field not in wire:
             wire[field] = ""
             w.report(group[0], (), "lost", "the server wants the reasoning of this turn back", "reasoning.text")
     return w.turn(group[0], wire)
@@ -235,6 +240,13 @@ def write_call(item: Node, w: Writer, place: int = 0) -> list[Node]:
     if written and w.form(item, "index"):
         written[0]["index"] = place
     return written
+
+
+def tagged_content(before: str, content: Any) -> Any:
+    """A content with reasoning between tags before it."""
+    if type(content) is list and content:
+        return [{"type": "text", "text": before}, *content]
+    return before + (content or "")
 
 
 def _joined(contents: list[Any]) -> list[Node]:
@@ -267,7 +279,7 @@ def _write_message(c: Node, w: Writer) -> Node:
                 wire["content"] = "".join(part["text"] for part in wire["content"])
     else:
         wire["content"] = [] if content is None else content
-    if "name" in c:
+    if "name" in c and takes_names(w):
         wire["name"] = c.pop("name")
     return wire
 

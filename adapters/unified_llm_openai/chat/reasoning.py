@@ -20,9 +20,11 @@ from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
 from .content import thinking_parts
+from .signature import takes_opaque
 from .tables import REASONING_FIELDS
+from .tags import TAGS, read_tagged, tagged
 
-__all__ = ["detail_text", "read_reasoning", "read_thinking", "seal_message", "write_reasoning"]
+__all__ = ["detail_text", "fields_of", "read_reasoning", "read_thinking", "seal_message", "write_reasoning"]
 
 Node = dict[str, Any]
 
@@ -38,10 +40,14 @@ _OPAQUE = "reasoning_opaque"
 
 def read_reasoning(w: Node, wire: Node, r: Reader) -> list[Node]:
     """The reasoning items of a message's own fields: none, one, or those sealed for us."""
+    if "reasoning_tags" in r.dialect:
+        found = read_tagged(w, wire, r)
+        if found:
+            return found
     details = w.get(_DETAILS)
     if type(details) is list and any(type(d) is dict and is_sealed(d.get("data")) for d in details):
         return _read_sealed(w, wire, details, r)
-    fields = [field for field in REASONING_FIELDS if type(w.get(field)) is str and w[field]]
+    fields = [field for field in fields_of(r) if type(w.get(field)) is str and w[field]]
     if type(details) is not list or not details:
         details = None
     if not fields and details is None and type(w.get(_OPAQUE)) is not str:
@@ -75,6 +81,12 @@ def read_reasoning(w: Node, wire: Node, r: Reader) -> list[Node]:
         item["opaque"] = opaque
     r.place(item, ("opaque",), (_DETAILS if details is not None else _OPAQUE,))
     return [r.made(item, wire)]
+
+
+def fields_of(r: Reader) -> tuple[str, ...]:
+    """The fields that may hold reasoning, the one that is the server's own first."""
+    own = r.dialect.get("reasoning_field")
+    return REASONING_FIELDS if own is None else tuple(sorted(REASONING_FIELDS, key=lambda field: field != own))
 
 
 def detail_text(detail: Any) -> tuple[str, str]:
@@ -126,21 +138,33 @@ def read_thinking(chunk: Node, wire: Node, r: Reader) -> Node:
 # ---- writing --------------------------------------------------------------------------------------------------------
 
 
-def write_reasoning(items: list[Node], w: Writer) -> Node:
+def write_reasoning(items: list[Node], w: Writer, calls: bool = False) -> Node:
     """The fields that the reasoning items of one message share; what has no slot at this target is reported.
 
-    The `thinking` chunks of servers that keep reasoning in the content are under "content".
+    The `thinking` chunks of servers that keep reasoning in the content are under "content", the text of those that
+    keep it between tags is under "tagged". `calls` tells that the message has calls.
     """
     wire: Node = {}
     for item in items:
-        field = w.form(item, "field") or w.dialect.get("reasoning_field")
-        if field is None:
+        field = w.dialect.get("reasoning_field")
+        if w.same or not w.dialect:
+            field = w.form(item, "field") or field
+        elif w.facing != "client" and w.dialect.get("reasoning_replay") in ("never", *(() if calls else ("calls",))):
+            w.drop(item, "the server takes no reasoning back")
+            continue
+        if field is None or (field == TAGS and "reasoning_tags" not in w.dialect):
             if w.facing != "client":
                 w.drop(item, "the target has no slot for reasoning")
                 continue
             field = "reasoning_content"
+        if field == TAGS:
+            wire["tagged"] = wire.get("tagged", "") + w.piece(partial(_write_tagged, item), item)
+            continue
         if field == THINKING:
             wire.setdefault("content", []).append(w.piece(_write_thinking, item))
+            continue
+        if not (item.get("summary") or item.get("content") or item.get("opaque")):
+            w.drop(item, "nothing of it can be read")
             continue
         written = w.piece(partial(_write_fields, item, field), item)
         for key, value in written.items():
@@ -148,6 +172,14 @@ def write_reasoning(items: list[Node], w: Writer) -> Node:
                 value = f"{wire[key]}\n\n{value}" if type(value) is str else [*wire[key], *value]
             wire[key] = value
     return wire
+
+
+def _write_tagged(item: Node, c: Node, w: Writer) -> str:
+    if not c.get("opaque"):
+        parts = [*(c.pop("summary", None) or ()), *(c.pop("content", None) or ())]
+        return tagged("\n\n".join(part["text"] for part in parts if type(part.get("text")) is str), item, w)
+    fields = _write_fields(item, "reasoning_content", c, w)
+    return tagged(fields.get("reasoning_content", ""), item, w)
 
 
 def _write_thinking(c: Node, w: Writer) -> Node:
@@ -158,6 +190,8 @@ def _write_thinking(c: Node, w: Writer) -> Node:
 def _write_fields(item: Node, field: str, c: Node, w: Writer) -> Node:
     wire: Node = {}
     own, foreign = split_opaque(c, w) if "opaque" in c else ([], [])
+    if own and not takes_opaque(own, w):
+        own, foreign = [], [*own, *foreign]
     parts = [part for key in ("summary", "content") for part in item.get(key) or () if type(part) is dict]
     texts = [part["text"] for part in parts if type(part.get("text")) is str and part["text"]]
     details = next((piece for piece in own if piece.get("kind") == _DETAILS), None)
@@ -165,11 +199,11 @@ def _write_fields(item: Node, field: str, c: Node, w: Writer) -> Node:
         wire[_DETAILS] = _edited(load_text(details["data"]), texts) if field == _DETAILS else load_text(details["data"])
     elif field == _DETAILS and texts:
         field = "reasoning"
-    if texts and item.get("summary") and w.form(item, "field") is None:
+    if texts and item.get("summary") and (w.form(item, "field") is None or (w.dialect and not w.same)):
         w.report(item, ("summary",), "approximated", f"sent as {field}", "reasoning.summary")
     if texts and field != _DETAILS:
         wire[field] = "\n\n".join(texts)
-        for other in w.form(item, "also") or ():
+        for other in w.form(item, "also") or () if w.same or not w.dialect else ():
             wire[other] = wire[field]
     c.pop("summary", None)
     c.pop("content", None)

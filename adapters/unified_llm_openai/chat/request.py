@@ -17,7 +17,8 @@ from unified_llm.mapping import IllTyped, Mapping
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-from .content import user_parts
+from .content import takeable, takes_names, user_parts
+from .demands import fit, give_back, read_own_names
 from .messages import is_call, read_message_items, write_assistant
 from .settings import read_settings, write_settings
 from .tables import NEVER_NULL, REFUSES, REQUEST
@@ -43,8 +44,11 @@ def read_request(w: Node, r: Reader) -> Node:
         raise InvalidBody("/messages", "a list of messages is required")
     node: Node = {}
     node["input"] = _read_messages(wires, r)
+    own = read_own_names(w, node, r) if r.dialect else None
     read_settings(w, node, r)
     REQUEST.read(w, node)
+    if own:
+        give_back(w, node, own, r)
     return node
 
 
@@ -58,6 +62,8 @@ def write_request(c: Node, w: Writer) -> Node:
     if w.model:
         c.pop("model", None)
         wire["model"] = w.model
+    if w.dialect:
+        fit(wire, c, w)
     if is_foreign(w):
         for key in NEVER_NULL & wire.keys():
             if wire[key] is None:
@@ -84,9 +90,12 @@ class _Open:
 def _read_messages(wires: list[Any], r: Reader) -> list[Node]:
     items: list[Node] = []
     open_ = _Open()
+    tagged = "reasoning_tags" in r.dialect
     for number, wire in enumerate(wires):
         role = wire.get("role") if type(wire) is dict else None
-        usual = read_usual(wire, role, number, open_, r) if type(role) is str else None
+        usual = None
+        if type(role) is str and not (tagged and role == "assistant"):
+            usual = read_usual(wire, role, number, open_, r)
         if usual is not None:
             items += usual
             continue
@@ -165,7 +174,7 @@ def _write_instructions(c: Node, w: Writer) -> list[Node]:
         return []
     if type(instructions) is list and any("role" in entry for entry in instructions):
         return write_messages(instructions, w)
-    return [{"role": w.dialect.get("instructions_role", "system"), "content": w.parts(user_parts, instructions)}]
+    return [{"role": "system", "content": w.parts(user_parts, instructions)}]
 
 
 def write_messages(items: Any, w: Writer) -> list[Node]:
@@ -175,6 +184,7 @@ def write_messages(items: Any, w: Writer) -> list[Node]:
     out: list[Node] = []
     group: list[Node] = []
     media: list[tuple[Node, list[Node]]] = []
+    plain = w.same or "result_names" not in w.dialect
 
     def flush() -> None:
         if group:
@@ -185,7 +195,7 @@ def write_messages(items: Any, w: Writer) -> list[Node]:
         kind = item.get("type")
         if kind in _OUTPUTS:
             flush()
-            usual = write_usual_result(item, w)
+            usual = write_usual_result(item, w) if plain else None
             if usual is None:
                 usual = w.turn(item, w.piece(partial(_write_output, item, media), item))
             out.append(usual)
@@ -195,7 +205,7 @@ def write_messages(items: Any, w: Writer) -> list[Node]:
         if kind == "message" and item.get("role") != "assistant":
             flush()
             content = item.get("content")
-            if len(item) == 3 and type(content) is str and "roles" not in w.dialect:
+            if len(item) == 3 and type(content) is str and (w.same or "roles" not in w.dialect):
                 out.append({"role": item.get("role"), "content": content})
             else:
                 out.append(w.turn(item, w.piece(partial(_write_message, item), item)))
@@ -229,12 +239,12 @@ def _joins(group: list[Node], item: Node, kind: Any) -> bool:
 
 def _write_message(item: Node, c: Node, w: Writer) -> Node:
     role = c.pop("role", None)
-    allowed = w.dialect.get("roles", {}).get(role, role)
+    allowed = role if w.same else w.dialect.get("roles", {}).get(role, role)
     if allowed != role:
         w.report(item, ("role",), "approximated", f"sent as {allowed!r}")
     content = c.pop("content", None)
-    wire: Node = {"role": allowed, "content": "" if content is None else w.parts(user_parts, content)}
-    if "name" in c:
+    wire: Node = {"role": allowed, "content": "" if content is None else w.parts(user_parts, takeable(content, w))}
+    if "name" in c and takes_names(w):
         wire["name"] = c.pop("name")
     return wire
 
@@ -261,9 +271,25 @@ def _write_output(item: Node, media: list[tuple[Node, list[Node]]], c: Node, w: 
         del wire["tool_call_id"]
     elif marker:
         wire["tool_call_id"] = None if marker == "null" else ""
-    if "name" in c and not is_foreign(w):
+    if w.dialect.get("result_names") and not w.same:
+        named = c.pop("name", None) or _called(call_id, w)
+        if type(named) is str:
+            wire["name"] = named
+            if "name" not in item:
+                w.added(wire, "name", "the server wants it")
+    elif "name" in c and not is_foreign(w):
         wire["name"] = c.pop("name")
     return wire
+
+
+def _called(call_id: Any, w: Writer) -> Any:
+    """The name of the function that was called under an id."""
+    names = w.context.get("called names")
+    if names is None:
+        items = w.doc.get("input")
+        calls = [item for item in items if item.get("type") in _CALLS] if type(items) is list else []
+        names = w.context["called names"] = {item.get("call_id"): item.get("name") for item in calls}
+    return names.get(call_id) if type(call_id) is str else None
 
 
 def _without_media(parts: list[Node], item: Node, media: list[tuple[Node, list[Node]]], w: Writer) -> Any:
@@ -274,7 +300,7 @@ def _without_media(parts: list[Node], item: Node, media: list[tuple[Node, list[N
         if part.get("type") in _TEXTS:
             texts.append(part)
             continue
-        written = w.nodes(user_parts, (part,))
+        written = w.nodes(user_parts, takeable([part], w))
         moved += written
         if written:
             w.report(part, (), "approximated", "moved to a user message after the results", "tools.result.media")

@@ -11,7 +11,7 @@ from unified_llm.mapping import Owned, take
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-from ..dialects.demands import nearest_choice
+from ..demands import nearest_choice
 from ..effort import drop_refused, fit_reasoning
 from .controls import read_controls, write_controls
 from .tools import tools

@@ -8,6 +8,7 @@ https://ai.google.dev/gemini-api/docs/openai
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from unified_llm.mapping import take
@@ -15,7 +16,7 @@ from unified_llm.provenance import anchor_of, is_own, is_sealed, opaque_piece, o
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-__all__ = ["read_signature", "write_signature"]
+__all__ = ["read_signature", "takes_opaque", "write_signature"]
 
 Node = dict[str, Any]
 
@@ -39,6 +40,14 @@ def read_signature(w: Node, item: Node, r: Reader) -> None:
         r.place(item, keys, ("extra_content", "google", _KIND))
 
 
+def takes_opaque(pieces: Iterable[Node], w: Writer) -> bool:
+    """Whether the server of the dialect has a slot for these pieces."""
+    if not w.dialect or w.same or w.facing == "client":
+        return True
+    kinds = w.dialect.get("opaque", ())
+    return all(piece.get("kind") in kinds for piece in pieces)
+
+
 def write_signature(c: Node, wire: Node, w: Writer) -> None:
     """Pops the pieces that go into the slot; what stays in `c` is reported as lost by the engine.
 
@@ -48,7 +57,7 @@ def write_signature(c: Node, wire: Node, w: Writer) -> None:
     own: list[Node] = []
     foreign: list[Node] = []
     for piece in c["opaque"] or ():
-        (own if is_own(piece, w) else foreign).append(piece)
+        (own if is_own(piece, w) and takes_opaque((piece,), w) else foreign).append(piece)
     slot = None
     if own and not foreign and len(own) == 1 and own[0].get("kind") == _KIND:
         slot = own[0]["data"]

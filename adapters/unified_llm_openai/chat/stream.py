@@ -210,7 +210,8 @@ class ChatReader:
             rest["choices"] = [*odd, *[{}] * (len(choices) - len(odd))]
         if not events:
             return [self._whole(event, rest)]
-        if len(events) == 1 and len(slots) == 1 and len(choices) == 1 and not rest and not _beside(event):
+        plain = len(events) == 1 and len(slots) == 1 and len(slots[0]) == 3
+        if plain and len(choices) == 1 and not rest and not _beside(event):
             choice = self.choices[events[0].get("choice", 0)]
             self._plain = learn(data, choices[0], events[0], slots[0][2], choice, self.r.protocol)
         frame: Node = {"chunk": chunk, "slots": slots}

@@ -7,7 +7,7 @@ losses a whole answer would.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from unified_llm.writing import Writer
 
@@ -16,6 +16,7 @@ from .content import citations
 from .messages import AUDIO_KEYS, write_call, write_legacy_call
 from .reasoning import seal_message, write_reasoning
 from .tables import REASONING_FIELDS
+from .tags import TAGS
 
 __all__ = ["HOT", "Call", "ChoiceWriter"]
 
@@ -61,6 +62,8 @@ class ChoiceWriter:
         self.calls: dict[int, Call] = {}
         self.texts: dict[tuple[Any, ...], str] = {}
         self.reasoned = ""
+        # Whether a tag that opens reasoning waits for the one that closes it.
+        self.tagged = False
         self.annotations: list[Node] = []
         self.tail: Node = {}
         self.texted: set[int] = set()
@@ -132,7 +135,13 @@ class ChoiceWriter:
 
     def _reasoning(self, event: Event) -> list[Delta]:
         field = self.w.dialect.get("reasoning_field") or "reasoning_content"
-        if field not in REASONING_FIELDS:
+        opening = ""
+        if field == TAGS:
+            field = "content"
+            if not self.tagged:
+                opening = self.w.dialect["reasoning_tags"][0]
+                self.tagged = True
+        elif field not in REASONING_FIELDS:
             field = "reasoning_content"
         at = ("r", event.get("output_index", 0), event["type"], event.get("summary_index"), event.get("content_index"))
         text = event["delta"]
@@ -142,7 +151,14 @@ class ChoiceWriter:
             text = "\n\n" + text
         self.texts[at] = self.texts.get(at, "") + text
         self.reasoned += text
-        return self._first({field: text})
+        return self._first({field: opening + text})
+
+    def _untagged(self) -> list[Delta]:
+        """The tag behind reasoning that was sent between tags."""
+        if not self.tagged:
+            return []
+        self.tagged = False
+        return self._first({"content": self.w.dialect["reasoning_tags"][1]})
 
     # ---- calls ---------------------------------------------------------------------------------------------------
 
@@ -201,7 +217,7 @@ class ChoiceWriter:
                 break
         return out
 
-    def hot(self, event: Event) -> Call | bool | None:
+    def hot(self, event: Event) -> Call | Literal[False] | None:
         """Whose next piece may follow without a look: a call's, a text's (None), or nobody's (False)."""
         place = event.get("output_index", 0)
         if event["type"] == "response.output_text.delta":
@@ -223,6 +239,8 @@ class ChoiceWriter:
             return self._message_done(item, place)
         if kind == "reasoning":
             fields = write_reasoning([item], w)
+            if "tagged" in fields:
+                return self._reasoning_done(item, place)
             text = next((fields[key] for key in REASONING_FIELDS if fields.get(key)), "")
             if "content" in fields and self.w.form(item, "field") == "thinking":
                 self._report_extras(item)
@@ -238,6 +256,15 @@ class ChoiceWriter:
             return self._call_done(item, place)
         w.native(item, answer_items.name, answer_items.cannots.get(kind, "") if type(kind) is str else "")
         return []
+
+    def _reasoning_done(self, item: Node, place: int) -> list[Delta]:
+        """The end of reasoning between tags, all of it where no delta told it."""
+        out: list[Delta] = []
+        if not any(at[0] == "r" and at[1] == place for at in self.texts):
+            parts = [*(item.get("summary") or ()), *(item.get("content") or ())]
+            text = "\n\n".join(part["text"] for part in parts if type(part.get("text")) is str)
+            out += self._reasoning({"type": "response.reasoning_text.delta", "output_index": place, "delta": text})
+        return out + self._untagged()
 
     def _message_done(self, item: Node, place: int) -> list[Delta]:
         w = self.w

@@ -19,6 +19,7 @@ from .stream_merge import merged
 from .stream_open import Open
 from .stream_reasoning import ReasoningReader
 from .tables import REASONING_FIELDS
+from .tags import Scanner
 
 __all__ = ["ChoiceReader"]
 
@@ -53,6 +54,8 @@ class ChoiceReader(ReasoningReader):
         self.rest: Node = {}
         self.logprobs: Node = {}
         self.content: str | None = None
+        tags = reader.dialect.get("reasoning_tags")
+        self.scanner = Scanner(*tags) if tags is not None else None
         self.open_fragments: list[str] = []
         # The choice in the chunk that is read now, its path, and where the pieces that add up came from first.
         self.wire: Node = {}
@@ -69,7 +72,9 @@ class ChoiceReader(ReasoningReader):
         content = delta.get("content")
         logprobs = wire.get("logprobs")
         if type(content) is str:
-            if content:
+            if content and self.scanner is not None and self.scanner.state != "outside":
+                self._tagged(content, d, dpath, events, slots)
+            elif content:
                 event = self._text("output_text", content, events, "content")
                 slots.append([len(events) - 1, ["delta"], [*dpath, "content"]])
                 del d["content"]
@@ -279,6 +284,7 @@ class ChoiceReader(ReasoningReader):
     def finish(self, wire: Node, events: list[Event]) -> None:
         """The choice ends: everything open is closed, and what is left over goes to the first item."""
         self.ended = True
+        self._untold(events)
         self.close_open(events)
         self.calls.close(events)
         if not self.items:

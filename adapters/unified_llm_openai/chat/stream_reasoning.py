@@ -8,10 +8,10 @@ from unified_llm.jsonvalue import dump_text
 from unified_llm.provenance import anchor_of, is_sealed, opaque_piece, open_sealed
 from unified_llm.reading import Reader
 
-from .reasoning import THINKING, detail_text
+from .reasoning import THINKING, detail_text, fields_of
 from .stream_merge import merged_details
 from .stream_open import Open
-from .tables import REASONING_FIELDS
+from .tags import TAGS, Scanner
 
 __all__ = ["ReasoningReader"]
 
@@ -27,6 +27,7 @@ class ReasoningReader:
     open: Open | None
     items: list[Node]
     messages: list[Node]
+    scanner: Scanner | None
 
     if TYPE_CHECKING:
 
@@ -35,7 +36,7 @@ class ReasoningReader:
         def _begin(self, item: Node, events: list[Event]) -> Open: ...
 
     def _reasoning(self, delta: Node, d: Node, path: Path, events: list[Event], slots: list[list[Any]]) -> None:
-        fields = [field for field in REASONING_FIELDS if type(delta.get(field)) is str and delta[field]]
+        fields = [field for field in fields_of(self.r) if type(delta.get(field)) is str and delta[field]]
         details = delta.get("reasoning_details")
         details = self._sealed(details, events) if type(details) is list and details else None
         if type(delta.get("reasoning_opaque")) is str:
@@ -72,6 +73,30 @@ class ReasoningReader:
             if details is not None:
                 self.open.details = merged_details(self.open.details, details)
                 self.open.sources.setdefault(("reasoning_details",), self.r.here(*path, "reasoning_details"))
+
+    def _tagged(self, piece: str, d: Node, path: Path, events: list[Event], slots: list[list[Any]]) -> None:
+        """Content that may hold the tags around reasoning."""
+        told = self.scanner.feed(piece) if self.scanner is not None else []
+        for each in told:
+            if each.kind == "opening":
+                self._begin({"type": "reasoning", "summary": []}, events)
+                if self.open is not None:
+                    self.open.fields.append(TAGS)
+                continue
+            self._text("reasoning_text" if each.kind == "reasoning" else "output_text", each.text, events, "content")
+            slots.append([len(events) - 1, ["delta"], [*path, "content"], each.before, each.skip, each.after])
+        if any(each.kind != "opening" for each in told):
+            del d["content"]
+
+    def _untold(self, events: list[Event]) -> None:
+        """What waited for the rest of a tag that never came."""
+        if self.scanner is None:
+            return
+        kind, text = self.scanner.close()
+        if text:
+            self._text("reasoning_text" if kind == "reasoning" else "output_text", text, events, "content")
+        if self.scanner.state == "inside" and self.open is not None and self.open.item["type"] == "reasoning":
+            self.r.form(self.open.item, "closing", "absent")
 
     def _sealed(self, details: list[Any], events: list[Event]) -> list[Any] | None:
         """The details that are nobody's envelope; each of the others is an item of its own."""

@@ -87,6 +87,9 @@ class Scanner:
         last = known
         found = [each for each in found if each[0] == "opening" or each[1] < each[2]]
         for number, (kind, start, end) in enumerate(found):
+            if kind == "opening":
+                told.append(Told(kind, "", "", 0, ""))
+                continue
             after = text[max(end, known) :] if number + 1 == len(found) else ""
             told.append(Told(kind, text[start:end], text[last : max(start, last)], max(0, known - start), after))
             last = max(end, known)

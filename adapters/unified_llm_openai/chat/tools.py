@@ -142,6 +142,8 @@ def read_function(w: Node, r: Reader) -> Node:
 @tools.write("function")
 def write_function(c: Node, w: Writer) -> Node:
     function = {key: c.pop(key) for key in _FUNCTION_KEYS if key in c}
+    if "strict" in function and not (w.same or w.dialect.get("strict_tools", True)):
+        c["strict"] = function.pop("strict")
     return {"type": "function", "function": without_nulls(function, w)}
 
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import take
+from unified_llm.mapping import Owned, take
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
+from .controls import set_at
 from .tables import CACHED_SPELLINGS, INPUT_DETAILS, OUTPUT_DETAILS
 
 __all__ = ["USAGE_NAMES", "read_usage", "write_usage"]
@@ -51,8 +52,12 @@ def read_usage(wire: Node, r: Reader) -> Node:
         if type(w.get(spelling)) is int and "input_tokens_details" not in usage:
             usage["input_tokens_details"] = {"cached_tokens": w.pop(spelling)}
             r.form(usage, "cached", spelling)
+    paths = [path for hub, path in r.dialect.get("usage", {}).items() if _read_path(w, usage, hub, path, r)]
+    if paths:
+        r.form(usage, "paths", paths)
     reasoning = (usage.get("output_tokens_details") or {}).get("reasoning_tokens")
-    if reasoning and _sum(usage) is not None and usage.get("total_tokens") == _sum(usage, reasoning):
+    total = usage.get("total_tokens", _sum(usage, reasoning or 0) if r.dialect.get("usage_apart") else None)
+    if reasoning and _sum(usage) is not None and total == _sum(usage, reasoning):
         usage["output_tokens"] += reasoning
         r.form(usage, "reasoning", "apart")
     for hub, name in USAGE_NAMES:
@@ -64,6 +69,25 @@ def read_usage(wire: Node, r: Reader) -> Node:
     return r.made(usage, wire)
 
 
+def _read_path(w: Node, usage: Node, hub: str, path: str, r: Reader) -> bool:
+    """A count that the server of the dialect tells somewhere else, where it is not told already."""
+    *above, leaf = path.split(".")
+    group, _, key = hub.rpartition(".")
+    node: Any = w
+    for name in above:
+        node = node.get(name) if type(node) in (dict, Owned) else None
+    if type(node) not in (dict, Owned) or type(node.get(leaf)) is not int:
+        return False
+    if type(usage.get(group, {})) is not dict or key in usage.get(group, ()):
+        return False
+    node = w
+    for name in above:
+        node = node[name] if type(node[name]) is Owned else take(node, name)
+    usage.setdefault(group, {})[key] = node.pop(leaf)
+    r.place(usage, (group, key), (*above, leaf))
+    return True
+
+
 def _sum(usage: Node, *more: int) -> int | None:
     counts = (usage.get("input_tokens"), usage.get("output_tokens"))
     return sum(counts) + sum(more) if None not in counts else None  # type: ignore[arg-type]
@@ -73,7 +97,7 @@ def write_usage(c: Node, w: Writer) -> Node:
     """The wire usage of a canonical one; pops what it understands."""
     wire: Node = {}
     spelling = w.form(c, "cached")
-    apart = w.form(c, "reasoning") == "apart"
+    apart = w.form(c, "reasoning") == "apart" or (bool(w.dialect.get("usage_apart")) and not w.same)
     for name, hub in _SUMS:
         if hub in c:
             wire[name] = c.pop(hub)
@@ -98,6 +122,25 @@ def write_usage(c: Node, w: Writer) -> Node:
             if not details:
                 continue
         wire[name] = details
+    marked = w.form(c, "paths") or ()
+    for hub, path in w.dialect.get("usage", {}).items():
+        if path in marked if w.same else True:
+            _write_path(wire, hub, path)
     if apart and type(wire.get("completion_tokens")) is int:
         wire["completion_tokens"] -= (wire.get("completion_tokens_details") or {}).get("reasoning_tokens") or 0
     return wire
+
+
+_WIRE_GROUPS = {hub: name for name, hub, _ in _DETAILS}
+
+
+def _write_path(wire: Node, hub: str, path: str) -> None:
+    """Tell a count where the server of the dialect tells it."""
+    group, _, key = hub.rpartition(".")
+    details = wire.get(_WIRE_GROUPS[group])
+    if type(details) is not dict or key not in details:
+        return
+    value = details.pop(key)
+    if not details and not path.startswith(_WIRE_GROUPS[group]):
+        del wire[_WIRE_GROUPS[group]]
+    set_at(wire, path, value)

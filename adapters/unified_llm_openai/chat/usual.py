@@ -98,7 +98,7 @@ def write_usual_result(item: Node, w: Writer) -> Node | None:
 
 def write_usual(group: list[Node], w: Writer) -> Node | None:
     """The message of a plain text, of plain calls, or of both."""
-    if w.dialect:
+    if w.dialect and not w.same:
         return None
     content: str | None = None
     marker = "null"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from unified_llm.adapter import Adapter, Framing, Kind, Route, Streams
 from unified_llm.repair import CALLS, Rules
 
+from ..dialects import Dialects
 from . import lists
 from .content import answer_parts, assistant_parts, citations, parts, user_parts
 from .errors import read_error, write_error
@@ -14,7 +15,7 @@ from .response import read_response, write_response
 from .schema import SCHEMAS
 from .stream import ResponsesReader
 from .stream_writer import ResponsesWriter
-from .tables import DIALECTS, NATIVES, REFUSES, REQUEST, RESPONSE
+from .tables import NATIVES, REFUSES, REQUEST, RESPONSE
 from .tools import foreign_tools, tools
 
 __all__ = ["adapter"]
@@ -88,7 +89,7 @@ adapter = Adapter(
         reasoning_follower=True,
     ),
     schemas=SCHEMAS,
-    dialects=DIALECTS,
+    dialects=Dialects("responses"),
     declared={
         "request": "openai.types.responses.response_create_params:ResponseCreateParams",
         "response": "openai.types.responses:Response",

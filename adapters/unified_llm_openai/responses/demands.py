@@ -1,7 +1,7 @@
 """What the server of a dialect wants of a request, asked of the request that is otherwise written.
 
-Beside what all dialects are asked (`dialects/demands.py`): the choice of tools, the format of the output, the effort,
-what may be included. Nothing of this is done to a request that was its own.
+Beside what all dialects are asked (`../demands.py`): the choice of tools, the format of the output, the effort.
+Nothing of this is done to a request that was its own.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 from unified_llm.writing import Writer
 
-from ..dialects.demands import fit_values, leave_out, nearest_choice, nearest_effort, withhold
+from ..demands import fit_values, leave_out, nearest_choice, nearest_effort, withhold
 
 __all__ = ["fit", "takeable_tools"]
 
@@ -36,7 +36,6 @@ def fit(wire: Node, c: Node, w: Writer) -> None:
             value = wire.pop(key)
             if not _was_added(key, wire, w):
                 leave_out(key, value, w, _home_of)
-    _fit_include(wire, w)
     _fit_choice(wire, w)
     _fit_format(wire, w)
     reasoning = wire.get("reasoning")
@@ -64,19 +63,6 @@ def _was_added(key: str, wire: Node, w: Writer) -> bool:
     added = len(kept) < len(w.raw)
     w.raw[:] = kept
     return added
-
-
-def _fit_include(wire: Node, w: Writer) -> None:
-    known, asked = w.dialect.get("include"), wire.get("include")
-    if known is None or type(asked) is not list or all(each in known for each in asked):
-        return
-    wire["include"] = [each for each in asked if each in known]
-    added = not wire["include"] and _was_added("include", wire, w)
-    for place, each in enumerate(asked):
-        if each not in known and not added:
-            w.report(w.doc, ("include", place), "lost", "the server has nothing of the kind")
-    if not wire["include"]:
-        del wire["include"]
 
 
 def _fit_choice(wire: Node, w: Writer) -> None:

@@ -1,4 +1,4 @@
-"""The facts of the Responses API that are tables: settings, keys of items and tools, enums, dialects.
+"""The facts of the Responses API that are tables: settings, keys of items and tools, enums.
 
 The canonical model took its names from this wire, so most tables are lists of keys. `openai-responses` is OpenAI's own
 form; the dialect `open-responses` is the strict one of the specification.
@@ -16,7 +16,6 @@ from unified_llm.table import Field, Table
 __all__ = [
     "CORE_EVENTS",
     "CORE_ITEMS",
-    "DIALECTS",
     "HOSTED_TOOLS",
     "INCOMPLETE",
     "ITEMS",
@@ -160,27 +159,6 @@ CORE_EVENTS = frozenset(
     reasoning_summary_text.delta reasoning_summary_text.done function_call_arguments.delta
     function_call_arguments.done""".split()
 ) | {"error"}
-
-# `strict`: print what the Open Responses schema demands; `schemas`: its profiles (schema.py). `penalties`,
-# `plain_reasoning`, `media`: what a server takes.
-DIALECTS: dict[str, dict[str, Any]] = {
-    "openai": {},
-    "azure": {},
-    "open-responses": {
-        "strict": True,
-        "schemas": "open",
-        "penalties": True,
-        "plain_reasoning": True,
-        "media": ("input_video",),
-    },
-    "openrouter": {"plain_reasoning": True},
-    "deepseek": {"plain_reasoning": True},
-    "xai": {},
-    "vllm": {"plain_reasoning": True},
-    "lmstudio": {"plain_reasoning": True},
-    "ollama": {"plain_reasoning": True},
-    "copilot": {},
-}
 
 NATIVES = {
     "safety": "native.field",

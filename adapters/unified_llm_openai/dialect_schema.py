@@ -36,12 +36,12 @@ _ERRORS = tuple(
 ABOUT = {
     "title": Key("text", "The vendor's name."),
     "sources": Key("texts", "Where the facts are from."),
-    "checked": Key("text", "When they were looked up."),
+    "as_of": Key("text", "The day of which they are."),
 }
 """The keys at the top of a file."""
 
 _BOTH = {
-    "refuses": Key("texts", "Parameters that are answered with an error: they are not sent."),
+    "refuses": Key("texts", "Parameters it does not take, most with an error: they are not sent."),
     "ignores": Key("texts", "Parameters that change nothing: they are not sent."),
     "only": Key("lists", "Values a parameter may have; another is not sent, or the nearest."),
     "nearest": Key("tables", "What is sent for a value that the server has not."),
@@ -69,6 +69,7 @@ KEYS: dict[str, dict[str, Key]] = {
         "file_urls": Key("yes", "`file_data` may be a URL."),
         "string_content": Key("yes", "An assistant's content has to be a string."),
         "names": Key("no", "`name` of a message is not understood."),
+        "result_names": Key("yes", "A tool's message names the function that was called."),
         "reasoning_field": Key(
             "word",
             "Where reasoning is in an answer, and where it goes back.",
@@ -101,7 +102,6 @@ KEYS: dict[str, dict[str, Key]] = {
         "penalties": Key("yes", "It takes penalties in requests."),
         "plain_reasoning": Key("yes", "It takes reasoning back in clear."),
         "media": Key("texts", "Kinds of media beside OpenAI's."),
-        "include": Key("texts", "What may be asked for with `include`."),
     },
 }
 """The keys of a dialect, by protocol."""
@@ -134,7 +134,7 @@ SHAPES: dict[str, Callable[[Any], bool]] = {
 def checked(vendor: str, file: Table) -> Table:
     """The file, if every key is declared and every value of its shape.
 
-    >>> checked("x", {"title": "X", "sources": ["https://x"], "checked": "2026-11-21", "chat": {"color": "red"}})
+    >>> checked("x", {"title": "X", "sources": ["https://x"], "as_of": "2026-11-21", "chat": {"color": "red"}})
     Traceback (most recent call last):
     ValueError: dialect x: [chat] color: there is no such key
     """

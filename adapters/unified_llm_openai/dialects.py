@@ -1,8 +1,8 @@
 """What servers that speak OpenAI's protocols do differently: one data file a vendor, read when it is first asked for.
 
-A file `<vendor>.toml` holds a table `[chat]`, a table `[responses]`, or both; the keys are in `schema.py`, and what a
-key says is done by whoever writes or reads that piece, never by asking for a vendor. A key nobody knows is an error.
-Nothing here is parsed until a dialect is named.
+A file `dialects/<vendor>.toml` holds a table `[chat]`, a table `[responses]`, or both; the keys are declared in
+`dialect_schema.py`, and what a key says is done by whoever writes or reads that piece, never by asking for a vendor.
+A key nobody knows is an error. Nothing here is parsed until a dialect is named.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 __all__ = ["FOLDER", "Dialects", "load"]
 
-FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parent / "dialects"
 _files: dict[str, Mapping[str, Any]] = {}
 
 
@@ -30,7 +30,7 @@ def load(vendor: str) -> Mapping[str, Any] | None:
         if path.is_file():
             import tomllib
 
-            from .schema import checked
+            from .dialect_schema import checked
 
             found = _files[vendor] = checked(vendor, tomllib.loads(path.read_text("utf-8")))
     return found

@@ -24,7 +24,7 @@ _STRANGE = "the server refuses what it does not know"
 def refused(key: str, w: Writer) -> str | None:
     """Why the server of the dialect does not get a parameter; None where it does."""
     if key in w.dialect.get("refuses", ()):
-        return "the server refuses it"
+        return "the server does not take it"
     return "the server ignores it" if key in w.dialect.get("ignores", ()) else None
 
 

@@ -1,0 +1,357 @@
+"""No key of a dialect is dead: take any entry of any file away, and something that is read or written changes.
+
+Every kind of key has a probe here, a conversion that has to come out otherwise without the entry. A key without a probe
+fails, and so does an entry that changes nothing (because another already says it, or because nobody asks for it).
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+import unified_llm as ul
+from unified_llm.registry import adapter
+from unified_llm_openai.dialect_schema import KEYS
+
+Node = dict[str, Any]
+Probe = Callable[[str], Any]
+
+USER = {"role": "user", "content": "q"}
+CALL = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+RESULT = {"role": "tool", "tool_call_id": "call_1", "content": "r"}
+TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}
+SAMPLES: Node = {
+    "tools": [TOOL],
+    "tool_choice": "auto",
+    "parallel_tool_calls": False,
+    "parallel_function_calling": False,
+    "response_format": {"type": "json_object"},
+    "stop": [str(n) for n in range(9)],
+    "logit_bias": {"1": 1},
+    "logprobs": True,
+    "metadata": {"a": "b"},
+    "audio": {"voice": "v", "format": "wav"},
+    "modalities": ["text", "audio"],
+    "prediction": {"type": "content", "content": "p"},
+    "stream_options": {"include_usage": True},
+    "web_search_options": {"search_context_size": "low"},
+    "moderation": {"model": "m"},
+    "reasoning_effort": "high",
+    "service_tier": "flex",
+    "prompt_cache_retention": "24h",
+    "verbosity": "low",
+    "truncation": "auto",
+    "conversation": "conv_1",
+    "prompt": {"id": "pmpt_1"},
+    "previous_response_id": "resp_1",
+    "store": True,
+    "background": True,
+    "user": "u",
+    "safety_identifier": "s",
+    "prompt_cache_key": "k",
+    "safety_settings": [],
+}
+PARTS: Node = {
+    "text": {"type": "text", "text": "t"},
+    "image_url": {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}},
+    "input_audio": {"type": "input_audio", "input_audio": {"data": "UklG", "format": "wav"}},
+    "file": {"type": "file", "file": {"file_id": "file-1"}},
+    "video_url": {"type": "video_url", "video_url": {"url": "https://example.com/a.mp4"}},
+}
+CHOICES: Node = {
+    "function": {"type": "function", "function": {"name": "f"}},
+    "custom": {"type": "custom", "custom": {"name": "f"}},
+}
+SETTINGS: Node = {"control": "enabled", "budget_tokens": 4096, "summary": "auto", "include": True, "effort": "high"}
+OPAQUE: Node = {
+    "reasoning_details": {"reasoning_details": [{"type": "reasoning.encrypted", "data": "E", "index": 0}]},
+    "reasoning_opaque": {"reasoning_text": "t", "reasoning_opaque": "O"},
+    "thought_signature": {"tool_calls": [{**CALL, "extra_content": {"google": {"thought_signature": "S"}}}]},
+}
+REASONING = {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "thought"}]}
+ITEM_CALL = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}
+ITEM_RESULT = {"type": "function_call_output", "call_id": "call_1", "output": "r"}
+ITEM_USER = {"type": "message", "role": "user", "content": "q"}
+MESSAGE = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "a"}]}
+
+
+def put(path: str, value: Any) -> Any:
+    """A document with nothing but a value at a dotted path; numbers are places in lists."""
+    for key in reversed(path.split(".")):
+        value = [{}] * int(key) + [value] if key.isdigit() else {key: value}
+    return value
+
+
+def sent(**settings: Any) -> Probe:
+    """A chat request of nobody's in particular, sent to the dialect."""
+    body = {"model": "m", "messages": [USER], **settings}
+    return lambda name: ul.convert(body, source=name.partition(":")[0], target=name)
+
+
+def asked(items: list[Node], **settings: Any) -> Probe:
+    return lambda name: ul.write({"model": "m", "input": items, **settings}, name)
+
+
+def answered(**response: Any) -> Probe:
+    """An answer, written for a client of the dialect."""
+    body = {"id": "r", "created_at": 1, "model": "m", "output": [MESSAGE], **response}
+    return lambda name: ul.write(body, name, "response")
+
+
+def read(kind: str, body: Any) -> Probe:
+    return lambda name: ul.read(body, name, kind).model_dump(exclude_unset=True)
+
+
+def completion(**more: Any) -> Node:
+    choice = {"index": 0, "message": {"role": "assistant", "content": "a"}, "finish_reason": "stop"}
+    return {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], **more}
+
+
+def streamed(name: str) -> Any:
+    """A stream for a client that asked for no usage."""
+    request = {"model": "m", "messages": [USER], "stream": True}
+    exchange = ul.convert(request, source=name, target="openai-responses", repair="never").exchange
+    usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
+    events = ul.decompose({"id": "r", "created_at": 1, "model": "m", "output": [MESSAGE], "usage": usage})
+    wire = list(ul.write_stream(events, "openai-responses"))
+    return list(ul.convert_stream(wire, source="openai-responses", target=name, exchange=exchange))
+
+
+def parameter(key: str) -> Probe:
+    return sent(**{key: SAMPLES.get(key, 1)})
+
+
+def tool_kind(kind: str) -> Probe:
+    return asked([ITEM_USER], tools=[{"type": kind, "name": "f", "parameters": {"type": "object", "properties": {}}}])
+
+
+def repair(rule: str) -> Probe:
+    again = [{"role": "assistant", "content": None, "tool_calls": [CALL]}, RESULT]
+    short = {**CALL, "id": "abc"}
+    messages = {
+        "call_id_form": [USER, *again, USER],
+        "call_id_length": [USER, {**again[0], "tool_calls": [short]}, {**RESULT, "tool_call_id": "abc"}, USER],
+        "unique": [USER, *again, USER, *again, USER],
+        "named": [USER, again[0], {**RESULT, "name": "another"}, USER],
+        "blank": [USER, {"role": "assistant", "content": ""}, USER],
+    }
+    return sent(messages=messages[rule])
+
+
+def exceeding(key: str) -> Probe:
+    if "." in key:
+        return sent(**put(key, 1))
+    return sent(**{key: SAMPLES.get(key, 999)})
+
+
+def choice(kind: str) -> Probe:
+    return sent(tools=[TOOL], tool_choice=CHOICES.get(kind, kind))
+
+
+def output_format(kind: str) -> Probe:
+    format_ = {"type": kind, "name": "n", "schema": {"type": "object", "properties": {}}}
+    return asked([ITEM_USER], text={"format": format_ if kind == "json_schema" else {"type": kind}})
+
+
+def chosen(key: str, value: Any) -> Probe:
+    return sent(**put(key, value))
+
+
+def effort(word: str) -> Probe:
+    return lambda name: asked([ITEM_USER], reasoning={"effort": word})(name)
+
+
+def roles(role: str) -> Probe:
+    return asked([{"type": "message", "role": role, "content": "x"}, ITEM_USER])
+
+
+def fields(_: Any) -> Probe:
+    def probe(name: str) -> Any:
+        return [
+            asked([ITEM_USER, REASONING, ITEM_CALL, ITEM_RESULT])(name),
+            answered(output=[REASONING, MESSAGE])(name),
+        ]
+
+    return probe
+
+
+def tagged(_: Any) -> Probe:
+    choice = {"index": 0, "finish_reason": "stop"}
+    contents = ["<think>t</think>a", "<thought>t</thought>a"]
+    bodies = [completion(choices=[{**choice, "message": {"role": "assistant", "content": each}}]) for each in contents]
+    return lambda name: [read("response", body)(name) for body in bodies]
+
+
+def opaque(kind: str) -> Probe:
+    message = {"role": "assistant", "content": None if "tool_calls" in OPAQUE[kind] else "a", **OPAQUE[kind]}
+    return sent(messages=[USER, message, *([RESULT] if "tool_calls" in message else []), USER])
+
+
+def usage(path: str) -> Probe:
+    told = {"prompt_tokens": 5, "completion_tokens": 5, "total_tokens": 10, **put(path, 3)}
+    details = {"cached_tokens": 3, "cache_write_tokens": 3}
+    counts = {"input_tokens": 5, "output_tokens": 5, "total_tokens": 10, "input_tokens_details": details}
+    counts["output_tokens_details"] = {"reasoning_tokens": 3}
+    return lambda name: [read("response", completion(usage=told))(name), answered(usage=counts)(name)]
+
+
+def error(**body: Any) -> Probe:
+    return read("error", {"error": {"message": "m", **body}})
+
+
+def misplaced(path: str) -> Probe:
+    return read("error", {**put(path, "text"), **({} if path.startswith("error") else {"error": None})})
+
+
+PROBES: dict[str, Callable[..., Probe]] = {
+    "max_tokens": lambda word: lambda name: [asked([ITEM_USER], max_output_tokens=9)(name), sent(max_tokens=9)(name)],
+    "refuses": parameter,
+    "ignores": parameter,
+    "takes": parameter,
+    "renames": lambda key, own: parameter(key),
+    "words": lambda key, word, own: sent(tools=[TOOL], **{key: word}),
+    "only": chosen,
+    "nearest": lambda key, value, sent_as: chosen(key, value),
+    "least": lambda key, limit: sent(**put(key, -9 if "." not in key else 1), **_thinking(key)),
+    "most": lambda key, limit: exceeding(key),
+    "efforts": effort,
+    "tool_kinds": tool_kind,
+    "tool_choices": choice,
+    "strict_tools": lambda _: asked([ITEM_USER], tools=[{"type": "function", "name": "f", "strict": True}]),
+    "formats": output_format,
+    "repair": lambda rule, value: repair(rule),
+    "schemas": lambda _: asked(
+        [ITEM_USER],
+        tools=[
+            {"type": "function", "name": "n" * 99, "parameters": {"type": "object", "properties": {}, "$schema": "s"}}
+        ],
+    ),
+    "roles": lambda role, own: roles(role),
+    "parts": lambda kind: sent(messages=[{"role": "user", "content": [PARTS["text"], PARTS[kind]]}]),
+    "file_urls": lambda _: asked([{**ITEM_USER, "content": [{"type": "input_file", "file_url": "https://x/a.pdf"}]}]),
+    "string_content": lambda _: sent(
+        messages=[USER, {"role": "assistant", "content": [PARTS["text"], PARTS["text"]]}, USER]
+    ),
+    "result_names": lambda _: sent(
+        messages=[USER, {"role": "assistant", "content": None, "tool_calls": [CALL]}, RESULT]
+    ),
+    "names": lambda _: sent(messages=[{**USER, "name": "ann"}]),
+    "reasoning_field": fields,
+    "reasoning_replay": lambda _: asked([ITEM_USER, REASONING, MESSAGE, ITEM_USER]),
+    "reasoning_required": lambda _: asked([ITEM_USER, ITEM_CALL, ITEM_RESULT]),
+    "reasoning_tags": tagged,
+    "opaque": opaque,
+    "control": lambda hub, path: asked([ITEM_USER], reasoning={hub: SETTINGS[hub]}),
+    "control_words": lambda word, own: asked([ITEM_USER], reasoning={"control": word}),
+    "one_control": lambda _: asked([ITEM_USER], reasoning={"effort": "high", "budget_tokens": 4096}),
+    "usage": lambda hub, path: usage(path),
+    "usage_apart": lambda _: answered(
+        usage={
+            "input_tokens": 5,
+            "output_tokens": 5,
+            "total_tokens": 10,
+            "output_tokens_details": {"reasoning_tokens": 3},
+        }
+    ),
+    "usage_always": lambda _: streamed,
+    "finish": lambda word, reason: answered(finish={"reason": reason}),
+    "error_types": lambda word, meant: read("error", {"error": "text", "error_type": word}),
+    "error_codes": lambda code, meant: error(code=code),
+    "error_message": misplaced,
+    "error_code": misplaced,
+    "error_type": lambda path: read("error", {"error": "text", **put(path, "word")}),
+    # Responses
+    "provider": lambda _: read(
+        "response", {"id": "r", "object": "response", "output": [{"type": "reasoning", "encrypted_content": "E"}]}
+    ),
+    "strict": lambda _: answered(),
+    "penalties": lambda _: (
+        lambda name: ul.convert(
+            {"model": "m", "messages": [USER], "presence_penalty": 1}, source="openai-chat", target=name
+        )
+    ),
+    "plain_reasoning": lambda _: (
+        lambda name: ul.convert(
+            {"model": "m", "messages": [USER, {"role": "assistant", "content": "a", "reasoning_content": "t"}, USER]},
+            source="openai-chat",
+            target=name,
+        )
+    ),
+    "media": lambda _: (
+        lambda name: ul.convert(
+            {"model": "m", "messages": [{"role": "user", "content": [PARTS["video_url"]]}]},
+            source="openai-chat",
+            target=name,
+        )
+    ),
+}
+
+
+def _thinking(key: str) -> Node:
+    return {}
+
+
+WHOLE = {"reasoning_tags", "max_tokens"}
+
+
+def entries(table: Any) -> Iterator[tuple[str, tuple[Any, ...], Node]]:
+    """Every entry of a dialect: its key, what identifies it, and the dialect without it."""
+    for key, value in table.items():
+        if key == "name" or (key == "provider" and value is not None):
+            continue
+        if type(value) is list and key not in WHOLE:
+            for place, each in enumerate(value):
+                yield key, (each,), {**table, key: value[:place] + value[place + 1 :]}
+        elif type(value) is dict:
+            for inner, own in value.items():
+                rest = {name: each for name, each in value.items() if name != inner}
+                if type(own) is dict:
+                    for word, each in own.items():
+                        less = {name: one for name, one in own.items() if name != word}
+                        yield key, (inner, word, each), {**table, key: {**value, inner: less}}
+                elif type(own) is list:
+                    for place, each in enumerate(own):
+                        yield key, (inner, each), {**table, key: {**value, inner: own[:place] + own[place + 1 :]}}
+                else:
+                    yield key, (inner, own), {**table, key: rest}
+        else:
+            yield key, (value,), {name: each for name, each in table.items() if name != key}
+
+
+FILES = [
+    (protocol, vendor) for protocol in ("openai-chat", "openai-responses") for vendor in adapter(protocol).dialects
+]
+
+
+def outcome(probe: Probe, name: str) -> str:
+    result = probe(name)
+    results = result if isinstance(result, list) else [result]
+    return repr([(each.value, list(each.losses)) if isinstance(each, ul.Converted) else each for each in results])
+
+
+@pytest.mark.parametrize(("protocol", "vendor"), FILES)
+def test_every_entry_changes_something(protocol: str, vendor: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    dialects: Any = adapter(protocol).dialects
+    table = copy.deepcopy(dict(dialects[vendor]))
+    name, dead = f"{protocol}:{vendor}", []
+    for key, said, without in entries(table):
+        probe = PROBES[key](*said)
+        if protocol == "openai-responses" and key in ("refuses", "ignores"):
+            probe = lambda name, key=said[0]: ul.write({"model": "m", "input": "q", key: SAMPLES[key]}, name)  # noqa: E731
+        monkeypatch.setitem(dialects._known, vendor, MappingProxyType(table))
+        before = outcome(probe, name)
+        monkeypatch.setitem(dialects._known, vendor, MappingProxyType(without))
+        if outcome(probe, name) == before:
+            dead.append((key, *said))
+    assert not dead
+
+
+def test_every_declared_key_has_a_probe_and_a_file() -> None:
+    declared = {key for keys in KEYS.values() for key in keys}
+    used = {key for protocol, vendor in FILES for key in adapter(protocol).dialects[vendor]}
+    assert declared == PROBES.keys()
+    assert declared <= used | {"provider"}

@@ -1,0 +1,87 @@
+"""Requests to servers that speak Responses: no state where there is none, reasoning in clear where it is taken."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import unified_llm as ul
+from unified_llm_openai.dialects import Dialects
+
+Node = dict[str, Any]
+USER = {"role": "user", "content": "q"}
+CHAT, RESPONSES = "openai-chat", "openai-responses"
+
+
+def send(vendor: str, source: str = RESPONSES, **body: Any) -> ul.Converted:
+    asked = {"messages": [USER]} if source == CHAT else {"input": "q"}
+    return ul.convert({"model": "m", **asked, **body}, source=source, target=f"{RESPONSES}:{vendor}")
+
+
+def rest(done: ul.Converted) -> Node:
+    return {key: value for key, value in done.value.items() if key not in ("model", "input", "tools")}
+
+
+def fates(done: ul.Converted) -> dict[str, str]:
+    return {loss.path: loss.fate for loss in done.losses}
+
+
+@pytest.mark.parametrize("vendor", ["openrouter", "groq", "deepseek", "ollama", "llamacpp", "huggingface", "copilot"])
+def test_servers_without_state_are_told_of_none(vendor: str) -> None:
+    done = send(vendor, previous_response_id="resp_1")
+    assert "previous_response_id" not in done.value
+    assert fates(done)["/previous_response_id"] == "lost"
+    assert "previous_response_id" in send("xai", previous_response_id="resp_1").value
+
+
+@pytest.mark.parametrize(
+    ("vendor", "said", "sent", "told"),
+    [
+        ("openrouter", {"store": True}, {}, {"/store": "lost"}),
+        ("openrouter", {"store": False}, {"store": False}, {}),
+        ("deepseek", {"reasoning": {"effort": "medium"}}, {"reasoning": {"effort": "high"}},
+         {"/reasoning/effort": "approximated"}),
+        ("xai", {"reasoning": {"effort": "max"}}, {"reasoning": {"effort": "xhigh"}},
+         {"/reasoning/effort": "approximated"}),
+        ("moonshot", {"reasoning": {"effort": "low"}}, {"reasoning": {"effort": "low"}}, {}),
+        ("lmstudio", {"text": {"format": {"type": "json_schema", "name": "n", "schema": {"type": "object"}}}}, {},
+         {"/text/format/type": "lost", "/text/format/name": "lost", "/text/format/schema": "lost"}),
+        ("azure", {"store": True, "background": True}, {"store": True, "background": True}, {}),
+    ],
+)  # fmt: skip
+def test_parameters(vendor: str, said: Node, sent: Node, told: dict[str, str]) -> None:
+    done = send(vendor, **said)
+    assert rest(done) == sent
+    assert fates(done) == told
+
+
+def test_what_we_would_have_added_is_left_out_without_a_word() -> None:
+    done = send("groq", CHAT)
+    assert "store" not in done.value
+    assert not done.losses
+    assert send("openai", CHAT).value["store"] is False
+
+
+def test_tools_that_are_not_there() -> None:
+    search = {"type": "web_search"}
+    tool = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}, "strict": False}
+    done = send("ollama", tools=[tool, search])
+    assert done.value["tools"] == [tool] and fates(done) == {"/tools/1": "lost"}
+    assert send("qwen", tools=[tool, search]).value["tools"] == [tool, search]
+
+
+@pytest.mark.parametrize("vendor", [*Dialects("responses")])
+def test_reasoning_in_clear(vendor: str) -> None:
+    messages = [USER, {"role": "assistant", "content": "a", "reasoning_content": "T"}, USER]
+    done = send(vendor, CHAT, messages=messages)
+    taken = bool(Dialects("responses")[vendor].get("plain_reasoning"))
+    assert ("T" in repr(done.value["input"])) is taken
+    assert ("/messages/1/reasoning_content" in fates(done)) is not taken
+
+
+def test_its_own_request_is_left_as_it_is() -> None:
+    body = {"model": "m", "input": "q", "store": True, "previous_response_id": "resp_1", "reasoning": {"effort": "max"}}
+    for vendor in ("openrouter", "groq", "deepseek"):
+        done = ul.convert(body, source=f"{RESPONSES}:{vendor}", target=f"{RESPONSES}:{vendor}")
+        assert done.value == body and not done.losses
