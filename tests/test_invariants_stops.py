@@ -36,7 +36,7 @@ def chat_ending(body: Node) -> str | None:
     choice = (body.get("choices") or [{}])[0]
     message = choice.get("message") or {}
     word = choice.get("finish_reason")
-    calls = bool(message.get("tool_calls") or message.get("function_call"))
+    calls = bool(message.get("tool_calls") or (message.get("function_call") or {}).get("name"))
     if word in ("stop", "tool_calls", "function_call", "end_turn", "STOP", "eos", "completed", "stop_sequence"):
         return CALLS if calls else CUT if message.get("refusal") and word == "stop" else STOP
     return CUT if word else None
@@ -113,6 +113,9 @@ def stream_ending(protocol: str, events: list[Node], ending: Any = read_ending) 
     """The same of a stream: what its frames say together. One without an end was cut."""
     datas = [event["data"] for event in events if type(event.get("data")) is dict]
     if protocol == RESPONSES:
+        # What some recordings have after the first end is another answer.
+        last = next((number for number, data in enumerate(datas) if data.get("type") in _ENDS), len(datas))
+        datas = datas[: last + 1]
         ends = [data for data in datas if data.get("type") in _ENDS]
         if any(data.get("type") == "error" for data in datas) or not ends:
             return CUT
@@ -122,6 +125,8 @@ def stream_ending(protocol: str, events: list[Node], ending: Any = read_ending) 
     if any(data.get("error") or data.get("type") == "error" for data in datas):
         return CUT
     if protocol == MESSAGES:
+        stop = next((number for number, data in enumerate(datas) if data.get("type") == "message_stop"), len(datas))
+        datas = datas[: stop + 1]
         words = [(data.get("delta") or {}).get("stop_reason") for data in datas if data.get("type") == "message_delta"]
         words += [(data.get("message") or {}).get("stop_reason") for data in datas]
         ended = any(data.get("type") == "message_stop" for data in datas)
@@ -138,7 +143,10 @@ def stream_ending(protocol: str, events: list[Node], ending: Any = read_ending) 
         choices = [each for data in datas for each in data.get("choices") or () if not each.get("index")]
         deltas = [each.get("delta") or {} for each in choices]
         words = [each["finish_reason"] for each in choices if each.get("finish_reason")]
-        message = {key: any(delta.get(key) for delta in deltas) for key in ("tool_calls", "function_call", "refusal")}
+        message = {key: any(delta.get(key) for delta in deltas) for key in ("tool_calls", "refusal")}
+        message["function_call"] = next((each["function_call"] for each in deltas if each.get("function_call")), None)
+        if not words and any(event.get("data") == "[DONE]" for event in events):
+            return None  # an orderly end of a server that has no word for it
         return ending(CHAT, {"choices": [{"message": message, "finish_reason": words[-1]}]}) if words else CUT
     candidates = [each for data in datas for each in data.get("candidates") or () if not each.get("index")]
     parts = [part for each in candidates for part in (each.get("content") or {}).get("parts") or ()]

@@ -73,6 +73,18 @@ def _read_hosted(w: Node, usage: Node, r: Reader) -> None:
     r.place(usage, ("hosted_tools",), ("server_tool_use",))
 
 
+def _cut(parts: Node, total: int, details: Node) -> None:
+    """Some servers count what was read from a cache as written to it too; here the counts are apart, and add up."""
+    for key, hub in _PARTS:
+        said = parts.get(key)
+        if type(said) is not int:
+            continue
+        parts[key] = min(said, total)
+        total -= parts[key]
+        if parts[key] != said:
+            details[hub] = Fated("approximated", f"sent as {parts[key]}: the parts exceed their sum")
+
+
 def write_usage(c: Node, w: Writer) -> Node:
     """The wire usage of a canonical one; pops what it understands."""
     wire: Node = {}
@@ -80,6 +92,8 @@ def write_usage(c: Node, w: Writer) -> Node:
     details = take(c, "input_tokens_details") if type(c.get("input_tokens_details")) is dict else {}
     parts = {key: details.pop(hub) for key, hub in _PARTS if hub in details}
     total, output = c.get("input_tokens"), c.get("output_tokens")
+    if type(total) is int and not own:
+        _cut(parts, total, details)
     if type(total) is int:
         wire["input_tokens"] = max(0, c.pop("input_tokens") - sum(value or 0 for value in parts.values()))
     elif not own:
