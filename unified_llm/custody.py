@@ -81,7 +81,9 @@ class LeavingWriter:
             return self.writer.feed(event)
         item = carrier(items, self.writing)
         at = {"output_index": max(self.items) + 1}
-        out = self.writer.feed({"type": "response.output_item.added", **at, "item": {**item, "opaque": []}})
+        opening = {**item, "opaque": []}
+        self.writing.context["carriers"].append(opening)
+        out = self.writer.feed({"type": "response.output_item.added", **at, "item": opening})
         out += self.writer.feed({"type": "response.output_item.done", **at, "item": item})
         response = event.get("response")
         if type(response) is dict and type(response.get("output")) is list:

@@ -108,14 +108,36 @@ def withhold(node: Node, writer: Writer, foreign: bool, restored: dict[int, bool
         if type(audio) is dict and type(audio.get("voice")) is dict:
             writer.report(node, ("audio", "voice"), "lost", "foreign")
             node["audio"] = {key: value for key, value in audio.items() if key != "voice"}
-        if type(node.get("tools")) is list:
+        if type(node.get("tools")) is list and any(tool.get("type") != "function" for tool in node["tools"]):
             node["tools"] = _nodes(node["tools"], writer, replaced)
     items = node.get("input")
-    if type(items) is list:
+    if type(items) is list and _may_name(items):
         out = _items(items, writer, replaced, foreign, restored)
         if out is not items:
             node["input"] = out
     return replaced
+
+
+_PLAIN = frozenset(("input_text", "output_text", "refusal", "text"))
+
+
+def _may_name(items: list[Any]) -> bool:
+    """Whether there is more than texts, calls and their results: a look that costs next to nothing."""
+    for item in items:
+        kind = item.get("type")
+        if kind == "message":
+            content = item.get("content")
+        elif kind == "function_call_output":
+            content = item.get("output")
+        elif kind == "function_call":
+            continue
+        else:
+            return True
+        if type(content) is list:
+            for part in content:
+                if type(part) is not dict or part.get("type") not in _PLAIN or part.get("annotations"):
+                    return True
+    return False
 
 
 def _items(

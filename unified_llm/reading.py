@@ -103,10 +103,13 @@ class Reader:
     def _opened(self, node: Any) -> Any:
         """A conversation with carried answers back in their places (`turns.py`)."""
         items = node.get("input") if type(node) is dict else None
-        if type(items) is list and any("opaque" in item for item in items):
-            from .turns import opened
+        if type(items) is list:
+            for item in items:
+                if "opaque" in item:
+                    from .turns import opened
 
-            node["input"] = opened(items, self)
+                    node["input"] = opened(items, self)
+                    break
         return node
 
     def node(self, mapping: Mapping, wire: Any) -> Node:

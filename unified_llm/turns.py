@@ -142,11 +142,10 @@ def carrier(items: list[Node], writer: Writer) -> Node:
         at = next(index for index, each in enumerate(bearer["opaque"]) if each is piece)
         writer.report(bearer, ("opaque", at), "parked", NOTE)
     turn = {"items": items, "origin": origin}
-    return {
-        "type": "reasoning",
-        "summary": [],
-        "opaque": [{"kind": TURN, "data": TURN, "origin": origin, "turn": turn}],
-    }
+    piece = {"kind": TURN, "data": TURN, "origin": origin, "turn": turn}
+    item = {"type": "reasoning", "summary": [], "opaque": [piece]}
+    writer.context.setdefault("carriers", []).append(item)
+    return item
 
 
 def origins(value: Any) -> Iterator[Node]:
@@ -203,7 +202,9 @@ def _bare(value: Any, replaced: list[tuple[Node, Node]]) -> Any:
 
 
 def parked(writer: Writer) -> None:
-    """Say of what is called lost, and is in a carried answer, that it waits there."""
+    """Say of what is called lost, and is in a carried answer, that it waits there; of the carriers say nothing."""
+    carriers = {id(item) for item in writer.context.get("carriers", ())}
+    writer.raw[:] = [entry for entry in writer.raw if id(entry[0]) not in carriers]
     inside: set[int] = set()
     stack: list[Any] = list(writer.context.get("carried") or ())
     while stack:
