@@ -173,8 +173,8 @@ READ_INTO = frozenset(
     candidates content parts promptFeedback usageMetadata citationMetadata citations citationSources groundingMetadata
     groundingChunks web retrievedContext maps placeAnswerSources image groundingSupports segment searchEntryPoint
     urlContextMetadata urlMetadata logprobsResult thinkingConfig speechConfig voiceConfig imageConfig
-    inlineData fileData functionCall functionResponse functionDeclarations executableCode codeExecutionResult googleSearch mcpServers
-    streamableHttpTransport videoMetadata mediaResolution
+    inlineData fileData functionCall functionResponse functionDeclarations executableCode codeExecutionResult
+    googleSearch mcpServers streamableHttpTransport videoMetadata mediaResolution audioTranscription
     generation_config response_format interaction step delta usage content_part""".split()
 )
 """Objects whose keys are taken one by one, so that what is left of them has to be named key by key."""

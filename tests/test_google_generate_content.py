@@ -306,6 +306,20 @@ def test_arguments_in_pieces() -> None:
     assert args.value == {"a": {"b": ["xy", False]}, "c d": 1.5, "n": None}
 
 
+def test_what_was_transcribed_is_text_to_others() -> None:
+    words = [{"word": "Hei", "startOffset": "0s", "endOffset": "0.4s"}]
+    part = {"audioTranscription": {"text": "Hei på deg", "languageCode": "nb-NO", "words": words}}
+    body = {"candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}]}
+    assert convert(body, kind="response").value == body
+    assert convert(body, "openai-chat", kind="response").value["choices"][0]["message"]["content"] == "Hei på deg"
+    step = convert(body, "google-interactions", kind="response").value["steps"][0]
+    assert step["content"][0]["annotations"] == [
+        {"type": "word_info", "text": "Hei", "start_offset": "0s", "end_offset": "0.4s"}
+    ]
+    stream = [{"event": None, "data": body}]
+    assert list(ul.convert_stream(stream, source=GC, target=GC)) == stream
+
+
 def test_counting_tokens() -> None:
     whole = {"generateContentRequest": {"model": "models/m", **HELLO, "systemInstruction": {"parts": [{"text": "S"}]}}}
     assert convert(whole, kind="count_tokens_request").value == whole

@@ -75,6 +75,7 @@ def test_a_result_nested_in_user_input_is_an_item_of_its_own() -> None:
         ({"agent": "a", "input": "x", "cached_content": "c"}, "/cached_content"),
         ({"model": "m", "input": "x", "agent_config": {"type": "dynamic"}}, "/agent_config"),
         ({"model": "m", "input": 5}, "/input"),
+        ({"model": "m", "input": "x", "background": True, "store": False}, "/store"),
     ],
 )
 def test_what_may_not_be_combined(body: Any, path: str) -> None:
@@ -254,6 +255,17 @@ def test_an_open_call_of_others_requires_action() -> None:
     assert write({"status": "completed", "output": [call]}, "response")["status"] == "requires_action"
     result = {"type": "function_call_output", "call_id": "c", "output": "x"}
     assert write({"status": "completed", "output": [call, result]}, "response")["status"] == "completed"
+
+
+def test_what_is_to_be_continued_is_so_at_both_protocols() -> None:
+    said = {"content": {"role": "model", "parts": [{"text": "Once"}]}, "finishReason": "CONTINUATION", "index": 0}
+    cut = {"candidates": [{**said, "continuationToken": "dG9rZW4="}], "responseId": "v1_a"}
+    here = ul.convert(cut, source="google-generate-content", target=IA, kind="response")
+    assert (here.value["status"], here.value["continuation_token"]) == ("requires_continuation", "dG9rZW4=")
+    assert not [loss for loss in here.losses if loss.fate != "added"]
+    there = ul.convert(here.value, source=IA, target="google-generate-content", kind="response").value
+    assert there["candidates"][0]["finishReason"] == "CONTINUATION"
+    assert there["candidates"][0]["continuationToken"] == "dG9rZW4="
 
 
 def test_older_outputs_are_read_and_never_written_for_others() -> None:

@@ -104,17 +104,20 @@ def client() -> genai.Client:
     return genai.Client(api_key="none", http_options=options)
 
 
-CREATE = {"model": "m", "input": "x", "stream": True, "automatic_continuation": False}
+# What is to be continued is not asked for again: the one answer of the mock would only be repeated.
+ALONE = types.GenerateContentConfig(automatic_continuation=False)
+ASK: Node = {"model": "m", "contents": "x", "config": ALONE}
+CREATE: Node = {"model": "m", "input": "x", "stream": True, "automatic_continuation": False}
 
 
 def chunks(body: bytes) -> list[Any]:
     _Bytes.value = body
-    return list(client().models.generate_content_stream(model="m", contents="x"))
+    return list(client().models.generate_content_stream(**ASK))
 
 
 async def achunks(body: bytes) -> list[Any]:
     _Bytes.value = body
-    return [chunk async for chunk in await client().aio.models.generate_content_stream(model="m", contents="x")]
+    return [chunk async for chunk in await client().aio.models.generate_content_stream(**ASK)]
 
 
 def steps(body: bytes) -> list[Any]:

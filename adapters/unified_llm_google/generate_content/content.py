@@ -16,6 +16,7 @@ from unified_llm.mapping import ILL_TYPED, NATIVE, Fated, IllTyped, Mapping, tak
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
+from . import transcription
 from .logprobs import are_tokens, write_logprobs
 from .media import MEDIA, read_media, read_modifiers, write_media, write_modifiers
 from .signature import SLOT, attach_sealed, is_foreign, park, read_signature, sealed_text, write_signature
@@ -176,6 +177,11 @@ def _text(text: str, thought: bool, r: Reader) -> Node:
     return {"type": kind, "text": text}
 
 
+@parts.read(transcription.KEY)
+def read_transcription(w: Node, r: Reader) -> Node:
+    return transcription.read_transcription(w, _text("", _thought(w), r), r)
+
+
 @parts.read("text")
 def read_text(w: Node, r: Reader) -> Node:
     text = w.pop("text")
@@ -195,6 +201,8 @@ def read_text(w: Node, r: Reader) -> Node:
 @parts.write("input_text", "output_text", "text", "summary_text", "reasoning_text")
 def write_text(c: Node, w: Writer) -> Any:
     marker = w.form(c, "text")
+    if marker == transcription.FORM:
+        return _with_modifiers(c, transcription.write_transcription(c, w), w)
     text = c.pop("text", "")
     if not text and not marker and "opaque" not in c and not w.context.get("sealed"):
         c["text"] = Fated("approximated", "a part without text is refused")

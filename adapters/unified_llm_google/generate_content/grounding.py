@@ -17,6 +17,7 @@ from unified_llm.mapping import Fated, take, take_all
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
+from . import transcription
 from .searches import read_pages, read_searches, write_search
 
 __all__ = ["read_sources", "write_sources"]
@@ -227,7 +228,7 @@ def write_sources(found: list[tuple[int, Node]], searches: list[Node], candidate
                 w.piece(
                     partial(_write_note, kind=_KINDS[note["type"]], place=place, text=text, gathered=gathered), note
                 )
-            else:
+            elif note.get("type") != "word_info" or w.form(part, "text") != transcription.FORM:
                 w.drop(note, "no form among the sources of an answer")
     chunks = gathered.chunks
     count = w.form(node, "chunks") or 0

@@ -195,6 +195,7 @@ NATIVES = {
     "mediaResolution": "media.detail",
     "audioTranscriptionConfig": "audio.input",
     "audioTimestamp": "audio.input",
+    **dict.fromkeys(("finished", "languageCode", "speakerLabel", "startOffset", "endOffset"), "audio.input"),
     "audioTranscription": "audio.input",
     "enableEnhancedCivicAnswers": "safety.settings",
     "routingConfig": "native.field",

@@ -147,7 +147,7 @@ def write_error_body(c: Node, w: Writer) -> Node:
             if w.form(c, "retry") is not None:
                 write_retry(c, wire["details"], w)
     elif type(code) is str and (
-        TYPES.get(code) == _AS.get(class_, class_) or (w.source == w.protocol and code not in TYPES)
+        TYPES.get(code) == _AS.get(class_, class_) or (w.source in (None, w.protocol) and code not in TYPES)
     ):
         wire["code"] = c.pop("code")
     elif code is not None or class_ != "other" or w.form(c, "code") not in ("unread", "absent"):

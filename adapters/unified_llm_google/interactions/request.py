@@ -83,6 +83,8 @@ def _check(w: Node) -> None:
     for key in refused:
         if w.get(key) is not None:
             raise InvalidBody(f"/{key}", f"not with {'a model' if key == 'agent_config' else 'an agent'}")
+    if w.get("background") is True and w.get("store") is False:
+        raise InvalidBody("/store", "what runs in the background is stored")
     if type(w.get("input", "")) not in (str, list, dict, type(None)):
         raise InvalidBody("/input", "a string, a content, or a list of contents or steps is required")
 

@@ -61,6 +61,7 @@ _CODED = {
 _BLOCKED = {code: "recitation" if "recitation" in code else "safety" for code in CODES["content_filter"]}
 _BROKEN = ("malformed_function_call", "malformed_tool_call", "unexpected_tool_call", "too_many_tool_calls")
 _REASONS = {**_BLOCKED, **dict.fromkeys(_BROKEN, "malformed_call")}
+_NAMES = {reason: status for status, reason in _FINISH.items()}
 _CALLS = ("function_call", "custom_tool_call")
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
 
@@ -258,6 +259,8 @@ def _write_status(c: Node, wire: Node, w: Writer) -> None:
         status = "failed" if failed else "requires_action" if _pending(answer) else "completed"
         if refused and type(c.get("error")) is not dict:
             wire["errors"] = [{"code": _CODED["refusal"]}]
+    if reason == "pause" and status == "incomplete" and "continuation_token" in wire:
+        status = "requires_continuation"
     form = w.form(c, "status")
     if form == "unread" and said is None:
         if "status" in c:
@@ -277,7 +280,7 @@ def _write_status(c: Node, wire: Node, w: Writer) -> None:
     if type(finish) is dict:
         own = take(c, "finish")
         # A status that means the same, though it is not read as that: said to those who know it from their own wire.
-        meant = _STATUS.get(reason or "") == status and w.source not in (None, w.protocol)
+        meant = status in (_STATUS.get(reason or ""), _NAMES.get(reason or "")) and w.source not in (None, w.protocol)
         told = meant or reason == (lookup(_FINISH, status) or (reason if status == "failed" else None))
         if told and reason in _CODED:
             if error is None:
