@@ -86,6 +86,19 @@ def test_trap_050_a_vendors_own_long_id_is_fitted_when_it_goes_back_to_it() -> N
     assert responses(RESPONSES, *items).value["input"] == items
 
 
+def test_trap_051_nine_letters_and_digits_where_a_server_wants_them() -> None:
+    asked = {"model": "m", "input": [{"type": "message", "role": "user", "content": "q"}]}
+    for call_id in ("call_49c89af0", "call_49c89af1"):
+        asked["input"] += [
+            {"type": "function_call", "call_id": call_id, "name": "f", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": call_id, "output": "r"},
+        ]
+    done = ul.convert(asked, source=RESPONSES, target="openai-chat:mistral")
+    ids = [call["id"] for m in done.value["messages"] for call in m.get("tool_calls") or ()]
+    assert len(set(ids)) == 2 and all(re.fullmatch("[a-zA-Z0-9]{9}", call_id) for call_id in ids)
+    assert [m["tool_call_id"] for m in done.value["messages"] if m["role"] == "tool"] == ids
+
+
 def test_trap_052_two_calls_of_one_tool_without_ids_have_two_ids() -> None:
     parts = [{"functionCall": {"name": "w", "args": {"c": number}}} for number in (1, 2)]
     answers = [{"functionResponse": {"name": "w", "response": {"output": str(number)}}} for number in (1, 2)]

@@ -225,6 +225,41 @@ def test_trap_073_results_for_a_stored_response_are_no_orphans() -> None:
     assert not kept.losses
 
 
+def test_traps_016_017_reasoning_and_what_it_led_to_go_together() -> None:
+    """(Over a change of deployment: another maker's reasoning stays behind, and its call goes without its id.)"""
+    foreign = [{"kind": "encrypted_content", "data": "E", "origin": {"protocol": "another"}}]
+    own = [{"kind": "encrypted_content", "data": "E", "origin": {"protocol": RESPONSES}}]
+    for opaque, item_id in ((foreign, None), (own, "fc_1")):
+        reasoning = {"type": "reasoning", "id": "rs_1", "summary": [], "opaque": opaque}
+        items = [said("user", "q"), reasoning, {**call("c1"), "id": "fc_1"}, output("c1")]
+        done = ul.write({"model": "m", "input": items}, RESPONSES)
+        made = next(item for item in done.value["input"] if item["type"] == "function_call")
+        assert made.get("id") == item_id and made["call_id"] == "c1"
+        assert ("/input/2/id" in told(done)) == (item_id is None)
+    dangling = [{"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "E"}, said("user", "next")]
+    done = ul.convert({"model": "m", "input": dangling}, source=RESPONSES, target=RESPONSES, repair="always")
+    assert [item["type"] for item in done.value["input"]] == ["message"]
+    assert told(done)["/input/0"][1] == "lost"
+
+
+@pytest.mark.parametrize("target", [CHAT, RESPONSES, MESSAGES, GC, STEPS])
+def test_what_stands_twice_is_sent_once(target: str) -> None:
+    request = {"model": "m", "input": [said("user", "q"), call("c1"), call("c1"), output("c1", "A"), output("c1", "B")]}
+    two = ul.write(request, target)
+    assert str(two.value).count("'A'") == str(two.value).count("'B'") == 1
+    assert "lost" not in {fate for _, fate in told(two).values()}
+    request["input"].insert(2, call("c1"))
+    three = ul.write(request, target)
+    assert three.value == two.value
+    assert [(loss.path, loss.fate) for loss in three.losses if loss.detail == "the same call twice"] == [
+        ("/input/3", "approximated")
+    ]
+    request["input"][1:4] = [call("c1")]
+    one = ul.write(request, target)
+    assert "'A'" in str(one.value) and "'B'" not in str(one.value)
+    assert told(one)["/input/3"] == ("tools.result", "lost")
+
+
 # ---- thoughts in a loop of tools ------------------------------------------------------------------------------------
 
 LOOP = [{"type": "tool_use", "id": "t", "name": "f", "input": {}}]

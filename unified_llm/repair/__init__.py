@@ -16,7 +16,7 @@ from typing import Any
 from ..writing import Writer
 from .mending import Mending
 from .pairs import mend_pairs
-from .reasoning import declare_tools, leave_out_dangling, mend_reasoning
+from .reasoning import declare_tools, leave_out_dangling, mend_reasoning, part_from_withheld
 from .rules import CALLS, Rules
 from .scan import is_sound
 from .turns import join_neighbours, leave_out_blanks, mend_end, mend_fields, mend_opening, mend_system
@@ -44,6 +44,7 @@ def repair(request: Node, rules: Rules, writer: Writer, *, whole: bool = True) -
         mend_pairs(m)
         if rules.reasoning_follower:
             leave_out_dangling(m)
+            part_from_withheld(m)
         if rules.opens:
             mend_opening(m)
         if rules.system:

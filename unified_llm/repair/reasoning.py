@@ -6,7 +6,7 @@ from typing import Any
 
 from .mending import Mending, is_model
 
-__all__ = ["declare_tools", "leave_out_dangling", "mend_reasoning"]
+__all__ = ["declare_tools", "leave_out_dangling", "mend_reasoning", "part_from_withheld"]
 
 Node = dict[str, Any]
 
@@ -22,6 +22,19 @@ def leave_out_dangling(m: Mending) -> None:
             gone.add(id(item))
             m.tell(item, (), "lost", "the item it led to is not there")
     m.leave_out(gone)
+
+
+def part_from_withheld(m: Mending) -> None:
+    """An item goes without its id where the reasoning that led to it stays behind: the two are kept as one."""
+    withheld = False
+    for item in m.items:
+        if item.get("type") == "reasoning":
+            withheld = withheld or (bool(item.get("opaque")) and not _is_own(m, item))
+            continue
+        if withheld and is_model(item) and item.get("id") is not None:
+            m.tell(item, ("id",), "lost", "the reasoning that led to it stays behind")
+            m.own(item, ("id",))
+        withheld = False
 
 
 def _is_own(m: Mending, item: Node) -> bool:

@@ -50,7 +50,7 @@ class Rules(NamedTuple):
       between a user's message and one of the model.
     * `blank`: texts that are refused: "empty" ones, or "blank" ones too.
     * `trailing`: what the model said last does not end in white space.
-    * `filled`: there is at least one message.
+    * `filled`: what the user said may not vanish as a whole, even where it was nothing but empty texts.
     * `name_form`: the pattern of a speaker's name.
     * `item_ids`: the prefix of the ids of items, by type; any other id is not sent.
 

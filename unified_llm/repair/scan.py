@@ -83,7 +83,7 @@ def _turns(letters: str, rules: Rules) -> bool:
     if rules.system and "s" in spoken:
         return False
     if not spoken:
-        return not (rules.filled and letters)
+        return True
     return not ((rules.opens and spoken[0] != "u") or ((rules.closes or rules.trailing) and spoken[-1] == "a"))
 
 

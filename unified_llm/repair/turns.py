@@ -167,12 +167,8 @@ def mend_opening(m: Mending) -> None:
 
 def mend_end(m: Mending, whole: bool) -> None:
     """Something is asked, and what the model said last can be read on; `whole` says that an answer is wanted."""
-    if m.rules.filled and opens_at(m.items) == len(m.items):
-        if m.items:
-            m.tell(m.items[-1], ("role",), "approximated", "said as the user's: there is no other message")
-            m.own(m.items[-1], role="user")
-        elif m.changed:
-            m.put([m.make(_says("user", OPENING))])
+    if m.rules.filled and m.asked and opens_at(m.items) == len(m.items):
+        m.put([*m.items, m.make(_says("user", OPENING))])
     if not m.items or not (m.rules.closes or m.rules.trailing):
         return
     last = m.items[-1]

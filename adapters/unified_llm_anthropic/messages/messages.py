@@ -224,10 +224,6 @@ def _written(group: list[Node], role: str, w: Writer) -> list[Node]:
             return [w.turn(first, w.piece(_write_plain, first))]
         w.piece(_write_nothing, first)
         return []
-    if role == "user" and len(group) > 1 and not own_born(w):
-        results = [item for item in group if item.get("type") in _OUTPUTS]
-        if results:
-            group = results + [item for item in group if item.get("type") not in _OUTPUTS]
     content = write_blocks(group, w)
     if not content and not own_born(w):
         return []

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.errors import InvalidBody
-from unified_llm.mapping import ILL_TYPED, NATIVE, Fated, lookup, take
+from unified_llm.mapping import ILL_TYPED, NATIVE, Fated, take
 from unified_llm.models.profiles import profile
 from unified_llm.provenance import is_sealed
 from unified_llm.reading import Reader
@@ -243,10 +243,6 @@ def _joins(group: list[Node], item: Node, w: Writer) -> bool:
 
 def _close(group: list[Node], out: list[Any], w: Writer) -> None:
     if group:
-        if len(group) > 1 and w.source not in (None, w.protocol) and all(x.get("type") in _OUTPUTS for x in group):
-            # Results are matched by place where ids do not count, so they stand as their calls do.
-            order = {call_id: place for place, call_id in enumerate(w.context.get("names", ()))}
-            group = sorted(group, key=lambda item: lookup(order, item.get("call_id"), len(order)))
         wire = _write_content(group, w)
         if wire is not None:
             out.append(wire)
