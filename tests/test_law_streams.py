@@ -122,6 +122,14 @@ def test_chunking(source: str, target: str, _kind: str) -> None:
 
 
 @pytest.mark.parametrize(("source", "target", "_kind"), [(p, p, "") for p in STREAMS] + pairs("stream"))
+def test_the_short_way_is_the_long_way(source: str, target: str, _kind: str) -> None:
+    found = list(records(source, "stream"))
+    failures = suite.repeating(found, target)
+    assert found
+    assert not failures, show(failures, "repeating", len(found))
+
+
+@pytest.mark.parametrize(("source", "target", "_kind"), [(p, p, "") for p in STREAMS] + pairs("stream"))
 def test_a_cut_off_stream_is_an_error(source: str, target: str, _kind: str) -> None:
     # Of several choices nobody can tell that one is missing before it began.
     found = [record for record in records(source, "stream") if "two_choices" not in record["id"]]

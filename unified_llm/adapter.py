@@ -20,7 +20,18 @@ if TYPE_CHECKING:
     from .table import Table
     from .writing import Writer
 
-__all__ = ["Adapter", "Framing", "Kind", "Route", "Streams", "Surface", "WireReader", "WireWriter"]
+__all__ = [
+    "Adapter",
+    "Framing",
+    "Kind",
+    "ReadMore",
+    "Repeats",
+    "Route",
+    "Streams",
+    "WireReader",
+    "WireWriter",
+    "WriteMore",
+]
 
 Event = dict[str, Any]
 
@@ -65,6 +76,27 @@ class WireWriter(Protocol):
 
     def close(self) -> list[Event]:
         """What the surface wants at the end, its done marker for one."""
+
+
+ReadMore = Callable[[Event], "tuple[str, Any] | None"]
+WriteMore = Callable[[str, Any], Event]
+
+
+class Repeats(Protocol):
+    """What a `WireReader` and a `WireWriter` may offer beside their methods: the short way of a stream's bulk.
+
+    Most events of a stream are the last one over again, but for the text of their delta. `repeat` is asked after each
+    event that went the long way, of which one canonical event and one wire event were made.
+
+    A reader answers with a function that takes the next wire event and gives its text and what else of it may differ
+    (padding: for this protocol's own writer alone; None where there is none), or None when it is anything else than
+    more of the same; the reader has then noted nothing of it. A writer answers with a function that makes the wire
+    event for that. Either answers None when the last event was no delta, or not one of this kind. The suite checks
+    that the short way and the long way give the same.
+    """
+
+    def repeat(self) -> Any:
+        """`ReadMore` from a reader, `WriteMore` from a writer, or None."""
 
 
 class Framing(NamedTuple):

@@ -170,8 +170,8 @@ def read(
     node = reader.root(declared.read, load(body))
     from pydantic import ValidationError
 
-    from .locate import pointer
     from .model.validate import validate
+    from .paths import pointer
     from .strictness import misfits
 
     problems: dict[int, tuple[str, ...]] = {}
@@ -398,8 +398,8 @@ def _exchange(
 
 
 def _surrogates(notes: list[tuple[Any, ...]]) -> Losses:
-    from .locate import pointer
     from .losses import Loss
+    from .paths import pointer
 
     return Losses(
         Loss(pointer(path), "text.unicode", "approximated", "a lone surrogate became U+FFFD") for path in notes

@@ -45,7 +45,7 @@ class UnknownProtocol(UnifiedLLMError, LookupError):
 
 
 class UnknownProvider(UnifiedLLMError, LookupError):
-    """Neither the catalogue nor our own table has a provider of that name: correct it, or name a base URL and a protocol.
+    """Neither the catalogue nor our own table has a provider of that name: correct it, or name a URL and a protocol.
 
     `near` are names that may be meant, the likeliest first.
     """

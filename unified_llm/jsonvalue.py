@@ -152,6 +152,6 @@ def _unicode(text: str, path: Keys, notes: list[Keys] | None) -> str:
 
 
 def _pointer(path: Keys) -> str:
-    from .locate import pointer
+    from .paths import pointer
 
     return pointer(path)

@@ -20,7 +20,16 @@ from .hub import hub_round_trip
 from .laws import edit, identity, injection, prefix_stability, sensitivity, specificity
 from .mind import foreign_minds, forgetful_minds, minds, minds_of_conversations
 from .outcome import Failure, Outcome, canonical, outcome, without_form
-from .stream_laws import chunking, collecting, compare, decomposing, sse_bytes, stream_sensitivity, truncation
+from .stream_laws import (
+    chunking,
+    collecting,
+    compare,
+    decomposing,
+    repeating,
+    sse_bytes,
+    stream_sensitivity,
+    truncation,
+)
 
 __all__ = [
     "Failure",
@@ -42,6 +51,7 @@ __all__ = [
     "minds_of_conversations",
     "outcome",
     "prefix_stability",
+    "repeating",
     "sensitivity",
     "specificity",
     "sse_bytes",

@@ -13,12 +13,22 @@ from typing import Any
 import unified_llm as ul
 
 from ..sse import encode
+from ..streaming import ConvertedStream, _Pipe
 from .laws import NOTHING, only_form
 from .mutate import altered
 from .outcome import Failure, Outcome, Record, canonical, ours, outcome, show, unmade, without_form
 from .walk import deleted, differences, dumps, is_prefix, json_type, leaves, pointer, replaced, same, shape
 
-__all__ = ["chunking", "collecting", "compare", "decomposing", "sse_bytes", "stream_sensitivity", "truncation"]
+__all__ = [
+    "chunking",
+    "collecting",
+    "compare",
+    "decomposing",
+    "repeating",
+    "sse_bytes",
+    "stream_sensitivity",
+    "truncation",
+]
 
 
 def sse_bytes(events: Iterable[dict[str, Any]], line: bytes = b"\n") -> bytes:
@@ -67,6 +77,31 @@ def _translated(chunks: list[bytes], source: str, target: str) -> tuple[bytes, s
     except ul.UnifiedLLMError as error:
         return out, type(error).__name__
     return out, ""
+
+
+class _LongWay(_Pipe):
+    repeats = False
+
+
+def repeating(records: Iterable[Record], target: str) -> list[Failure]:
+    """The short way of a stream's bulk (`unified_llm.adapter.Repeats`) gives what the long way gives, losses too."""
+    failures = []
+    for record in records:
+        told = [_run(pipe(record["protocol"], target), record["events"]) for pipe in (_LongWay, _Pipe)]
+        for path in differences(told[0], told[1])[:1]:
+            detail = f"{show(told[0], path)} came out as {show(told[1], path)} by the short way"
+            failures.append(Failure(record["id"], pointer(path), detail))
+    return failures
+
+
+def _run(pipe: _Pipe, events: list[dict[str, Any]]) -> dict[str, Any]:
+    out: list[Any] = []
+    stream = ConvertedStream(events, pipe)
+    try:
+        out += stream
+    except ul.UnifiedLLMError as error:
+        out.append(repr(error))
+    return {"events": out, "losses": stream.losses.to_json()}
 
 
 def collecting(

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from unified_llm.adapter import ReadMore
 from unified_llm.reading import Reader
 from unified_llm.stream import FRAME
 
@@ -65,13 +66,13 @@ class ChatReader:
         self.told: set[str] = set()
         self.ended = False
         self.failed = False
-        self._plain: Plain | None = None
+        # The shape of the last chunk, where the next may be more of it.
+        self.plain: Plain | None = None
 
     def feed(self, event: Event) -> list[Event]:
         data = event["data"]
-        plain = self._plain
-        if plain is not None and type(data) is dict and len(event) == 2 and event["event"] is None:
-            out = plain.feed(data)
+        if self.plain is not None:
+            out = self.plain.feed(event)
             if out is not None:
                 return out
         if type(data) is not dict:
@@ -79,6 +80,9 @@ class ChatReader:
                 return self._done(event)
             return [self._whole(event, data)]
         return self._chunk(data, event)
+
+    def repeat(self) -> ReadMore | None:
+        return self.plain.more if self.plain is not None else None
 
     def close(self) -> list[Event]:
         if self.ended or self.failed:
@@ -127,7 +131,7 @@ class ChatReader:
 
     def _end(self) -> list[Event]:
         self.ended = True
-        self._plain = None
+        self.plain = None
         events: list[Event] = []
         for choice in self.choices.values():
             if not choice.ended:
@@ -172,7 +176,7 @@ class ChatReader:
     # ---- chunks ------------------------------------------------------------------------------------------------------
 
     def _chunk(self, data: Node, event: Event) -> list[Event]:
-        self._plain = None
+        self.plain = None
         for path in USAGE_PATHS:
             found: Any = data
             for key in path:
@@ -213,13 +217,13 @@ class ChatReader:
         plain = len(events) == 1 and len(slots) == 1 and len(slots[0]) == 3
         if plain and len(choices) == 1 and not rest and not _beside(event):
             choice = self.choices[events[0].get("choice", 0)]
-            self._plain = learn(data, choices[0], events[0], slots[0][2], choice, self.r.protocol)
+            self.plain = learn(data, choices[0], events[0], slots[0][2], choice, self.r.protocol)
         frame: Node = {"chunk": chunk, "slots": slots}
         self._strip_head(data, chunk, frame)
         frame.update(_beside(event))
         self._framed(events, frame, rest)
-        if self._plain is not None:
-            self._plain.share(events[0])
+        if self.plain is not None:
+            self.plain.share(events[0])
         return events
 
     def _open(self, data: Node) -> Event:

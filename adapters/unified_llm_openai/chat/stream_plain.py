@@ -8,9 +8,12 @@ template.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from unified_llm.adapter import ReadMore
+
     from .stream_choice import ChoiceReader
 
 __all__ = ["Plain", "learn"]
@@ -40,56 +43,57 @@ def learn(data: Node, wire: Node, event: Event, path: list[Any], choice: ChoiceR
 class Plain:
     """A delta of text."""
 
-    __slots__ = ("choice", "delta", "event", "extra", "fragments", "frame", "key", "padded", "protocol", "top")
+    __slots__ = ("event", "extra", "frame", "more", "padded", "protocol")
 
     def __init__(self, data: Node, choice: Node, key: str, event: Event, fragments: list[str], protocol: str) -> None:
-        self.top = data.copy()
-        self.choice = choice.copy()
-        self.delta = choice["delta"].copy()
-        self.key = key
         self.event = {name: value for name, value in event.items() if name not in ("delta", "extra")}
-        self.fragments = fragments
         self.padded = "obfuscation" in data
         self.protocol = protocol
         self.extra: Node = {}
         self.frame: Node = {}
+        self.more = self._matcher(data, choice, key, fragments)
+
+    def _matcher(self, data: Node, choice: Node, key: str, fragments: list[str]) -> ReadMore:
+        """The text of a wire event of this shape, noted as said, and its padding; None for any other."""
+        delta = choice["delta"].copy()
+        top = {**data, "choices": [{**choice, "delta": delta}]}
+        like = {"event": None, "data": top}
+        text_of, padded, said = self.text_of(choice["delta"][key]), self.padded, fragments.append
+
+        def more(event: Event) -> tuple[str, Any] | None:
+            padding = None
+            try:
+                data = event["data"]
+                piece = delta[key] = data["choices"][0]["delta"][key]
+                text = text_of(piece)
+                if padded:
+                    padding = top["obfuscation"] = data["obfuscation"]
+            except (KeyError, TypeError, ValueError, IndexError):
+                return None
+            if not text or event != like:
+                return None
+            said(text)
+            return text, padding
+
+        return more
 
     def share(self, event: Event) -> None:
         """The frame of the template is that of all chunks like it."""
         self.extra = event["extra"]
         self.frame = self.extra[self.protocol]["frame"]
 
-    def text(self, piece: Any) -> str | None:
-        """The text of the varying piece; None where more than the text varies."""
-        return piece if type(piece) is str else None
+    def text_of(self, piece: Any) -> Callable[[Any], str | None]:
+        """How to get the text of the varying piece; it gives None where more than the text varies."""
+        return lambda piece: piece if type(piece) is str else None
 
-    def feed(self, data: Node) -> list[Event] | None:
-        """The event of a chunk of this shape, else None."""
-        try:
-            choices = data["choices"]
-            (choice,) = choices
-            delta = choice["delta"]
-            piece = delta[self.key]
-            text = self.text(piece)
-            if not text:
-                return None
-            top = self.top
-            top["choices"] = choices
-            if self.padded:
-                top["obfuscation"] = data["obfuscation"]
-            if data != top:
-                return None
-            self.choice["delta"] = delta
-            if choice != self.choice:
-                return None
-            self.delta[self.key] = piece
-            if delta != self.delta:
-                return None
-        except (KeyError, TypeError, ValueError):
+    def feed(self, event: Event) -> list[Event] | None:
+        """The canonical event of a wire event of this shape, else None."""
+        more = self.more(event)
+        if more is None:
             return None
-        self.fragments.append(text)
+        text, padding = more
         if self.padded:
-            frame = {"count": 1, "like": self.frame, "obfuscation": top["obfuscation"]}
+            frame = {"count": 1, "like": self.frame, "obfuscation": padding}
             return [{**self.event, "delta": text, "extra": {self.protocol: {"frame": frame}}}]
         return [{**self.event, "delta": text, "extra": self.extra}]
 
@@ -97,17 +101,15 @@ class Plain:
 class PlainCall(Plain):
     """A delta of a call's arguments."""
 
-    __slots__ = ("fragment",)
+    __slots__ = ()
 
-    def __init__(self, data: Node, choice: Node, key: str, event: Event, fragments: list[str], protocol: str) -> None:
-        super().__init__(data, choice, key, event, fragments, protocol)
-        self.fragment = choice["delta"]["tool_calls"][0].copy()
+    def text_of(self, piece: Any) -> Callable[[Any], str | None]:
+        like = piece[0].copy()
 
-    def text(self, piece: Any) -> str | None:
-        (fragment,) = piece
-        function = fragment["function"]
-        self.fragment["function"] = function
-        if fragment != self.fragment or len(function) != 1:
-            return None
-        text = function["arguments"]
-        return text if type(text) is str else None
+        def text_of(piece: Any) -> str | None:
+            (fragment,) = piece
+            function = like["function"] = fragment["function"]
+            text = function["arguments"]
+            return text if type(text) is str and len(function) == 1 and fragment == like else None
+
+        return text_of

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from unified_llm.adapter import ReadMore
 from unified_llm.mapping import ILL_TYPED
 from unified_llm.reading import Reader
 from unified_llm.stream import FRAME
@@ -61,6 +62,8 @@ class ResponsesReader:
         # The part or item whose deltas come now: (type, output_index, index of the part), and its pieces.
         self.hot: tuple[Any, ...] = ()
         self.pieces: list[str] = []
+        # The last such delta as a template for the next one (`repeat`).
+        self.like: Node = {}
         self.frames: dict[tuple[Any, ...], Node] = {}
 
     def feed(self, event: Event) -> list[Event]:
@@ -81,8 +84,35 @@ class ResponsesReader:
                 self.pieces.append(data["delta"])
                 if data.get("logprobs"):
                     self.r.trace.append((data, data))
+                    self.like = {}
+                elif not self.like:
+                    self.like = {**event, "data": data.copy()}
                 return [data]
         return self._feed(event, data, kind)
+
+    def repeat(self) -> ReadMore | None:
+        like, said = self.like, self.pieces.append
+        if not like:
+            return None
+        expected = like["data"]
+        padded = "obfuscation" in expected
+
+        def more(event: Event) -> tuple[str, Any] | None:
+            """Only the text, the number and the padding may differ."""
+            try:
+                data = event["data"]
+                text = expected["delta"] = data["delta"]
+                expected["sequence_number"] = data["sequence_number"]
+                if padded:
+                    expected["obfuscation"] = data["obfuscation"]
+            except (KeyError, TypeError):
+                return None
+            if event != like or type(text) is not str:
+                return None
+            said(text)
+            return text, None
+
+        return more
 
     def close(self) -> list[Event]:
         if self.state not in ("idle", "open"):
@@ -95,7 +125,7 @@ class ResponsesReader:
     # ---- one event --------------------------------------------------------------------------------------------------
 
     def _feed(self, event: Event, data: Node, kind: Any) -> list[Event]:
-        self.hot = ()
+        self.hot, self.like = (), {}
         if type(kind) is not str:
             return [self._frame(event)]
         name = ALIASES.get(kind, kind)

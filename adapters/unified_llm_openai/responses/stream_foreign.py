@@ -9,7 +9,6 @@ https://platform.openai.com/docs/api-reference/responses-streaming https://www.o
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from unified_llm.adapter import WriteMore

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from unified_llm.adapter import WriteMore
 from unified_llm.writing import Writer
 
 from .history import is_own
@@ -34,6 +35,9 @@ class ResponsesWriter:
             self.writer = OwnWriter(self.w) if own else ForeignWriter(self.w)
             self.feed = self.writer.feed  # type: ignore[method-assign]
         return self.writer.feed(event)
+
+    def repeat(self) -> WriteMore | None:
+        return self.writer.repeat() if isinstance(self.writer, ForeignWriter) else None
 
     def close(self) -> list[Event]:
         return self.writer.close() if self.writer is not None else []
