@@ -300,7 +300,7 @@ def prepare(
         # What a client is shown of a conversation has no provider's demands to meet.
         meets = repair == "always" or (repair == "auto" and crossing and writer.facing == "provider")
         if type(node.get("input")) is list:
-            _replace(conversation(node, reader, writer), reader, writer)
+            conversation(node, reader, writer)
         if crossing and reader is not None and source is not None and writer.facing == "provider":
             _replace(handed(node, goal.adapter, source.adapter, reader, writer), reader, writer)
         if type(node.get("input")) is list:
@@ -332,7 +332,7 @@ def prepare(
                 _follow(restorer.replaced, reader)
                 writer.context.setdefault("replaced", []).extend(restorer.replaced)
     if type(node.get("output")) is list:
-        _replace(leaving(node, reader, writer, crossing), reader, writer)
+        leaving(node, reader, writer, crossing)
     return node
 
 

@@ -30,18 +30,16 @@ Event = dict[str, Any]
 Made = list[tuple[Node, Node]]
 
 
-def leaving(node: Node, reader: Reader | None, writer: Writer, crossing: bool) -> Made:
+def leaving(node: Node, reader: Reader | None, writer: Writer, crossing: bool) -> None:
     """An answer on its way to a client: what it holds in the vault, and what carries it home beside it."""
     output = node["output"]
     signed = reader is None or reader.signed
     if not (signed or (crossing and has_handles(output))):
-        return []
+        return
     if writer.vault is not None:
         park(output, writer.vault, writer.exchange.thread if writer.exchange else "")
-    if writer.facing != "client":
-        return []
-    node["output"], made = carry(output, writer, True)
-    return made
+    if writer.facing == "client":
+        _put(node, "output", carry(output, writer, True), writer)
 
 
 _HISTORY = frozenset(("reasoning", "function_call", "custom_tool_call"))
@@ -53,7 +51,7 @@ class LeavingWriter:
     What an answer holds is known when it ends: the carrier is its last item.
     """
 
-    def __init__(self, writer: WireWriter, reading: Reader, writing: Writer, crossing: bool) -> None:
+    def __init__(self, writer: WireWriter, reading: Reader | None, writing: Writer, crossing: bool) -> None:
         self.writer, self.reading, self.writing, self.crossing = writer, reading, writing, crossing
         self.items: dict[int, Node] = {}
         if hasattr(writer, "repeat"):
@@ -73,7 +71,8 @@ class LeavingWriter:
 
     def _end(self, event: Event) -> list[Event]:
         items = [self.items[place] for place in sorted(self.items)]
-        if not (self.reading.signed or (self.crossing and has_handles(items))):
+        signed = self.reading is None or self.reading.signed
+        if not (signed or (self.crossing and has_handles(items))):
             return self.writer.feed(event)
         if self.writing.vault is not None:
             park(items, self.writing.vault, self.writing.exchange.thread if self.writing.exchange else "")
@@ -94,7 +93,7 @@ class LeavingWriter:
         return out
 
 
-def conversation(node: Node, reader: Reader | None, writer: Writer) -> Made:
+def conversation(node: Node, reader: Reader | None, writer: Writer) -> None:
     """The items of a request get back what was parked, and go with what has to travel."""
     items: list[Any] = node["input"]
     thread = ""
@@ -102,17 +101,22 @@ def conversation(node: Node, reader: Reader | None, writer: Writer) -> Made:
         thread = thread_of(node)
         node["input"] = items = unpark(items, writer.vault, thread, reader)
     if reader is not None and not reader.signed:
-        return []
+        return
     if writer.facing == "client":
         # A history has no slot for the pieces of texts on some surfaces where an answer has one.
         writer.carries &= _HISTORY
-        node["input"], made = carry(items, writer, False)
-        return made
-    if writer.vault is not None:
+        _put(node, "input", carry(items, writer, False), writer)
+    elif writer.vault is not None:
         for start, end in regions(items):
             if any(not is_own(piece, writer) for _, piece in pieces(items[start:end])):
                 park(items[start:end], writer.vault, thread)
-    return []
+
+
+def _put(node: Node, key: str, items: list[Any], writer: Writer) -> None:
+    """Put the items in their place; what was given stays known, for the report."""
+    if items is not node[key]:
+        writer.context.setdefault("given", {**node})
+        node[key] = items
 
 
 def handed(node: Node, goal: Adapter, source: Adapter, reader: Reader, writer: Writer) -> Made:

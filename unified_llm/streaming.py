@@ -40,6 +40,7 @@ Event = dict[str, Any]
 
 
 class _Pipe:
+    reads = True  # whether it starts from a wire
     repeats = True  # whether the short way is taken where both sides know one; the suite compares it with the long one
 
     def __init__(
@@ -109,8 +110,8 @@ class _Pipe:
         if anew:
             self.writing.source = ""
         writer = self.goal.streams.writer(self.writing)
-        if self.writing.facing == "client" and (self.crossing or self.writing.vault is not None):
-            writer = LeavingWriter(writer, self.reading, self.writing, self.crossing)
+        if self.writing.facing == "client" and (self.crossing or not self.reads or self.writing.vault is not None):
+            writer = LeavingWriter(writer, self.reading if self.reads else None, self.writing, self.crossing)
         if undoing is None:
             return writer
         return RestoringWriter(writer, undoing, self.reading, self.goal.protocol if anew else "")
@@ -364,6 +365,8 @@ def write_stream(
 
 class _WritePipe(_Pipe):
     """A pipe that starts from canonical events."""
+
+    reads = False
 
     def __init__(self, target: str, on_loss: Levels, exchange: Exchange | None) -> None:
         super().__init__(target, target, on_loss=on_loss, exchange=exchange)

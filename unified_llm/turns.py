@@ -114,7 +114,7 @@ def uncarried(items: list[Any], writer: Writer) -> bool:
     """Whether there are foreign pieces that this surface's own writer has no slot for, or foreign handles."""
     if any(_uncarried(item, writer, True) for item in items if type(item) is dict):
         return True
-    return writer.source != writer.protocol and has_handles(items)
+    return bool(writer.source) and writer.source != writer.protocol and has_handles(items)
 
 
 def _uncarried(node: Node, writer: Writer, outside: bool) -> bool:
@@ -168,37 +168,17 @@ def pieces(value: Any) -> Iterator[tuple[Node, Node]]:
                 yield from pieces(inner)
 
 
-def carry(items: list[Node], writer: Writer, answer: bool) -> tuple[list[Node], list[tuple[Node, Node]]]:
-    """`items` with a carrier before each answer that needs one; `answer` says that all of them are one answer.
-
-    What a carrier holds is shown without its pieces. Gives the nodes that were made for that, with the old ones.
-    """
-    replaced: list[tuple[Node, Node]] = []
+def carry(items: list[Node], writer: Writer, answer: bool) -> list[Node]:
+    """`items` with a carrier behind each answer that needs one; `answer` says that all of them are one answer."""
     if not uncarried(items, writer):
-        return items, replaced
+        return items
     out: list[Node] = []
     done = 0
     for start, end in [(0, len(items))] if answer else regions(items):
         if uncarried(items[start:end], writer):
-            bare = _bare(items[start:end], replaced)
-            out += [*items[done:start], carrier(items[start:end], writer), *bare]
-            writer.context["carried"].append(bare)
+            out += [*items[done:end], carrier(items[start:end], writer)]
             done = end
-    return out + items[done:], replaced
-
-
-def _bare(value: Any, replaced: list[tuple[Node, Node]]) -> Any:
-    """A value without opaque pieces: itself where there are none."""
-    if type(value) is list:
-        new: Any = [_bare(inner, replaced) for inner in value]
-        return new if any(one is not other for one, other in zip(new, value)) else value
-    if type(value) is not dict:
-        return value
-    new = {key: inner if key == "extra" else _bare(inner, replaced) for key, inner in value.items() if key != "opaque"}
-    if len(new) == len(value) and all(inner is value[key] for key, inner in new.items()):
-        return value
-    replaced.append((new, value))
-    return new
+    return out + items[done:]
 
 
 def parked(writer: Writer) -> None:

@@ -65,6 +65,7 @@ adapter = Adapter(
     schemas=SCHEMAS,
     # `openapi`: servers and models from before JSON schemas were taken.
     family="google",
+    carries=frozenset(("reasoning", "compaction", "function_call", "custom_tool_call", "output_text")),
     # https://ai.google.dev/gemini-api/docs/function-calling https://ai.google.dev/api/caching#Content
     repair=Rules(
         paired=True,

@@ -58,6 +58,7 @@ adapter = Adapter(
     schemas=SCHEMAS,
     # Calls without a signature are preceded by one that skips the check, unless a dialect says otherwise.
     family="google",
+    carries=frozenset(("reasoning", "compaction", "function_call", "custom_tool_call", "output_text")),
     # https://ai.google.dev/gemini-api/docs/interactions
     repair=Rules(
         paired=True,
