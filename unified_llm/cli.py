@@ -1,4 +1,4 @@
-"""The command line: `unified-llm convert`, `preview`, `protocols` and `models`.
+"""The command line: `unified-llm convert`, `preview`, `protocols`, `models`, `matrix` and `drift`.
 
 The result goes to stdout and nothing else does, so it can be piped; losses, progress and errors go to stderr. Input is
 one JSON document, the JSON lines of a stream (one wire event a line), or the raw stream, server-sent events or a JSON
@@ -21,6 +21,7 @@ from .losses import Losses, check_levels
 try:
     import typer
 
+    from .drift.command import drift, matrix
     from .models.command import models
 except ModuleNotFoundError:  # pragma: no cover - the extra is installed wherever this is tested
     raise SystemExit("unified-llm: the command line needs an extra: pip install 'unified-llm[cli]'") from None
@@ -113,6 +114,8 @@ def protocols() -> None:
 
 
 app.command()(models)
+app.command()(matrix)
+app.add_typer(drift, name="drift")
 
 
 @app.callback()

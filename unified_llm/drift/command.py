@@ -1,0 +1,138 @@
+"""`unified-llm matrix` and `unified-llm drift ...`: the matrix, the lock file and the official SDKs.
+
+Results go to stdout, remarks to stderr. Exit codes: 0 as it should be, 1 something drifted, 2 bad usage.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from ..errors import UnifiedLLMError
+from ..jsonvalue import dump
+
+if TYPE_CHECKING:
+    from .layout import Matrix
+
+__all__ = ["drift", "matrix"]
+
+Glob = Annotated[str, typer.Argument(help="a glob of capabilities, e.g. 'reasoning.*'", metavar="[GLOB]")]
+Name = "a protocol[:dialect], * for every protocol, protocol:* for its dialects"
+
+drift = typer.Typer(no_args_is_help=True, help="Compare what is carried with the lock file, or SDKs with the adapters.")
+
+
+def matrix(
+    capabilities: Glob = "*",
+    source: Annotated[str | None, typer.Option("--from", help=Name, metavar="PROTOCOL")] = None,
+    target: Annotated[str | None, typer.Option("--to", help=Name, metavar="PROTOCOL")] = None,
+    kind: Annotated[list[str] | None, typer.Option(help="request, response, stream or error; repeatable")] = None,
+    model: Annotated[str, typer.Option(help="the target's model, where dated data say that it differs")] = "",
+    fate: Annotated[list[str] | None, typer.Option(help="only rows with this fate in them; repeatable")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="every cell as JSON")] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="a table in Markdown")] = False,
+    as_html: Annotated[bool, typer.Option("--html", help="a heat map as one HTML page")] = False,
+) -> None:
+    """Measure what is carried: without --from what each protocol can say, with it what becomes of it elsewhere."""
+    from . import layout
+    from .probing import KINDS
+    from .render import html, markdown
+
+    try:
+        found = layout.matrix(source, target, kind or KINDS, capabilities, model)
+    except (UnifiedLLMError, ValueError) as error:
+        _fail(str(error))
+    if fate:
+        kept = {key.capability for key, cell in found.cells.items() if cell.fate in fate}
+        cells = {key: cell for key, cell in found.cells.items() if key.capability in kept}
+        found = layout.Matrix(found.columns, found.kinds, cells)
+    if as_json:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(dump(found.to_json()) + b"\n")
+    elif as_html:
+        print(html(found), end="")
+    elif as_markdown:
+        print(markdown(found))
+    else:
+        _print(found)
+
+
+_COLOURS = {
+    "native": "green",
+    "emulated": "green",
+    "approximated": "yellow",
+    "parked": "cyan",
+    "lost": "red",
+    "refused": "red",
+    "denied": "bold magenta",
+    "silent": "bold magenta",
+}
+
+
+_MANY = 8
+
+
+def _print(found: Matrix) -> None:
+    """A table in words; of many columns, one in marks, with numbered heads."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from .layout import table
+    from .render import MARKS, legend
+
+    shown = table(found)
+    many = len(found.columns) > _MANY
+    printed = Table(padding=(0, 0) if many else (0, 1))
+    for number, head in enumerate(shown.head):
+        printed.add_column(str(number) if many and number else head, overflow="fold")
+    for row in shown.rows:
+        cells = [Text(cell, style=_COLOURS.get(cell, "")) for cell in row[1:]]
+        if many:
+            # Where the kinds differ, "~" says so.
+            cells = [Text(MARKS.get(cell, "~"), style=_COLOURS.get(cell, "yellow")) for cell in row[1:]]
+        printed.add_row(row[0], *cells)
+    console = Console()
+    # Nobody watches a pipe: lines there are as long as they have to be.
+    (console if console.is_terminal else Console(width=220)).print(printed)
+    if many:
+        print("\n".join(f"{number}: {head}" for number, head in enumerate(shown.head) if number))
+        print(legend() + "\n- `~` not the same for every kind of document (--kind)")
+    sys.stdout.flush()
+    for each in found.columns if not many else ():
+        counts = ", ".join(f"{count} {fate}" for fate, count in found.counts(each).items() if fate != "-")
+        print(f"{each.title}: {counts or 'nothing'}", file=sys.stderr)
+
+
+@drift.command()
+def lock(
+    path: Annotated[Path, typer.Argument(help="the lock file")] = Path("capabilities.lock.json"),
+    update: Annotated[bool, typer.Option("--update", help="write what is observed today")] = False,
+) -> None:
+    """Compare what is carried today with a lock file; exit code 1 where it differs."""
+    from .lock import Lock, told
+
+    try:
+        locked = Lock.read(path) if path.exists() or not update else Lock()
+    except OSError as error:
+        _fail(f"{path}: {error.strerror}; --update makes one")
+    except ValueError as error:
+        _fail(str(error))
+    observed = locked.observed()
+    changes = locked.changes(observed)
+    if changes:
+        print(told(changes))
+    print(f"{len(observed)} cells observed, {len(changes)} not as locked", file=sys.stderr)
+    if update:
+        locked.renewed(observed).write(path)
+    elif changes:
+        raise typer.Exit(1)
+
+
+def _fail(reason: str) -> NoReturn:
+    sys.stdout.flush()
+    print(f"unified-llm: {' '.join(reason.split())}", file=sys.stderr)
+    raise typer.Exit(2)

@@ -1,0 +1,262 @@
+"""What became of a capability, measured: a probe goes from one protocol to another and is read back there.
+
+Two witnesses are heard. The loss report says what the converter believes; the target's document, read back, says what
+arrived. The fate is the report's where they agree. Where the report says nothing and the value is not there (`silent`),
+or calls lost what arrived (`denied`), an adapter has a bug, and the cell says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
+
+from ..convert import convert, kind_of, load, write
+from ..errors import CapabilityRefused, UnifiedLLMError
+from ..losses import Loss
+from ..reading import Reader
+from ..registry import provider_of, split
+from ..stream import collect, decompose
+from ..streaming import convert_stream, read_stream, write_stream
+from .probing import Place, Probe, places, plain, probes
+
+__all__ = ["HUB", "OBSERVED", "Cell", "Key", "cell", "measure", "survives"]
+
+HUB = "canonical"
+"""The name of the source that is no protocol: the canonical document itself."""
+
+OBSERVED: dict[str, str] = {
+    "native": "carried as the target's own",
+    "emulated": "the target cannot do it; our side does",
+    "approximated": "carried in another form that is close, or in part",
+    "parked": "withheld from the target and kept with us, to be restored on the way back",
+    "lost": "gone",
+    "refused": "no meaningful document exists",
+    "denied": "carried, although the report calls it lost: a bug of an adapter",
+    "silent": "gone or changed, and the report does not say so: a bug of an adapter",
+    "-": "the source cannot say it",
+}
+"""What is observed of a capability, best first."""
+
+_CARRIED = ("native", "emulated", "approximated", "parked", "denied")
+
+
+class Key(NamedTuple):
+    """What is measured: `model` is the target's, "" for none."""
+
+    kind: str
+    source: str
+    target: str
+    capability: str
+    model: str = ""
+
+
+class Cell(NamedTuple):
+    """One observation: one of `OBSERVED`, and what is known of it."""
+
+    fate: str
+    detail: str = ""
+
+
+def survives(fate: str) -> bool:
+    """Whether a capability with this fate is still there on the other side."""
+    return fate in _CARRIED
+
+
+def measure(
+    sources: Iterable[str], targets: Iterable[str], kinds: Iterable[str], capabilities: str = "*", model: str = ""
+) -> Iterator[tuple[Key, Cell]]:
+    """Every cell of every pair of two different names, in the order given. `capabilities` is a glob.
+
+    >>> key, found = next(measure(["openai-chat"], ["openai-responses"], ["request"], "sampling.seed"))
+    >>> found.fate
+    'lost'
+    """
+    targets = list(targets)
+    for kind in kinds:
+        for source in sources:
+            for target in targets:
+                if source != target:
+                    for capability in probes(kind):
+                        if fnmatchcase(capability, capabilities):
+                            key = Key(kind, source, target, capability, model)
+                            yield key, cell(key)
+
+
+def cell(key: Key) -> Cell:
+    """What becomes of one capability on one way.
+
+    >>> cell(Key("request", "openai-chat", "openai-responses", "sampling.temperature"))
+    Cell(fate='native', detail='')
+    """
+    speaker = (key.target if key.source == HUB else key.source).partition(":")[0]
+    known = [each for each in probes(key.kind).get(key.capability, ()) if not each.only or speaker in each.only]
+    if key.source == HUB:
+        return min((_from_hub(probe, key) for probe in known), key=_rank, default=Cell("-"))
+    found = (_from_wire(probe, key) for probe in known)
+    return next((each for each in found if each.fate != "-"), Cell("-"))
+
+
+_RANKS = {fate: rank for rank, fate in enumerate(OBSERVED)}
+
+
+def _rank(found: Cell) -> int:
+    return _RANKS[found.fate]
+
+
+class _Sent(NamedTuple):
+    """A probe in the words of a protocol: the wire document, and the report of writing it."""
+
+    value: Any
+    losses: tuple[Loss, ...]
+    http: Any
+
+
+_said: dict[tuple[Any, ...], tuple[_Sent | None, Cell]] = {}
+
+
+def forget() -> None:
+    """Measure the sources anew: an adapter was changed."""
+    _said.clear()
+
+
+def _from_hub(probe: Probe, key: Key) -> Cell:
+    return _said_by(probe, key.target, key.model)[1]
+
+
+def _said_by(probe: Probe, protocol: str, model: str = "") -> tuple[_Sent | None, Cell]:
+    """The probe as a protocol says it, and the fate of its capability in that."""
+    key = (id(probe.document), probe.kind, protocol, model)
+    if key not in _said:
+        document = probe.of(protocol)
+        bearing = _bearing(document, probe, protocol)
+        try:
+            sent = _write(document, probe.kind, protocol, model)
+            back = _back(probe, sent, protocol)
+        except CapabilityRefused as error:
+            _said[key] = None, Cell("refused", str(error))
+        except UnifiedLLMError as error:
+            _said[key] = None, Cell("lost", f"{type(error).__name__}: {error}")
+        else:
+            told = document if probe.kind != "stream" else _events(document)
+            _said[key] = sent, _judged(probe, bearing, told, sent.losses, back, protocol)
+    return _said[key]
+
+
+def _from_wire(probe: Probe, key: Key) -> Cell:
+    sent, own = _said_by(probe, key.source)
+    if sent is None or own.fate != "native":
+        return Cell("-")
+    bearing = _bearing(probe.of(key.source), probe, key.source)
+    try:
+        done = _convert(sent, key)
+        back = _back(probe, done, key.target)
+    except CapabilityRefused as error:
+        return Cell("refused", str(error))
+    except UnifiedLLMError as error:
+        return Cell("lost", f"{type(error).__name__}: {error}")
+    return _judged(probe, bearing, sent.value, done.losses, back, key.source)
+
+
+def _bearing(document: Any, probe: Probe, protocol: str) -> list[Place]:
+    return places(plain(document) if type(document) is dict else document, probe.bears, protocol)
+
+
+def _judged(probe: Probe, bearing: list[Place], source: Any, losses: Iterable[Loss], back: Any, protocol: str) -> Cell:
+    """The fate, from what is reported of the bearing leaves and what came of them."""
+    came = [place.meaning for place in places(plain(back), probe.bears, protocol)]
+    missing = [place for place in bearing if not _take(place.meaning, came)]
+    spots = _spots(source, bearing)
+    # What is said in several ways may be reported as any of them.
+    topic = {probe.capability.partition(".")[0] for place in bearing if place.meaning is not place.value}
+    told = [
+        loss
+        for loss in losses
+        if loss.side == "source"
+        and (_concerns(loss, probe.capability, spots) or loss.capability.partition(".")[0] in topic)
+    ]
+    fates = {loss.fate: loss.detail for loss in reversed(told)}
+    for fate in ("emulated", "parked", "approximated"):
+        if fate in fates and not (fate == "approximated" and "lost" in fates and missing):
+            return Cell(fate, fates[fate])
+    if not missing:
+        gone = {loss.path for loss in told if loss.fate == "lost"}
+        return Cell("denied" if spots and spots <= gone else "native")
+    if "lost" in fates:
+        part = len(missing) < len(bearing)
+        return Cell("approximated", f"in part; {fates['lost']}") if part else Cell("lost", fates["lost"])
+    return Cell("silent", f"{missing[0].value!r:.40} did not arrive, and nothing is said")
+
+
+def _concerns(loss: Loss, capability: str, spots: set[str]) -> bool:
+    return loss.capability == capability or any(
+        spot == loss.path or spot.startswith(loss.path + "/") or loss.path.startswith(spot + "/") for spot in spots
+    )
+
+
+def _take(meaning: Any, came: list[Any]) -> bool:
+    """Whether a meaning is among those that came, which it then is no longer; base64 may stand in a data URL."""
+    for index, other in enumerate(came):
+        if type(other) is type(meaning) and (
+            other == meaning or (type(meaning) is str and other.endswith("," + meaning))
+        ):
+            del came[index]
+            return True
+    return False
+
+
+def _spots(source: Any, bearing: list[Place]) -> set[str]:
+    """Where the values stand in the source; what is too common to be told apart is known by its capability alone."""
+    wanted = [place.value for place in bearing if type(place.value) in (str, int, float)]
+    found: set[str] = set()
+    stack: list[tuple[Any, str]] = [(source, "")]
+    while stack:
+        node, at = stack.pop()
+        if type(node) is dict or type(node) is list:
+            for key, inner in node.items() if type(node) is dict else enumerate(node):
+                stack.append((inner, f"{at}/{str(key).replace('~', '~0').replace('/', '~1')}"))
+        elif any(type(node) is type(value) and node == value for value in wanted):
+            found.add(at)
+    return found
+
+
+# ---- documents and streams alike ------------------------------------------------------------------------------------
+
+
+def _events(document: Any) -> list[Any]:
+    return list(decompose(document)) if type(document) is dict else document
+
+
+def _write(document: Any, kind: str, protocol: str, model: str) -> _Sent:
+    if kind == "stream":
+        stream = write_stream(_events(document), protocol)
+        events = list(stream)
+        return _Sent(events, tuple(stream.losses), None)
+    done = write(document, protocol, kind, model=model or None)
+    return _Sent(done.value, tuple(done.losses), done.http)
+
+
+def _convert(sent: _Sent, key: Key) -> _Sent:
+    if key.kind == "stream":
+        stream = convert_stream(sent.value, source=key.source, target=key.target)
+        events = list(stream)
+        return _Sent(events, tuple(stream.losses), None)
+    done = convert(
+        sent.value, source=key.source, target=key.target, kind=key.kind, model=key.model or None, http=sent.http
+    )
+    return _Sent(done.value, tuple(done.losses), done.http)
+
+
+def _back(probe: Probe, sent: _Sent, protocol: str) -> Any:
+    if type(probe.document) is list:
+        return list(read_stream(sent.value, protocol))
+    return _read(sent.value, probe.kind, protocol, sent.http)
+
+
+def _read(value: Any, kind: str, protocol: str, http: Any) -> Any:
+    """The canonical form of what was written: not validated, as nothing but the bearing leaves is looked at."""
+    if kind == "stream":
+        return collect(read_stream(value, protocol))
+    adapter, dialect = split(protocol)
+    reader = Reader(adapter.protocol, dialect=dialect, http=http, provider=provider_of(protocol, dialect))
+    return reader.root(kind_of(adapter, kind).read, load(value))

@@ -1,0 +1,264 @@
+"""The pytest plugin: what a project relies on, as tests.
+
+`pytest --unified-llm-drift` compares what is carried today with `capabilities.lock.json`, `--unified-llm-update`
+rewrites the file. Marks: `survives`, and `notimpl`, `notyet`, `never` for what is known not to work, strict: an
+improvement fails until the mark goes. Fixtures: `conversion_report`, and `unified_llm_upstream`, once a protocol.
+
+Loaded by every pytest run where the package is installed: nothing but pytest is imported until something is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from .lock import Lock
+    from .reporting import Report
+    from .upstream import Upstream
+
+GAPS = {
+    "notimpl": "not implemented yet",
+    "notyet": "the protocol has no form for it yet",
+    "never": "will never be carried",
+}
+"""Marks for what is known not to work, in the manner of Ibis."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("unified-llm", "what conversations keep between the protocols of language models")
+    group.addoption(
+        "--unified-llm-drift", action="store_true", help="compare what is carried with capabilities.lock.json"
+    )
+    group.addoption("--unified-llm-update", action="store_true", help="rewrite capabilities.lock.json")
+    group.addoption("--unified-llm-lock", metavar="FILE", help="the lock file, relative to the root directory")
+    parser.addini("unified_llm_lock", "the lock file of --unified-llm-drift", default="capabilities.lock.json")
+    parser.addini(
+        "unified_llm_protocols", "the protocols that unified_llm_upstream stands for", type="args", default=[]
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers",
+        "survives(*capabilities, source, target, kind='request', model='', fates=None): fails unless the capabilities "
+        "are carried from source to target; globs are welcome",
+    )
+    for name, meaning in GAPS.items():
+        config.addinivalue_line(
+            "markers",
+            f"{name}(*protocols, reason='', raises=None): fails on these targets because it is {meaning}; "
+            "a pass is an error",
+        )
+
+
+# ---- the lock file as tests -----------------------------------------------------------------------------------------
+
+
+def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        _known_gaps(item)
+    update = config.getoption("unified_llm_update")
+    if not update and not config.getoption("unified_llm_drift"):
+        return
+    name = config.getoption("unified_llm_lock") or config.getini("unified_llm_lock")
+    file = _LockFile.from_parent(session, path=config.rootpath / name)
+    items[:0] = [_Update.from_parent(file, name="update")] if update else file.collect()
+
+
+class _LockFile(pytest.File):
+    """The lock file, with a test for each way it watches."""
+
+    _lock: Lock | None = None
+
+    def lock(self) -> Lock:
+        from .lock import Lock
+
+        if self._lock is None:
+            self._lock = Lock.read(self.path)
+        return self._lock
+
+    def collect(self) -> list[pytest.Item]:
+        if not self.path.exists():
+            return [_Unreadable.from_parent(self, name="missing", reason=_missing(self.path))]
+        try:
+            lock = self.lock()
+            ways = list(dict.fromkeys((*way, each.model) for each in lock.watch for way in each.ways()))
+        except (ValueError, LookupError) as error:
+            return [_Unreadable.from_parent(self, name="unreadable", reason=str(error))]
+        except Exception as error:
+            from ..errors import UnifiedLLMError
+
+            if not isinstance(error, UnifiedLLMError):
+                raise
+            return [_Unreadable.from_parent(self, name="unreadable", reason=f"{self.path.name}: {error}")]
+        # What is locked and no longer watched is asked about too.
+        ways += [(key.source, key.target, key.model) for key in lock.fates]
+        found: list[pytest.Item] = []
+        for one, other, model in dict.fromkeys(ways):
+            name = f"{one} -> {other}" + (f" ({model})" if model else "")
+            found.append(_Way.from_parent(self, name=name, way=(one, other, model)))
+        return found
+
+
+def _missing(path: Path) -> str:
+    return f"{path.name} is not there; pytest --unified-llm-update writes what is carried today"
+
+
+class _Drifted(Exception):
+    """What is carried is not what the lock says."""
+
+
+class _LockItem(pytest.Item):
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        if isinstance(excinfo.value, _Drifted):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        return self.path, None, f"{self.path.name}: {self.name}"
+
+
+class _Way(_LockItem):
+    """Everything that is watched between one source and one target."""
+
+    def __init__(self, *, way: tuple[str, str, str], **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self.way = way
+
+    def runtest(self) -> None:
+        from .lock import Lock, told
+
+        assert isinstance(self.parent, _LockFile)
+        locked = self.parent.lock()
+        source, target, model = self.way
+        mine = {key: fate for key, fate in locked.fates.items() if (key.source, key.target, key.model) == self.way}
+        watched = [each for each in locked.watch if (source, target) in each.ways() and each.model == model]
+        observed = {key: cell for each in watched for key, cell in each.cells((source, target)).items()}
+        observed = {key: cell for key, cell in observed.items() if cell.fate != "-"}
+        changes = Lock(tuple(watched), mine).changes(observed)
+        if changes:
+            raise _Drifted(f"{told(changes)}\npytest --unified-llm-update accepts this")
+
+
+class _Update(_LockItem):
+    """Rewrites the lock file; what it watches stays."""
+
+    def runtest(self) -> None:
+        from .lock import Lock, told
+
+        locked = Lock.read(self.path) if self.path.exists() else Lock()
+        observed = locked.observed()
+        changes = locked.changes(observed)
+        locked.renewed(observed).write(self.path)
+        self.add_report_section("call", "unified-llm", told(changes) or "nothing changed")
+
+
+class _Unreadable(_LockItem):
+    def __init__(self, *, reason: str, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self.reason = reason
+
+    def runtest(self) -> None:
+        raise _Drifted(self.reason)
+
+
+# ---- marks ----------------------------------------------------------------------------------------------------------
+
+
+def _known_gaps(item: pytest.Item) -> None:
+    """A gap mark that names the test's target is a strict xfail."""
+    targets = _targets(item)
+    for name, meaning in GAPS.items():
+        for mark in item.iter_markers(name):
+            if mark.args and not any(fnmatchcase(target, glob) for target in targets for glob in mark.args):
+                continue
+            reason = mark.kwargs.get("reason") or meaning
+            more = {"raises": mark.kwargs["raises"]} if mark.kwargs.get("raises") else {}
+            item.add_marker(pytest.mark.xfail(reason=f"{name}: {reason}", strict=True, **more))
+
+
+def _targets(item: pytest.Item) -> list[str]:
+    """The protocols a test is about: its upstream's, and those its `survives` marks name."""
+    found = [mark.kwargs["target"] for mark in item.iter_markers("survives") if "target" in mark.kwargs]
+    callspec = getattr(item, "callspec", None)
+    if callspec is not None:
+        found += [value for key, value in callspec.params.items() if key in ("unified_llm_upstream", "target")]
+    return [target for target in found if isinstance(target, str)]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> None:
+    for mark in item.iter_markers("survives"):
+        _check(mark)
+
+
+def _check(mark: pytest.Mark) -> None:
+    from .observe import Key, cell, survives
+    from .probing import probes
+    from .reporting import known
+
+    wanted = dict(mark.kwargs)
+    if not mark.args or "source" not in wanted or "target" not in wanted:
+        raise pytest.UsageError("survives(*capabilities, source=..., target=...) needs all of these")
+    kind, fates = wanted.get("kind", "request"), wanted.get("fates")
+    gone, seen = [], 0
+    for glob in mark.args:
+        try:
+            known(glob)
+        except ValueError as error:
+            raise pytest.UsageError(str(error)) from None
+        for capability in probes(kind):
+            if fnmatchcase(capability, glob):
+                found = cell(Key(kind, wanted["source"], wanted["target"], capability, wanted.get("model", "")))
+                seen += found.fate != "-"
+                fits = found.fate in fates if fates else survives(found.fate)
+                if not fits and (found.fate != "-" or glob == capability):
+                    told = "cannot be said in the source" if found.fate == "-" else found.fate
+                    gone.append(f"  {capability}: {told}" + (f" ({found.detail})" if found.detail else ""))
+    if not seen and not gone:
+        raise pytest.UsageError(f"{', '.join(mark.args)}: nothing of it is probed in a {kind} of {wanted['source']}")
+    if gone:
+        what = f"as {' or '.join(fates)}" if fates else "over"
+        pytest.fail(
+            f"{wanted['source']} -> {wanted['target']}, {kind}: not carried {what}\n" + "\n".join(gone), pytrace=False
+        )
+
+
+# ---- fixtures -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def conversion_report() -> Callable[..., Report]:
+    """Convert a payload of your own and ask what became of it.
+
+    Call it with a body, `source=`, `target=` and whatever `unified_llm.convert` takes; the answer has `survives(glob)`,
+    `lost(glob)`, `changed(glob)`, `.losses` and `.value`.
+    """
+    from .reporting import report
+
+    return report
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "unified_llm_upstream" in metafunc.fixturenames:
+        from ..registry import protocols
+
+        names = metafunc.config.getini("unified_llm_protocols") or protocols()
+        metafunc.parametrize("unified_llm_upstream", names, indirect=True)
+
+
+@pytest.fixture
+def unified_llm_upstream(request: pytest.FixtureRequest) -> Iterator[Upstream]:
+    """An upstream in memory, once for each protocol: give `.http_client()` to the SDK your code uses.
+
+    Queue answers with `.says(text)` and `.calls(name, **arguments)`; `.losses`, `.survives(glob)` and `.requests` tell
+    what happened.
+    """
+    from .upstream import Upstream
+
+    yield Upstream(request.param)

@@ -1,0 +1,83 @@
+"""One conversion of a user's own payload, as something a test can ask.
+
+A question about a capability that does not exist is a mistake of the test and raises: a misspelt name would otherwise
+always survive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from typing import Any
+
+from ..capabilities import CAPABILITIES
+from ..convert import convert
+from ..losses import Loss, Losses
+from ..streaming import convert_stream
+
+__all__ = ["Report", "known", "report"]
+
+
+class Report:
+    """What became of one document: `value` in the target's words, `losses`, and answers by capability."""
+
+    def __init__(self, value: Any, losses: Losses, way: str) -> None:
+        self.value = value
+        self.losses = losses
+        self.way = way
+
+    def survives(self, *capabilities: str) -> bool:
+        """True when nothing that matches these globs was lost; raises `ValueError` for a name that does not exist."""
+        return not any(self.lost(known(name)) for name in capabilities)
+
+    def lost(self, capability: str = "*") -> Losses:
+        """What was lost of the capabilities that match."""
+        return self._with(("lost",), capability)
+
+    def changed(self, capability: str = "*") -> Losses:
+        """What came through in another form: approximated, emulated or parked."""
+        return self._with(("approximated", "emulated", "parked"), capability)
+
+    def _with(self, fates: Sequence[str], capability: str) -> Losses:
+        known(capability)
+        return Losses(loss for loss in self.losses if loss.fate in fates and fnmatchcase(loss.capability, capability))
+
+    def __repr__(self) -> str:
+        lines = [f"<{self.way}: {len(self.losses)} not as it was>", *map(_line, self.losses)]
+        return "\n  ".join(lines)
+
+
+def _line(loss: Loss) -> str:
+    detail = f" ({loss.detail})" if loss.detail else ""
+    return f"{loss.path} {loss.capability} {loss.fate}{detail}"
+
+
+def known(capability: str) -> str:
+    """The glob itself. Raises `ValueError`, with near matches, when it matches no capability.
+
+    >>> known("input.image")
+    Traceback (most recent call last):
+    ValueError: 'input.image' matches no capability; did you mean image.input?
+    """
+    if capability.startswith("x.") or any(fnmatchcase(name, capability) for name in CAPABILITIES):
+        return capability
+    turned = ".".join(reversed(capability.split(".")))
+    near = [turned] if turned in CAPABILITIES else get_close_matches(capability, CAPABILITIES)
+    raise ValueError(f"{capability!r} matches no capability" + (f"; did you mean {', '.join(near)}?" if near else ""))
+
+
+def report(body: Any, *, source: str, target: str, kind: str = "request", **options: Any) -> Report:
+    """Convert one document (a list of wire events where `kind` is "stream") and report. Takes what `convert` takes.
+
+    >>> body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "seed": 7}
+    >>> report(body, source="openai-chat", target="anthropic-messages").survives("sampling.seed")
+    False
+    """
+    way = f"{source} -> {target}, {kind}"
+    if kind == "stream":
+        stream = convert_stream(body, source=source, target=target, **options)
+        events = list(stream)
+        return Report(events, stream.losses, way)
+    done = convert(body, source=source, target=target, kind=kind, **options)
+    return Report(done.value, done.losses, way)

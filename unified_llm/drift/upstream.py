@@ -1,0 +1,191 @@
+"""An upstream in memory: the user's own code talks to it in the protocol it knows, and it answers as another would.
+
+A request comes in on the surface the caller's SDK speaks, is converted to the target protocol as it would be for a real
+provider, answered from canonical answers that were queued, and converted back. What was lost on both ways is collected.
+No socket is opened. The transport is httpx2's, which the official SDKs take; nothing of it is seen outside this file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from fnmatch import fnmatchcase
+from typing import Any
+
+import httpx2
+
+from ..adapter import Route
+from ..convert import convert, load, write
+from ..errors import CapabilityRefused, InvalidBody
+from ..exchange import Exchange
+from ..jsonvalue import dump, parse
+from ..losses import Loss, Losses
+from ..reading import Reader
+from ..registry import adapter, protocols, split
+from ..sse import encode
+from ..stream import decompose
+from ..streaming import convert_stream, write_stream
+
+__all__ = ["Upstream"]
+
+Answer = dict[str, Any]
+
+
+class Upstream:
+    """One provider of a protocol (`openai-chat`, `openai-chat:groq`, ...), in memory.
+
+    `says` and `calls` queue what it answers; the last answer is given again and again. An answer may also be a function
+    of the canonical request. `requests` are the wire documents that arrived, in the target's words, `losses` what did
+    not come through as it was, on both ways.
+
+    >>> import httpx2
+    >>> upstream = Upstream("anthropic-messages").says("Rain.")
+    >>> body = {"model": "m", "messages": [{"role": "user", "content": "Weather?"}], "seed": 7}
+    >>> with upstream.http_client() as client:
+    ...     answer = client.post("https://upstream.example/v1/chat/completions", json=body).json()
+    >>> answer["choices"][0]["message"]["content"], upstream.survives("sampling.seed")
+    ('Rain.', False)
+    """
+
+    def __init__(self, protocol: str, *, model: str | None = None) -> None:
+        split(protocol)
+        self.protocol = protocol
+        self.model = model
+        self.answers: list[Answer | Callable[[Answer], Answer]] = []
+        self.requests: list[Any] = []
+        self._losses: list[Loss] = []
+        self._given = 0
+
+    def says(self, text: str) -> Upstream:
+        """Queue an answer in words."""
+        part = {"type": "output_text", "text": text, "annotations": []}
+        return self.gives({"type": "message", "role": "assistant", "content": [part]})
+
+    def calls(self, name: str, /, **arguments: Any) -> Upstream:
+        """Queue a call of a function."""
+        call_id = f"call_{len(self.answers) + 1}"
+        return self.gives(
+            {"type": "function_call", "call_id": call_id, "name": name, "arguments": dump(arguments).decode()}
+        )
+
+    def gives(self, *items: Answer) -> Upstream:
+        """Queue an answer of canonical items."""
+        reason = "tool_calls" if any(item["type"] == "function_call" for item in items) else "stop"
+        usage = {"input_tokens": 20, "output_tokens": 9, "total_tokens": 29}
+        answer = {"status": "completed", "output": list(items), "finish": {"reason": reason}, "usage": usage}
+        self.answers.append(answer)
+        return self
+
+    @property
+    def losses(self) -> Losses:
+        """What did not come through, requests and answers together, in order."""
+        return Losses(self._losses)
+
+    def survives(self, capability: str) -> bool:
+        """True when nothing that matches the glob was lost on any of the ways."""
+        return not any(loss.fate == "lost" and fnmatchcase(loss.capability, capability) for loss in self._losses)
+
+    def http_client(self, **options: Any) -> httpx2.Client:
+        """A client for SDKs: `openai.OpenAI(http_client=upstream.http_client(), api_key="-")`."""
+        return httpx2.Client(transport=_Transport(self), **options)
+
+    def async_http_client(self, **options: Any) -> httpx2.AsyncClient:
+        """The same for the asynchronous SDKs."""
+        return httpx2.AsyncClient(transport=_AsyncTransport(self), **options)
+
+    # ---- one request ----------------------------------------------------------------------------------------------
+
+    def answer(self, method: str, path: str, query: str, body: bytes) -> tuple[int, str, bytes]:
+        """The status, content type and body for a request on whichever surface its path belongs to."""
+        found = _surface(method, path)
+        if found is None:
+            return 404, "application/json", dump({"error": {"message": f"no surface has {method} {path}"}})
+        source, route, at = found
+        try:
+            asked = parse(body)
+            http = {"method": method, "path": at}
+            done = convert(asked, source=source, target=self.protocol, model=self.model, http=http)
+        except (InvalidBody, CapabilityRefused) as error:
+            return self._refused(source, str(error))
+        self.requests.append(done.value)
+        self._losses += done.losses
+        assert done.exchange is not None
+        canonical = self._next(asked, source, http, done.exchange)
+        streamed = route.stream if route.stream is not None else bool(type(asked) is dict and asked.get("stream"))
+        if streamed:
+            array = bool(adapter(source).streams.framing.array) and "alt=sse" not in query
+            return self._streamed(canonical, source, done.exchange, array)
+        wire = write(canonical, self.protocol, "response").value
+        back = convert(wire, source=self.protocol, target=source, kind="response", exchange=done.exchange)
+        self._losses += back.losses
+        return 200, "application/json", dump(back.value)
+
+    def _streamed(self, canonical: Answer, source: str, exchange: Exchange, array: bool) -> tuple[int, str, bytes]:
+        events = write_stream(decompose(canonical), self.protocol)
+        stream = convert_stream(events, source=self.protocol, target=source, exchange=exchange)
+        framing = adapter(source).streams.framing
+        data = list(stream)
+        self._losses += stream.losses
+        if array:
+            return 200, framing.array, dump([event["data"] for event in data])
+        chunks = (
+            encode(
+                event["event"] if framing.named else None,
+                event["data"] if type(event["data"]) is str else dump(event["data"]),
+            )
+            for event in data
+        )
+        return 200, framing.content_type, b"".join(chunks)
+
+    def _next(self, asked: Any, source: str, http: Any, exchange: Exchange) -> Answer:
+        if not self.answers:
+            self.says(f"An answer from {self.protocol}.")
+        found = self.answers[min(self._given, len(self.answers) - 1)]
+        self._given += 1
+        if callable(found):
+            kinds, dialect = split(source)
+            reader = Reader(kinds.protocol, dialect=dialect, http=http)
+            found = found(reader.root(kinds.kinds["request"].read, load(asked)))
+        made = {"id": f"resp_{self._given}", "created_at": 1760000000, "model": exchange.model or "model"}
+        return {**made, **found}
+
+    def _refused(self, source: str, message: str) -> tuple[int, str, bytes]:
+        error = {"error": {"type": "invalid_request", "message": message, "status": 400}}
+        return 400, "application/json", dump(write(error, source, "error").value)
+
+
+def _surface(method: str, path: str) -> tuple[str, Route, str] | None:
+    """The protocol whose route a path ends with, that route, and the path relative to the protocol's root."""
+    for protocol in protocols():
+        for route in adapter(protocol).routes:
+            if route.kind == "request" and route.method == method:
+                pattern = "".join(
+                    "[^/]+" if piece.startswith("{") else re.escape(piece)
+                    for piece in re.split(r"(\{\w+\})", route.path.strip("/"))
+                )
+                match = re.search(f"(?:^|/)({pattern})$", path)
+                if match:
+                    return protocol, route, match[1]
+    return None
+
+
+def _reply(upstream: Upstream, request: httpx2.Request, body: bytes) -> httpx2.Response:
+    url = request.url
+    status, type_, data = upstream.answer(request.method, url.path, url.query.decode(), body)
+    return httpx2.Response(status, headers={"content-type": type_}, content=data, request=request)
+
+
+class _Transport(httpx2.BaseTransport):
+    def __init__(self, upstream: Upstream) -> None:
+        self.upstream = upstream
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        return _reply(self.upstream, request, request.read())
+
+
+class _AsyncTransport(httpx2.AsyncBaseTransport):
+    def __init__(self, upstream: Upstream) -> None:
+        self.upstream = upstream
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        return _reply(self.upstream, request, await request.aread())
