@@ -21,6 +21,7 @@ from unified_llm.writing import Writer
 from .content import items, parts, read_part
 from .signature import write_signature
 from .spelling import actual, to_snake
+from .usual import called
 
 __all__ = ["names_of", "place", "read_id", "sealed_part", "write_id"]
 
@@ -202,7 +203,10 @@ def _write_response(c: Node, w: Writer) -> Node:
         answer["name"] = c.pop("name")
     else:
         answer["name"] = known or "unknown"
-        w.added(answer, "name", "that of its call" if known else "no call of that id is there to name it")
+        if known:
+            called(answer, ("name",), w)
+        else:
+            w.added(answer, "name", "no call of that id is there to name it")
     output = c.pop("output", None)
     media: list[Any] = []
     others: list[Node] = []

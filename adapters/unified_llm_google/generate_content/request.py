@@ -28,6 +28,7 @@ from .signature import SLOT
 from .spelling import actual, to_camel, to_snake
 from .tables import PROTOCOL, REQUEST_SHAPE
 from .tools import is_mixed, read_tools, write_tools
+from .usual import read_usual, write_usual
 
 __all__ = ["read_contents", "read_request", "write_contents", "write_request"]
 
@@ -111,7 +112,7 @@ def read_contents(contents: list[Any], r: Reader) -> list[Node]:
     for number, wire in enumerate(contents):
         mark = len(r.trace)
         try:
-            read = _read_content(wire, number, before, r)
+            read = read_usual(wire, number, before, r) or _read_content(wire, number, before, r)
         except ILL_TYPED:
             del r.trace[mark:]
             read = [r.unread(wire, _FAMILY, within=(contents, number))]
@@ -126,20 +127,6 @@ def read_contents(contents: list[Any], r: Reader) -> list[Node]:
 
 
 def _read_content(wire: Node, number: int, before: bool | None, r: Reader) -> list[Node]:
-    if len(wire) == 2 and "role" in wire and "parts" in wire:
-        role, wires = wire["role"], wire["parts"]
-        if role in ("user", "model") and len(wires) == 1 and type(wires) is list:
-            part = wires[0]
-            if (
-                (role == "model") is not before
-                and type(part) is dict
-                and len(part) == 1
-                and type(part.get("text")) is str
-                and part["text"]
-            ):
-                item = {"type": "message", "role": "user" if role == "user" else "assistant", "content": part["text"]}
-                r.trace.append((item, wire))
-                return [item]
     rest = wire.copy()
     role = rest.pop("role", None)
     if not (role is None or type(role) is str):
@@ -206,16 +193,29 @@ def write_contents(history: Any, w: Writer) -> list[Any]:
         return [{"role": "user", "parts": [{"text": history}]}]
     out: list[Any] = []
     group: list[Node] = []
+    # Whose content the group is, whether its last item is a result or a message, and of which turn that is.
+    side, answered, talking, before = "", False, False, None
     for item in history or ():
-        if _is_unread(item, w):
+        if "extra" in item and _is_unread(item, w):
             _close(group, out, w)
             group = []
             out.append(w.native(item, _FAMILY))
             continue
-        if group and not _joins(group, item, w):
+        kind, turn = item.get("type"), item.get("turn")
+        answers, talks = kind in _OUTPUTS, kind == "message"
+        its = "user" if answers or (talks and item.get("role") != "assistant") else "model"
+        if group:
+            known = turn is not None and before is not None
+            joins = its == side and answers is answered and (turn == before if known else not (talks and talking))
+            if joins or (known and turn == before and _is_whole(group[0], w)):
+                group.append(item)
+                if its == "model":
+                    side = its
+                answered, talking, before = answers, talks, turn
+                continue
             _close(group, out, w)
-            group = []
-        group.append(item)
+        group = [item]
+        side, answered, talking, before = its, answers, talks, turn
     _close(group, out, w)
     return out
 
@@ -225,25 +225,14 @@ def _is_unread(item: Node, w: Writer) -> bool:
     return own is not None and (own.get("form") or {}).get("native") == _FAMILY
 
 
-def _joins(group: list[Node], item: Node, w: Writer) -> bool:
-    """Whether an item belongs to the content being gathered."""
-    last = group[-1]
-    turn, before = item.get("turn"), last.get("turn")
-    apart = (item.get("type") in _OUTPUTS) != (last.get("type") in _OUTPUTS)
-    if turn is not None and before is not None:
-        if turn != before:
-            return False
-        if w.form(group[0], "content") == "mixed" or w.form(group[0], "role"):
-            return True
-        return _side([item]) == _side(group) and not apart
-    if _side([item]) != _side(group) or apart:
-        return False
-    return item.get("type") in _OUTPUTS or not (item.get("type") == "message" and last.get("type") == "message")
+def _is_whole(first: Node, w: Writer) -> bool:
+    """Whether the content that opens with this item came with items of both sides."""
+    return "extra" in first and bool(w.form(first, "content") == "mixed" or w.form(first, "role"))
 
 
 def _close(group: list[Node], out: list[Any], w: Writer) -> None:
     if group:
-        wire = _write_content(group, w)
+        wire = (write_usual(group, out, w) if "sealed" not in w.context else None) or _write_content(group, w)
         if wire is not None:
             out.append(wire)
         moved = w.context.pop("moved", None)
@@ -253,10 +242,6 @@ def _close(group: list[Node], out: list[Any], w: Writer) -> None:
 
 def _write_content(group: list[Node], w: Writer) -> Node | None:
     first = group[0]
-    if len(group) == 1 and len(first) == 3 and "sealed" not in w.context:
-        content, role = first.get("content"), first.get("role")
-        if type(content) is str and content and role in ("user", "assistant"):
-            return {"role": "user" if role == "user" else "model", "parts": [{"text": content}]}
     role = w.form(first, "role")
     own = _side(group)
     written: Any = write_items([_plain(item, w) for item in group], w)

@@ -17,7 +17,7 @@ from unified_llm.provenance import anchor_of, is_own, is_sealed, opaque_piece, o
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-__all__ = ["attach_sealed", "is_foreign", "park", "read_signature", "sealed_text", "write_signature"]
+__all__ = ["KIND", "SLOT", "attach_sealed", "is_foreign", "park", "read_signature", "sealed_text", "write_signature"]
 
 Node = dict[str, Any]
 

@@ -1,0 +1,77 @@
+"""The quick way of `usual.py` says what the pairs say: every document converts alike with it and without it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+import unified_llm as ul
+from corpus import records
+from unified_llm import suite
+from unified_llm_google.generate_content import request
+
+GEMINI = "google-generate-content"
+OTHER = "openai-chat"
+MESSAGES = "anthropic-messages"
+
+
+@contextmanager
+def without_the_quick_way(patch: pytest.MonkeyPatch) -> Iterator[None]:
+    with patch.context() as patched:
+        patched.setattr(request, "read_usual", lambda *_: None)
+        patched.setattr(request, "write_usual", lambda *_: None)
+        yield
+
+
+def converted(record: dict[str, Any], target: str) -> tuple[str, set[ul.Loss]] | str:
+    done = suite.outcome(record, target)
+    if done.error is not None:
+        return repr(done.error)
+    return json.dumps(done.value), set(done.losses)
+
+
+def read(record: dict[str, Any]) -> str:
+    try:
+        return json.dumps(suite.canonical(record["body"], GEMINI, "request"), sort_keys=True)
+    except ul.UnifiedLLMError as error:
+        return repr(error)
+
+
+@pytest.mark.parametrize(("source", "target"), [(GEMINI, GEMINI), (GEMINI, OTHER), (OTHER, GEMINI), (MESSAGES, GEMINI)])
+def test_requests_convert_alike_with_the_quick_way_and_without(
+    source: str, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = list(records(source, "request"))
+    quick = [converted(record, target) for record in found]
+    with without_the_quick_way(monkeypatch):
+        slow = [converted(record, target) for record in found]
+    assert len(found) > 50
+    assert [record["id"] for record, one, other in zip(found, quick, slow) if one != other] == []
+
+
+def test_requests_are_read_alike_with_the_quick_way_and_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = list(records(GEMINI, "request"))
+    quick = [read(record) for record in found]
+    with without_the_quick_way(monkeypatch):
+        slow = [read(record) for record in found]
+    assert [record["id"] for record, one, other in zip(found, quick, slow) if one != other] == []
+
+
+@pytest.mark.parametrize(("source", "target", "name"), [(GEMINI, OTHER, "read_usual"), (OTHER, GEMINI, "write_usual")])
+def test_the_quick_way_is_taken(source: str, target: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = []
+    usual = getattr(request, name)
+
+    def counting(*arguments: Any) -> Any:
+        found = usual(*arguments)
+        taken.append(found is not None)
+        return found
+
+    monkeypatch.setattr(request, name, counting)
+    for record in records(source, "request"):
+        suite.outcome(record, target)
+    assert sum(taken) > len(taken) / 2
