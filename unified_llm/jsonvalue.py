@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import orjson
 
 from .errors import InvalidBody
 
-__all__ = ["detached", "dump", "dump_text", "has_non_finite", "load_text", "parse"]
+__all__ = ["detached", "dump", "dump_text", "has_non_finite", "load_text", "loader_of", "parse"]
 
 Keys = tuple[Any, ...]
 
@@ -97,6 +98,19 @@ def load_text(text: str | bytes) -> Any:
         return json.loads(text, parse_constant=_finite, parse_float=_finite)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+
+
+def loader_of(texts: Iterable[str]) -> Callable[[str], Any]:
+    """What `load_text` does, for all of these texts: quicker where none of them has a long number.
+
+    >>> texts = ['{"a": 1}', '[2]']
+    >>> list(map(loader_of(texts), texts))
+    [{'a': 1}, [2]]
+    """
+    try:
+        return load_text if _has_long(" ".join(texts).encode()) else orjson.loads
+    except UnicodeEncodeError:
+        return load_text
 
 
 def _finite(number: str) -> float:

@@ -7,7 +7,7 @@ it, by its name, or by its value, and else the smallest node it can have come fr
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from ._tables import CAPABILITY, CHILDREN, KNOWN_TYPES
@@ -48,6 +48,12 @@ def locate(
     return Losses(dict.fromkeys(loss for group in found for loss in group))
 
 
+@cache
+def _called(field: str) -> list[str]:
+    """The capabilities that fields of this name have in the hub."""
+    return sorted({fields[field] for fields in CAPABILITY.values() if field in fields})
+
+
 class Finder:
     """The search for the sources of losses, over the documents of one conversion."""
 
@@ -66,6 +72,7 @@ class Finder:
         self.doc = writer.context.get("given", root) if reader is None else reader.doc
         self.parents: dict[int, tuple[Any, Any]] | None = None
         self._names: dict[int, str] = {}
+        self._inside: dict[tuple[int, int], Keys] = {}
 
     # Most losses are settings of the root: nothing below is walked for those.
 
@@ -127,6 +134,11 @@ class Finder:
         if keys[:1] == ("extra",):
             return self._foreign(node, keys, fate, detail, capability)
         capability = capability or self._capability(node, keys)
+        plain = self._plain(node, keys) if keys else None
+        if plain is not None:
+            if not detail and fate == "lost" and node is self.root:
+                detail = self.writer.refuses.get(keys[0], "")
+            return [Loss(pointer(self.base + plain), capability, fate, detail)]  # type: ignore[arg-type]
         if not detail and fate == "lost":
             refuses = self.writer.refuses
             named = str(keys[0]) if keys and node is self.root else str(node.get("type", "")) if not keys else ""
@@ -141,6 +153,26 @@ class Finder:
             fate, detail = "approximated", detail or "counted in the sum"
         out = [Loss(pointer(self.base + path), capability, fate, detail) for path in paths]  # type: ignore[arg-type]
         return out if keys else out + self._left_with(node, bool(found), fate, detail)
+
+    def _plain(self, node: Node, keys: Keys) -> Keys | None:
+        """The path of most losses: a setting of the root, or what is in a value that was handed on as it was."""
+        if self.reader is None or id(node) in self.reader.below:
+            return None
+        wire, key = self._wire(node), keys[0]
+        if type(wire) is not dict or any(place[0] == key for place in self._places_of.get(id(node), ())):
+            return None
+        if node is self.root:
+            table = self.source.settings.get(self.name) if self.source is not None else None
+            named = table.wire_key(keys) if table is not None and len(keys) == 1 and not table.below(key) else None
+            return (named,) if named is not None and named in wire else None
+        value = node.get(key)
+        if type(value) is dict and len(keys) > 1:
+            place = (id(wire), id(value))
+            inside = self._inside.get(place)
+            if inside is None:
+                inside = self._inside[place] = find_object(wire, value)
+            return self._join(wire, inside + follow(value, keys[1:])) if inside else None
+        return None
 
     def _half_said(self, node: Node, keys: Keys) -> bool:
         """Whether another canonical leaf came from the same place, and was not lost."""
@@ -222,7 +254,7 @@ class Finder:
         if hub and named:
             return named
         # The hub's own name for it, where the hub has but one; else the one that its place speaks for.
-        called = sorted({fields[last] for fields in CAPABILITY.values() if last in fields})
+        called = _called(last)
         near = [name for name in called if name.partition(".")[0] in names]
         return called[0] if len(called) == 1 else near[0] if len(near) == 1 else "native.field"
 

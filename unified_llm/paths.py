@@ -39,25 +39,33 @@ def pointer(keys: Iterable[Any]) -> str:
 
 
 class Paths:
-    """The path of every object and list below a root by identity, found level by level and no deeper than asked."""
+    """The path of every object and list below a root by identity, found level by level and no deeper than asked.
 
-    __slots__ = ("_found", "_level")
+    Of a level the small ones are opened first: where a list is long, what is asked for mostly stands beside it.
+    """
+
+    __slots__ = ("_below", "_found", "_level")
 
     def __init__(self, root: Any) -> None:
         self._found: dict[int, Keys] = {id(root): ()}
         self._level: list[tuple[Any, Keys]] = [(root, ())] if type(root) in (dict, list) else []
+        self._below: list[tuple[Any, Keys]] = []
 
     def get(self, key: int, default: Keys = ()) -> Keys:
         found = self._found
         while key not in found and self._level:
-            below: list[tuple[Any, Keys]] = []
-            for node, path in self._level:
-                for name, value in node.items() if type(node) is dict else enumerate(node):
-                    if type(value) is dict or type(value) is list:
-                        here = found[id(value)] = (*path, name)
-                        below.append((value, here))
-            self._level = below
+            node, path = self._level.pop()
+            for name, value in node.items() if type(node) is dict else enumerate(node):
+                if type(value) is dict or type(value) is list:
+                    here = found[id(value)] = (*path, name)
+                    self._below.append((value, here))
+            if not self._level:
+                self._level, self._below = sorted(self._below, key=_size, reverse=True), []
         return found.get(key, default)
+
+
+def _size(entry: tuple[Any, Keys]) -> int:
+    return len(entry[0])
 
 
 def paths_below(root: Any) -> dict[int, Keys]:

@@ -5,9 +5,6 @@ turn, and what the message had beside them stays with the first. Writing gathers
 message, results of calls first, because the API wants all of them in the message that follows the calls; a message
 that stood apart from its neighbour on the wire stays apart.
 
-What another provider signed on a call or a text, and this wire has no slot for, travels towards a client in a redacted
-thinking block of its own, sealed, and finds its bearer again when it comes back.
-
 https://docs.claude.com/en/api/messages
 """
 
@@ -16,18 +13,16 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.mapping import ILL_TYPED, Fated, IllTyped
-from unified_llm.provenance import anchor_of, is_own, is_sealed, open_sealed, seal
+from unified_llm.provenance import is_sealed
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-from .blocks import blocks, ordered
+from .blocks import blocks
+from .carriers import carried_by, carrier_of, join_carried
 from .content import answer_parts, own_born, parts, said
+from .usual import arguments_of, read_usual, write_usual
 
 __all__ = [
-    "CARRIER",
-    "carried_by",
-    "carrier_of",
-    "join_carried",
     "read_content",
     "read_messages",
     "report_sealed",
@@ -39,9 +34,9 @@ __all__ = [
 Node = dict[str, Any]
 
 FAMILY = "anthropic-messages messages"
-CARRIER = "unified_llm:carrier"
 _OUTPUTS = frozenset(("function_call_output", "custom_tool_call_output"))
 _SEALED_THEMSELVES = frozenset(("reasoning", "compaction"))
+_USUAL = {"function_call": "assistant", "function_call_output": "user"}
 _ROLES = {"user": "user", "assistant": "assistant", "system": "system", "developer": "system"}
 
 
@@ -54,10 +49,8 @@ def read_messages(messages: list[Any], r: Reader) -> list[Node]:
     before: Any = None
     for number, wire in enumerate(messages):
         role = wire.get("role") if type(wire) is dict else None
-        if type(role) is str and len(wire) == 2 and type(wire.get("content")) is str and role in _ROLES:
-            found = [{"type": "message", "role": role, "content": wire["content"]}]
-            r.trace.append((found[0], wire))
-        else:
+        found = read_usual(wire, role, number, r) if type(role) is str and len(wire) == 2 else None
+        if found is None:
             mark = len(r.trace), len(r.turns)
             try:
                 found = _read_message(wire, number, r)
@@ -127,44 +120,6 @@ def read_content(content: Any, role: str, wire: Node, r: Reader) -> list[Node]:
     return items
 
 
-def carried_by(block: Node) -> Node | None:
-    """What a sealed block carries for another item; None for any other block."""
-    data = block.get("data")
-    if type(data) is not str or not is_sealed(data):
-        return None
-    opened = open_sealed(data, None)
-    return opened if opened is not None and opened.get("type") == CARRIER else None
-
-
-def join_carried(items: list[Node], carried: list[Node]) -> None:
-    """Give what travelled apart back to its bearers; what finds none is forgotten with them."""
-    for item in items:
-        anchor = anchor_of(item)
-        for each in carried:
-            if each["anchor"] != anchor or each["bearer"] != item.get("type"):
-                continue
-            if "opaque" in each:
-                item["opaque"] = each["opaque"]
-            if "content" in each:
-                item["content"] = each["content"]
-
-
-def carrier_of(item: Node, w: Writer) -> Node | None:
-    """The block that carries what others signed on an item, None when there is nothing of that kind."""
-    signed = [*(item.get("opaque") or ())]
-    content = item.get("content")
-    on_parts = [p for part in content for p in part.get("opaque") or ()] if type(content) is list else []
-    if not any(not is_own(piece, w) for piece in signed + on_parts):
-        return None
-    anchor = anchor_of(item)
-    node: Node = {"type": CARRIER, "bearer": item.get("type"), "anchor": anchor}
-    if signed:
-        node["opaque"] = signed
-    if on_parts:
-        node["content"] = content
-    return {"type": "redacted_thinking", "data": seal(ordered(node), "")}
-
-
 # ---- writing --------------------------------------------------------------------------------------------------------
 
 
@@ -189,35 +144,48 @@ def write_messages(items: Any, w: Writer) -> list[Node]:
     items = items or []
     if w.facing == "provider" and not own_born(w):
         items = _paired(items, w)
+    load = arguments_of(items)
     out: list[Any] = []
     group: list[Node] = []
+    content: list[Node] | None = []
     role = ""
     for item in items:
-        if _is_native_message(item, w):
-            out += _written(group, role, w)
-            group = []
-            out.append(w.native(item, FAMILY))
-            continue
-        its = role_of(item, w)
-        if group and (its != role or w.form(item, "opens") or (its == "system" and not _same_turn(group, item))):
-            out += _written(group, role, w)
-            group = []
+        its, opens = None, False
+        if "extra" in item and w.protocol in (item["extra"] or ()):
+            if w.form(item, "native") == FAMILY:
+                out += _written(group, content, role, w)
+                group, content = [], []
+                out.append(w.native(item, FAMILY))
+                _look_at(out[-1], w)
+                continue
+            its, opens = role_of(item, w), w.form(item, "opens")
+        else:
+            its = _USUAL.get(item.get("type")) or role_of(item, None)
+        if its != role or opens or (its == "system" and not _same_turn(group, item)):
+            out += _written(group, content, role, w)
+            group, content, role = [], [], its
         group.append(item)
-        role = its
-    return out + _written(group, role, w)
+        if content is not None and not write_usual(item, content, role, load, w):
+            content = None
+    return out + _written(group, content, role, w)
 
 
-def _is_native_message(item: Node, w: Writer) -> bool:
-    return bool(w.form(item, "native") == FAMILY)
+def _look_at(message: Any, w: Writer) -> None:
+    """Remember a message that is not of the usual shapes: only such hold what a request may need a header for."""
+    w.context.setdefault("unusual", []).append(message)
 
 
 def _same_turn(group: list[Node], item: Node) -> bool:
-    return item.get("turn") is not None and group[-1].get("turn") == item["turn"]
+    return bool(group) and item.get("turn") is not None and group[-1].get("turn") == item["turn"]
 
 
-def _written(group: list[Node], role: str, w: Writer) -> list[Node]:
+def _written(group: list[Node], usual: list[Node] | None, role: str, w: Writer) -> list[Node]:
+    """The message of a group of items; `usual` are its blocks where all of them are of the usual shapes."""
     if not group:
         return []
+    if usual:
+        alone = len(group) == 1 and "content" in group[0] and type(group[0]["content"]) is str
+        return [{"role": role, "content": group[0]["content"] if alone else usual}]
     first = group[0]
     if len(group) == 1 and first.get("type") == "message" and type(first.get("content")) is str:
         if first["content"] or own_born(w):
@@ -227,7 +195,9 @@ def _written(group: list[Node], role: str, w: Writer) -> list[Node]:
     content = write_blocks(group, w)
     if not content and not own_born(w):
         return []
-    return [w.turn(first, {"role": role, "content": content})]
+    message = w.turn(first, {"role": role, "content": content})
+    _look_at(message, w)
+    return [message]
 
 
 def _write_plain(c: Node, w: Writer) -> Node:
@@ -343,11 +313,14 @@ _HOSTED = {
     "tool_search_call": "tool_search_result",
     "shell_call": "shell_call_output",
 }
+_PAIRED = frozenset((*_HOSTED, *_HOSTED.values()))
 _UNPAIRED = "the API takes a call of its own tools with its result or not at all"
 
 
 def _paired(items: list[Node], w: Writer) -> list[Node]:
     """Without the hosted calls whose results the API would not take back, and without those results."""
+    if _PAIRED.isdisjoint([item.get("type") for item in items]):
+        return items
     others = [item for item in items if "extra" not in item or not w.form(item, "home")]
     if not any(item.get("type") in _HOSTED or _is_result(item, w) for item in others):
         return items

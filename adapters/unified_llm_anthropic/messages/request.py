@@ -9,6 +9,7 @@ https://docs.claude.com/en/api/messages
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from unified_llm.errors import InvalidBody
@@ -216,7 +217,7 @@ def _write_headers(c: Node, wire: Node, w: Writer) -> None:
     extra = c.get("extra") or {}
     headers: Node = dict((extra.get(w.protocol) or {}).get("headers") or {})
     if "anthropic-version" not in headers:
-        legacy = any(key in wire for key in _SAMPLING) or _has_legacy_blocks(wire)
+        legacy = any(key in wire for key in _SAMPLING) or _has_legacy_blocks(w.context.get("unusual", ()))
         headers["anthropic-version"] = LEGACY_VERSION if legacy else API_VERSION
     if not own_born(w):
         flags = [flag for key, flag in BETAS.items() if key in wire]
@@ -229,9 +230,9 @@ def _write_headers(c: Node, wire: Node, w: Writer) -> None:
     w.http.update(method="POST", path="v1/messages", headers=headers)
 
 
-def _has_legacy_blocks(wire: Node) -> bool:
+def _has_legacy_blocks(messages: Iterable[Any]) -> bool:
     """Documents of the assistant and citations of the user, which the newer version refuses."""
-    for message in wire["messages"]:
+    for message in messages:
         content = message.get("content") if type(message) is dict else None
         if type(content) is not list:
             continue

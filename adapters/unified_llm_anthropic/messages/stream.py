@@ -16,8 +16,9 @@ from typing import Any
 
 from unified_llm.stream import FRAME
 
+from .carriers import carried_by, join_carried
 from .errors import read_error
-from .messages import carried_by, join_carried, read_content
+from .messages import read_content
 from .response import read_message
 from .stream_blocks import Block, BlockReader
 

@@ -14,9 +14,9 @@ from unified_llm.jsonvalue import load_text
 from unified_llm.reading import Reader
 
 from .blocks import blocks
+from .carriers import join_carried
 from .citations import citations
 from .content import answer_parts
-from .messages import join_carried
 
 __all__ = ["Block", "BlockReader"]
 

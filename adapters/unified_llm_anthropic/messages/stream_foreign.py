@@ -18,9 +18,10 @@ from unified_llm.stream import FRAME, TERMINAL
 from unified_llm.writing import Writer
 
 from .blocks import blocks
+from .carriers import carrier_of
 from .citations import citations
 from .content import answer_parts
-from .messages import carrier_of, report_sealed, write_blocks
+from .messages import report_sealed, write_blocks
 from .reasoning import sealed_signature, thinking_text
 from .response import answered, finish_keys, write_head
 from .stream_frames import FrameWriter

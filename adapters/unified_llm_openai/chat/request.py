@@ -93,11 +93,11 @@ def _read_messages(wires: list[Any], r: Reader) -> list[Node]:
     tagged = "reasoning_tags" in r.dialect
     for number, wire in enumerate(wires):
         role = wire.get("role") if type(wire) is dict else None
-        usual = None
-        if type(role) is str and not (tagged and role == "assistant"):
-            usual = read_usual(wire, role, number, open_, r)
-        if usual is not None:
-            items += usual
+        if (
+            type(role) is str
+            and not (tagged and role == "assistant")
+            and read_usual(wire, role, number, items, open_, r)
+        ):
             continue
         mark = len(r.trace)
         try:

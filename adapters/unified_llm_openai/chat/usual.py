@@ -24,74 +24,79 @@ class Waiting(Protocol):
     custom: set[str]
 
 
-_RESULT = {"role", "tool_call_id", "content"}
-_CALLING = {"role", "content", "tool_calls"}
+_SAID = (str, list)
+_TEXTS = frozenset(("input_text", "output_text", "text"))
 
 
-def read_usual(wire: Node, role: str, number: int, waiting: Waiting, r: Reader) -> list[Node] | None:
-    """The items of a text, of a text with calls, or of a result; `waiting` are the calls without a result so far."""
+def read_usual(wire: Node, role: str, number: int, items: list[Node], waiting: Waiting, r: Reader) -> bool:
+    """Read a text, a text with calls, or a result to `items`; whether it was one of these.
+
+    `waiting` are the calls without a result so far.
+    """
     content = wire.get("content")
-    keys = wire.keys()
-    if len(keys) == 2:
+    if len(wire) == 2:
         if type(content) is not str or role == "tool" or role == "function" or (role == "assistant" and not content):
-            return None
+            return False
         item = {"type": "message", "role": role, "content": content}
-        r.trace.append((item, wire))
-        return [item]
-    if role == "tool" and keys == _RESULT:
-        call_id = wire["tool_call_id"]
-        if type(content) is not str or type(call_id) is not str or not call_id:
-            return None
-        if call_id in waiting.custom:
-            return None
-        if call_id in waiting.calls:
-            waiting.calls.remove(call_id)
+    elif len(wire) != 3:
+        return False
+    elif role == "tool":
+        call_id = wire.get("tool_call_id")
+        if type(content) is not str or type(call_id) is not str or not call_id or call_id in waiting.custom:
+            return False
+        calls = waiting.calls
+        if calls and call_id == calls[0]:
+            del calls[0]
+        elif call_id in calls:
+            calls.remove(call_id)
         item = {"type": "function_call_output", "call_id": call_id, "output": content}
-        r.trace.append((item, wire))
-        r.turns.append((item, wire))
-        return [item]
-    if role == "assistant" and keys == _CALLING and (content is None or (type(content) is str and content)):
-        return _read_calling(wire, content, number, waiting.calls, r)
-    return None
+    elif role == "assistant" and "tool_calls" in wire and (type(content) is str and content):
+        return _read_calling(wire, content, number, items, waiting.calls, r)
+    elif role == "assistant" and "tool_calls" in wire and content is None and "content" in wire:
+        return _read_calling(wire, None, number, items, waiting.calls, r)
+    else:
+        return False
+    r.trace.append((item, wire))
+    items.append(item)
+    return True
 
 
-def _read_calling(wire: Node, content: str | None, number: int, waiting: list[str], r: Reader) -> list[Node] | None:
+def _read_calling(
+    wire: Node, content: str | None, number: int, items: list[Node], waiting: list[str], r: Reader
+) -> bool:
     calls = wire["tool_calls"]
     if type(calls) is not list or not calls:
-        return None
-    items: list[Node] = []
+        return False
     traced: list[tuple[Node, Node]] = []
     if content is not None:
-        items.append({"type": "message", "role": "assistant", "content": content})
-        traced.append((items[0], wire))
+        traced.append(({"type": "message", "role": "assistant", "content": content}, wire))
     for call in calls:
         if type(call) is not dict or len(call) != 3 or call.get("type") != "function":
-            return None
+            return False
         function, call_id = call.get("function"), call.get("id")
         if type(function) is not dict or len(function) != 2 or type(call_id) is not str or not call_id:
-            return None
+            return False
         name, arguments = function.get("name"), function.get("arguments")
         if type(name) is not str or type(arguments) is not str or not arguments:
-            return None
-        item: Node = {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}
-        items.append(item)
-        traced.append((item, call))
-    waiting.extend(item["call_id"] for item in items if item["type"] == "function_call")
-    r.context["calls"] = r.context.get("calls", 0) + len(calls)
-    if len(items) > 1:
-        for item in items:
+            return False
+        traced.append(({"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}, call))
+    made = [item for item, _ in traced]
+    if len(made) > 1:
+        for item in made:
             item["turn"] = number
     if content is None:
-        items[0]["extra"] = {r.protocol: {"form": {"content": "null"}}}
+        made[0]["extra"] = {r.protocol: {"form": {"content": "null"}}}
+    waiting += [call["id"] for call in calls]
+    r.context["calls"] = r.context.get("calls", 0) + len(calls)
     r.trace += traced
-    r.turns.append((items[0], wire))
-    return items
+    items += made
+    return True
 
 
 def write_usual_result(item: Node, w: Writer) -> Node | None:
     """The message of a plain result."""
     call_id, output = item.get("call_id"), item.get("output")
-    if len(item) != 3 or type(output) is not str or type(call_id) is not str:
+    if len(item) != (4 if "turn" in item else 3) or type(output) is not str or type(call_id) is not str:
         return None
     return {"role": "tool", "tool_call_id": call_id, "content": output}
 
@@ -100,14 +105,16 @@ def write_usual(group: list[Node], w: Writer) -> Node | None:
     """The message of a plain text, of plain calls, or of both."""
     if w.dialect and not w.same:
         return None
-    content: str | None = None
+    content: Any = None
     marker = "null"
     calls: list[Node] = []
     for item in group:
         plain = 5 if "turn" in item else 4
         if item["type"] == "message":
             content = item.get("content")
-            if len(item) != plain - 1 or calls or item is not group[0] or type(content) is not str or not content:
+            if type(content) is list:
+                content = _write_texts(content)
+            if len(item) != plain - 1 or calls or item is not group[0] or type(content) not in _SAID or not content:
                 return None
             continue
         if len(item) != plain:
@@ -126,6 +133,14 @@ def write_usual(group: list[Node], w: Writer) -> Node | None:
     if content is None and marker == "absent":
         return {"role": "assistant", "tool_calls": calls}
     return {"role": "assistant", "content": content, "tool_calls": calls}
+
+
+def _write_texts(parts: list[Node]) -> str | list[Node] | None:
+    """The content of parts that are plain texts and say something; one alone is a string."""
+    for part in parts:
+        if len(part) != 2 or part.get("type") not in _TEXTS or type(part.get("text")) is not str or not part["text"]:
+            return None
+    return parts[0]["text"] if len(parts) == 1 else [{"type": "text", "text": part["text"]} for part in parts]
 
 
 def _only_marker(item: Node, w: Writer) -> str | None:

@@ -1,0 +1,58 @@
+"""What another provider signed on a call or a text, and this wire has no slot for.
+
+It travels towards a client in a redacted thinking block of its own, sealed, and finds its bearer again when it comes
+back.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.provenance import anchor_of, is_own, is_sealed, open_sealed, seal
+from unified_llm.writing import Writer
+
+from .blocks import ordered
+
+__all__ = ["CARRIER", "carried_by", "carrier_of", "join_carried"]
+
+Node = dict[str, Any]
+
+CARRIER = "unified_llm:carrier"
+
+
+def carried_by(block: Node) -> Node | None:
+    """What a sealed block carries for another item; None for any other block."""
+    data = block.get("data")
+    if type(data) is not str or not is_sealed(data):
+        return None
+    opened = open_sealed(data, None)
+    return opened if opened is not None and opened.get("type") == CARRIER else None
+
+
+def join_carried(items: list[Node], carried: list[Node]) -> None:
+    """Give what travelled apart back to its bearers; what finds none is forgotten with them."""
+    for item in items:
+        anchor = anchor_of(item)
+        for each in carried:
+            if each["anchor"] != anchor or each["bearer"] != item.get("type"):
+                continue
+            if "opaque" in each:
+                item["opaque"] = each["opaque"]
+            if "content" in each:
+                item["content"] = each["content"]
+
+
+def carrier_of(item: Node, w: Writer) -> Node | None:
+    """The block that carries what others signed on an item, None when there is nothing of that kind."""
+    signed = [*(item.get("opaque") or ())]
+    content = item.get("content")
+    on_parts = [p for part in content for p in part.get("opaque") or ()] if type(content) is list else []
+    if not any(not is_own(piece, w) for piece in signed + on_parts):
+        return None
+    anchor = anchor_of(item)
+    node: Node = {"type": CARRIER, "bearer": item.get("type"), "anchor": anchor}
+    if signed:
+        node["opaque"] = signed
+    if on_parts:
+        node["content"] = content
+    return {"type": "redacted_thinking", "data": seal(ordered(node), "")}

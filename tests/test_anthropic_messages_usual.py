@@ -1,0 +1,79 @@
+"""The quick way of `usual.py` says what the pairs say: every document converts alike with it and without it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+import unified_llm as ul
+from corpus import records
+from unified_llm import suite
+from unified_llm_anthropic.messages import messages
+
+MESSAGES = "anthropic-messages"
+OTHERS = ("openai-responses", "openai-chat", "google-generate-content")
+
+
+@contextmanager
+def without_the_quick_way(patch: pytest.MonkeyPatch) -> Iterator[None]:
+    with patch.context() as patched:
+        patched.setattr(messages, "read_usual", lambda *_: None)
+        patched.setattr(messages, "write_usual", lambda *_: False)
+        yield
+
+
+def converted(record: dict[str, Any], target: str) -> tuple[str, set[ul.Loss]] | str:
+    done = suite.outcome(record, target)
+    if done.error is not None:
+        return repr(done.error)
+    return json.dumps(done.value), set(done.losses)
+
+
+def read(record: dict[str, Any]) -> str:
+    try:
+        return json.dumps(suite.canonical(record["body"], MESSAGES, "request"), sort_keys=True)
+    except ul.UnifiedLLMError as error:
+        return repr(error)
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [(MESSAGES, MESSAGES), *((MESSAGES, other) for other in OTHERS), *((other, MESSAGES) for other in OTHERS)],
+)
+def test_requests_convert_alike_with_the_quick_way_and_without(
+    source: str, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = list(records(source, "request"))
+    quick = [converted(record, target) for record in found]
+    with without_the_quick_way(monkeypatch):
+        slow = [converted(record, target) for record in found]
+    assert len(found) > 50
+    assert [record["id"] for record, one, other in zip(found, quick, slow) if one != other] == []
+
+
+def test_requests_are_read_alike_with_the_quick_way_and_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = list(records(MESSAGES, "request"))
+    quick = [read(record) for record in found]
+    with without_the_quick_way(monkeypatch):
+        slow = [read(record) for record in found]
+    assert [record["id"] for record, one, other in zip(found, quick, slow) if one != other] == []
+
+
+@pytest.mark.parametrize(("way", "source", "target"), [("read", MESSAGES, OTHERS[0]), ("write", OTHERS[1], MESSAGES)])
+def test_the_quick_way_is_taken(way: str, source: str, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = []
+    usual = getattr(messages, f"{way}_usual")
+
+    def counting(*arguments: Any) -> Any:
+        found = usual(*arguments)
+        taken.append(bool(found))
+        return found
+
+    monkeypatch.setattr(messages, f"{way}_usual", counting)
+    for record in records(source, "request"):
+        suite.outcome(record, target)
+    assert sum(taken) > len(taken) / 2
