@@ -12,7 +12,7 @@ https://ai.google.dev/gemini-api/docs/interactions#streaming
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unified_llm.mapping import ILL_TYPED, IllTyped, Owned, lookup, remainder, take
 from unified_llm.reading import Reader
@@ -22,9 +22,13 @@ from .content import Span, citations, summaries
 from .errors import read_error_body
 from .response import note_pending, read_response
 from .steps import steps
+from .stream_plain import Plain
 from .stream_steps import ARGUMENTS, MEDIA, Step
 from .timeline import unsealed
 from .usage import read_usage
+
+if TYPE_CHECKING:
+    from unified_llm.adapter import ReadMore
 
 __all__ = ["LEGACY", "StreamReader"]
 
@@ -60,6 +64,7 @@ class StreamReader:
         self.steps: dict[int, Step] = {}
         self.done: dict[int, Node] = {}
         self.holding: Step | None = None
+        self.plain: Plain | None = None  # the last delta of text, as a template for the next one
         self.opened = self.ended = self.failed = False
         self._handlers: dict[str, Callable[[Node, Node, Event], list[Event]]] = {
             "interaction.created": self._created,
@@ -72,24 +77,12 @@ class StreamReader:
         }
 
     def feed(self, event: Event) -> list[Event]:
+        if self.plain is not None:
+            same = self.plain.feed(event)
+            if same is not None:
+                return same
+            self.plain = None
         data = event["data"]
-        if type(data) is dict and len(data) == 3 and self.holding is None:
-            delta = data.get("delta")
-            if type(delta) is dict and len(delta) == 2 and delta.get("type") == "text":
-                index = data.get("index")
-                step = self.steps.get(index) if type(index) is int else None
-                if event["event"] != "step.delta" or data.get("event_type") != "step.delta":
-                    step = None
-                if step is not None and step.text is not None and type(delta.get("text")) is str:
-                    step.text.append(delta["text"])
-                    return [
-                        {
-                            "type": "response.output_text.delta",
-                            "output_index": step.index,
-                            "content_index": len(step.parts),
-                            "delta": delta["text"],
-                        }
-                    ]
         if type(data) is not dict or self.ended:
             return [*self._flush(), self._told(event)]
         kind = data.get("event_type", "error" if "error" in data else event["event"])
@@ -108,6 +101,9 @@ class StreamReader:
         if before and not self.opened:
             self.opened = True
         return before + events
+
+    def repeat(self) -> ReadMore | None:
+        return self.plain.more if self.plain is not None else None
 
     def close(self) -> list[Event]:
         out = self._flush()
@@ -297,7 +293,7 @@ class StreamReader:
             text = delta.pop("text")
             if type(text) is not str:
                 raise IllTyped("text")
-            return [*out, self._primary(step.text_delta(text), rest, data, event)]
+            return [*out, self._text(step.text_delta(text), step.text, rest, data, event)]
         if kind in MEDIA and step.speaks:
             out = [self._synthetic(each) for each in step.close_part()]
             step.say(self.r, "delta")
@@ -311,12 +307,20 @@ class StreamReader:
         if kind == "arguments_delta" and step.kind in ARGUMENTS and type(delta.get("arguments")) is str:
             step.sources.setdefault(("arguments",), self.r.here("delta", "arguments"))
             del delta["type"]
-            return [self._primary(step.arguments_delta(delta.pop("arguments")), rest, data, event)]
+            return [self._text(step.arguments_delta(delta.pop("arguments")), step.args, rest, data, event)]
         if step.takes(data["delta"]):
             step.hold(event, delta, rest, self.r)
             self.holding = step
             return []
         raise IllTyped("delta")
+
+    def _text(self, node: Event, said: list[str] | None, rest: Node, data: Node, event: Event) -> Event:
+        """The event of a delta, and the template it is for those that follow."""
+        found = self._primary(node, rest, data, event)
+        if "extra" not in found and said is not None:
+            like = {key: value for key, value in found.items() if key != "delta"}
+            self.plain = Plain(data["index"], data["delta"]["type"], like, said.append)
+        return found
 
     def _annotations(self, step: Step, delta: Owned | Node, rest: Node, data: Node, event: Event) -> list[Event]:
         out = [self._synthetic(each) for each in step.open_part()] if step.text is None else []
@@ -337,7 +341,7 @@ class StreamReader:
             out = [self._synthetic(each) for each in step.open_summary()] if step.text is None else []
             step.say(self.r, "delta", "content")
             del content["type"]
-            return [*out, self._primary(step.summary_delta(content.pop("text")), rest, data, event)]
+            return [*out, self._text(step.summary_delta(content.pop("text")), step.text, rest, data, event)]
         out = [self._synthetic(each) for each in step.close_summary()]
         step.say(self.r, "delta", "content")
         added, done = step.picture(self.r.node(summaries, data["delta"]["content"]))

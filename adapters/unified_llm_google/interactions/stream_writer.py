@@ -10,7 +10,7 @@ https://ai.google.dev/gemini-api/docs/interactions#streaming
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unified_llm.mapping import fill
 from unified_llm.stream import FRAME, TERMINAL
@@ -33,14 +33,19 @@ from .stream_frames import (
     write_update,
 )
 
+if TYPE_CHECKING:
+    from unified_llm.adapter import WriteMore
+
 __all__ = ["StreamWriter"]
 
 Event = dict[str, Any]
 Node = dict[str, Any]
 
 _ARGUMENTS = ("response.function_call_arguments.delta", "response.mcp_call_arguments.delta")
+_REPEATED = ("response.output_text.delta", "response.function_call_arguments.delta")
 _TEXTS = ("response.output_text.delta", "response.refusal.delta")
 _THOUGHTS = ("response.reasoning_summary_text.delta", "response.reasoning_text.delta", "response.reasoning.delta")
+_DELTA = "step.delta"
 _DONE = {"event": "done", "data": "[DONE]"}
 
 
@@ -54,25 +59,16 @@ class StreamWriter(Ends):
         self.group: list[Event] = []
         self.count = 0
         self.over = False
+        # How more of the last delta is written, if it was one, and what it is more of.
+        self.more: WriteMore | None = None
+        self.like: tuple[str, Any, Any] = ("", None, None)
 
     def feed(self, event: Event) -> list[Event]:
         kind = event["type"]
-        if kind == "response.output_text.delta" and self.own and "extra" not in event and not self.group:
-            step = self.steps.get(event["output_index"])
-            if step is not None:
-                sent = step.texts.get(event["content_index"])
-                if sent is None:
-                    sent = step.texts[event["content_index"]] = []
-                sent.append(event["delta"])
-            return [wire_delta(event["output_index"], {"text": event["delta"], "type": "text"})]
-        if kind == "response.output_text.delta" and not self.own and _plain(event):
-            step = self.steps.get(event.get("output_index", -1))
-            # A delta that goes on with the open text of the open step.
-            in_turn = self.turn.current.get(0) == event.get("output_index", -1)
-            if step is not None and in_turn and step.started and event["delta"]:
-                if step.open is not None and step.open == event.get("content_index"):
-                    step.texts[step.open].append(event["delta"])
-                    return [wire_delta(step.index, {"text": event["delta"], "type": "text"})]
+        if self.more is not None:
+            if kind == self.like[0] and self._goes_on(event):
+                return [self.more(event["delta"], None)]
+            self.more = None
         own = (event.get("extra") or {}).get(self.w.protocol) or {}
         frame = own.get("frame") or {}
         if self.group:
@@ -87,7 +83,13 @@ class StreamWriter(Ends):
         if frame.get("count", 1) > 1:
             self.count, self.group = frame["count"] - 1, [event]
             return []
-        return self._framed(self._events(kind, event, frame), event, own)
+        out = self._framed(self._events(kind, event, frame), event, own)
+        if kind in _REPEATED and len(out) == 1:
+            self._learn(kind, event)
+        return out
+
+    def repeat(self) -> WriteMore | None:
+        return self.more
 
     def close(self) -> list[Event]:
         out: list[Event] = []
@@ -96,6 +98,45 @@ class StreamWriter(Ends):
             if self.over:
                 out.append(dict(_DONE))
         return out
+
+    # ---- more of the same -------------------------------------------------------------------------------------------
+
+    def _goes_on(self, event: Event) -> bool:
+        """Whether there is nothing to say of a delta but more of the last one's text."""
+        if (event.get("output_index"), event.get("content_index")) != self.like[1:] or not event.get("delta"):
+            return False
+        return not event.get("choice") and self._is_bare(event)
+
+    def _is_bare(self, event: Event) -> bool:
+        """Whether nobody kept anything with a delta that is to be told or restored."""
+        extra = event.get("extra")
+        return not extra or not (self.w.protocol in extra or any("rest" in drawer for drawer in extra.values()))
+
+    def _learn(self, kind: str, event: Event) -> None:
+        """How what follows a delta is written: to the open step of the turn, and on to its open text."""
+        place, part = event["output_index"], event.get("content_index")
+        step = self.steps.get(place)
+        if step is None or event.get("choice") or not self._is_bare(event):
+            return
+        if not self.own and not (step.started and self.turn.current.get(0) == place):
+            return
+        index = step.index
+        if kind == _REPEATED[0] and type(part) is int and part in step.texts and (self.own or step.open == part):
+            said = step.texts[part].append
+
+            def more_text(text: str, _: Any = None) -> Event:
+                said(text)
+                delta = {"text": text, "type": "text"}
+                return {"event": _DELTA, "data": {"index": index, "delta": delta, "event_type": _DELTA}}
+
+            self.more, self.like = more_text, (kind, place, part)
+        elif kind == _REPEATED[1] and step.args:
+
+            def more_arguments(text: str, _: Any = None) -> Event:
+                delta = {"arguments": text, "type": "arguments_delta"}
+                return {"event": _DELTA, "data": {"index": index, "delta": delta, "event_type": _DELTA}}
+
+            self.more, self.like = more_arguments, (kind, place, part)
 
     # ---- frames -----------------------------------------------------------------------------------------------------
 
@@ -324,11 +365,3 @@ class StreamWriter(Ends):
 def _is_picture(event: Event) -> bool:
     """Whether a part of a summary is told at once, and not in deltas."""
     return (event.get("part") or {}).get("type") not in ("summary_text", None)
-
-
-def _plain(event: Event) -> bool:
-    """Whether there is nothing to say of a delta but its text."""
-    if len(event) == 4:
-        return True
-    extra = event.get("extra")
-    return len(event) == 5 and extra is not None and not any("rest" in drawer for drawer in extra.values())

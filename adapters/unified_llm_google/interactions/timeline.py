@@ -19,6 +19,7 @@ from .hosted import HOSTED
 from .shared import KIND
 from .steps import parts_of, steps, write_content
 from .tables import CONTENTS, KIN, PLACEHOLDER
+from .usual import read_usual, write_usual
 
 __all__ = ["carriers", "open_thought", "read_steps", "sealed_whole", "unsealed", "write_steps", "write_thought"]
 
@@ -39,6 +40,11 @@ def read_steps(wires: list[Any], r: Reader, role: str = "user") -> list[Node]:
     while number < len(wires):
         wire = wires[number]
         kind = wire.get("type") if type(wire) is dict else None
+        usual = read_usual(wire, kind, r) if kind is not None else None
+        if usual is not None:
+            items.append(usual)
+            number += 1
+            continue
         if kind in CONTENTS:
             end = number
             while end < len(wires) and type(wires[end]) is dict and wires[end].get("type") in CONTENTS:
@@ -145,6 +151,13 @@ def write_steps(items: list[Node], w: Writer, bare: bool = False) -> list[Any]:
     while index < len(items):
         item = items[index]
         kind = item.get("type")
+        usual = write_usual(item, kind, w)
+        if usual is not None:
+            if unsigned and kind == "function_call" and not _signed(out):
+                out.append(_placeholder(w))
+            out.append(usual)
+            index += 1
+            continue
         inside = w.form(item, "in") if "extra" in item else None
         if inside == "bare" and bare and type(item.get("content")) is list:
             out += w.piece(_write_bare, item)
@@ -168,9 +181,7 @@ def write_steps(items: list[Node], w: Writer, bare: bool = False) -> list[Any]:
         else:
             called = kind in ("function_call", "custom_tool_call")
             if unsigned and called and not _signed(out) and not any(is_own(p, w) for p in item.get("opaque") or ()):
-                thought = {"type": "thought", "signature": PLACEHOLDER}
-                w.added(thought, "signature", "an unsigned call is refused")
-                out.append(thought)
+                out.append(_placeholder(w))
             bears = w.facing == "client" and ("opaque" in item or type(item.get("content")) is list)
             mark = len(w.raw)
             wires = w.nodes(steps, (item,))
@@ -190,6 +201,12 @@ def _signed(out: list[Any]) -> bool:
         if wire.get("signature"):
             return True
     return False
+
+
+def _placeholder(w: Writer) -> Node:
+    thought = {"type": "thought", "signature": PLACEHOLDER}
+    w.report(thought, ("signature",), "added", "an unsigned call is refused", "reasoning.signature")
+    return thought
 
 
 def _write_bare(c: Node, w: Writer) -> list[Any]:

@@ -1,0 +1,118 @@
+"""The quick way of `usual.py` says what the pairs say: every document converts alike with it and without it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+import unified_llm as ul
+from corpus import records
+from unified_llm import suite
+from unified_llm_google.interactions import timeline
+
+IA = "google-interactions"
+OTHERS = ("openai-chat", "openai-responses", "anthropic-messages", "google-generate-content")
+PAIRS = [(IA, IA), *((IA, other) for other in OTHERS), *((other, IA) for other in OTHERS)]
+
+
+@contextmanager
+def without_the_quick_way(patch: pytest.MonkeyPatch) -> Iterator[None]:
+    with patch.context() as patched:
+        patched.setattr(timeline, "read_usual", lambda *_: None)
+        patched.setattr(timeline, "write_usual", lambda *_: None)
+        yield
+
+
+def converted(record: dict[str, Any], target: str) -> tuple[str, set[ul.Loss]] | str:
+    done = suite.outcome(record, target)
+    if done.error is not None:
+        return repr(done.error)
+    return json.dumps(done.value), set(done.losses)
+
+
+def read(record: dict[str, Any]) -> str:
+    try:
+        return json.dumps(suite.canonical(record["body"], IA, record["kind"]), sort_keys=True)
+    except ul.UnifiedLLMError as error:
+        return repr(error)
+
+
+@pytest.mark.parametrize("kind", ["request", "response"])
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_documents_convert_alike_with_the_quick_way_and_without(
+    source: str, target: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = list(records(source, kind))
+    quick = [converted(record, target) for record in found]
+    with without_the_quick_way(monkeypatch):
+        slow = [converted(record, target) for record in found]
+    assert len(found) > 10
+    assert [record["id"] for record, one, other in zip(found, quick, slow) if one != other] == []
+
+
+@pytest.mark.parametrize("kind", ["request", "response"])
+def test_documents_are_read_alike_with_the_quick_way_and_without(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = list(records(IA, kind))
+    quick = [read(record) for record in found]
+    with without_the_quick_way(monkeypatch):
+        slow = [read(record) for record in found]
+    assert [record["id"] for record, one, other in zip(found, quick, slow) if one != other] == []
+
+
+STEPS = [
+    {"type": "user_input", "content": [{"type": "text", "text": "Weather?"}]},
+    {"type": "thought", "signature": "CiQBs2ln"},
+    {"type": "function_call", "id": "c", "name": "look", "arguments": {"city": "Oslo"}},
+    {"type": "function_result", "call_id": "c", "name": "look", "result": "4 C"},
+    {"type": "function_result", "call_id": "c", "result": {"celsius": 4}},
+    {"type": "model_output", "content": [{"type": "text", "text": "Four"}, {"type": "text", "text": "degrees"}]},
+]
+ODD: list[dict[str, Any]] = [
+    {"type": "user_input", "content": [{"type": "text", "text": 5}]},
+    {"type": "user_input", "content": []},
+    {"type": "model_output", "content": [{"type": "text", "text": "x", "annotations": []}]},
+    {"type": "thought", "signature": ""},
+    {"type": "thought", "signature": "CiQB", "summary": []},
+    {"type": "function_call", "id": "c", "name": "look", "arguments": "{}"},
+    {"type": "function_call", "id": 5, "name": "look", "arguments": {}},
+    {"type": "function_call", "id": "c", "name": "look", "arguments": {}, "signature": "CiQB"},
+    {"type": "function_result", "call_id": "c", "result": [{"type": "text", "text": "x"}]},
+    {"type": "function_result", "call_id": "c", "result": "x", "is_error": True},
+]
+
+
+@pytest.mark.parametrize("step", STEPS + ODD, ids=lambda step: json.dumps(step)[:60])
+def test_a_step_is_read_and_written_as_the_pairs_would(step: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    body = {"model": "m", "input": [step]}
+
+    def both() -> list[Any]:
+        node = suite.canonical(body, IA, "request")
+        return [node, *(ul.convert(body, source=IA, target=other).value for other in (IA, *OTHERS))]
+
+    quick = both()
+    with without_the_quick_way(monkeypatch):
+        slow = both()
+    assert quick == slow
+    assert quick[1] == body
+
+
+def test_the_quick_way_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[bool] = []
+
+    def counting(usual: Any) -> Any:
+        def counted(*arguments: Any) -> Any:
+            made = usual(*arguments)
+            taken.append(made is not None)
+            return made
+
+        return counted
+
+    monkeypatch.setattr(timeline, "read_usual", counting(timeline.read_usual))
+    monkeypatch.setattr(timeline, "write_usual", counting(timeline.write_usual))
+    body = {"model": "m", "input": STEPS[:4] + STEPS[5:]}
+    assert ul.convert(body, source=IA, target=IA).value == body
+    assert taken == [True] * 10
