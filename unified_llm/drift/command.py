@@ -69,6 +69,7 @@ _COLOURS = {
     "refused": "red",
     "denied": "bold magenta",
     "silent": "bold magenta",
+    "broken": "bold magenta",
 }
 
 

@@ -184,13 +184,14 @@ def differing_models(base: Mapping[Key, Cell]) -> list[tuple[str, tuple[str, ...
     alike: dict[tuple[str, Any], list[str]] = {}
     for name, protocol in _profiled():
         alike.setdefault((protocol, _facts(name, protocol)), []).append(name)
-    found = []
+    found: dict[tuple[str, Any], tuple[list[str], dict[str, Cell]]] = {}
     for (protocol, _), models in alike.items():
         cells = measure([HUB], [protocol], ["request"], model=models[0])
         differ = {key.capability: cell for key, cell in cells if base[key._replace(model="")].fate != cell.fate}
+        fates = tuple((name, cell.fate) for name, cell in differ.items())
         if differ:
-            found.append((protocol, tuple(models), differ))
-    return sorted(found, key=lambda entry: entry[:2])
+            found.setdefault((protocol, fates), ([], differ))[0].extend(models)
+    return sorted((protocol, tuple(models), differ) for (protocol, _), (models, differ) in found.items())
 
 
 def _profiled() -> Iterable[tuple[str, str]]:
@@ -206,8 +207,12 @@ def _profiled() -> Iterable[tuple[str, str]]:
 
 def _facts(name: str, protocol: str) -> Any:
     """What is known of a model but its name, as a value that can be compared."""
-    from dataclasses import asdict, replace
-
     from ..models.profiles import profile
 
-    return repr(sorted(asdict(replace(profile(name, protocol), id="", provider="")).items(), key=lambda e: e[0]))
+    known = profile(name, protocol)
+    plain = tuple(getattr(known, key) for key in known.__slots__ if key not in ("id", "provider", "reasoning"))
+    thinks = known.reasoning
+    return plain, tuple(
+        tuple(value.items()) if isinstance(value, Mapping) else value
+        for value in (getattr(thinks, key) for key in thinks.__slots__)
+    )

@@ -34,6 +34,7 @@ OBSERVED: dict[str, str] = {
     "refused": "no meaningful document exists",
     "denied": "carried, although the report calls it lost: a bug of an adapter",
     "silent": "gone or changed, and the report does not say so: a bug of an adapter",
+    "broken": "the conversion fails with an error that is none of ours: a bug of an adapter",
     "-": "the source cannot say it",
 }
 """What is observed of a capability, best first."""
@@ -133,10 +134,8 @@ def _said_by(probe: Probe, protocol: str, model: str = "") -> tuple[_Sent | None
         try:
             sent = _write(document, probe.kind, protocol, model)
             back = _back(probe, sent, protocol)
-        except CapabilityRefused as error:
-            _said[key] = None, Cell("refused", str(error))
-        except UnifiedLLMError as error:
-            _said[key] = None, Cell("lost", f"{type(error).__name__}: {error}")
+        except Exception as error:
+            _said[key] = None, _failed(error)
         else:
             told = document if probe.kind != "stream" else _events(document)
             _said[key] = sent, _judged(probe, bearing, told, sent.losses, back, protocol)
@@ -151,11 +150,16 @@ def _from_wire(probe: Probe, key: Key) -> Cell:
     try:
         done = _convert(sent, key)
         back = _back(probe, done, key.target)
-    except CapabilityRefused as error:
-        return Cell("refused", str(error))
-    except UnifiedLLMError as error:
-        return Cell("lost", f"{type(error).__name__}: {error}")
+    except Exception as error:
+        return _failed(error)
     return _judged(probe, bearing, sent.value, done.losses, back, key.source)
+
+
+def _failed(error: Exception) -> Cell:
+    if isinstance(error, CapabilityRefused):
+        return Cell("refused", str(error))
+    ours = isinstance(error, UnifiedLLMError)
+    return Cell("lost" if ours else "broken", f"{type(error).__name__}: {error}")
 
 
 def _bearing(document: Any, probe: Probe, protocol: str) -> list[Place]:
@@ -185,7 +189,7 @@ def _judged(probe: Probe, bearing: list[Place], source: Any, losses: Iterable[Lo
     if "lost" in fates:
         part = len(missing) < len(bearing)
         return Cell("approximated", f"in part; {fates['lost']}") if part else Cell("lost", fates["lost"])
-    return Cell("silent", f"{missing[0].value!r:.40} did not arrive, and nothing is said")
+    return Cell("silent", f"{missing[0].value!r:.24} did not arrive, and nothing is said")
 
 
 def _concerns(loss: Loss, capability: str, spots: set[str]) -> bool:

@@ -20,6 +20,7 @@ MARKS = {
     "refused": "✕",
     "denied": "?",
     "silent": "!",
+    "broken": "‼",
     "-": " ",
     "": " ",
 }
@@ -63,7 +64,8 @@ thead th { position: sticky; top: 0; z-index: 1; vertical-align: bottom } tbody 
 td { min-width: 5.5em; text-align: center; padding: .15em .3em; border: 1px solid #fff; font-size: 12px }
 .native { background: #3f9b5f; color: #fff } .emulated { background: #8cc7a0 } .approximated { background: #d6dd8a }
 .parked { background: #a9c6e8 } .lost { background: #f0b7a6 } .refused { background: #b5443a; color: #fff }
-.denied, .silent { background: #6b1fb1; color: #fff; font-weight: 700 } .none { background: #f2f2f2; color: #999 }
+.denied, .silent, .broken { background: #6b1fb1; color: #fff; font-weight: 700 }
+.none { background: #f2f2f2; color: #999 }
 """
 
 
