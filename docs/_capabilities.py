@@ -1,0 +1,166 @@
+"""docs/capabilities.md and the short table in README.md, measured.
+
+`python docs/_capabilities.py` renews both, `--check` only says whether they are current (a test does the same). Every
+mark is what a probe came to just now; the words around the tables are here.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from unified_llm.drift import HUB, Key
+from unified_llm.drift.layout import Column, Matrix, dialects, differing_models, every_pair, matrix
+from unified_llm.drift.observe import Cell
+from unified_llm.drift.render import legend, marked
+from unified_llm.registry import adapter, protocols
+
+DOCS = Path(__file__).parent
+PAGE = DOCS / "capabilities.md"
+README = DOCS.parent / "README.md"
+BLOCK = re.compile(r"(<!-- capabilities -->\n).*?(<!-- end -->)", re.DOTALL)
+HEADS = {
+    "anthropic-messages": "Messages",
+    "google-generate-content": "generateContent",
+    "google-interactions": "Interactions",
+    "openai-chat": "Chat",
+    "openai-responses": "Responses",
+}
+KINDS = {
+    "request": "Requests",
+    "response": "Answers",
+    "stream": "Streams",
+    "error": "Errors",
+}
+INTRO = """# What is carried
+
+Measured, not written: a probe, one small document that bears one capability, goes from every protocol to every other,
+and what arrived is compared with what the loss report says. `python docs/_capabilities.py` renews this page;
+`unified-llm matrix` shows the same for dialects and models, as a table, JSON or an HTML heat map;
+[drift.md](drift.md) makes tests of it. Empty: the source cannot say it in its own words.
+"""
+
+
+def page(found: Matrix) -> str:
+    """The whole page."""
+    parts = [INTRO, legend(), ""]
+    parts += ["## What each protocol can carry", "", "Of the canonical document, in the protocol's own words.", ""]
+    own = _columns(found, HUB)
+    parts += [*_kinds(found, own, "###")]
+    for source in protocols():
+        parts += [f"## From {adapter(source).title}", "", *_kinds(found, _columns(found, source), "###")]
+    parts += ["## Dialects", "", "What differs from the protocol without a dialect, of requests and answers.", ""]
+    parts += [*_dialects(found), ""]
+    parts += ["## Models", "", "What differs by dated model data (`unified_llm.models.profile`), of requests.", ""]
+    parts += [*_models(found), ""]
+    parts += [*_contradictions(found)]
+    return "\n".join(parts).rstrip("\n") + "\n"
+
+
+def short(found: Matrix) -> str:
+    """The table of the README: for each pair how much is carried as it is, in another form, and not."""
+    rows = []
+    for source in protocols():
+        row = [f"**{HEADS.get(source, source)}**"]
+        for target in protocols():
+            counts = found.counts(Column(source, target))
+            lost = sum(counts.get(fate, 0) for fate in ("lost", "refused", "silent", "broken"))
+            other = sum(counts.get(fate, 0) for fate in ("emulated", "approximated", "parked"))
+            row.append("" if source == target else f"{counts.get('native', 0)} / {other} / {lost}")
+        rows.append(row)
+    head = ["from \\ to", *(HEADS.get(name, name) for name in protocols())]
+    lines = [head, ["---", *[":-:"] * len(protocols())], *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _columns(found: Matrix, source: str) -> Matrix:
+    columns = tuple(column for column in found.columns if column.source == source)
+    cells = {key: cell for key, cell in found.cells.items() if key.source == source}
+    return Matrix(columns, found.kinds, cells)
+
+
+def _kinds(found: Matrix, one: Matrix, level: str) -> Iterator[str]:
+    for kind, title in KINDS.items():
+        shown = one
+        if kind == "stream":
+            # A stream is the answer told as events: only what differs is shown.
+            same = {
+                capability
+                for capability in one.capabilities
+                if all(
+                    _fate(one, column, "response", capability) == _fate(one, column, kind, capability)
+                    for column in one.columns
+                )
+            }
+            shown = Matrix(one.columns, one.kinds, {k: c for k, c in one.cells.items() if k.capability not in same})
+            title = "Streams, where they are not as answers in one piece"
+        table = marked(shown, kind, HEADS)
+        if table.count("\n") > 1:
+            yield from (f"{level} {title}", "", table, "")
+
+
+def _fate(found: Matrix, column: Column, kind: str, capability: str) -> str:
+    cell = found.cell(column, kind, capability)
+    return cell.fate if cell else ""
+
+
+def _dialects(base: Matrix) -> Iterator[str]:
+    yield "| dialect | carried otherwise |"
+    yield "| --- | --- |"
+    for protocol in protocols():
+        if not adapter(protocol).dialects:
+            continue
+        for name in dialects(protocol):
+            differ = {
+                key: cell
+                for key, cell in matrix(HUB, name, ["request", "response"]).cells.items()
+                if base.cells[key._replace(target=protocol)].fate != cell.fate
+            }
+            yield f"| `{name}` | {_differ(differ) or 'nothing'} |"
+
+
+def _differ(cells: dict[Key, Cell]) -> str:
+    by_fate: dict[str, list[str]] = {}
+    for key, cell in cells.items():
+        name = f"`{key.capability}`" + ("" if key.kind == "request" else " (answers)")
+        by_fate.setdefault(cell.fate, []).append(name)
+    return "; ".join(f"{fate}: {', '.join(names)}" for fate, names in by_fate.items())
+
+
+def _models(base: Matrix) -> Iterator[str]:
+    yield "| protocol | models | carried otherwise |"
+    yield "| --- | --- | --- |"
+    for protocol, names, cells in differing_models(base.cells):
+        keyed = {Key("request", HUB, protocol, capability): cell for capability, cell in cells.items()}
+        yield f"| `{protocol}` | {', '.join(f'`{name}`' for name in names)} | {_differ(keyed)} |"
+
+
+def _contradictions(found: Matrix) -> Iterator[str]:
+    wrong = [(key, cell) for key, cell in found.cells.items() if cell.fate in ("silent", "denied", "broken")]
+    if wrong:
+        yield from ("## Bugs", "", "Where the report and the document contradict each other.", "")
+        yield from ("| way | kind | capability | |", "| --- | --- | --- | --- |")
+        for key, cell in wrong:
+            yield f"| `{key.source}` to `{key.target}` | {key.kind} | `{key.capability}` | {cell.fate}: {cell.detail} |"
+
+
+def renewed() -> dict[Path, str]:
+    """What the two files should hold."""
+    found = every_pair()
+    readme = BLOCK.sub(lambda block: f"{block[1]}\n{short(found)}\n\n{block[2]}", README.read_text("utf-8"))
+    return {PAGE: page(found), README: readme}
+
+
+def main() -> int:
+    stale = [(path, text) for path, text in renewed().items() if not path.exists() or path.read_text("utf-8") != text]
+    for path, text in stale:
+        print(f"{'stale' if '--check' in sys.argv else 'renewed'}: {path.name}")
+        if "--check" not in sys.argv:
+            path.write_text(text, "utf-8")
+    return int(bool(stale) and "--check" in sys.argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
