@@ -143,7 +143,10 @@ def _write_allowed(c: Node, choice: Node, wire: Node, w: Writer) -> Node | None:
     if type(mode) is not str or mode not in _WORDS:
         return None
     if type(wire.get("tools")) is list:
+        left = {id(node) for tool in wire["tools"] if tool.get("name") not in names for node in (tool, *tool.values())}
         wire["tools"] = [tool for tool in wire["tools"] if tool.get("name") in names]
+        # What was added to a tool that is not sent is not there.
+        w.raw[:] = [entry for entry in w.raw if entry[2] != "added" or id(entry[0]) not in left]
     c["tool_choice"] = Fated("approximated", "the other tools are not sent")
     return {"type": _WORDS[mode]}
 

@@ -320,6 +320,8 @@ def write_tool_search(c: Node, w: Writer) -> Node:
     wire: Node = {"type": "tool_search_call", "id": call_id(c, w)}
     if "arguments" in c:
         wire["arguments"] = c.pop("arguments")
+    if c.get("execution") == "server":
+        c["execution"] = Fated("approximated", "as the tool says")
     write_signature(c, wire, w)
     return wire
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Mapping
+from unified_llm.mapping import Fated, Mapping
 from unified_llm.writing import Writer
 
 from .content import assistant_parts, citations
@@ -26,6 +26,7 @@ answer_items = Mapping("openai-chat answer items")
 for _type, _reason in REFUSES.items():
     answer_items.cannot(_type, _reason)
 answer_items.cannot("function_call_output custom_tool_call_output", "an answer of Chat holds no results")
+_ANSWERED = ("function_call_output", "custom_tool_call_output")
 
 
 @answer_parts.write("output_text", "input_text", "text")
@@ -98,6 +99,14 @@ def message_fields(c: Node, w: Writer) -> Node:
     return out
 
 
+def _write_result(c: Node, w: Writer) -> Node:
+    """Nothing of a result is shown, but that its call waits for none: the end of the answer says so (`finish.py`)."""
+    c.pop("call_id")
+    if "output" in c:
+        c["output"] = Fated("lost", answer_items.cannots["function_call_output"])
+    return {}
+
+
 def write_answer(output: list[Node], w: Writer) -> tuple[Node, Node]:
     """The message of a choice, and its log probabilities (empty where there are none)."""
     wire: Node = {"role": "assistant"}
@@ -110,6 +119,7 @@ def write_answer(output: list[Node], w: Writer) -> tuple[Node, Node]:
         wire.update(write_reasoning(thinking, w))
         parts = wire.pop("content", None)
     before = wire.pop("tagged", None)
+    calls = {item.get("call_id") for item in output if is_call(item, w)} - {None}
     messages = 0
     w.context["heard"] = False
     for item in output:
@@ -136,6 +146,8 @@ def write_answer(output: list[Node], w: Writer) -> tuple[Node, Node]:
             wire["function_call"] = w.piece(write_legacy_call, item)
         elif is_call(item, w):
             tool_calls += write_call(item, w, len(tool_calls))
+        elif kind in _ANSWERED and item.get("call_id") in calls:
+            w.piece(_write_result, item)
         elif kind != "reasoning":
             w.native(item, answer_items.name, answer_items.cannots.get(kind, "") if type(kind) is str else "")
     w.context.pop("offset", None)
