@@ -63,10 +63,11 @@ def test_media_of_a_result_follow_it_only_where_they_can_be_written(part: Any, w
 
 
 def test_nulls_of_the_other_protocol_are_left_out_and_no_loss() -> None:
-    tool = {"type": "function", "name": "f", "description": None, "parameters": {}, "strict": None}
+    schema = {"type": "object", "properties": {}}
+    tool = {"type": "function", "name": "f", "description": None, "parameters": schema, "strict": None}
     body = {"model": "m", "input": "Hi", "parallel_tool_calls": None, "tools": [tool]}
     done = ul.convert(body, source=RESPONSES, target=CHAT)
-    assert done.value["tools"] == [{"type": "function", "function": {"name": "f", "parameters": {}}}]
+    assert done.value["tools"] == [{"type": "function", "function": {"name": "f", "parameters": schema}}]
     assert "parallel_tool_calls" not in done.value
     assert not done.losses
 

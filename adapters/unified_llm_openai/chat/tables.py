@@ -156,7 +156,7 @@ FINISH = Bimap(
         "recitation": "content_filter",
         "malformed_call": "error",
         "pause": "length",
-        "cancelled": "error",
+        "cancelled": "length",
         "other": "length",
     },
 )
