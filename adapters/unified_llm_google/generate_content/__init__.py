@@ -56,6 +56,8 @@ adapter = Adapter(
         Route("POST", "tunedModels/{model}:streamGenerateContent", "request", True),
     ),
     auth=(("x-goog-api-key", "{}"), ("authorization", "Bearer {}")),
+    marks=("x-goog-api-key", "x-goog-api-client"),
+    clients={"google.genai": "unified_llm_google.sdk_client:upstream"},
     sdk={
         "response": "google.genai.types:GenerateContentResponse",
         "stream": "google.genai.types:GenerateContentResponse",

@@ -90,8 +90,11 @@ def write_finish(c: Node, wire: Node, w: Writer) -> None:
             word = FINISH.write("refusal")
         if word is not None:
             wire["finishReason"] = word
+        elif c.get("status") in _RUNNING and "ended" not in w.context:
+            # What has no reason to have ended is still running.
+            c["status"] = Fated("approximated", "said by the absence of finishReason")
         elif w.form(c, "end") != "absent":
-            wire["finishReason"] = w.context.get("ended", "STOP")
+            wire["finishReason"] = w.context.get("ended", "STOP" if c.get("status") is None else "OTHER")
             w.added(wire, "finishReason", "the end of an answer that does not say why it ended")
         return
     finish = take(c, "finish")
@@ -113,6 +116,7 @@ def write_finish(c: Node, wire: Node, w: Writer) -> None:
     _from_status(c)
 
 
+_RUNNING = ("queued", "in_progress")
 _STATUS = {"completed": "STOP", "requires_action": "STOP", "cancelled": "OTHER", "failed": "OTHER"}
 _INCOMPLETE = {"max_output_tokens": "MAX_TOKENS", "content_filter": "SAFETY"}
 

@@ -184,7 +184,6 @@ def _read_content(own: Node, wire: Node, place: int, home: Node, r: Reader) -> t
     return output, texts
 
 
-
 # ---- writing --------------------------------------------------------------------------------------------------------
 
 
@@ -295,7 +294,6 @@ def write_output(output: list[Node], w: Writer) -> tuple[list[Any], list[tuple[i
     if carrier is not None:
         written.append(carrier)
     return joined(written), texts
-
 
 
 def _write_failure(c: Node, w: Writer) -> Node:

@@ -8,12 +8,15 @@ https://ai.google.dev/api/generate-content#generationconfig
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from unified_llm.mapping import Bimap, Fated, Owned, take, take_all
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
+from .formats import FORM, owned, read_formats, write_formats
 from .schema import from_dialect, to_dialect
 from .spelling import actual
 from .tables import SERVICE_TIERS
@@ -22,7 +25,7 @@ from .thinking import read_thinking, write_thinking
 __all__ = ["read_settings", "write_settings"]
 
 Node = dict[str, Any]
-Place = tuple[str, ...]
+Place = tuple[Any, ...]
 
 _LOGPROBS = "message.output_text.logprobs"
 _NUMBER = (int, float, type(None))
@@ -50,7 +53,7 @@ _CONFIG_KEY = "generationConfig"
 
 
 def read_settings(w: Node, c: Node, r: Reader, spelled: list[str]) -> None:
-    def place(hub: Place, *wire: str) -> None:
+    def place(hub: Place, *wire: Any) -> None:
         r.place(c, hub, actual(wire, spelled))
 
     for name, hub, types in _BESIDE:
@@ -81,7 +84,8 @@ def read_settings(w: Node, c: Node, r: Reader, spelled: list[str]) -> None:
         else:
             r.form(c, "logprobs", "false")
     _read_modalities(config, c)
-    place(("modalities",), _CONFIG_KEY, "responseModalities")
+    if "modalities" in c:
+        place(("modalities",), _CONFIG_KEY, "responseModalities")
     _read_format(config, c, r)
     if "text" in c:
         place(("text",), _CONFIG_KEY, "responseMimeType")
@@ -91,6 +95,8 @@ def read_settings(w: Node, c: Node, r: Reader, spelled: list[str]) -> None:
             else "responseJsonSchema"
         )
         place(("text", "format", "schema"), _CONFIG_KEY, key)
+    if "responseFormat" in config:
+        read_formats(config, c, r, partial(_place_below, place))
     if type(config.get("thinkingConfig")) is dict:
         read_thinking(config, c, r)
         for name, hub in (
@@ -109,12 +115,17 @@ def read_settings(w: Node, c: Node, r: Reader, spelled: list[str]) -> None:
             place(("image", hub), _CONFIG_KEY, "imageConfig", name)
 
 
+def _place_below(place: Callable[..., None], hub: Place, *wire: Any) -> None:
+    place(hub, _CONFIG_KEY, *wire)
+
+
 def write_settings(c: Node, wire: Node, w: Writer) -> None:
     config: Node = {}
     for name, hub, types in _CONFIG:
         if hub in c and type(c[hub]) in types:
             config[name] = c.pop(hub)
     _write_logprobs(c, config, w)
+    write_formats(c, config, w)
     _write_modalities(c, config)
     _write_format(c, config, w)
     write_thinking(c, config, w)
@@ -253,13 +264,13 @@ def _read_speech(config: Node, c: Node, r: Reader) -> None:
         if len(speakers) == len(several["speakerVoiceConfigs"]):
             del speech["multiSpeakerVoiceConfig"]
             audio["speakers"] = speakers
-    c["audio"] = audio
+    c["audio"] = {**c.get("audio", {}), **audio}
 
 
 def _write_speech(c: Node, config: Node, w: Writer) -> None:
-    if type(c.get("audio")) is not dict:
+    audio = owned(c, "audio")
+    if audio is None:
         return
-    audio = take(c, "audio")
     speech: Node = {}
     if type(audio.get("voice")) is str:
         speech.update(_voice_config(audio.pop("voice")))
@@ -271,7 +282,7 @@ def _write_speech(c: Node, config: Node, w: Writer) -> None:
         speech["multiSpeakerVoiceConfig"] = {
             "speakerVoiceConfigs": [{"speaker": each["speaker"], **_voice_config(each["voice"])} for each in speakers]
         }
-    if speech or w.source in (None, w.protocol):
+    if speech or (w.source in (None, w.protocol) and w.form(c, FORM) is None):
         config["speechConfig"] = speech
 
 

@@ -55,10 +55,17 @@ _VOICE = Shape(
 )
 _GENERATION_CONFIG = Shape(
     """topP topK candidateCount maxOutputTokens stopSequences presencePenalty frequencyPenalty responseLogprobs
-    responseMimeType responseSchema responseJsonSchema responseFormat responseModalities mediaResolution
+    responseMimeType responseSchema responseJsonSchema responseModalities mediaResolution
     audioTranscriptionConfig enableEnhancedCivicAnswers audioTimestamp routingConfig modelConfig""",
     thinkingConfig=Shape("includeThoughts thinkingLevel thinkingBudget"),
     imageConfig=Shape("aspectRatio imageSize personGeneration prominentPeople imageOutputOptions"),
+    responseFormat=Shape(
+        "",
+        text=Shape("mimeType"),
+        image=Shape("mimeType aspectRatio imageSize"),
+        audio=Shape("mimeType sampleRate bitRate"),
+        video=Shape("aspectRatio gcsUri"),
+    ),
     speechConfig=Shape(
         "languageCode",
         voiceConfig=_VOICE,
@@ -201,6 +208,8 @@ NATIVES = {
     "routingConfig": "native.field",
     "modelConfig": "native.field",
     "responseFormat": "output.structured",
+    **dict.fromkeys(("delivery", "gcsUri", "resolution", "duration"), "media.output"),
+    "generationConfig.responseFormat.video.aspectRatio": "media.output",
     "safetySettings": "safety.settings",
     "generationConfig": "native.field",
     "numTokens": "media.detail",

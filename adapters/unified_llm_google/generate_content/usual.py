@@ -70,8 +70,8 @@ def _read_model(parts: list[Any], wire: Node, number: int, r: Reader) -> list[No
     for part in parts:
         if type(part) is not dict:
             return None
-        plain = len(part) == 1
-        if not plain:
+        signature: Any = None
+        if len(part) > 1:
             signature = part.get(SLOT)
             if len(part) != 2 or type(signature) is not str or not signature or is_sealed(signature):
                 return None
@@ -108,7 +108,7 @@ def _read_model(parts: list[Any], wire: Node, number: int, r: Reader) -> list[No
                 items.append(item)
                 traced.append((item, wire))
             text.append(node)
-        if not plain:
+        if signature is not None:
             signed.append((node, signature))
         traced.append((node, part))
     for node, signature in signed:
@@ -132,6 +132,7 @@ def _read_results(parts: list[Any], wire: Node, number: int, r: Reader) -> list[
         waiting = waiting.copy()
     items: list[Node] = []
     made = 0
+    item: Node
     for part in parts:
         answer = part.get("functionResponse") if type(part) is dict and len(part) == 1 else None
         if type(answer) is not dict:

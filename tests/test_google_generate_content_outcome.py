@@ -1,0 +1,49 @@
+"""What generateContent is asked to give, and how an answer says that it is not there yet."""
+
+from __future__ import annotations
+
+import pytest
+
+import unified_llm as ul
+from unified_llm import suite
+
+GC = "google-generate-content"
+
+
+def test_the_formats_of_an_answer_have_the_homes_of_the_older_fields() -> None:
+    entries = [
+        {"text": {"mimeType": "APPLICATION_JSON", "schema": {"type": "object"}}},
+        {
+            "image": {
+                "mimeType": "IMAGE_JPEG",
+                "aspectRatio": "ASPECT_RATIO_TWENTY_ONE_BY_NINE",
+                "imageSize": "IMAGE_SIZE_TWO_K",
+            }
+        },
+        {"audio": {"mimeType": "AUDIO_L16", "sampleRate": 24000}},
+    ]
+    body = {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}], "generationConfig": {"responseFormat": entries}}
+    node = suite.canonical(body, GC, "request")
+    assert node["text"] == {"format": {"type": "json_schema", "schema": {"type": "object"}}}
+    assert node["image"] == {"aspect_ratio": "21:9", "size": "2K", "format": "image/jpeg"}
+    assert node["audio"] == {"format": "pcm16", "sample_rate": 24000}
+    assert node["modalities"] == ["text", "image", "audio"]
+    plain = ul.convert(body, source=GC, target="google-interactions").value["response_format"]
+    assert plain == [
+        {"type": "text", "mime_type": "application/json", "schema": {"type": "object"}},
+        {"type": "image", "mime_type": "image/jpeg", "aspect_ratio": "21:9", "image_size": "2K"},
+        {"type": "audio", "mime_type": "audio/l16", "sample_rate": 24000},
+    ]
+
+
+@pytest.mark.parametrize("status", ["queued", "in_progress"])
+def test_an_answer_that_still_runs_has_no_reason_to_have_ended(status: str) -> None:
+    done = ul.write({"id": "r", "status": status, "output": []}, GC, "response")
+    assert "finishReason" not in done.value["candidates"][0]
+    assert [loss.fate for loss in done.losses if loss.path == "/status"] == ["approximated"]
+
+
+@pytest.mark.parametrize("status", ["budget_exceeded", "requires_continuation"])
+def test_an_answer_that_stopped_short_does_not_look_finished(status: str) -> None:
+    done = ul.write({"id": "r", "status": status, "output": []}, GC, "response")
+    assert done.value["candidates"][0]["finishReason"] == "OTHER"
