@@ -127,7 +127,8 @@ def handed(node: Node, goal: Adapter, source: Adapter, reader: Reader, writer: W
         id(item): is_foreign_here(_family(origin.get("protocol")), origin.get("provider"), goal.family, target)
         for item, origin in reader.restored
     }
-    return withhold(node, writer, foreign, restored) if foreign or True in restored.values() else []
+    plain = reader.plain and writer.vault is None
+    return withhold(node, writer, foreign, restored, plain) if foreign or True in restored.values() else []
 
 
 def _family(protocol: Any) -> str:

@@ -92,11 +92,13 @@ def has_handles(items: list[Any]) -> bool:
     return False
 
 
-def withhold(node: Node, writer: Writer, foreign: bool, restored: dict[int, bool]) -> list[tuple[Node, Node]]:
+def withhold(
+    node: Node, writer: Writer, foreign: bool, restored: dict[int, bool], plain: bool = False
+) -> list[tuple[Node, Node]]:
     """Take the handles that are foreign out of a request, in place; gives the nodes that were made, with the old ones.
 
     `foreign` says whether what the caller's document names is; `restored` says it of items, by identity, that came out
-    of an envelope or the vault, and may have been made elsewhere.
+    of an envelope or the vault, and may have been made elsewhere. `plain` says that no item names anything.
     """
     replaced: list[tuple[Node, Node]] = []
     if foreign:
@@ -111,7 +113,7 @@ def withhold(node: Node, writer: Writer, foreign: bool, restored: dict[int, bool
         if type(node.get("tools")) is list and any(tool.get("type") != "function" for tool in node["tools"]):
             node["tools"] = _nodes(node["tools"], writer, replaced)
     items = node.get("input")
-    if type(items) is list and _may_name(items):
+    if not plain and type(items) is list and _may_name(items):
         out = _items(items, writer, replaced, foreign, restored)
         if out is not items:
             node["input"] = out

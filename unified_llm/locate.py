@@ -24,6 +24,8 @@ __all__ = ["locate"]
 
 Node = dict[str, Any]
 
+_NEAR = 48
+
 # Counts that a canonical sum includes by its definition: what becomes of the sum becomes of them.
 PARTS: dict[Keys, str] = {
     ("input_tokens_details", "cached_tokens"): "input_tokens",
@@ -81,6 +83,11 @@ class Finder:
         return {} if self.reader is None else {id(node): wire for node, wire in self.reader.trace}
 
     @cached_property
+    def _near(self) -> dict[int, Any]:
+        """The last of them: what stands beside the conversation is read after it, and what was made fit, later still."""
+        return {} if self.reader is None else {id(node): wire for node, wire in self.reader.trace[-_NEAR:]}
+
+    @cached_property
     def _read(self) -> dict[int, Any]:
         return {} if self.reader is None else {id(node): node for node, _ in self.reader.trace}
 
@@ -109,7 +116,10 @@ class Finder:
     def _wire(self, node: Any) -> Any:
         if node is self.root and self.reader is not None and type(self.doc) is dict:
             return self.doc
-        return self.wires.get(id(node)) if type(node) is dict else None
+        if type(node) is not dict:
+            return None
+        near = self._near.get(id(node))
+        return near if near is not None else self.wires.get(id(node))
 
     def _path(self, wire: Any) -> Keys:
         return () if wire is self.doc else self._paths.get(id(wire), ())

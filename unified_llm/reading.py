@@ -35,6 +35,7 @@ class Reader:
         "notes",
         "number",
         "places",
+        "plain",
         "protocol",
         "provider",
         "restored",
@@ -64,6 +65,9 @@ class Reader:
         self.provider = provider
         self.scope = scope
         self.signed = False
+        # A reader says so that found nothing in a conversation but texts, calls of functions, and their results as
+        # text: nothing that could be a handle or bear an opaque piece.
+        self.plain = False
         # Items put back as they were, with the origin of what they name.
         self.restored: list[tuple[Node, Node]] = []
         self.http: MappingABC[str, Any] = http or {}

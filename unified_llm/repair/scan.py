@@ -96,7 +96,7 @@ def _calls(letters: str, items: list[Node], rules: Rules) -> bool:
     ids: list[Any] = [call.get("call_id") for call in calls]
     if ids[: len(results)] != [result.get("call_id") for result in results]:
         return False
-    if not all(ids) or len(set(ids)) < len(ids) or not all(map(_SPECIAL.isdisjoint, calls)):
+    if not all(ids) or len(set(ids)) < len(ids) or not _SPECIAL.isdisjoint(set().union(*calls)):
         return False
     if rules.call_id_length is not None and max(map(len, ids), default=0) > rules.call_id_length:
         return False

@@ -47,10 +47,12 @@ def read_messages(messages: list[Any], r: Reader) -> list[Node]:
     """The items of a list of messages."""
     items: list[Node] = []
     before: Any = None
+    plain = True
     for number, wire in enumerate(messages):
         role = wire.get("role") if type(wire) is dict else None
         found = read_usual(wire, role, number, r) if type(role) is str and len(wire) == 2 else None
         if found is None:
+            plain = False
             mark = len(r.trace), len(r.turns)
             try:
                 found = _read_message(wire, number, r)
@@ -63,6 +65,7 @@ def read_messages(messages: list[Any], r: Reader) -> list[Node]:
             r.form(found[0], "place", "messages")
         before = role
         items += found
+    r.plain = plain
     return items
 
 

@@ -25,14 +25,39 @@ Node = dict[str, Any]
 
 tools = Mapping("anthropic-messages tools", default="custom")
 
+_PLAIN = frozenset(("name", "description", "input_schema", "strict"))
+_STRICT = (bool, type(None))
+
 
 def read_tools(wires: Any, r: Reader) -> list[Node]:
     """The tools of a request; whether a function says its type is a form."""
-    out = r.nodes(tools, wires)
-    for node, wire in zip(out, wires):
-        if node["type"] == "function" and wire.get("type") == "custom":
-            r.form(node, "type", "custom")
+    out: list[Node] = []
+    for wire in wires:
+        node = _read_plain(wire, r) if type(wire) is dict and "type" not in wire else None
+        if node is None:
+            node = r.nodes(tools, (wire,))[0]
+            if type(wire) is not dict:
+                r.made(node, wires, len(out))
+            elif node["type"] == "function" and wire.get("type") == "custom":
+                r.form(node, "type", "custom")
+        out.append(node)
     return out
+
+
+def _read_plain(wire: Node, r: Reader) -> Node | None:
+    """A function with nothing beside what all functions have, as the pair below would read it."""
+    name, parameters = wire.get("name"), wire.get("input_schema")
+    if type(name) is not str or type(parameters) is not dict or type(wire.get("strict")) not in _STRICT:
+        return None
+    if not wire.keys() <= _PLAIN:
+        return None
+    tool: Node = {"type": "function", "name": name, "parameters": parameters}
+    for key in ("description", "strict"):
+        if key in wire:
+            tool[key] = wire[key]
+    tool["extra"] = {r.protocol: {"form": {"tag": "absent"}}}
+    r.trace.append((tool, wire))
+    return tool
 
 
 # ---- functions ------------------------------------------------------------------------------------------------------

@@ -36,9 +36,18 @@ def read_usual(wire: Node, role: str, number: int, r: Reader) -> list[Node] | No
         return [message]
     if type(content) is not list or not content:
         return None
-    answer = role == "assistant"
+    mark = len(r.trace)
+    items = _read_blocks(content, wire, role, r.trace)
+    if items is None:
+        del r.trace[mark:]
+    elif len(items) > 1:
+        for item in items:
+            item["turn"] = number
+    return items
+
+
+def _read_blocks(content: list[Any], wire: Node, role: str, trace: list[tuple[Node, Node]]) -> list[Node] | None:
     items: list[Node] = []
-    traced: list[tuple[Node, Node]] = []
     gathering: list[Node] | None = None
     for block in content:
         if type(block) is not dict:
@@ -46,64 +55,51 @@ def read_usual(wire: Node, role: str, number: int, r: Reader) -> list[Node] | No
         kind = block.get("type")
         if kind == "tool_use":
             call_id, name, value = block.get("id"), block.get("name"), block.get("input")
-            if len(block) != 4 or not answer or type(call_id) is not str or type(name) is not str:
+            if len(block) != 4 or type(call_id) is not str or type(name) is not str or type(value) is not dict:
                 return None
-            if type(value) is not dict:
+            if role != "assistant":
                 return None
             item: Node = {"type": "function_call", "call_id": call_id, "name": name, "arguments": dump_text(value)}
         elif kind == "tool_result":
-            if role != "user":
+            call_id, output = block.get("tool_use_id"), block.get("content")
+            if type(output) is list:
+                output = _read_texts(output, trace)
+            if type(call_id) is not str or (type(output) is not str and type(output) is not list) or role != "user":
                 return None
-            found = _read_result(block, traced)
-            if found is None:
-                return None
-            item = found
+            item = {"type": "function_call_output", "call_id": call_id, "output": output}
+            if len(block) != 3:
+                if len(block) != 4 or type(block.get("is_error")) is not bool:
+                    return None
+                item["is_error"] = block["is_error"]
         elif kind == "text" and len(block) == 2 and type(block.get("text")) is str:
-            part = {"type": "output_text" if answer else "input_text", "text": block["text"]}
-            traced.append((part, block))
+            part = {"type": "output_text" if role == "assistant" else "input_text", "text": block["text"]}
+            trace.append((part, block))
             if gathering is None:
                 gathering = [part]
                 items.append({"type": "message", "role": role, "content": gathering})
-                traced.append((items[-1], wire))
+                trace.append((items[-1], wire))
             else:
                 gathering.append(part)
             continue
         else:
             return None
         gathering = None
-        traced.append((item, block))
+        trace.append((item, block))
         items.append(item)
-    if len(items) > 1:
-        for item in items:
-            item["turn"] = number
-    r.trace += traced
     return items
 
 
-def _read_result(block: Node, traced: list[tuple[Node, Node]]) -> Node | None:
-    call_id, output = block.get("tool_use_id"), block.get("content")
-    if type(call_id) is not str:
-        return None
-    if type(output) is list:
-        parts = []
-        for inner in output:
-            if type(inner) is not dict or len(inner) != 2 or inner.get("type") != "text":
-                return None
-            part = {"type": "input_text", "text": inner.get("text")}
-            if type(part["text"]) is not str:
-                return None
-            parts.append(part)
-            traced.append((part, inner))
-        output = parts
-    elif type(output) is not str:
-        return None
-    item: Node = {"type": "function_call_output", "call_id": call_id, "output": output}
-    if len(block) == 3:
-        return item
-    if len(block) != 4 or type(block.get("is_error")) is not bool:
-        return None
-    item["is_error"] = block["is_error"]
-    return item
+def _read_texts(blocks: list[Any], trace: list[tuple[Node, Node]]) -> list[Node] | None:
+    parts = []
+    for block in blocks:
+        if type(block) is not dict or len(block) != 2 or block.get("type") != "text":
+            return None
+        part = {"type": "input_text", "text": block.get("text")}
+        if type(part["text"]) is not str:
+            return None
+        parts.append(part)
+        trace.append((part, block))
+    return parts
 
 
 # ---- writing --------------------------------------------------------------------------------------------------------
@@ -111,8 +107,7 @@ def _read_result(block: Node, traced: list[tuple[Node, Node]]) -> Node | None:
 
 def arguments_of(items: list[Node]) -> Callable[[str], Any]:
     """What loads the arguments of these calls: found out once for all of them."""
-    texts = [item.get("arguments") for item in items if item.get("type") == "function_call"]
-    return loader_of([text for text in texts if type(text) is str])
+    return loader_of([item.get("arguments", "") for item in items if item.get("type") == "function_call"])
 
 
 def write_usual(item: Node, content: list[Node], role: str, load: Callable[[str], Any], w: Writer) -> bool:

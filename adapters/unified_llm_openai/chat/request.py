@@ -91,6 +91,7 @@ def _read_messages(wires: list[Any], r: Reader) -> list[Node]:
     items: list[Node] = []
     open_ = _Open()
     tagged = "reasoning_tags" in r.dialect
+    plain = True
     for number, wire in enumerate(wires):
         role = wire.get("role") if type(wire) is dict else None
         if (
@@ -99,6 +100,7 @@ def _read_messages(wires: list[Any], r: Reader) -> list[Node]:
             and read_usual(wire, role, number, items, open_, r)
         ):
             continue
+        plain = False
         mark = len(r.trace)
         try:
             items.extend(_read_message(wire, number, r, open_))
@@ -107,6 +109,7 @@ def _read_messages(wires: list[Any], r: Reader) -> list[Node]:
         except (IllTyped, KeyError, TypeError, AttributeError, ValueError):
             del r.trace[mark:]
             items.append(r.unread(wire, messages.name, within=(wires, number)))
+    r.plain = plain
     return items
 
 
@@ -209,7 +212,7 @@ def write_messages(items: Any, w: Writer) -> list[Node]:
                 out.append({"role": item.get("role"), "content": content})
             else:
                 out.append(w.turn(item, w.piece(partial(_write_message, item), item)))
-        elif kind == "message" or kind == "reasoning" or is_call(item, w):
+        elif kind == "message" or kind == "reasoning" or kind in _CALLS or is_call(item, w):
             if group and not _joins(group, item, kind):
                 flush()
             group.append(item)

@@ -121,6 +121,7 @@ def write_custom_call(c: Node, w: Writer) -> Node:
 # ---- tools ----------------------------------------------------------------------------------------------------------
 
 _FUNCTION_KEYS = ("name", "description", "parameters", "strict")
+_FUNCTION = frozenset(_FUNCTION_KEYS)
 
 
 def is_foreign(w: Writer) -> bool:
@@ -135,6 +136,8 @@ def without_nulls(wire: Node, w: Writer) -> Node:
 
 @tools.read("function")
 def read_function(w: Node, r: Reader) -> Node:
+    if type(w["function"]) is dict and w["function"].keys() <= _FUNCTION:
+        return {"type": "function", **w.pop("function")}
     function = take(w, "function")
     return {"type": "function", **{key: function.pop(key) for key in _FUNCTION_KEYS if key in function}}
 
