@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from unified_llm.adapter import ReadMore
 from unified_llm.stream import FRAME
 
 from .carriers import carried_by, join_carried
@@ -39,6 +40,7 @@ class MessagesReader(BlockReader):
     def feed(self, event: Event) -> list[Event]:
         data = event["data"]
         kind = data.get("type") if type(data) is dict else None
+        self.last = None
         if type(kind) is not str:
             kind = None
         if kind == "content_block_delta" and event["event"] == kind and len(data) == 3 and self.pending is None:
@@ -48,6 +50,8 @@ class MessagesReader(BlockReader):
                 plain = len(delta) == 2 and not block.shift
                 found = self._delta(block, delta) if plain else self._odd_delta(data)
                 if found is not None:
+                    if plain and len(found) == 1:
+                        self.last = block, data
                     return found
         elif kind == "content_block_delta":
             if self.pending is None:
@@ -55,6 +59,32 @@ class MessagesReader(BlockReader):
         elif kind in _HANDLERS and type(data) is dict:
             return self._named(event, data, _HANDLERS[kind](self, data, event))
         return [*self._flush(), self._frame(event)]
+
+    def repeat(self) -> ReadMore | None:
+        if self.last is None:
+            return None
+        block, data = self.last
+        kind = data["delta"]["type"]
+        key = _PIECES.get(kind)
+        if key is None:
+            return None
+        delta = {"type": kind, key: ""}
+        like = {"event": "content_block_delta", "data": {**data, "delta": delta}}
+        said = block.buffer.append
+
+        def more(event: Event) -> tuple[str, Any] | None:
+            """Only the piece may differ."""
+            try:
+                data = event["data"]
+                text = delta[key] = data["delta"][key]
+                if event != like or type(text) is not str or not text or type(data["index"]) is not int:
+                    return None
+            except (KeyError, TypeError):
+                return None
+            said(text)
+            return text, None
+
+        return more
 
     def _named(self, event: Event, data: Node, found: list[Event] | None) -> list[Event]:
         """Note how a frame was named when it was not named after its data."""
@@ -277,10 +307,10 @@ class MessagesReader(BlockReader):
         return [*out, self._synthetic({"type": "error", "error": error})]
 
 
+# Deltas that bring another piece of the same.
+_PIECES = {"text_delta": "text", "input_json_delta": "partial_json", "thinking_delta": "thinking"}
 _VALUES = {
-    "text_delta": "text",
-    "input_json_delta": "partial_json",
-    "thinking_delta": "thinking",
+    **_PIECES,
     "citations_delta": "citation",
     "signature_delta": "signature",
 }

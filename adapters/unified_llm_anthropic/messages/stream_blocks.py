@@ -65,6 +65,8 @@ class BlockReader:
         self.text: Node | None = None
         self.text_at = 0
         self.pending: Event | None = None
+        # The last frame if it was a plain delta, and its block (`repeat`).
+        self.last: tuple[Block, Node] | None = None
         self.carried: list[Node] = []
         # Where the message and its usage were said, piece by piece.
         self.sources: dict[tuple[Any, ...], tuple[Any, ...]] = {}

@@ -52,12 +52,28 @@ class ForeignWriter(FrameWriter):
         self.at: Any = None
         self.item: Node = {}
         self.waiting: dict[Any, list[Event]] = {}
-        self.sent = ""
+        self._sent = ""
+        self.pieces: list[str] = []
+        # The last frame if it was a plain delta (`repeat`).
+        self.last: Node | None = None
         self.part: Any = None
         self.inner = False
         self.output: list[Node] = []
         self.dropped = False
         self.tier: Any = None
+
+    @property
+    def sent(self) -> str:
+        """What was written of the item, or of the part, that is open."""
+        if self.pieces:
+            self._sent += "".join(self.pieces)
+            self.pieces.clear()
+        return self._sent
+
+    @sent.setter
+    def sent(self, text: str) -> None:
+        self._sent = text
+        self.pieces.clear()
 
     def _foreign(self, kind: str, event: Event) -> list[Event]:
         if self.failed:
@@ -115,7 +131,7 @@ class ForeignWriter(FrameWriter):
             if not event["delta"]:
                 return []
             out = self._open_call(item, at)
-            self.sent += event["delta"]
+            self.pieces.append(event["delta"])
             return [*out, self._delta(at, {"type": "input_json_delta", "partial_json": event["delta"]})]
         if kind in THOUGHTS and item.get("type") == "reasoning":
             return self._think(event, at)
@@ -156,7 +172,7 @@ class ForeignWriter(FrameWriter):
         if not text:
             return []
         out = [] if place in self.places else [self._open_text(place)]
-        self.sent += text
+        self.pieces.append(text)
         return [*out, self._delta(place, {"type": "text_delta", "text": text})]
 
     def _think(self, event: Event, at: int) -> list[Event]:
@@ -170,7 +186,7 @@ class ForeignWriter(FrameWriter):
         elif self.sent and key != self.part:
             text = "\n\n" + text
         self.part = key
-        self.sent += text
+        self.pieces.append(text)
         return [*out, self._delta(at, {"type": "thinking_delta", "thinking": text})]
 
     def _part_done(self, event: Event, at: int) -> list[Event]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from unified_llm.adapter import WriteMore
 from unified_llm.stream import FRAME, TERMINAL
 
 from .blocks import blocks
@@ -25,11 +26,38 @@ __all__ = ["MessagesWriter"]
 Event = dict[str, Any]
 Node = dict[str, Any]
 
+_PIECES = frozenset(("response.output_text.delta", "response.refusal.delta", *ARGUMENTS, *THOUGHTS))
+_KEYS = {"text_delta": "text", "input_json_delta": "partial_json", "thinking_delta": "thinking"}
+
 
 class MessagesWriter(ForeignWriter):
     """Canonical events to wire events."""
 
     def feed(self, event: Event) -> list[Event]:
+        out = self._feed(event)
+        # A delta that stands in a frame as it is: the next one is told in the same way.
+        plain = len(out) == 1 and event["type"] in _PIECES and self._is_plain(event.get("extra") or {})
+        self.last = out[0]["data"] if plain else None
+        return out
+
+    def _is_plain(self, extra: Node) -> bool:
+        """Whether neither this protocol nor another keeps anything with an event that is told each time."""
+        return self.w.protocol not in extra and not any("rest" in drawer for drawer in extra.values())
+
+    def repeat(self) -> WriteMore | None:
+        if self.last is None:
+            return None
+        index, kind = self.last["index"], self.last["delta"]["type"]
+        key, said = _KEYS[kind], self.pieces.append
+
+        def more(text: str, _: Any = None) -> Event:
+            said(text)
+            data = {"type": "content_block_delta", "index": index, "delta": {"type": kind, key: text}}
+            return {"event": "content_block_delta", "data": data}
+
+        return more
+
+    def _feed(self, event: Event) -> list[Event]:
         extra = event.get("extra")
         if extra is not None:
             own = extra.get(self.w.protocol)

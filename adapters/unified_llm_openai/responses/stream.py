@@ -107,7 +107,7 @@ class ResponsesReader:
                     expected["obfuscation"] = data["obfuscation"]
             except (KeyError, TypeError):
                 return None
-            if event != like or type(text) is not str:
+            if event != like or type(text) is not str or not text:
                 return None
             said(text)
             return text, None
