@@ -7,7 +7,7 @@
 [{'type': 'message', 'role': 'user', 'content': 'Hi'}]
 
 The canonical classes (`ul.Request`, `ul.Message`, `ul.FunctionCall`, ...) are listed in `unified_llm.model.__all__`;
-they load pydantic, and therefore on first use.
+they load pydantic, and therefore on first use; so do those of `unified_llm.client.__all__`, with the HTTP library.
 """
 
 from __future__ import annotations
@@ -17,12 +17,28 @@ from typing import Any
 
 from .convert import Converted, convert, preview, read, to_sdk, write
 from .errors import (
+    APIError,
+    AuthenticationFailed,
     CapabilityLost,
     CapabilityRefused,
+    ConnectionFailed,
+    ContentFiltered,
+    ContextOverflow,
     InvalidBody,
+    InvalidRequest,
+    LimitReached,
     LocalProtocolError,
+    NotFound,
+    Overloaded,
+    ParseFailed,
+    PermissionDenied,
     ProtocolError,
+    QuotaExceeded,
+    RateLimited,
     RemoteProtocolError,
+    ServerFailed,
+    StreamBroken,
+    Timeout,
     UnifiedLLMError,
     UnknownModel,
     UnknownProtocol,
@@ -46,21 +62,37 @@ from .vault import MemoryVault, Vault
 __version__ = "0.1.0"
 
 __all__ = [
+    "APIError",
+    "AuthenticationFailed",
     "CapabilityLost",
     "CapabilityRefused",
+    "ConnectionFailed",
+    "ContentFiltered",
+    "ContextOverflow",
     "Converted",
     "ConvertedStream",
     "Exchange",
     "Fate",
     "InvalidBody",
+    "InvalidRequest",
     "Level",
     "Levels",
+    "LimitReached",
     "LocalProtocolError",
     "Loss",
     "Losses",
     "MemoryVault",
+    "NotFound",
+    "Overloaded",
+    "ParseFailed",
+    "PermissionDenied",
     "ProtocolError",
+    "QuotaExceeded",
+    "RateLimited",
     "RemoteProtocolError",
+    "ServerFailed",
+    "StreamBroken",
+    "Timeout",
     "UnifiedLLMError",
     "UnknownModel",
     "UnknownProtocol",
@@ -88,8 +120,9 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if not name.startswith("_"):
         # Not `from . import model`, which would ask this function for the name.
-        model = import_module(".model", __name__)
-        if name in model.__all__:
-            value = globals()[name] = getattr(model, name)
-            return value
+        for home in (".client", ".model"):
+            module = import_module(home, __name__)
+            if name in module.__all__:
+                value = globals()[name] = getattr(module, name)
+                return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

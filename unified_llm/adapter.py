@@ -138,6 +138,9 @@ class Adapter:
     # Canonical fields and types this protocol has no form for, with the reason.
     refuses: MappingABC[str, str] = field(default_factory=dict)
     routes: tuple[Route, ...] = ()
+    # How a stream that is kept is taken up again: the query parameter of its GET route that says behind which event, and
+    # the field of an event's data that is such a place; empty where streams are not kept.
+    resume: tuple[str, ...] = ()
     # HTTP header names that carry a credential, in the order they are tried; "{}" stands for the key.
     auth: tuple[tuple[str, str], ...] = ()
     # Kind to "module:name" of the official SDK's type, and the extra that installs it.
@@ -156,6 +159,12 @@ class Adapter:
     # dialect names under "schemas" stands before a use that is different there ("openapi:tools").
     schemas: MappingABC[str, SchemaProfile] = field(default_factory=dict)
     dialects: MappingABC[str, MappingABC[str, Any]] = field(default_factory=dict)
+    # What a client of our own asks of every stream, where the one it asks for did not say, so that the answer is whole.
+    streaming: MappingABC[str, MappingABC[str, Any]] = field(default_factory=dict)
+    # Headers by which this surface's clients are known where paths are shared.
+    marks: tuple[str, ...] = ()
+    # A module of the official SDK to "module:function", which makes an upstream of a client of it.
+    clients: MappingABC[str, str] = field(default_factory=dict)
     # An official declaration of the wire, as module names whose types the suite walks.
     declared: MappingABC[str, Any] = field(default_factory=dict)
 

@@ -5,18 +5,35 @@ A conversion either returns a whole value or raises one of these; it never print
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .losses import Losses
 
 __all__ = [
+    "APIError",
+    "AuthenticationFailed",
     "CapabilityLost",
     "CapabilityRefused",
+    "ConnectionFailed",
+    "ContentFiltered",
+    "ContextOverflow",
     "InvalidBody",
+    "InvalidRequest",
+    "LimitReached",
     "LocalProtocolError",
+    "NotFound",
+    "Overloaded",
+    "ParseFailed",
+    "PermissionDenied",
     "ProtocolError",
+    "QuotaExceeded",
+    "RateLimited",
     "RemoteProtocolError",
+    "ServerFailed",
+    "StreamBroken",
+    "Timeout",
     "UnifiedLLMError",
     "UnknownModel",
     "UnknownProtocol",
@@ -122,3 +139,152 @@ class RemoteProtocolError(ProtocolError):
     """The provider's stream broke off or broke its own rules: treat the answer as failed."""
 
     status = 502
+
+
+# ---- what a provider answers, or fails to ---------------------------------------------------------------------------
+
+
+class APIError(UnifiedLLMError):
+    """A provider said no, or could not be reached: the same classes whoever it was.
+
+    `error` is the canonical error (`type`, `code`, `message`, `retry_after`, ...), and its fields are attributes.
+    `status` is the HTTP status (None where there was no answer), `headers` those of the answer, `body` its document as
+    the provider wrote it. `provider`, `model` and `protocol` say who was asked; `hops` what was tried before, where
+    there were fallbacks. No key is in any of them.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        error: Mapping[str, Any] | None = None,
+        status: int | None = None,
+        headers: Mapping[str, str] | None = None,
+        body: Any = None,
+        provider: str | None = None,
+        model: str | None = None,
+        protocol: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.error = dict(error or {})
+        self.status = status
+        self.headers = dict(headers or {})
+        self.body = body
+        self.provider = provider
+        self.model = model
+        self.protocol = protocol
+        self.hops: tuple[Any, ...] = ()
+
+    def __str__(self) -> str:
+        whom = "/".join(each for each in (self.provider, self.model) if each)
+        told = f"{whom}: " if whom else ""
+        return f"{told}{self.message}" + (f" (HTTP {self.status})" if self.status is not None else "")
+
+    @property
+    def type(self) -> str:
+        """The canonical class in words: `rate_limit`, `context_overflow`, ..."""
+        return str(self.error.get("type") or "other")
+
+    @property
+    def code(self) -> str | int | None:
+        """The provider's finer reason."""
+        return self.error.get("code")
+
+    @property
+    def retry_after(self) -> float | None:
+        """Seconds to wait, where the provider says so."""
+        after = self.error.get("retry_after")
+        return after if isinstance(after, (int, float)) else None
+
+    @property
+    def should_retry(self) -> bool | None:
+        """What the provider advises, None where it says nothing."""
+        said = self.error.get("should_retry")
+        return said if type(said) is bool else None
+
+    @property
+    def request_id(self) -> str | None:
+        """The provider's name for the request, for its support."""
+        found = self.error.get("request_id")
+        return str(found) if found is not None else None
+
+
+class AuthenticationFailed(APIError):
+    """No key, or one that does not hold: mend the credentials. Nothing is tried again."""
+
+
+class PermissionDenied(APIError):
+    """The key holds, but not for this model or feature: ask for access, or choose another model."""
+
+
+class NotFound(APIError):
+    """No such model, response or route at this provider: correct the name."""
+
+
+class InvalidRequest(APIError):
+    """The provider refuses the request as it is: mend it at `.error["param"]`."""
+
+
+class ContextOverflow(InvalidRequest):
+    """The conversation is longer than the model's window: shorten or compact it."""
+
+
+class ContentFiltered(InvalidRequest):
+    """The provider's policy stands against the content: change it."""
+
+
+class RateLimited(APIError):
+    """Too much at once: wait `.retry_after` seconds (retries do), or fall back to another model."""
+
+
+class QuotaExceeded(APIError):
+    """The account is used up: top it up. Waiting does not help, and nothing is tried again."""
+
+
+class Overloaded(APIError):
+    """The provider has no capacity just now: try again later, or fall back to another model."""
+
+
+class ServerFailed(APIError):
+    """The provider failed, or answered with something that is no answer: try again, or fall back."""
+
+
+class Timeout(APIError):
+    """Nobody answered in time: raise `timeout=`, stream, or fall back."""
+
+
+class ConnectionFailed(APIError):
+    """The provider could not be reached, or hung up before it answered: look at the base URL and the network."""
+
+
+class StreamBroken(APIError):
+    """The answer broke off after it had begun: what came is no whole answer. Never tried again by itself."""
+
+
+# ---- what an answer is not ------------------------------------------------------------------------------------------
+
+
+class LimitReached(UnifiedLLMError):
+    """A tool loop came to its limit without an answer: raise the limit and go on from `.result`, or take what is there.
+
+    `result` is the `RunResult` so far; `previous=error.result` goes on where it stopped.
+    """
+
+    def __init__(self, reason: str, result: Any) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.result = result
+
+
+class ParseFailed(UnifiedLLMError, ValueError):
+    """The answer is not the structured output that was asked for: ask again (`retries=`), or read `.text` yourself.
+
+    `response` is the whole answer that was paid for, `text` what should have been it, `reason` what does not fit.
+    """
+
+    def __init__(self, reason: str, response: Any, text: str | None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.response = response
+        self.text = text

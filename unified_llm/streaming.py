@@ -271,8 +271,8 @@ def aconvert_stream(events: AsyncIterable[Event], *, source: str, target: str, *
     return AsyncConvertedStream(events, _Pipe(source, target, **options))
 
 
-class _ByteStream:
-    """Bytes in, bytes out around a pipe, one write per event."""
+class ByteStream:
+    """Bytes in, bytes out around a pipe, one write per event; options are those of `translate_sse`."""
 
     def __init__(self, source: str, target: str, *, array: bool | None = None, **options: Any) -> None:
         self.pipe = _Pipe(source, target, **options)
@@ -293,6 +293,12 @@ class _ByteStream:
     def close(self) -> list[bytes]:
         out = self._through(self.decoder.close())
         out += [self._encode(event) for event in self.pipe.close()]
+        return [*out, self.array.close()] if self.array is not None else out
+
+    def fail(self, error: Mapping[str, Any]) -> list[bytes]:
+        """The end of a stream whose bytes stopped coming: a canonical error in the target's own form."""
+        events = [*self.pipe.writer.feed({"type": "error", "error": dict(error)}), *self.pipe.writer.close()]
+        out = [self._encode(event) for event in events]
         return [*out, self.array.close()] if self.array is not None else out
 
     def _through(self, events: Iterable[Any]) -> list[bytes]:
@@ -320,7 +326,7 @@ def translate_sse(chunks: Iterable[bytes], *, source: str, target: str, **option
     if source == target and not options:
         yield from chunks
         return
-    stream = _ByteStream(source, target, **options)
+    stream = ByteStream(source, target, **options)
     for chunk in chunks:
         yield from stream.feed(chunk)
     yield from stream.close()
@@ -334,7 +340,7 @@ async def atranslate_sse(
         async for chunk in chunks:
             yield chunk
         return
-    stream = _ByteStream(source, target, **options)
+    stream = ByteStream(source, target, **options)
     async for chunk in chunks:
         for out in stream.feed(chunk):
             yield out

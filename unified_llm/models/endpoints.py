@@ -19,7 +19,7 @@ from typing import Any
 from ..errors import UnknownProvider
 from .catalog import Catalog, current, near_providers
 
-__all__ = ["Endpoint", "Provider", "aliases", "provider", "providers", "table"]
+__all__ = ["Endpoint", "Provider", "aliases", "compatible", "provider", "providers", "table"]
 
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
@@ -34,7 +34,7 @@ class Endpoint:
     model ids. `reasoning` is how reasoning returns for the next turn (sealed, field-sealed, items, field, tags, none;
     "" where it is not documented), `state` whether responses are kept (kept, none, ""), `status` beta or deprecated,
     `layer` that the provider translates this protocol to another of its own, `cannot` request fields it refuses or
-    ignores, with the word.
+    ignores, with the word; `fixed` and `omitted` are fields of the wire that it wants in any case, and not at all.
     """
 
     protocol: str
@@ -52,6 +52,8 @@ class Endpoint:
     status: str = ""
     layer: bool = False
     cannot: Mapping[str, str] = field(default_factory=dict)
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    omitted: tuple[str, ...] = ()
     note: str = ""
 
     @property
@@ -77,6 +79,12 @@ class Endpoint:
         >>> models.provider("azure").endpoints[0].url("my-deployment", resource="r")
         'https://r.openai.azure.com/openai/v1/responses'
         """
+        base = self.base(**variables)
+        path = (stream and self.stream_path) or self.path or self._route(stream)
+        return f"{base.rstrip('/')}/{path.lstrip('/').replace('{model}', model)}"
+
+    def base(self, **variables: str) -> str:
+        """The base URL, its variables filled in; raises as `url` does."""
         base = self.base_url
         for name, where in self.variables.items():
             value = variables.get(name) or next((found for each in where if (found := os.environ.get(each))), "")
@@ -85,8 +93,7 @@ class Endpoint:
             base = base.replace(f"{{{name}}}", value)
         for filled, named in self.hosts.items():
             base = base.replace(f"//{filled}", f"//{named}")
-        path = (stream and self.stream_path) or self.path or self._route(stream)
-        return f"{base.rstrip('/')}/{path.lstrip('/').replace('{model}', model)}"
+        return base
 
     def _route(self, stream: bool) -> str:
         from ..registry import adapter
@@ -100,7 +107,8 @@ class Provider:
     """A provider: the endpoints it serves in the order it recommends them, and where a key is looked for.
 
     `listed` is whether the catalogue lists its models, `known` whether our own table has it; `local` a server of
-    one's own.
+    one's own. `token` ("module:function") gives short-lived keys where there is none to keep; `transports`
+    ("module:function") gives what answers in this process, where nothing is sent anywhere.
     """
 
     id: str
@@ -112,6 +120,8 @@ class Provider:
     listed: bool = False
     known: bool = False
     local: bool = False
+    token: str = ""
+    transports: str = ""
     sources: tuple[str, ...] = ()
     note: str = ""
     cache_write: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -159,6 +169,8 @@ def provider(name: str, *, model: str | None = None, known: Catalog | None = Non
         listed=entry is not None,
         known=True,
         local=row.get("local", False),
+        token=row.get("token", ""),
+        transports=row.get("transports", ""),
         sources=tuple(row.get("sources", ())),
         note=row.get("note", ""),
         cache_write=row.get("cache_write", {}),
@@ -190,6 +202,11 @@ def table() -> Mapping[str, Mapping[str, Any]]:
     return {name: _unlike(row, rows) for name, row in rows.items()}
 
 
+def compatible() -> str:
+    """The protocol of a server that says nothing of itself but its URL."""
+    return str(_data()["compatible"])
+
+
 @lru_cache(1)
 def aliases() -> Mapping[str, str]:
     """Short names of providers to the catalogue's names."""
@@ -210,7 +227,7 @@ def _unlike(row: dict[str, Any], rows: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _endpoint(said: Mapping[str, Any], row: Mapping[str, Any]) -> Endpoint:
-    own = {key: value for key, value in said.items() if key not in ("auth", "only", "not")}
+    own = {key: value for key, value in said.items() if key not in ("auth", "only", "not", "omitted")}
     return Endpoint(
         **own,
         auth=tuple(_data()["auth"][said.get("auth") or row.get("auth", "bearer")]),
@@ -218,6 +235,7 @@ def _endpoint(said: Mapping[str, Any], row: Mapping[str, Any]) -> Endpoint:
         hosts=row.get("hosts", {}),
         only=tuple(said.get("only", ())),
         excluded=tuple(said.get("not", ())),
+        omitted=tuple(said.get("omitted", ())),
     )
 
 

@@ -46,6 +46,8 @@ adapter = Adapter(
         Route("GET", "v1/models", "models"),
     ),
     auth=(("authorization", "Bearer {}"), ("x-api-key", "{}")),
+    marks=("anthropic-version",),
+    clients={"anthropic": "unified_llm_anthropic.sdk_client:upstream"},
     sdk={
         "response": "anthropic.types.beta:BetaMessage",
         "stream": "anthropic.types.beta:BetaRawMessageStreamEvent",

@@ -44,6 +44,8 @@ adapter = Adapter(
         Route("GET", "models", "models"),
     ),
     auth=(("authorization", "Bearer {}"), ("api-key", "{}")),
+    streaming={"stream_options": {"include_usage": True}},
+    clients={"openai": "unified_llm_openai.sdk_client:upstream"},
     sdk={
         "response": "openai.types.chat:ChatCompletion",
         "stream": "openai.types.chat:ChatCompletionChunk",

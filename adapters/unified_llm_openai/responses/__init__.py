@@ -55,6 +55,7 @@ adapter = Adapter(
     settings={"request": REQUEST, "response": RESPONSE},
     natives=NATIVES,
     refuses=REFUSES,
+    resume=("starting_after", "sequence_number"),
     routes=(
         Route("POST", "responses", "request"),
         Route("POST", "responses/compact", "compact_request", False),
@@ -66,6 +67,7 @@ adapter = Adapter(
         Route("GET", "models", "models", False),
     ),
     auth=(("authorization", "Bearer {}"), ("api-key", "{}")),
+    clients={"openai": "unified_llm_openai.sdk_client:upstream"},
     sdk={
         "response": "openai.types.responses:Response",
         "stream": "openai.types.responses:ResponseStreamEvent",
@@ -94,5 +96,6 @@ adapter = Adapter(
         "request": "openai.types.responses.response_create_params:ResponseCreateParams",
         "response": "openai.types.responses:Response",
         "event": "openai.types.responses:ResponseStreamEvent",
+        "open-responses": "llm_comply:specs/openresponses.json",
     },
 )

@@ -1,0 +1,245 @@
+"""From a name to an upstream: the registry, a base URL alone, an SDK's client, a TOML file, the environment.
+
+Names are looked up in `unified_llm.models`, which knows every provider's protocols, URLs and logins as data; a request
+decides between protocols where there is one. An SDK's client is taken apart by the adapter package that knows it.
+Nothing is connected to here, and no key is looked at before a request leaves.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+from ..adapter import Adapter
+from ..models.endpoints import Endpoint, Provider, compatible, provider, table
+from ..models.selection import select
+from ..registry import adapter, protocols, split
+from .credentials import KeyAuth, load_source, loaded
+from .upstream import Upstream
+
+__all__ = ["from_env", "from_sdk", "load", "upstream"]
+
+
+def upstream(
+    ref: Any,
+    *,
+    protocol: str | None = None,
+    api_key: Any = None,
+    base_url: str | None = None,
+    request: Any = None,
+    source: str | None = None,
+    variables: Mapping[str, str] | None = None,
+    **changes: Any,
+) -> Upstream:
+    """The upstream that `ref` names.
+
+    `ref` is "provider/model" or "provider" (`unified_llm.models`), a base URL of any server, an official SDK's client,
+    or an `Upstream`. `protocol` (with a dialect behind a colon) is spoken in any case; else the one that loses least
+    for `request` (a wire document of `source`, or a canonical one), or for the model. For a URL whose host nobody knows
+    it is the one most servers are compatible with. `api_key` is a key, or a function that gives one; without it the
+    provider's environment variables are looked at as a request leaves. `variables` fill names in the provider's URL
+    (`resource`, `region`, `project`). `changes` are fields of `Upstream`.
+
+    Raises `UnknownProvider`, `UnknownProtocol`, `CapabilityRefused`, and `ValueError` where nothing is known to serve
+    the model, or a variable of the URL is missing.
+
+    >>> upstream("anthropic/claude-opus-4-7")
+    Upstream(protocol='anthropic-messages', base_url='https://api.anthropic.com', model='claude-opus-4-7', \
+provider='anthropic', scope=None, defaults={}, fixed={}, omitted=(), path='', stream_path='', timeout=None)
+    >>> upstream("http://localhost:8000/v1", model="qwen3").protocol
+    'openai-chat'
+    """
+    if isinstance(ref, Upstream):
+        given = {"protocol": protocol, "base_url": base_url}
+        changes.update({key: value for key, value in given.items() if value is not None})
+        if api_key is not None:
+            changes["auth"] = _auth(split(protocol or ref.protocol)[0], (), api_key)
+        return ref.with_(**changes) if changes else ref
+    if not isinstance(ref, str):
+        return from_sdk(ref, protocol=protocol, **changes)
+    if "://" in ref:
+        return _at(ref, protocol, api_key, changes)
+    name, _, model = ref.partition("/")
+    if base_url is None:
+        owner = provider(name, model=model or None)
+        if not model:
+            endpoint = _first(owner, protocol)
+        else:
+            endpoint = select(owner.id, model, request, source=source, force_protocol=protocol).endpoint
+    else:
+        choice = select(name, model or "-", force_protocol=protocol or compatible(), base_url=base_url)
+        owner, endpoint = choice.provider, choice.endpoint
+    made = _made(owner, endpoint, model or None, api_key, variables or {})
+    return made.with_(**changes) if changes else made
+
+
+def _first(owner: Provider, protocol: str | None) -> Endpoint:
+    for endpoint in owner.endpoints:
+        if protocol is None or protocol in (endpoint.protocol, endpoint.target):
+            return endpoint
+    told = f" in {protocol}" if protocol else ""
+    raise ValueError(f"nothing is known to serve {owner.id}{told}; say protocol= and base_url=")
+
+
+def _made(owner: Provider, endpoint: Endpoint, model: str | None, key: Any, variables: Mapping[str, str]) -> Upstream:
+    clients: Mapping[str, Any] = {}
+    if owner.transports:
+        here, there = loaded(owner.transports)()
+        clients = {
+            "http_client": httpx2.Client(transport=here),
+            "async_http_client": httpx2.AsyncClient(transport=there),
+        }
+    needed = not owner.local
+    return Upstream(
+        protocol=endpoint.target,
+        base_url=endpoint.base(**variables),
+        auth=_auth(adapter(endpoint.protocol), endpoint.auth, key, owner, needed=needed),
+        model=model,
+        provider=owner.id,
+        fixed=endpoint.fixed,
+        omitted=endpoint.omitted,
+        path=endpoint.path,
+        stream_path=endpoint.stream_path,
+        **clients,
+    )
+
+
+def _auth(
+    spoken: Adapter, auth: tuple[str, ...], key: Any, owner: Provider | None = None, *, needed: bool = True
+) -> KeyAuth | None:
+    """The login of an endpoint; where it has none of its own, the protocol's usual one."""
+    if not auth and owner is not None and owner.known:
+        return None
+    header, template = auth or (spoken.auth[0] if spoken.auth else ("authorization", "Bearer {}"))
+    if key is None and owner is not None and owner.token:
+        key = load_source(owner.token)
+    env = owner.key_env if owner is not None else ()
+    whose = owner.id if owner is not None else ""
+    return KeyAuth(header, template.replace("{}", "{key}"), key, env=env, needed=needed, whose=whose)
+
+
+def _at(url: str, protocol: str | None, key: Any, changes: Mapping[str, Any]) -> Upstream:
+    """Any server at a base URL. One whose host is in our table keeps its provider's login and dialect."""
+    for owner, endpoint in _hosts(url):
+        if protocol in (None, endpoint.protocol, endpoint.target):
+            made = _made(owner, endpoint, None, key, {})
+            return made.with_(**{"base_url": url, "protocol": protocol or endpoint.target, **changes})
+    spoken = protocol or compatible()
+    auth = None if key is None else _auth(split(spoken)[0], (), key)
+    return Upstream(**{"protocol": spoken, "base_url": url, "auth": auth, **changes})
+
+
+def _hosts(url: str) -> Iterator[tuple[Provider, Endpoint]]:
+    """The endpoints of our table at this very URL, or else at this host; hosts of one's own say nothing."""
+    asked = httpx2.URL(url)
+    found: list[tuple[bool, int, str, Endpoint]] = []
+    for name, row in table().items():
+        if row.get("local") or "like" in row:
+            continue
+        for endpoint in provider(name).endpoints:
+            there = httpx2.URL(endpoint.base_url) if "{" not in endpoint.base_url else None
+            if there is not None and (there.scheme, there.host) == (asked.scheme, asked.host):
+                same = endpoint.base_url.rstrip("/") == url.rstrip("/")
+                found.append((not same, len(found), name, endpoint))
+    for *_, name, endpoint in sorted(found, key=lambda each: each[:2]):
+        yield provider(name), endpoint
+
+
+def from_sdk(*clients: Any, protocol: str | None = None, **changes: Any) -> Upstream:
+    """The upstream that an official SDK's client is set up for: its URL, its login, its HTTP client.
+
+    Give the synchronous client, the asynchronous one, or both: each serves calls of its own kind. What the SDK does to
+    a request (tokens of a directory, signatures of a cloud, paths of a platform) it does to these too; its own retries
+    are off. `protocol` chooses where the SDK speaks several.
+
+    Raises `TypeError` for an object no installed adapter knows.
+    """
+    if not clients:
+        raise TypeError("from_sdk needs a client")
+    for spoken in (split(protocol)[0],) if protocol else map(adapter, _by_preference()):
+        for root, where in spoken.clients.items():
+            if all(_is_of(client, root) for client in clients):
+                made: Upstream = loaded(where)(*clients, protocol=protocol or spoken.protocol)
+                return made.with_(**changes) if changes else made
+    told = f" for {protocol}" if protocol else ""
+    raise TypeError(f"no adapter{told} knows clients of {type(clients[0]).__module__}")
+
+
+def _by_preference() -> list[str]:
+    """The protocols, those first that an SDK's own makers recommend: the order of our table."""
+    ranked = [endpoint["protocol"] for row in table().values() for endpoint in row.get("endpoints", ())]
+    return list(dict.fromkeys([*(each for each in ranked if each in protocols()), *protocols()]))
+
+
+def _is_of(client: Any, root: str) -> bool:
+    return any(f"{kind.__module__}.".startswith(f"{root}.") for kind in type(client).__mro__)
+
+
+_FIELDS = frozenset(
+    "model base_url protocol provider scope headers query defaults timeout key_env variables path stream_path".split()
+)
+
+
+def load(path: str | Path) -> dict[str, Upstream]:
+    """The upstreams of a TOML file, by name.
+
+    Each is a table `[upstreams.NAME]` with `model` ("provider/model", or a plain name beside `base_url`) and, where
+    wanted, `protocol`, `base_url`, `key_env` (names of environment variables), `headers`, `query`, `scope`, `timeout`
+    (seconds), `defaults`, `variables`. A key itself does not belong into a file, and there is no field for it.
+
+    Raises `ValueError` naming the table and the field that is wrong.
+    """
+    said = tomllib.loads(Path(path).read_text("utf-8")).get("upstreams", {})
+    found = {}
+    for name, row in said.items():
+        unknown = sorted({*row} - _FIELDS)
+        if unknown:
+            hint = "; keys stay in the environment: key_env" if "api_key" in unknown or "key" in unknown else ""
+            raise ValueError(f"{path}: [upstreams.{name}] has no field {unknown[0]!r}{hint}")
+        try:
+            found[name] = _of_row(dict(row))
+        except (ValueError, LookupError) as error:
+            raise ValueError(f"{path}: [upstreams.{name}]: {error}") from error
+    return found
+
+
+def _of_row(row: dict[str, Any]) -> Upstream:
+    env = row.pop("key_env", ())
+    names = (env,) if isinstance(env, str) else tuple(env)
+    base_url, model = row.pop("base_url", None), row.get("model")
+    if base_url is not None:
+        made = upstream(base_url, **row)
+    elif model is not None:
+        made = upstream(row.pop("model"), **row)
+    else:
+        raise ValueError('say model = "provider/model", or base_url')
+    if names:
+        usual = split(made.protocol)[0].auth or (("authorization", "Bearer {}"),)
+        header, template = usual[0]
+        if isinstance(made.auth, KeyAuth):
+            header, template = made.auth.header, made.auth.template
+        auth = KeyAuth(header, template.replace("{}", "{key}"), env=names, whose=made.name)
+        made = made.with_(auth=auth)
+    return made
+
+
+def from_env(prefix: str = "UNIFIED_LLM") -> Upstream:
+    """The upstream that the environment names.
+
+    `UNIFIED_LLM_MODEL` is "provider/model", or a plain name beside `UNIFIED_LLM_BASE_URL`; `UNIFIED_LLM_PROTOCOL`,
+    `UNIFIED_LLM_API_KEY` and `UNIFIED_LLM_SCOPE` say more where wanted. Keys of known providers come from their usual
+    variables. Raises `ValueError` when neither model nor URL is said.
+    """
+    said = {name: os.environ.get(f"{prefix}_{name.upper()}") for name in ("model", "base_url", "protocol", "scope")}
+    key = f"{prefix}_API_KEY"
+    row = {name: value for name, value in said.items() if value}
+    if os.environ.get(key):
+        row["key_env"] = key
+    if "model" not in row and "base_url" not in row:
+        raise ValueError(f"set {prefix}_MODEL to provider/model, or {prefix}_BASE_URL")
+    return _of_row(row)

@@ -1,0 +1,94 @@
+"""Which surface a client speaks, told by the path it asks for, and by headers where a path is shared.
+
+Adapters declare their routes relative to the protocol's root; whatever a client has before that (a host, a version, a
+gateway's prefix) does not matter. A route that names more of the path wins over one that names less.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+from ..adapter import Adapter, Route
+from ..registry import adapter, protocols
+
+__all__ = ["Match", "credential_headers", "recognise", "route_of"]
+
+_FIELD = re.compile(r"\{(\w+)\}")
+
+
+class Match(NamedTuple):
+    """A recognised route: whose it is, its kind, what stands for its names, and its path below the protocol's root."""
+
+    protocol: str
+    route: Route
+    names: Mapping[str, str]
+    path: str
+
+    def streams(self, body: Any) -> bool:
+        """Whether a request for it wants a stream."""
+        if self.route.stream is not None:
+            return self.route.stream
+        return isinstance(body, dict) and body.get("stream") is True
+
+
+def recognise(method: str, path: str, headers: Mapping[str, str], surface: str | None = None) -> Match | None:
+    """The route that is asked for, None where nobody has it. `surface` (a protocol) leaves no choice.
+
+    >>> found = recognise("POST", "/gateway/v1/chat/completions", {})
+    >>> found.protocol, found.route.kind, found.path
+    ('openai-chat', 'request', 'chat/completions')
+    """
+    wanted = (surface.partition(":")[0],) if surface is not None else tuple(protocols())
+    found = []
+    for place, name in enumerate(wanted):
+        spoken = adapter(name)
+        for route in spoken.routes:
+            match = _pattern(route.path).search(path) if route.method == method.upper() else None
+            if match is None:
+                continue
+            told = _marked(spoken, headers) if surface is None else 1
+            # A list of models is everybody's: no surface has it that is known by other headers.
+            if told < 0 and route.kind == "models":
+                continue
+            rank = (told, len(_FIELD.sub("", route.path)), -place)
+            names = {key: unquote(value) for key, value in match.groupdict().items()}
+            found.append((rank, Match(name if surface is None else surface, route, names, match[0].lstrip("/"))))
+    return max(found, key=lambda each: each[0])[1] if found else None
+
+
+def _marked(spoken: Adapter, headers: Mapping[str, str]) -> int:
+    if not spoken.marks:
+        return 0
+    return 1 if any(mark in headers for mark in spoken.marks) else -1
+
+
+@lru_cache(256)
+def _pattern(path: str) -> re.Pattern[str]:
+    pieces = []
+    last = 0
+    bare = path.strip("/")
+    for name in _FIELD.finditer(bare):
+        # A model's name may hold slashes.
+        inner = ".+" if name[1] == "model" else "[^/]+"
+        pieces += [re.escape(bare[last : name.start()]), f"(?P<{name[1]}>{inner})"]
+        last = name.end()
+    pieces.append(re.escape(bare[last:]))
+    return re.compile(f"(?:^|/){''.join(pieces)}/?$")
+
+
+def route_of(protocol: str, kind: str, *, stream: bool = False) -> Route | None:
+    """A protocol's own route for a kind of document, the first without names in it."""
+    for route in adapter(protocol).routes:
+        if route.kind == kind and route.stream in (None, stream) and "{" not in route.path:
+            return route
+    return None
+
+
+def credential_headers(protocol: str) -> frozenset[str]:
+    """Headers that stay between a client and us."""
+    named = (header for header, _ in adapter(protocol).auth)
+    return frozenset((*named, "authorization", "cookie", "proxy-authorization"))

@@ -1,0 +1,358 @@
+"""A client's request in, the client's answer out, whatever the upstream speaks; without I/O.
+
+`Translator.steps` is a generator of the same effects as `wire.steps`, so that one driver does for both. It recognises
+the surface, converts, asks the upstreams, and converts what they say back: a document, a stream piece by piece, or an
+error in the surface's own shape. What was lost is in a header, and goes to a callback.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..convert import Converted, convert, write
+from ..errors import (
+    APIError,
+    CapabilityRefused,
+    ConnectionFailed,
+    InvalidBody,
+    InvalidRequest,
+    NotFound,
+    ProtocolError,
+    Timeout,
+    UnknownProtocol,
+    UnknownProvider,
+)
+from ..jsonvalue import dump, parse
+from ..losses import Levels, Losses
+from ..registry import adapter, protocols
+from ..streaming import ByteStream
+from ..vault import MemoryVault, Vault
+from .choosing import upstream as choose
+from .retrying import Retry
+from .surface import Match, credential_headers, recognise, route_of
+from .upstream import Upstream
+from .wire import Answer, Ask, Hop, Opened, answer_kind, steps
+
+__all__ = ["HOPS", "LOSSES", "UPSTREAM", "Incoming", "Reply", "SurfaceStream", "Translator"]
+
+LOSSES = "x-unified-llm-losses"
+UPSTREAM = "x-unified-llm-upstream"
+HOPS = "x-unified-llm-hops"
+ESTIMATE = "x-unified-llm-estimate"
+_LONGEST = 4_000  # HTTP servers and clients take headers of 8 kB
+_JSON = "application/json"
+
+OnLosses = Callable[[Losses], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Incoming:
+    """A client's request: headers have lower-case names, `timeout` is the HTTP library's."""
+
+    method: str
+    path: str
+    query: Mapping[str, Any]
+    headers: Mapping[str, str]
+    content: bytes
+    timeout: Any = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Reply:
+    """What the client gets: `content` whole, or `stream`, which turns the bytes of `opened` into its own."""
+
+    status: int
+    headers: dict[str, str]
+    content: bytes = b""
+    stream: SurfaceStream | None = None
+    opened: Opened | None = None
+
+
+class SurfaceStream:
+    """The bytes of an upstream's stream to those of the client's, event by event.
+
+    `feed` and `close` are for what comes and for the end, `broken` for an end that is none: the surface's own error.
+    """
+
+    def __init__(self, opened: Opened, surface: str, vault: Vault, on_loss: Levels, told: Callable[[Losses], None]):
+        self._stream = ByteStream(
+            opened.upstream.protocol,
+            surface,
+            exchange=opened.sent.exchange,
+            http=opened.http,
+            vault=vault,
+            on_loss=on_loss,
+            scope=opened.upstream.scope,
+        )
+        self._told = told
+        self._opened = opened
+        self._over = False
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """The client's bytes for the upstream's."""
+        try:
+            return self._stream.feed(chunk) if not self._over else []
+        except ProtocolError as error:
+            return self.broken({"type": "server_error", "code": "illegal_event", "message": error.reason})
+
+    def close(self) -> list[bytes]:
+        """What the client is owed at the end."""
+        if self._over:
+            return []
+        try:
+            out = self._stream.close()
+        except ProtocolError as error:
+            return self.broken({"type": "server_error", "code": "illegal_event", "message": error.reason})
+        self._end()
+        return out
+
+    def broken(self, error: Mapping[str, Any]) -> list[bytes]:
+        """The end of a stream that broke off, in the client's words."""
+        if self._over:
+            return []
+        out = self._stream.fail(error)
+        self._end()
+        return out
+
+    def _end(self) -> None:
+        self._over = True
+        self._told(Losses(self._stream.pipe.losses))
+
+
+class Translator:
+    """Everything of an in-process transport but the transport.
+
+    `upstreams` are names, URLs, SDK clients or `Upstream`s, tried in their order; None leaves the choice to the model
+    that a request names ("provider/model"). `surface` is a protocol, told by the path without it.
+    """
+
+    def __init__(
+        self,
+        upstreams: Any = None,
+        *,
+        surface: str | None = None,
+        vault: Vault | None = None,
+        on_loss: Levels = "ignore",
+        on_losses: OnLosses | None = None,
+        retry: Retry | None = None,
+        **options: Any,
+    ) -> None:
+        given = list(upstreams) if isinstance(upstreams, (list, tuple)) else [upstreams]
+        self.surface = surface
+        self.vault = vault if vault is not None else MemoryVault()
+        self.on_loss = on_loss
+        self.on_losses = on_losses
+        # The SDK above tries again by itself; twice is many times.
+        self.retry = retry if retry is not None else Retry.never()
+        self._options = options
+        # What needs no model is looked up once, and a wrong name is told at once.
+        self._refs = [each if _open(each) else choose(each, **options) for each in given]
+        self._chosen: dict[tuple[int, str | None], Upstream] = {}
+
+    def upstreams(self, model: str | None) -> list[Upstream]:
+        """Who is asked for a model."""
+        return [self._upstream(place, ref, model) for place, ref in enumerate(self._refs)]
+
+    def _upstream(self, place: int, ref: Any, model: str | None) -> Upstream:
+        if isinstance(ref, Upstream):
+            return ref
+        found = self._chosen.get((place, model))
+        if found is None:
+            if ref is None and (not model or "/" not in model):
+                raise ValueError(f"which provider? name the model provider/model, not {model!r}")
+            name = model if ref is None else f"{ref}/{model}" if model else ref
+            found = choose(name, **self._options)
+            if len(self._chosen) < 1_000:
+                self._chosen[place, model] = found
+        return found
+
+    def steps(self, incoming: Incoming) -> Generator[Any, Any, Reply]:
+        """Answer a request. Raises `ConnectionFailed` and `Timeout`, which transports have their own errors for."""
+        match = recognise(incoming.method, incoming.path, incoming.headers, self.surface)
+        if match is None:
+            surface = self.surface or _likeliest(incoming.headers)
+            return self._error(NotFound(f"no surface has the route {incoming.method} {incoming.path}"), surface)
+        try:
+            body = parse(incoming.content) if incoming.content.strip() else None
+            said = body.get("model") if isinstance(body, dict) else None
+            model = match.names.get("model") or (said if isinstance(said, str) else None)
+            asked = self.upstreams(model)
+            if match.route.kind.endswith("request"):
+                return (yield from self._request(incoming, match, body, asked))
+            return (yield from self._stored(incoming, match, body, asked))
+        except (ConnectionFailed, Timeout):
+            raise
+        except APIError as error:
+            return self._error(error, match.protocol)
+        except (InvalidBody, CapabilityRefused, UnknownProvider, UnknownProtocol, ValueError) as error:
+            return self._error(InvalidRequest(str(error), error={"type": "invalid_request"}), match.protocol)
+
+    def _ask(self, incoming: Incoming, match: Match, body: Any) -> Ask:
+        private = credential_headers(match.protocol)
+        shown = {name: value for name, value in incoming.headers.items() if name not in private}
+        query = {name: value for name, value in incoming.query.items() if name != "key"}
+        return Ask(
+            body=body,
+            source=match.protocol,
+            kind=match.route.kind,
+            http={"method": incoming.method, "path": match.path, "query": query, "headers": shown},
+            stream=match.route.kind == "request" and match.streams(body),
+            on_loss=self.on_loss,
+            vault=self.vault,
+            timeout=incoming.timeout,
+        )
+
+    def _request(
+        self, incoming: Incoming, match: Match, body: Any, asked: Sequence[Upstream]
+    ) -> Generator[Any, Any, Reply]:
+        ask = self._ask(incoming, match, {} if body is None else body)
+        if ask.kind != "request":
+            return (yield from self._counted(ask, match, asked))
+        return self._shown((yield from steps(ask, asked, self.retry)), match.protocol)
+
+    def _counted(self, ask: Ask, match: Match, asked: Sequence[Upstream]) -> Generator[Any, Any, Reply]:
+        """Another kind of request than for an answer: who can do it, does; tokens can be estimated."""
+        able = [kin for each in asked if (kin := _kin(each, ask.kind)) is not None]
+        counts = ask.kind.startswith("count_tokens")
+        try:
+            if able:
+                return self._shown((yield from steps(ask, able, self.retry)), match.protocol)
+        except NotFound:
+            if not counts:
+                raise
+        if not counts:
+            whose = asked[0].name
+            raise NotFound(f"{whose} cannot do {match.route.path}", error={"type": "not_found"}, status=404)
+        # About four letters a token, as every provider's own rule of thumb has it.
+        done = write({"input_tokens": max(1, len(dump(ask.body)) // 4)}, match.protocol, answer_kind(ask.kind))
+        reply = self._reply(done, Losses(), [])
+        reply.headers[ESTIMATE] = "true"
+        return reply
+
+    def _stored(
+        self, incoming: Incoming, match: Match, body: Any, asked: Sequence[Upstream]
+    ) -> Generator[Any, Any, Reply]:
+        """Lists of models from anybody; what a provider keeps, only where it speaks the client's protocol."""
+        kind = match.route.kind
+        ask = self._ask(incoming, match, None)
+        if kind == "models":
+            able = [kin for each in asked if (kin := _kin(each, kind)) is not None]
+            route = route_of(able[0].protocol, kind) if able else None
+            if route is None:
+                raise NotFound(f"{asked[0].name} has no list of models", error={"type": "not_found"}, status=404)
+            http = {"method": route.method, "path": route.path}
+            found = yield from steps(Ask(kind=kind, http=http, timeout=ask.timeout), able[:1], self.retry)
+            return self._shown(found, match.protocol)
+        own = [each for each in asked if each.protocol.partition(":")[0] == match.protocol.partition(":")[0]]
+        if not own:
+            told = f"{asked[0].name} speaks {asked[0].protocol} and keeps nothing under {incoming.path}"
+            raise NotFound(told, error={"type": "not_found"}, status=404)
+        http = {"method": incoming.method, "path": match.path, "query": ask.http["query"]}
+        stream = incoming.query.get("stream") == "true"
+        plain = Ask(kind=kind, http=http, stream=stream, timeout=ask.timeout)
+        found = yield from steps(plain, own[:1], self.retry)
+        return self._shown(found, match.protocol)
+
+    # ---- back to the client ------------------------------------------------------------------------------------------
+
+    def _shown(self, found: Answer | Opened, surface: str) -> Reply:
+        return self._answer(found, surface) if isinstance(found, Answer) else self._stream(found, surface)
+
+    def _answer(self, found: Answer, surface: str) -> Reply:
+        done = found.to(surface, vault=self.vault, on_loss=self.on_loss)
+        losses = Losses([*found.sent.losses, *done.losses])
+        self._tell(losses)
+        reply = self._reply(done, losses, found.hops, found.upstream)
+        if found.request_id:
+            reply.headers.setdefault("x-request-id", found.request_id)
+        return reply
+
+    def _reply(
+        self, done: Converted, losses: Losses, hops: Sequence[Hop], whose: Upstream | None = None, status: int = 200
+    ) -> Reply:
+        headers = {name.lower(): str(value) for name, value in (done.http.get("headers") or {}).items()}
+        headers |= {"content-type": _JSON, **_told(losses, hops, whose)}
+        return Reply(status=int(done.http.get("status") or status), headers=headers, content=dump(done.value))
+
+    def _stream(self, found: Opened, surface: str) -> Reply:
+        given = found.sent.losses
+        stream = SurfaceStream(
+            found, surface, self.vault, self.on_loss, lambda losses: self._tell(Losses([*given, *losses]))
+        )
+        framing = adapter(surface).streams.framing
+        exchange = found.sent.exchange
+        kind = framing.array if exchange is not None and exchange.options.get("array") else framing.content_type
+        headers = {"content-type": kind, "cache-control": "no-cache", "x-accel-buffering": "no"}
+        headers |= _told(given, found.hops, found.upstream)
+        if found.request_id:
+            headers["x-request-id"] = found.request_id
+        return Reply(status=200, headers=headers, stream=stream, opened=found)
+
+    def _error(self, error: APIError, surface: str) -> Reply:
+        """An error in the surface's own shape, from the provider's document where there is one."""
+        fields = dict(error.error) or {"type": "not_found" if isinstance(error, NotFound) else "invalid_request"}
+        fields.setdefault("message", error.message)
+        if error.protocol is not None and error.body is not None and error.status is not None:
+            http = {"status": error.status, "headers": error.headers}
+            done = convert(error.body, source=error.protocol, target=surface, kind="error", http=http)
+        else:
+            done = write({"error": fields}, surface, "error")
+        hops = tuple(each for each in error.hops if isinstance(each, Hop))
+        reply = self._reply(done, Losses(), hops, status=error.status or 500)
+        if error.request_id:
+            reply.headers.setdefault("x-request-id", error.request_id)
+        return reply
+
+    def _tell(self, losses: Losses) -> None:
+        if self.on_losses is not None and losses:
+            self.on_losses(losses)
+
+
+def _open(ref: Any) -> bool:
+    """Whether a reference waits for the model a request names."""
+    return ref is None or (isinstance(ref, str) and "/" not in ref)
+
+
+def _likeliest(headers: Mapping[str, str]) -> str:
+    """A surface to say in that there is no such route."""
+    named = protocols()
+    marked = [name for name in named if any(mark in headers for mark in adapter(name).marks)]
+    plain = [name for name in named if not adapter(name).marks]
+    return (marked or plain or named)[0]
+
+
+def _kin(upstream: Upstream, kind: str) -> Upstream | None:
+    """The upstream in a protocol that has such documents: its own, or another of its family at the same place."""
+    own = adapter(upstream.protocol)
+    if kind in own.kinds:
+        return upstream
+    for name in protocols():
+        other = adapter(name)
+        if other.family == own.family and kind in other.kinds:
+            dialect = upstream.protocol.partition(":")[2]
+            return upstream.with_(protocol=f"{name}:{dialect}" if dialect in other.dialects else name)
+    return None
+
+
+def _told(losses: Losses, hops: Sequence[Hop], whose: Upstream | None) -> dict[str, str]:
+    headers = {LOSSES: _bounded([[loss.path, loss.capability, loss.fate, loss.side] for loss in losses])}
+    if whose is not None:
+        headers[UPSTREAM] = json.dumps(whose.name)[1:-1]
+    if hops:
+        headers[HOPS] = _bounded([[hop.upstream, hop.attempts, hop.reason[:200]] for hop in hops])
+    return headers
+
+
+def _bounded(rows: list[list[Any]]) -> str:
+    """`{"count": n, "first": [...]}` in ASCII, as many of the first as a header may hold."""
+    shown: list[list[Any]] = []
+    size = 0
+    for row in rows:
+        size += len(json.dumps(row)) + 1
+        if size > _LONGEST:
+            break
+        shown.append(row)
+    return json.dumps({"count": len(rows), "first": shown}, separators=(",", ":"))

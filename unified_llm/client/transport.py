@@ -1,0 +1,186 @@
+"""Under an official SDK, in this process: an HTTP client that asks somebody else.
+
+The SDK believes it talks to its own provider; the transport below it translates. One object serves threads and event
+loops, and either HTTP library, because every rule is in `translating.py` and every connection in `driving.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from functools import lru_cache
+from typing import Any, Literal
+
+import httpx2
+
+from ..errors import APIError, ConnectionFailed, Timeout
+from .driving import TIMEOUT, AsyncStream, AsyncWire, Stream, Wire
+from .translating import Incoming, Reply, Translator
+
+__all__ = ["async_http_client", "http_client", "transport"]
+
+Library = Literal["httpx2", "httpx"]
+
+
+def http_client(
+    upstream: Any = None, surface: str | None = None, *, library: Library = "httpx2", **options: Any
+) -> Any:
+    """An HTTP client for an official SDK, whose requests are answered by another provider.
+
+    `upstream` is "provider/model", a base URL, an SDK's client, an `Upstream`, or a list of them, which are tried in
+    their order; None lets each request's model say "provider/model". The SDK's surface is told by the path it asks
+    for; `surface` (a protocol) leaves no choice. `library` is the HTTP library the SDK wants: "httpx" needs the extra.
+
+    Options: `on_losses` is called with the `Losses` of every answer that has any (they are in the header
+    `x-unified-llm-losses` too, those of a stream's answer only here); `on_loss` are levels as in `convert`; `vault`
+    remembers what the SDK does not echo (default: in memory, for this client); `retry` a `Retry` (default: none, the
+    SDK has its own); `http_client` and `async_http_client` reach the upstream; `api_key`, `protocol`, `base_url` and
+    every other field of an `Upstream`.
+
+    Errors come in the surface's own shape and status, so that the SDK raises what it always raises.
+
+        client = openai.OpenAI(api_key="unused", http_client=ul.http_client("anthropic/claude-opus-4-7"))
+    """
+    lib = _library(library)
+    return lib.Client(transport=transport(upstream, surface, library=library, **options), timeout=_patience(lib))
+
+
+def async_http_client(
+    upstream: Any = None, surface: str | None = None, *, library: Library = "httpx2", **options: Any
+) -> Any:
+    """`http_client` for event loops."""
+    lib = _library(library)
+    return lib.AsyncClient(transport=transport(upstream, surface, library=library, **options), timeout=_patience(lib))
+
+
+def transport(
+    upstream: Any = None,
+    surface: str | None = None,
+    *,
+    library: Library = "httpx2",
+    http_client: httpx2.Client | None = None,
+    async_http_client: httpx2.AsyncClient | None = None,
+    **options: Any,
+) -> Any:
+    """The transport alone, for SDKs that take one; it is of both kinds, synchronous and asynchronous."""
+    translator = Translator(upstream, surface=surface, **options)
+    return _kind(library)(translator, Wire(http_client=http_client), AsyncWire(http_client=async_http_client))
+
+
+def _library(library: str) -> Any:
+    if library == "httpx2":
+        return httpx2
+    if library == "httpx":
+        from .transport_httpx import httpx
+
+        return httpx
+    raise ValueError(f"library is 'httpx2' or 'httpx', not {library!r}")
+
+
+def _patience(lib: Any) -> Any:
+    return lib.Timeout(**TIMEOUT.as_dict())
+
+
+def _incoming(request: Any, content: bytes) -> Incoming:
+    waits = request.extensions.get("timeout")
+    return Incoming(
+        method=request.method,
+        path=request.url.path,
+        query=dict(request.url.params),
+        headers={name.lower(): value for name, value in request.headers.items()},
+        content=content,
+        timeout=httpx2.Timeout(**waits) if isinstance(waits, dict) and len(waits) == 4 else None,
+    )
+
+
+@lru_cache(2)
+def _kind(library: str) -> Any:
+    """The transport class of an HTTP library: both have the same names for the same things."""
+    lib = _library(library)
+
+    def raised(error: APIError, request: Any) -> Exception:
+        """What the SDK would have seen without us."""
+        kind = lib.ReadTimeout if isinstance(error, Timeout) else lib.ConnectError
+        found: Exception = kind(str(error), request=request)
+        return found
+
+    class SyncBody(lib.SyncByteStream):  # type: ignore[misc, name-defined]
+        def __init__(self, reply: Reply) -> None:
+            self.reply = reply
+            self.stream = Stream(reply.opened)  # type: ignore[arg-type]
+
+        def __iter__(self) -> Iterator[bytes]:
+            surface = self.reply.stream
+            assert surface is not None
+            try:
+                for chunk in self.stream:
+                    yield from surface.feed(chunk)
+                yield from surface.close()
+            except APIError as error:
+                yield from surface.broken(error.error)
+
+        def close(self) -> None:
+            self.stream.close()
+
+    class AsyncBody(lib.AsyncByteStream):  # type: ignore[misc, name-defined]
+        def __init__(self, reply: Reply) -> None:
+            self.reply = reply
+            self.stream = AsyncStream(reply.opened)  # type: ignore[arg-type]
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            surface = self.reply.stream
+            assert surface is not None
+            try:
+                async for chunk in self.stream:
+                    for out in surface.feed(chunk):
+                        yield out
+                for out in surface.close():
+                    yield out
+            except APIError as error:
+                for out in surface.broken(error.error):
+                    yield out
+
+        async def aclose(self) -> None:
+            await self.stream.aclose()
+
+    class Transport(lib.BaseTransport, lib.AsyncBaseTransport):  # type: ignore[misc, name-defined]
+        """Answers requests of an official SDK by asking an upstream."""
+
+        def __init__(self, translator: Translator, wire: Wire, async_wire: AsyncWire) -> None:
+            self.translator, self.wire, self.async_wire = translator, wire, async_wire
+
+        def __repr__(self) -> str:
+            return f"<Transport of {self.translator!r}>"
+
+        def handle_request(self, request: Any) -> Any:
+            incoming = _incoming(request, request.read())
+            failure = None
+            try:
+                reply = self.wire.run(self.translator.steps(incoming))
+            except (ConnectionFailed, Timeout) as error:
+                failure = raised(error, request)
+            if failure is not None:
+                raise failure
+            if reply.stream is None:
+                return lib.Response(reply.status, headers=reply.headers, content=reply.content, request=request)
+            return lib.Response(reply.status, headers=reply.headers, stream=SyncBody(reply), request=request)
+
+        async def handle_async_request(self, request: Any) -> Any:
+            incoming = _incoming(request, await request.aread())
+            failure = None
+            try:
+                reply = await self.async_wire.run(self.translator.steps(incoming))
+            except (ConnectionFailed, Timeout) as error:
+                failure = raised(error, request)
+            if failure is not None:
+                raise failure
+            if reply.stream is None:
+                return lib.Response(reply.status, headers=reply.headers, content=reply.content, request=request)
+            return lib.Response(reply.status, headers=reply.headers, stream=AsyncBody(reply), request=request)
+
+        def close(self) -> None:
+            self.wire.close()
+
+        async def aclose(self) -> None:
+            await self.async_wire.aclose()
+
+    return Transport

@@ -1,0 +1,302 @@
+"""One question to one or more upstreams, without I/O: convert, send, read, fail, try again, fall back.
+
+`steps` is a generator. It yields what has to be done (`Effect`: send, read, next, close, sleep) and gets the result
+sent back in; `driving.py` does those for threads and for event loops, and holds no rule. What is decided is decided
+here: which answers are errors, what is tried again, and when the next upstream has its turn. Nothing is tried again
+once output has begun: the first event of a stream is awaited here, what comes after it is the caller's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import httpx2
+
+from ..convert import Converted, Repair, convert, write
+from ..errors import APIError, CapabilityLost, CapabilityRefused, InvalidBody
+from ..jsonarray import StreamDecoder
+from ..jsonvalue import dump, parse
+from ..losses import Levels, Losses
+from ..reading import Reader
+from ..registry import provider_of, split
+from ..sse import SSEDecoder, parse_data
+from ..vault import Vault
+from .failures import failed, refused, unreachable, unreadable
+from .retrying import Retry
+from .upstream import Upstream
+from .whole import as_document, as_stream
+
+__all__ = ["Answer", "Ask", "Effect", "Hop", "Opened", "Outgoing", "answer_kind", "steps"]
+
+Steps = Generator["Effect", Any, "Answer | Opened"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """What is asked: a wire document of `source`, or a canonical one (`source` None).
+
+    `http` is what the source carried outside of the body (`method`, `path`, `query`, `headers`); without a body it is
+    a request as it is, for routes that have none (lists, polling, cancelling). `stream` says which form of answer is
+    awaited. `headers` go to the upstream, `timeout` is the HTTP library's.
+    """
+
+    body: Any = None
+    source: str | None = None
+    kind: str = "request"
+    http: Mapping[str, Any] = field(default_factory=dict)
+    stream: bool = False
+    on_loss: Levels = "ignore"
+    vault: Vault | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    timeout: Any = None
+    repair: Repair = "auto"
+
+
+class Hop(NamedTuple):
+    """An upstream that was tried and passed by: how often, and why."""
+
+    upstream: str
+    attempts: int
+    reason: str
+    error: Exception | None = None
+
+
+class Effect(NamedTuple):
+    """Something to do for `steps`: a verb of the driver's, and what with."""
+
+    verb: str
+    what: tuple[Any, ...]
+
+
+class Outgoing(NamedTuple):
+    """A request that is ready to leave, but for the credentials."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    content: bytes | None
+    query: Mapping[str, Any]
+    timeout: Any
+
+
+@dataclass(slots=True, kw_only=True)
+class _Head:
+    """Who answered, to what, and how: what answers and streams have in common."""
+
+    upstream: Upstream
+    sent: Converted
+    status: int
+    headers: Mapping[str, str]
+    kind: str
+    model: str | None = None
+    hops: tuple[Hop, ...] = ()
+    attempts: int = 1
+
+    @property
+    def request_id(self) -> str | None:
+        """The provider's name for the request."""
+        return next((value for name, value in self.headers.items() if name in ("x-request-id", "request-id")), None)
+
+    @property
+    def http(self) -> dict[str, Any]:
+        """What came outside of the body, as `convert(http=)` takes it."""
+        return {"status": self.status, "headers": dict(self.headers)}
+
+
+@dataclass(slots=True, kw_only=True)
+class Answer(_Head):
+    """A whole answer: `value` is the document as the upstream wrote it (`kind` of its protocol), `raw` its bytes."""
+
+    value: Any
+    raw: bytes
+
+    def to(self, target: str, **options: Any) -> Converted:
+        """The answer as `target` has it; `options` are those of `convert`."""
+        asked = {"exchange": self.sent.exchange, "http": self.http, "scope": self.upstream.scope, **options}
+        return convert(self.value, source=self.upstream.protocol, target=target, kind=self.kind, **asked)
+
+
+@dataclass(slots=True, kw_only=True)
+class Opened(_Head):
+    """A stream that has begun: `first` are the bytes that were read already, `rest` is where the others come from."""
+
+    first: list[bytes]
+    response: Any
+    rest: Any
+
+
+def answer_kind(kind: str) -> str:
+    """The kind of the answer to a request of that kind."""
+    return f"{kind.removesuffix('request')}response" if kind.endswith("request") else kind
+
+
+def steps(ask: Ask, upstreams: Sequence[Upstream], retry: Retry) -> Steps:
+    """Ask the upstreams in their order until one answers.
+
+    Raises the `APIError` of the last one (its `.hops` tell of the others), and what converting the request for it
+    raised: `InvalidBody`, `CapabilityLost`, `CapabilityRefused`.
+    """
+    if not upstreams:
+        raise ValueError("nobody to ask: no upstream was given")
+    hops: list[Hop] = []
+    for place, upstream in enumerate(upstreams):
+        last = place == len(upstreams) - 1
+        try:
+            sent = _converted(ask, upstream)
+        except (CapabilityLost, CapabilityRefused) as error:
+            if last:
+                raise
+            hops.append(Hop(upstream.name, 0, f"{type(error).__name__}: {error}", error))
+            continue
+        tried = 0
+        while True:
+            tried += 1
+            try:
+                found = yield from _once(ask, upstream, sent)
+            except APIError as error:
+                wait = retry.delay(error, tried)
+                if wait is not None:
+                    yield Effect("sleep", (wait,))
+                    continue
+                error.hops = tuple(hops)
+                if last:
+                    raise
+                hops.append(Hop(upstream.name, tried, f"{type(error).__name__}: {error}", error))
+                break
+            found.hops, found.attempts = tuple(hops), tried
+            return found
+    raise AssertionError("the last upstream either answers or raises")
+
+
+def _converted(ask: Ask, upstream: Upstream) -> Converted:
+    if ask.body is None:
+        return Converted(None, Losses(), dict(ask.http))
+    options: dict[str, Any] = {"model": upstream.model, "on_loss": ask.on_loss, "vault": ask.vault}
+    if ask.source is None:
+        return write(ask.body, upstream.protocol, ask.kind, repair=ask.repair, **options)
+    return convert(
+        ask.body,
+        source=ask.source,
+        target=upstream.protocol,
+        kind=ask.kind,
+        http=ask.http,
+        scope=upstream.scope,
+        repair=ask.repair,
+        **options,
+    )
+
+
+def _outgoing(ask: Ask, upstream: Upstream, sent: Converted, model: str | None) -> Outgoing:
+    body = sent.value
+    if ask.stream and isinstance(body, dict) and ask.source != upstream.protocol:
+        body = _asking_all(body, upstream)
+    if isinstance(body, dict) and (upstream.defaults or upstream.fixed or upstream.omitted):
+        body = {**upstream.defaults, **body, **upstream.fixed}
+        body = {key: value for key, value in body.items() if key not in upstream.omitted}
+    headers = {"accept": "text/event-stream" if ask.stream else "application/json"}
+    if body is not None:
+        headers["content-type"] = "application/json"
+    # The conversion's word on versions and betas stands before what an upstream says by default.
+    for given in (upstream.headers, sent.http.get("headers") or {}, ask.headers):
+        headers.update({name.lower(): str(value) for name, value in given.items()})
+    own = model if ask.kind == "request" and ask.body is not None else None
+    return Outgoing(
+        str(sent.http.get("method") or "POST"),
+        upstream.url(sent.http, stream=ask.stream, model=own),
+        headers,
+        None if body is None else dump(body),
+        {**upstream.query, **(sent.http.get("query") or {})},
+        ask.timeout if ask.timeout is not None else upstream.timeout,
+    )
+
+
+def _asking_all(body: dict[str, Any], upstream: Upstream) -> dict[str, Any]:
+    """A streamed request that asks for what other protocols' streams have unasked."""
+    adapter, dialect = split(upstream.protocol)
+    unknown = (*dialect.get("refuses", ()), *dialect.get("ignores", ()))
+    for key, wanted in adapter.streaming.items():
+        if key not in unknown:
+            body = {**body, key: {**wanted, **(body.get(key) or {})}}
+    return body
+
+
+def _once(ask: Ask, upstream: Upstream, sent: Converted) -> Steps:
+    model = upstream.model or (sent.exchange.model if sent.exchange is not None else None)
+    try:
+        response = yield Effect("send", (upstream, _outgoing(ask, upstream, sent, model)))
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        status = response.status_code
+        head: dict[str, Any] = {"upstream": upstream, "sent": sent, "status": status, "headers": headers}
+        head |= {"kind": answer_kind(ask.kind), "model": model}
+        plain = not ask.stream or not _streams(headers)
+        if status < 200 or status > 299 or plain:
+            raw = yield Effect("read", (response,))
+            if status < 200 or status > 299:
+                raise refused(upstream, status, headers, raw, model)
+            if not ask.stream:
+                return _whole(upstream, raw, head)
+            events = as_stream(_document(upstream, raw, headers, model), upstream)
+            return Opened(**head, first=events, response=response, rest=None)
+        return (yield from _begun(upstream, response, head))
+    except httpx2.HTTPError as error:
+        found = unreachable(upstream, error, model)
+    raise found
+
+
+def _streams(headers: Mapping[str, str]) -> bool:
+    """Whether an answer says that it is a stream. One that says nothing, or says something else, is looked at."""
+    kind = headers.get("content-type", "text/event-stream").partition(";")[0].strip().lower()
+    return kind not in ("application/json", "text/html")
+
+
+def _whole(upstream: Upstream, raw: bytes, head: dict[str, Any]) -> Answer:
+    headers, model = head["headers"], head["model"]
+    if headers.get("content-type", "").startswith("text/event-stream"):
+        # Some servers stream unless they are told not to.
+        return Answer(**head, value=as_document(raw, upstream), raw=raw)
+    return Answer(**head, value=_document(upstream, raw, headers, model), raw=raw)
+
+
+def _document(upstream: Upstream, raw: bytes, headers: Mapping[str, str], model: str | None) -> Any:
+    try:
+        value = parse(raw)
+    except InvalidBody:
+        found = unreadable(upstream, "the answer is no JSON", raw, headers, model)
+    else:
+        error = value.get("error") if isinstance(value, dict) else None
+        if not isinstance(error, dict) or any(isinstance(each, list) for each in value.values()):
+            return value
+        # An error that came as a success: some routers do so when they have begun to answer.
+        code = error.get("code")
+        found = refused(upstream, code if type(code) is int and 400 <= code <= 599 else 502, headers, raw, model)
+    raise found
+
+
+def _begun(upstream: Upstream, response: Any, head: dict[str, Any]) -> Steps:
+    """A stream, once its first event is here: until then nothing was handed out, and everything may be tried again."""
+    rest = yield Effect("chunks", (response,))
+    adapter, dialect = split(upstream.protocol)
+    decoder = StreamDecoder() if adapter.streams.framing.array else SSEDecoder()
+    chunks: list[bytes] = []
+    events: list[Any] = []
+    while not events:
+        chunk = yield Effect("next", (rest,))
+        if chunk is None:
+            events = decoder.close()
+            break
+        chunks.append(chunk)
+        events = decoder.feed(chunk)
+    if not events:
+        yield Effect("close", (response,))
+        raise unreadable(upstream, "the stream holds no event", b"".join(chunks), head["headers"], head["model"])
+    first = {"event": events[0]["event"], "data": parse_data(events[0]["data"])}
+    provider = provider_of(upstream.protocol, dialect)
+    reader = adapter.streams.reader(Reader(adapter.protocol, dialect=dialect, facing="client", provider=provider))
+    for event in reader.feed(first):
+        if event.get("type") == "error" and isinstance(event.get("error"), dict):
+            yield Effect("close", (response,))
+            error = {key: value for key, value in event["error"].items() if key != "extra"}
+            raise failed(upstream, error, first["data"], head["model"])
+    return Opened(**head, first=chunks, response=response, rest=rest)
