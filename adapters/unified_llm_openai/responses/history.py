@@ -18,6 +18,7 @@ from unified_llm.writing import Writer
 
 from .items import BEARERS, answer_items, is_foreign_piece, items, request_items
 from .tables import CORE_ITEMS, SLUG
+from .usual import write_usual
 
 __all__ = ["is_own", "read_items", "write_item", "write_items"]
 
@@ -82,20 +83,31 @@ def write_items(nodes: Any, w: Writer) -> Any:
     if type(nodes) is not list:
         return nodes
     if w.facing == "provider":
-        nodes = _sendable(nodes, w)
         if not is_own(w):
-            custom = (node.get("call_id") for node in nodes if node.get("type") == "custom_tool_call")
-            w.context["custom calls"] = {call_id for call_id in custom if type(call_id) is str}
-            if not any("extra" in node and w.form(node, "home") for node in nodes):
-                return w.nodes(request_items, nodes)
-            # What came home is what it was.
-            return [x for node in nodes for x in w.nodes(items if w.form(node, "home") else request_items, (node,))]
+            return _write_foreign(nodes, w)
+        nodes = _sendable(nodes, w)
     plain = is_own(w) and not w.dialect.get("strict") and not any(_is_slugged(node, w) for node in nodes)
     if plain and not (w.facing == "client" and any(_has_foreign(node, w) for node in nodes)):
         return w.nodes(items, nodes)
     out = []
     for index, node in enumerate(nodes):
         out += write_item(node, w, index)
+    return out
+
+
+def _write_foreign(nodes: list[Node], w: Writer) -> list[Any]:
+    """What another protocol brought, for a provider."""
+    ids = [node.get("call_id") for node in nodes if node.get("type") == "custom_tool_call"]
+    custom = w.context["custom calls"] = {call_id for call_id in ids if type(call_id) is str}
+    out: list[Any] = []
+    for node in nodes:
+        usual = write_usual(node, w) if not custom else None
+        if usual is not None:
+            out.append(usual)
+            continue
+        # What came home is what it was.
+        family = items if "extra" in node and w.form(node, "home") else request_items
+        out += w.nodes(family, _sendable([node], w))
     return out
 
 

@@ -1,0 +1,57 @@
+"""The quick way of `usual.py` says what the pairs say: every document converts alike with it and without it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+import unified_llm as ul
+from corpus import records
+from unified_llm import suite
+from unified_llm_openai.responses import history
+
+RESPONSES = "openai-responses"
+OTHERS = ("openai-chat", "anthropic-messages", "google-generate-content", "google-interactions")
+
+
+@contextmanager
+def without_the_quick_way(patch: pytest.MonkeyPatch) -> Iterator[None]:
+    with patch.context() as patched:
+        patched.setattr(history, "write_usual", lambda *_: None)
+        yield
+
+
+def converted(record: dict[str, Any], target: str) -> tuple[str, set[ul.Loss]] | str:
+    done = suite.outcome(record, target)
+    if done.error is not None:
+        return repr(done.error)
+    return json.dumps(done.value), set(done.losses)
+
+
+@pytest.mark.parametrize("source", OTHERS)
+def test_requests_convert_alike_with_the_quick_way_and_without(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = list(records(source, "request"))
+    quick = [converted(record, RESPONSES) for record in found]
+    with without_the_quick_way(monkeypatch):
+        slow = [converted(record, RESPONSES) for record in found]
+    assert len(found) > 20
+    assert [record["id"] for record, one, other in zip(found, quick, slow) if one != other] == []
+
+
+def test_the_quick_way_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = []
+    usual = history.write_usual
+
+    def counting(*arguments: Any) -> Any:
+        found = usual(*arguments)
+        taken.append(found is not None)
+        return found
+
+    monkeypatch.setattr(history, "write_usual", counting)
+    for record in records(OTHERS[0], "request"):
+        suite.outcome(record, RESPONSES)
+    assert sum(taken) > len(taken) / 2
