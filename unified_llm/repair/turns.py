@@ -80,8 +80,10 @@ def leave_out_blanks(m: Mending) -> None:
         m.changed = True
 
 
-def _is_refused(m: Mending, part: Node) -> bool:
-    return part.get("type") in _TEXTS and _is_blank(m, part.get("text")) and not part.get("opaque")
+def _is_refused(m: Mending, part: Any) -> bool:
+    if type(part) is not dict or type(part.get("type")) is not str:
+        return False
+    return part["type"] in _TEXTS and _is_blank(m, part.get("text")) and not part.get("opaque")
 
 
 # ---- the system -----------------------------------------------------------------------------------------------------

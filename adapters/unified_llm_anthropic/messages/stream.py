@@ -100,9 +100,9 @@ class MessagesReader(BlockReader):
         data = event["data"]
         own: Node = {"frame": {"event": event["event"], "data": data}}
         found: Event = {"type": FRAME, "extra": {self.r.protocol: own}}
-        if type(data) is dict and (
-            data.get("type") not in _KNOWN or (self.state == "closed" and data.get("type") in _HANDLERS)
-        ):
+        kind = data.get("type") if type(data) is dict else None
+        known = type(kind) is str and kind in _KNOWN
+        if type(data) is dict and (not known or (self.state == "closed" and kind in _HANDLERS)):
             # An event of a type nobody knows, or a second answer after the end: nobody else hears of it.
             own["rest"] = data
             self.r.made(found, data)

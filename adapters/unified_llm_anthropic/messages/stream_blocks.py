@@ -208,7 +208,8 @@ class BlockReader:
             if block.buffer or type(wire.get("text")) is str:
                 wire["text"] = text
             if block.citations:
-                wire["citations"] = [*(wire.get("citations") or ()), *block.citations]
+                opening = wire.get("citations")
+                wire["citations"] = [*(opening if type(opening) is list else ()), *block.citations]
             part = block.home[block.at["content_index"]] = self.r.nodes(answer_parts, (wire,))[0]
             done = [{"type": "response.output_text.done", **block.at, "text": text}]
             return [*done, {"type": "response.content_part.done", **block.at, "part": part}]

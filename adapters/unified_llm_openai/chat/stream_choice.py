@@ -119,8 +119,9 @@ class ChoiceReader(ReasoningReader):
         if type(logprobs) is dict:
             self.sources.setdefault(("logprobs",), self.r.here(*self.path, "logprobs"))
             for key, value in logprobs.items():
-                if type(value) is list:
-                    self.logprobs[key] = [*(self.logprobs.get(key) or ()), *value]
+                known = self.logprobs.get(key)
+                if type(value) is list and (known is None or type(known) is list):
+                    self.logprobs[key] = [*(known or ()), *value]
                 else:
                     self.logprobs.setdefault(key, value)
         elif "logprobs" in wire and not self.logprobs:
