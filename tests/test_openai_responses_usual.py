@@ -21,6 +21,7 @@ OTHERS = ("openai-chat", "anthropic-messages", "google-generate-content", "googl
 @contextmanager
 def without_the_quick_way(patch: pytest.MonkeyPatch) -> Iterator[None]:
     with patch.context() as patched:
+        patched.setattr(history, "read_usual", lambda *_: None)
         patched.setattr(history, "write_usual", lambda *_: None)
         yield
 
@@ -32,26 +33,32 @@ def converted(record: dict[str, Any], target: str) -> tuple[str, set[ul.Loss]] |
     return json.dumps(done.value), set(done.losses)
 
 
-@pytest.mark.parametrize("source", OTHERS)
-def test_requests_convert_alike_with_the_quick_way_and_without(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [(RESPONSES, RESPONSES), *((other, RESPONSES) for other in OTHERS), *((RESPONSES, other) for other in OTHERS)],
+)
+def test_requests_convert_alike_with_the_quick_way_and_without(
+    source: str, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = list(records(source, "request"))
-    quick = [converted(record, RESPONSES) for record in found]
+    quick = [converted(record, target) for record in found]
     with without_the_quick_way(monkeypatch):
-        slow = [converted(record, RESPONSES) for record in found]
+        slow = [converted(record, target) for record in found]
     assert len(found) > 20
     assert [record["id"] for record, one, other in zip(found, quick, slow) if one != other] == []
 
 
-def test_the_quick_way_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("way", "source", "target"), [("read", RESPONSES, OTHERS[0]), ("write", OTHERS[0], RESPONSES)])
+def test_the_quick_way_is_taken(way: str, source: str, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     taken = []
-    usual = history.write_usual
+    usual = getattr(history, f"{way}_usual")
 
     def counting(*arguments: Any) -> Any:
         found = usual(*arguments)
         taken.append(found is not None)
         return found
 
-    monkeypatch.setattr(history, "write_usual", counting)
-    for record in records(OTHERS[0], "request"):
-        suite.outcome(record, RESPONSES)
-    assert sum(taken) > len(taken) / 2
+    monkeypatch.setattr(history, f"{way}_usual", counting)
+    for record in records(source, "request"):
+        suite.outcome(record, target)
+    assert sum(taken) > len(taken) / 4

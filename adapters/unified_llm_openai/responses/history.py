@@ -18,7 +18,7 @@ from unified_llm.writing import Writer
 
 from .items import BEARERS, answer_items, is_foreign_piece, items, request_items
 from .tables import CORE_ITEMS, SLUG
-from .usual import write_usual
+from .usual import read_usual, write_usual
 
 __all__ = ["is_own", "read_items", "write_item", "write_items"]
 
@@ -35,11 +35,20 @@ def is_own(w: Writer) -> bool:
 
 def read_items(wires: list[Any], r: Reader) -> list[Node]:
     """The items of a list on the wire."""
-    nodes = r.nodes(items, wires)
+    nodes: list[Node] = []
     sealed = []
+    plain = True
     for index, wire in enumerate(wires):
         if type(wire) is not dict:
+            plain = False
+            nodes.append(r.unread(wire, items.name, items.tag, (wires, index)))
             continue
+        usual = read_usual(wire, r)
+        if usual is not None:
+            nodes.append(usual)
+            continue
+        plain = False
+        nodes += r.nodes(items, (wire,))
         if wire.get("type") is None and "role" not in wire and type(wire.get("id")) is str:
             # An item with nothing but an id refers to a stored one.
             nodes[index] = r.node(items, {**wire, "type": "item_reference"})
@@ -47,6 +56,7 @@ def read_items(wires: list[Any], r: Reader) -> list[Node]:
             r.made(nodes[index], wire)
         elif is_sealed(wire.get("encrypted_content")):
             sealed.append(index)
+    r.plain = plain
     return _opened(nodes, wires, sealed, r) if sealed else nodes
 
 

@@ -1,4 +1,4 @@
-"""The shapes that nearly every item of an agent's history has, written for a provider in one go.
+"""The shapes that nearly every item of an agent's history has, read, and written for a provider, in one go.
 
 A text, a call or a result with nothing beside it is on the wire what it is in the canonical model, whoever it is from.
 What is not exactly of these shapes is None here and goes to the pairs; what is, must come out as the pairs would have
@@ -9,11 +9,37 @@ from __future__ import annotations
 
 from typing import Any
 
+from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-__all__ = ["write_usual"]
+__all__ = ["read_usual", "write_usual"]
 
 Node = dict[str, Any]
+
+
+def read_usual(wire: Node, r: Reader) -> Node | None:
+    """The item of a plain text, call of a function, or result of one."""
+    kind, size = wire.get("type"), len(wire)
+    if kind == "function_call":
+        if size != 4 or type(wire.get("call_id")) is not str or type(wire.get("name")) is not str:
+            return None
+        if type(wire.get("arguments")) is not str:
+            return None
+        item = wire.copy()
+    elif kind == "function_call_output":
+        if size != 3 or type(wire.get("call_id")) is not str or type(wire.get("output")) is not str:
+            return None
+        item = wire.copy()
+    elif type(wire.get("role")) is not str or type(wire.get("content")) is not str:
+        return None
+    elif kind == "message" and size == 3:
+        item = wire.copy()
+    elif size == 2:
+        item = {"type": "message", **wire, "extra": {r.protocol: {"form": {"tag": "absent"}}}}
+    else:
+        return None
+    r.trace.append((item, wire))
+    return item
 
 
 def write_usual(item: Node, w: Writer) -> Node | None:
