@@ -117,7 +117,17 @@ __all__ = [
 ]
 
 
+# What of the client has its place here too; it loads on first use, like the canonical classes.
+_CLIENT = frozenset(
+    ("AsyncClient", "Client", "Hooks", "Retry", "ToolContext", "ToolError", "Upstream", "async_http_client", "http_client")
+    + ("tool",)
+)
+
+
 def __getattr__(name: str) -> Any:
+    if name in _CLIENT:
+        value = globals()[name] = getattr(import_module(".client", __name__), name)
+        return value
     if not name.startswith("_"):
         # Not `from . import model`, which would ask this function for the name.
         for home in (".client", ".model"):

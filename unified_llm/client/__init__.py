@@ -9,14 +9,59 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .background import AsyncBackground, Background
+    from .client import AsyncClient, Client
+    from .mcp import AsyncToolServer, ToolServer
+    from .outputs import ToolError, file, image
+    from .results import Listed, Result, RunResult, Step, TokenCount
     from .retrying import Retry
+    from .streams import AsyncEventStream, AsyncRunStream, EventStream, RunStream
+    from .toolloop import Hooks, ToolOutput, TurnDone
+    from .tools import Tool, ToolContext, tool
     from .transport import async_http_client, http_client
     from .upstream import Upstream
 
-__all__ = ["Retry", "Upstream", "async_http_client", "http_client"]
+__all__ = [
+    "AsyncBackground",
+    "AsyncClient",
+    "AsyncEventStream",
+    "AsyncRunStream",
+    "AsyncToolServer",
+    "Background",
+    "Client",
+    "EventStream",
+    "Hooks",
+    "Listed",
+    "Result",
+    "Retry",
+    "RunResult",
+    "RunStream",
+    "Step",
+    "TokenCount",
+    "Tool",
+    "ToolContext",
+    "ToolError",
+    "ToolOutput",
+    "ToolServer",
+    "TurnDone",
+    "Upstream",
+    "async_http_client",
+    "file",
+    "http_client",
+    "image",
+    "tool",
+]
 
 # No module here bears the name of a function: importing it would hide the function.
 _HOMES = {
+    "background": "AsyncBackground Background",
+    "client": "AsyncClient Client",
+    "mcp": "AsyncToolServer ToolServer",
+    "outputs": "ToolError file image",
+    "results": "Listed Result RunResult Step TokenCount",
+    "streams": "AsyncEventStream AsyncRunStream EventStream RunStream",
+    "toolloop": "Hooks ToolOutput TurnDone",
+    "tools": "Tool ToolContext tool",
     "retrying": "Retry",
     "transport": "async_http_client http_client",
     "upstream": "Upstream",

@@ -1,0 +1,184 @@
+"""Answers that take their time: a handle on what the provider works at, to look at, wait for, listen to, or cancel.
+
+Only providers that keep answers can work in the background. Where one cannot, the answer was awaited at once, the
+losses say so, and the handle is done from the start.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ..errors import Timeout
+from .conversation import Segment
+from .results import Result
+from .steps import Hook, Sleep, Steps
+from .streams import AsyncEventStream, EventStream
+
+if TYPE_CHECKING:
+    from .client import AsyncClient, Client
+    from .core import Core
+
+__all__ = ["AsyncBackground", "Background"]
+
+_WORKING = frozenset(("queued", "in_progress"))
+_SLOWER, _SLOWEST = 1.5, 15.0
+
+
+class _Handle:
+    def __init__(self, core: Core, result: Result) -> None:
+        self._core = core
+        self.result = result
+
+    @property
+    def id(self) -> str:
+        """The provider's name for the answer."""
+        return self.result.id or ""
+
+    @property
+    def status(self) -> str:
+        """How far it was when it was last looked at: queued, in_progress, completed, failed, requires_action, ..."""
+        return self.result.status or "completed"
+
+    @property
+    def done(self) -> bool:
+        """Whether the provider had stopped working at it when it was last looked at."""
+        return self.status not in _WORKING
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.id!r}, {self.status!r})"
+
+    def _look(self) -> Steps[Result]:
+        result: Result = yield from self._core.kept(self.result.upstream, "GET", self.id, body=self.result.request)
+        self._keep(result)
+        return result
+
+    def _cancelled(self) -> Steps[Result]:
+        upstream, body = self.result.upstream, self.result.request
+        result: Result = yield from self._core.kept(upstream, "POST", self.id, "/cancel", body)
+        self._keep(result)
+        return result
+
+    def _keep(self, result: Result) -> None:
+        """What the request lost is still lost, and its place in the conversation is the same."""
+        before = self.result._made
+        segments = (*before.segments[:-1], before.segments[-1]._replace(length=_count(result, before.segments[:-1])))
+        made = replace(result._made, losses=before.losses, exchange=before.exchange, segments=segments)
+        result._made = made
+        self.result = result
+
+    def _waiting(
+        self, timeout: float | None, poll: float, on_progress: Callable[[Result], Any] | None, progress: bool | None
+    ) -> Steps[Result]:
+        line = _Line(self.id, sys.stderr.isatty() if progress is None else progress)
+        began: float = yield Hook(time.monotonic)
+        try:
+            while not self.done:
+                now: float = yield Hook(time.monotonic)
+                if timeout is not None and now - began >= timeout:
+                    told = f"{self.id} is still {self.status} after {timeout:g} s; it goes on, wait again"
+                    raise Timeout(told, error={"type": "timeout", "code": "still_working", "message": told})
+                line.show(self.status, now - began)
+                left = poll if timeout is None else min(poll, max(0.0, began + timeout - now))
+                yield Sleep(left)
+                poll = min(poll * _SLOWER, max(poll, _SLOWEST))
+                yield from self._look()
+                if on_progress is not None:
+                    yield Hook(on_progress, (self.result,))
+        finally:
+            line.clear()
+        return self.result
+
+
+def _count(result: Result, before: tuple[Segment, ...]) -> int:
+    return len(result.items) - sum(each.length for each in before)
+
+
+class _Line:
+    """One line on a terminal that says that something goes on."""
+
+    def __init__(self, what: str, shown: bool) -> None:
+        self.what, self.shown, self.width = what, shown, 0
+
+    def show(self, status: str, seconds: float) -> None:
+        if self.shown:
+            text = f"{self.what}: {status}, {seconds:.0f} s"
+            print(f"\r{text.ljust(self.width)}", end="", file=sys.stderr, flush=True)
+            self.width = len(text)
+
+    def clear(self) -> None:
+        if self.shown and self.width:
+            print("\r" + " " * self.width + "\r", end="", file=sys.stderr, flush=True)
+
+
+class Background(_Handle):
+    """A handle on an answer in the making."""
+
+    def __init__(self, client: Client, result: Result) -> None:
+        super().__init__(client._core, result)
+        self._client = client
+
+    def refresh(self) -> Result:
+        """Look how far it is."""
+        return self._client._run(self._look())
+
+    def wait(
+        self,
+        timeout: float | None = None,
+        *,
+        poll: float = 1.0,
+        on_progress: Callable[[Result], Any] | None = None,
+        progress: bool | None = None,
+    ) -> Result:
+        """Wait until the provider has stopped working, and give the result, whatever its status.
+
+        `timeout` is seconds (None: as long as it takes), `poll` the first wait between two looks; later ones are
+        longer. `on_progress` is called with every look; `progress` shows a line on the terminal (None: where there is
+        one).
+        Raises `Timeout` when time is up; the provider goes on, and the handle can be waited for again.
+        """
+        return self._client._run(self._waiting(timeout, poll, on_progress, progress))
+
+    def cancel(self) -> Result:
+        """Have the provider stop."""
+        return self._client._run(self._cancelled())
+
+    def events(self, after: Any = None) -> EventStream:
+        """The stream of its events, from the beginning or behind the event `after` (`.last` of a stream that broke)."""
+        upstream, body = self.result.upstream, self.result.request
+        return EventStream(self._client._run(self._core.resume(upstream, self.id, after, body)))
+
+
+class AsyncBackground(_Handle):
+    """The same for event loops."""
+
+    def __init__(self, client: AsyncClient, result: Result) -> None:
+        super().__init__(client._core, result)
+        self._client = client
+
+    async def refresh(self) -> Result:
+        """Look how far it is."""
+        return await self._client._run(self._look())
+
+    async def wait(
+        self,
+        timeout: float | None = None,
+        *,
+        poll: float = 1.0,
+        on_progress: Callable[[Result], Any] | None = None,
+        progress: bool | None = None,
+    ) -> Result:
+        """As `Background.wait`."""
+        return await self._client._run(self._waiting(timeout, poll, on_progress, progress))
+
+    async def cancel(self) -> Result:
+        """Have the provider stop."""
+        return await self._client._run(self._cancelled())
+
+    async def events(self, after: Any = None) -> AsyncEventStream:
+        """As `Background.events`."""
+        upstream, body = self.result.upstream, self.result.request
+        return AsyncEventStream(await self._client._run(self._core.resume(upstream, self.id, after, body)))

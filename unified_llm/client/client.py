@@ -1,0 +1,192 @@
+"""`Client` and `AsyncClient`: any provider through one API, with the same methods.
+
+Both are a `Core` (what is asked, and what comes of it) and a wire (who waits for it); see `core.py` and `driving.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar, Unpack
+
+import httpx2
+
+from ..losses import Levels
+from ..vault import Vault
+from .core import Core
+from .driving import AsyncWire, Wire
+from .params import Given
+from .responses import AsyncResponses, Responses
+from .results import Listed, TokenCount
+from .retrying import Retry
+from .steps import Send, Steps, ado, adrive, do, drive
+
+__all__ = ["AsyncClient", "Client"]
+
+R = TypeVar("R")
+
+
+class Client:
+    """A client of any provider.
+
+    Without an `upstream` every call says whom to ask: `model="provider/model"`. With one (a name, a base URL, an
+    official SDK's client, or an `Upstream`) plain model names are enough. `model` is asked where a call names none,
+    `models` are its fallbacks. `protocol` forces a wire format, else the one that loses least for the request is
+    spoken. `api_key` and `base_url` stand in for what environment and registry say. `on_loss` is the level of losses
+    (`convert(on_loss=)`), `vault` remembers sealed pieces that a conversation drops, `retry` says when to try again,
+    `timeout` is seconds or the HTTP library's own, `headers` go with every request. `http_client` brings a connection
+    pool; it is not closed.
+
+    It may be used by several threads. Close it, or use it as a context manager.
+
+    >>> import unified_llm as ul
+    >>> with ul.Client(model="local/echo") as client:
+    ...     client.responses.create(input="Hello").output_text
+    'Hello'
+    """
+
+    def __init__(
+        self,
+        upstream: Any = None,
+        *,
+        model: str | None = None,
+        models: Sequence[Any] = (),
+        protocol: str | None = None,
+        api_key: Any = None,
+        base_url: str | None = None,
+        on_loss: Levels = "ignore",
+        vault: Vault | None = None,
+        timeout: Any = None,
+        retry: Retry | None = None,
+        headers: Mapping[str, str] | None = None,
+        http_client: httpx2.Client | None = None,
+    ) -> None:
+        self._core = Core(
+            upstream,
+            model=model,
+            models=tuple(models),
+            protocol=protocol,
+            api_key=api_key,
+            base_url=base_url,
+            on_loss=on_loss,
+            vault=vault,
+            timeout=timeout,
+            retry=retry,
+            headers=headers,
+        )
+        self._wire = Wire(http_client=http_client, retry=self._core.retry, timeout=timeout)
+        self.responses = Responses(self)
+        self.models = Models(self)
+
+    def count_tokens(self, **given: Unpack[Given]) -> TokenCount:
+        """How many tokens a request takes; `responses.input_tokens.count` under another name.
+
+        >>> import unified_llm as ul
+        >>> count = ul.Client().count_tokens(model="local/echo", input="Hello")
+        >>> count.input_tokens > 0
+        True
+        """
+        return self.responses.input_tokens.count(**given)
+
+    def _run(self, steps: Steps[R]) -> R:
+        return drive(steps, self._do)
+
+    def _do(self, effect: Any) -> Any:
+        return self._wire.send(effect.ask, effect.upstreams) if isinstance(effect, Send) else do(effect)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._wire.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Models:
+    """`client.models`."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def list(self, upstream: Any = None) -> list[Listed]:
+        """The models that an upstream says it serves: the client's own, or the one that is named ("provider").
+
+        One page, as the provider cuts it. What is known of models everywhere is in `unified_llm.models`.
+        """
+        core = self._client._core
+        where = core.upstreams(core.call({} if upstream is None else {"upstream": upstream}))[0]
+        return self._client._run(core.models_of(where))
+
+
+class AsyncClient:
+    """`Client` for event loops, with the same methods; `await` them. Streams are `async for`."""
+
+    def __init__(
+        self,
+        upstream: Any = None,
+        *,
+        model: str | None = None,
+        models: Sequence[Any] = (),
+        protocol: str | None = None,
+        api_key: Any = None,
+        base_url: str | None = None,
+        on_loss: Levels = "ignore",
+        vault: Vault | None = None,
+        timeout: Any = None,
+        retry: Retry | None = None,
+        headers: Mapping[str, str] | None = None,
+        http_client: httpx2.AsyncClient | None = None,
+    ) -> None:
+        self._core = Core(
+            upstream,
+            model=model,
+            models=tuple(models),
+            protocol=protocol,
+            api_key=api_key,
+            base_url=base_url,
+            on_loss=on_loss,
+            vault=vault,
+            timeout=timeout,
+            retry=retry,
+            headers=headers,
+        )
+        self._wire = AsyncWire(http_client=http_client, retry=self._core.retry, timeout=timeout)
+        self.responses = AsyncResponses(self)
+        self.models = AsyncModels(self)
+
+    async def count_tokens(self, **given: Unpack[Given]) -> TokenCount:
+        """As `Client.count_tokens`."""
+        return await self.responses.input_tokens.count(**given)
+
+    async def _run(self, steps: Steps[R]) -> R:
+        return await adrive(steps, self._do)
+
+    async def _do(self, effect: Any) -> Any:
+        if isinstance(effect, Send):
+            return await self._wire.send(effect.ask, effect.upstreams)
+        return await ado(effect)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._wire.aclose()
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+class AsyncModels:
+    """`client.models`, in an event loop."""
+
+    def __init__(self, client: AsyncClient) -> None:
+        self._client = client
+
+    async def list(self, upstream: Any = None) -> list[Listed]:
+        """As `Models.list`."""
+        core = self._client._core
+        where = core.upstreams(core.call({} if upstream is None else {"upstream": upstream}))[0]
+        return await self._client._run(core.models_of(where))

@@ -1,0 +1,92 @@
+"""A conversation on its way between providers: whose items are whose, and what of them stays with its maker.
+
+Signatures and encrypted reasoning say themselves where they belong. The handles of files, containers and the like do
+not: a conversation is kept as segments, each with the upstream of its turn, and a handle of one upstream is withheld
+from every other, and reported. https://platform.openai.com/docs/guides/conversation-state
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from .._tables import CAPABILITY
+from ..handles import _nodes, is_foreign_here
+from ..losses import Fate, Loss
+from ..paths import pointer
+from ..registry import adapter
+
+__all__ = ["Segment", "withheld"]
+
+Node = dict[str, Any]
+
+
+class Segment(NamedTuple):
+    """So many items of a conversation, and the upstream of the turn they are from."""
+
+    length: int
+    upstream: Any
+
+
+class _Report:
+    """What stands for a writer: it notes what was withheld."""
+
+    def __init__(self) -> None:
+        self.noted: list[tuple[Node, tuple[Any, ...], Fate, str]] = []
+
+    def report(self, node: Node, keys: tuple[Any, ...], fate: Fate, detail: str = "", capability: Any = None) -> None:
+        self.noted.append((node, keys, fate, detail))
+
+    def drop(self, node: Node, detail: str = "", fate: Fate = "lost") -> None:
+        self.noted.append((node, (), fate, detail))
+
+
+def withheld(items: list[Node], segments: Sequence[Segment], upstreams: Sequence[Any]) -> tuple[list[Node], list[Loss]]:
+    """The items without the handles that are foreign to any of the upstreams, and what a loss report says of that.
+
+    >>> class There:
+    ...     def __init__(self, protocol, provider): self.protocol, self.provider = protocol, provider
+    >>> here, other = There("openai-responses", "a"), There("anthropic-messages", "b")
+    >>> message = {"type": "message", "role": "user", "content": [{"type": "input_file", "file_id": "f1"}]}
+    >>> withheld([message], [Segment(1, here)], [here])[1]
+    []
+    >>> [loss.path for loss in withheld([message], [Segment(1, here)], [other])[1]]
+    ['/input/0/content/0']
+    """
+    out: list[Node] = []
+    found: list[Loss] = []
+    at = 0
+    for segment in segments:
+        mine = items[at : at + segment.length]
+        if any(_is_foreign(segment.upstream, each) for each in upstreams):
+            report = _Report()
+            kept = _nodes(mine, report, [])  # type: ignore[arg-type]
+            for node, keys, fate, detail in report.noted:
+                path = _path(items, node) or ()
+                capability = CAPABILITY.get(node.get("type", ""), {})
+                name = capability.get(keys[0] if keys else "", capability.get("", "native.field"))
+                found.append(Loss(pointer(("input", *path, *keys)), name, fate, detail))
+            out += kept
+        else:
+            out += mine
+        at += segment.length
+    return [*out, *items[at:]], found
+
+
+def _is_foreign(maker: Any, here: Any) -> bool:
+    if maker is None:
+        return False
+    ours, theirs = adapter(here.protocol).family, adapter(maker.protocol).family
+    return is_foreign_here(theirs, maker.provider, ours, here.provider)
+
+
+def _path(value: Any, node: Node) -> tuple[Any, ...] | None:
+    """Where a node stands in a value, by its identity."""
+    if value is node:
+        return ()
+    entries = value.items() if type(value) is dict else enumerate(value) if type(value) is list else ()
+    for key, inner in entries:
+        found = _path(inner, node) if type(inner) in (dict, list) else None
+        if found is not None:
+            return (key, *found)
+    return None

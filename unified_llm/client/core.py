@@ -1,0 +1,313 @@
+"""What `Client` and `AsyncClient` share: every flow from a call to its result, as generators of effects.
+
+Nothing here waits or connects. The two clients differ in who drives these flows (`steps.py`), and in nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ..errors import APIError, CapabilityRefused, InvalidRequest, NotFound
+from ..losses import Levels, Losses, enforce
+from ..registry import split
+from ..vault import Vault
+from .answers import EventReader, read_answer
+from .choosing import upstream as choose_upstream
+from .conversation import Segment
+from .counting import estimate
+from .failures import failed
+from .requests import Call, call_of, travelling
+from .results import Listed, Made, Result, TokenCount, items_of, result_of
+from .retrying import Retry
+from .steps import Send, Steps
+from .structured import STRATEGIES, Wanted, choose, parsing, wanted
+from .upstream import Upstream
+from .wire import Answer, Ask
+
+__all__ = ["Core", "Opening"]
+
+Node = dict[str, Any]
+
+
+class Core:
+    """The settings of a client, and its flows."""
+
+    def __init__(
+        self,
+        upstream: Any = None,
+        *,
+        model: str | None = None,
+        models: tuple[Any, ...] = (),
+        protocol: str | None = None,
+        api_key: Any = None,
+        base_url: str | None = None,
+        on_loss: Levels = "ignore",
+        vault: Vault | None = None,
+        timeout: Any = None,
+        retry: Retry | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self.model, self.models, self.protocol = model, models, protocol
+        self.api_key, self.base_url = api_key, base_url
+        self.on_loss, self.vault, self.timeout = on_loss, vault, timeout
+        self.retry = retry if retry is not None else Retry()
+        self.headers = headers or {}
+        self._known: dict[Any, Upstream] = {}
+        self.upstream = None if upstream is None else self._upstream(upstream, {}, None)
+
+    # ---- whom to ask ------------------------------------------------------------------------------------------------
+
+    def upstreams(self, call: Call) -> tuple[Upstream, ...]:
+        """Whom a call is sent to, in order; raises `ValueError` where nothing says it."""
+        default = self.upstream if call.upstream is None else self._upstream(call.upstream, call.body, call)
+        names = call.names() or (((self.model, *self.models)) if self.model else self.models)
+        if default is not None:
+            if not names:
+                return (default,)
+            # A plain name is a model of the upstream at hand; anything else says for itself where it is.
+            return tuple(
+                default.with_(model=_bare(each, default)) if _is_plain(each, default) else self._named(each, call)
+                for each in names
+            )
+        if not names:
+            raise ValueError("say whom to ask: model='provider/model', or Client(upstream=...)")
+        return tuple(self._named(each, call) for each in names)
+
+    def _named(self, name: Any, call: Call) -> Upstream:
+        if isinstance(name, str) and "/" not in name and (call.base_url or self.base_url):
+            # A server of one's own at a URL, and a model on it.
+            return self._upstream(call.base_url or self.base_url, call.body, call).with_(model=name)
+        if isinstance(name, str) and "/" not in name:
+            raise ValueError(f"model={name!r} does not say whose: 'provider/{name}', or Client(upstream=...)")
+        return self._upstream(name, call.body, call)
+
+    def _upstream(self, ref: Any, body: Node, call: Call | None) -> Upstream:
+        protocol = (call.protocol if call else None) or self.protocol
+        key = (call.api_key if call else None) or self.api_key
+        options: dict[str, Any] = {"protocol": protocol, "api_key": key}
+        if isinstance(ref, str) and "://" not in ref:
+            options["base_url"] = (call.base_url if call else None) or self.base_url
+        try:
+            at = (ref, protocol, key if isinstance(key, str) else id(key), options.get("base_url"), _shape(body))
+            known = self._known.get(at)
+        except TypeError:
+            return choose_upstream(ref, **options)
+        if known is None:
+            # What is asked for decides between the protocols of a provider; requests of one shape go one way.
+            asked = {name: value for name, value in body.items() if name != "model"} if body else None
+            request = None if asked is None else {"model": "model", **asked}
+            known = self._known[at] = choose_upstream(ref, request=request, **options)
+        return known
+
+    # ---- responses --------------------------------------------------------------------------------------------------
+
+    def call(self, given: Mapping[str, Any]) -> Call:
+        """The call for a method's arguments."""
+        return call_of(given)
+
+    def _asking(self, call: Call, *, kind: str = "request", stream: bool = False) -> tuple[Ask, tuple[Upstream, ...]]:
+        upstreams = self.upstreams(call)
+        travelling(call, upstreams)
+        levels = self.on_loss if call.on_loss is None else call.on_loss
+        enforce(call.losses, levels)
+        body = {name: value for name, value in call.body.items() if name != "stream"}
+        body["model"] = upstreams[0].model or body.get("model") or self.model
+        if body["model"] is None or not isinstance(body["model"], str):
+            del body["model"]
+        if stream:
+            body["stream"] = True
+        ask = Ask(
+            body=body,
+            kind=kind,
+            stream=stream,
+            on_loss=levels,
+            vault=self.vault,
+            headers={**self.headers, **call.headers},
+            timeout=call.timeout if call.timeout is not None else self.timeout,
+        )
+        if call.extra_body:
+            upstreams = tuple(each.with_(fixed={**each.fixed, **call.extra_body}) for each in upstreams)
+        return ask, upstreams
+
+    def create(self, call: Call) -> Steps[Result]:
+        """One request, one answer."""
+        ask, upstreams = self._asking(call)
+        answer: Answer = yield Send(ask, upstreams)
+        return self.result(answer, call, ask.body)
+
+    def result(self, answer: Answer, call: Call | None, body: Node, kind: str = "response") -> Result:
+        """The result of a whole answer."""
+        upstream, exchange = answer.upstream, answer.sent.exchange
+        node = read_answer(
+            answer.value,
+            upstream.protocol,
+            kind,
+            exchange=exchange,
+            provider=upstream.provider,
+            scope=upstream.scope,
+            http=answer.http,
+        )
+        return result_of(node, self._made(answer, call, body, node, answer.value))
+
+    def _made(self, answer: Any, call: Call | None, body: Node, node: Node, raw: Any) -> Made:
+        before = call.segments if call is not None else ()
+        count = len(items_of(body.get("input"))) - sum(each.length for each in before)
+        turn = Segment(count + len(node.get("output") or ()), answer.upstream)
+        mine = call.losses if call is not None else Losses()
+        return Made(
+            upstream=answer.upstream,
+            request=body,
+            losses=Losses([*mine, *answer.sent.losses]),
+            exchange=answer.sent.exchange,
+            raw=raw,
+            hops=answer.hops,
+            request_id=answer.request_id,
+            headers=answer.headers,
+            segments=(*before, turn),
+        )
+
+    def open(self, call: Call) -> Steps[Opening]:
+        """One request, an answer that is streamed."""
+        ask, upstreams = self._asking(call, stream=True)
+        stream = yield Send(ask, upstreams)
+        return Opening(self, stream, call, ask.body)
+
+    def parse(self, call: Call, format_: Any, strategy: str, retries: int, name: str | None) -> Steps[Result]:
+        """One request for structured output."""
+        found = format_ if isinstance(format_, Wanted) else wanted(format_, name)
+        if strategy != "auto" and strategy not in STRATEGIES:
+            raise ValueError(f"strategy is auto, {', '.join(STRATEGIES)}; not {strategy!r}")
+        if strategy == "auto":
+            asked = replace(call, body={**call.body, "text": {"format": found.native()}})
+            strategy = choose(found, self.upstreams(asked)[0])
+        return (yield from parsing(call, found, strategy, retries, self.create))
+
+    # ---- what is kept by a provider ---------------------------------------------------------------------------------
+
+    def _route(self, upstream: Upstream, method: str, kinds: tuple[str, ...], id_: str, end: str = "") -> Node:
+        adapter = split(upstream.protocol)[0]
+        for route in adapter.routes:
+            path = route.path
+            fits = path.endswith(end) if end else path.endswith("{id}")
+            if route.method == method and route.kind in kinds and "{id}" in path and fits:
+                return {"method": method, "path": path.replace("{id}", id_), "kind": route.kind}
+        verb = {"GET": "retrieved", "DELETE": "deleted"}.get(method, "cancelled")
+        raise CapabilityRefused("", "state.store", f"an answer of {adapter.title} is not kept and cannot be {verb}")
+
+    def kept(self, upstream: Upstream, method: str, id_: str, end: str = "", body: Node | None = None) -> Steps[Result]:
+        """An answer that the provider keeps: looked at, or cancelled."""
+        route = self._route(upstream, method, ("response",), id_, end)
+        ask = Ask(kind="response", http=route, headers=self.headers, timeout=self.timeout)
+        answer: Answer = yield Send(ask, (upstream,))
+        return self.result(answer, None, body or {})
+
+    def delete(self, upstream: Upstream, id_: str) -> Steps[bool]:
+        """Have the provider forget an answer."""
+        route = self._route(upstream, "DELETE", ("deleted", "response"), id_)
+        ask = Ask(kind=route["kind"], http=route, headers=self.headers, timeout=self.timeout)
+        answer: Answer = yield Send(ask, (upstream,))
+        return not isinstance(answer.value, dict) or answer.value.get("deleted") is not False
+
+    def resume(self, upstream: Upstream, id_: str, after: Any, body: Node | None = None) -> Steps[Opening]:
+        """Take up the stream of an answer that the provider keeps, behind the event that was seen last."""
+        adapter = split(upstream.protocol)[0]
+        if not adapter.resume:
+            raise CapabilityRefused("", "state.background", f"streams of {adapter.title} cannot be taken up again")
+        query = {"stream": "true", **({} if after is None else {adapter.resume[0]: after})}
+        route = {**self._route(upstream, "GET", ("response",), id_), "query": query}
+        ask = Ask(kind="response", http=route, stream=True, headers=self.headers, timeout=self.timeout)
+        stream = yield Send(ask, (upstream,))
+        return Opening(self, stream, None, body or {}, resumed=after is not None)
+
+    # ---- models and tokens ------------------------------------------------------------------------------------------
+
+    def models_of(self, upstream: Upstream) -> Steps[list[Listed]]:
+        """The models that an upstream says it serves."""
+        adapter = split(upstream.protocol)[0]
+        for route in adapter.routes:
+            if route.kind == "models" and route.method == "GET" and "{" not in route.path:
+                break
+        else:
+            raise CapabilityRefused("", "metadata", f"{adapter.title} lists no models")
+        http = {"method": "GET", "path": route.path}
+        ask = Ask(kind="models", http=http, headers=self.headers, timeout=self.timeout)
+        answer: Answer = yield Send(ask, (upstream,))
+        node = read_answer(answer.value, upstream.protocol, "models", provider=upstream.provider)
+        return [Listed(str(each.get("id")), upstream.provider, each) for each in node.get("models") or ()]
+
+    def count_tokens(self, call: Call) -> Steps[TokenCount]:
+        """How many tokens a request takes: counted by the provider where it counts, else estimated."""
+        upstream = self.upstreams(call)[0]
+        why = f"{split(upstream.protocol)[0].title} counts no tokens"
+        if "count_tokens_request" in split(upstream.protocol)[0].kinds:
+            ask, _ = self._asking(call, kind="count_tokens_request")
+            try:
+                answer: Answer = yield Send(ask, (upstream,))
+                node = read_answer(answer.value, upstream.protocol, "count_tokens_response")
+                return TokenCount(int(node["input_tokens"]), False, upstream.name)
+            except (NotFound, InvalidRequest, KeyError) as error:
+                # A server that speaks the protocol, but not all of it.
+                why = f"{upstream.name} does not count: {error}"
+        return TokenCount(estimate(call.body), True, why)
+
+
+class Opening:
+    """A stream that was opened: wire events in, canonical events out, and the result at its end."""
+
+    def __init__(self, core: Core, stream: Any, call: Call | None, body: Node, *, resumed: bool = False) -> None:
+        self.core, self.stream, self.call, self.body = core, stream, call, body
+        upstream = stream.upstream
+        self.reader = EventReader(
+            upstream.protocol,
+            exchange=stream.sent.exchange,
+            provider=upstream.provider,
+            scope=upstream.scope,
+            resumed=resumed,
+        )
+
+    def failure(self) -> APIError | None:
+        """The typed error of a stream that ended in one."""
+        found = self.reader.failure
+        if found is None or self.reader.response is not None:
+            return None
+        return failed(self.stream.upstream, found, found, self.stream.model)
+
+    def result(self) -> Result:
+        """The result; raises what the stream ended with where it was cut off."""
+        node = self.reader.response
+        if node is None:
+            raise self.failure() or RuntimeError("the stream was not read to its end")
+        return result_of(node, self.core._made(self.stream, self.call, self.body, node, None))
+
+
+def _bare(name: Any, upstream: Upstream) -> str:
+    text = str(name)
+    whose = f"{upstream.provider}/"
+    return text.removeprefix(whose) if upstream.provider else text
+
+
+def _is_plain(name: Any, upstream: Upstream) -> bool:
+    """Whether a model's name is one of the upstream at hand: without a provider, or with that very one."""
+    if not isinstance(name, str) or "://" in name:
+        return False
+    if "/" not in name or (upstream.provider and name.startswith(f"{upstream.provider}/")):
+        return True
+    # The names on a server that nobody knows may hold anything.
+    return upstream.provider is None
+
+
+def _shape(body: Node) -> Any:
+    """What of a request decides between protocols: which fields and kinds of nodes it has, not what they say."""
+    if not body:
+        return ()
+    given = body.get("input")
+    kinds: set[Any] = set()
+    for item in given if type(given) is list else ():
+        kinds.add(item.get("type"))
+        content = item.get("content")
+        kinds |= {("part", part.get("type")) for part in content} if type(content) is list else set()
+    tools = {("tool", tool.get("type")) for tool in body.get("tools") or ()}
+    format_ = ((body.get("text") or {}).get("format") or {}).get("type")
+    return (frozenset(body), frozenset(kinds | tools), format_)

@@ -1,0 +1,220 @@
+"""What a caller passes, as one canonical request: names checked, shorthands spelt out, the conversation put together.
+
+A misspelt name is refused before anything is sent, and so is an item or a part of a type nobody knows: in a request
+of the caller's own making that is a mistake, and what a translator would report as lost would never be noticed.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any
+
+from .._tables import ITEM_TYPES, KEYS, PART_TYPES
+from ..errors import InvalidBody
+from ..losses import Levels, Losses
+from .conversation import Segment, withheld
+from .params import Asked
+from .results import Result, RunResult, items_of
+from .tools import Tool, as_tool
+
+__all__ = ["OPTIONS", "Call", "call_of", "input_items"]
+
+Node = dict[str, Any]
+
+OPTIONS = frozenset(Asked.__annotations__)
+"""What may be passed beside the fields of a canonical request."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Call:
+    """One request on its way: the canonical body, the tools that run here, whom to ask, and how."""
+
+    body: Node
+    tools: dict[str, Tool] = field(default_factory=dict)
+    segments: tuple[Segment, ...] = ()
+    losses: Losses = field(default_factory=Losses)
+    models: tuple[Any, ...] = ()
+    upstream: Any = None
+    protocol: str | None = None
+    on_loss: Levels | None = None
+    timeout: Any = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    extra_body: Mapping[str, Any] = field(default_factory=dict)
+    api_key: str | None = None
+    base_url: str | None = None
+
+    def names(self) -> tuple[Any, ...]:
+        """The models to ask, the first one first."""
+        return tuple(dict.fromkeys(each for each in (self.body.get("model"), *self.models) if each is not None))
+
+
+def call_of(given: Mapping[str, Any]) -> Call:
+    """The call for the keyword arguments of a method.
+
+    Raises `TypeError` for a name that is no field of a request, `InvalidBody` for a value that is none.
+    """
+    fields = KEYS["request"]
+    for name in given:
+        if name not in fields and name not in OPTIONS:
+            near = get_close_matches(name, [*fields, *OPTIONS], 1)
+            meant = f"; did you mean {near[0]!r}?" if near else "; what only one provider knows goes into extra_body="
+            raise TypeError(f"a request has no {name!r}{meant}")
+    options = {name: given[name] for name in OPTIONS if given.get(name) is not None}
+    body = {name: _plain(value) for name, value in given.items() if name in fields and value is not None}
+    body.pop("model", None)
+    tools: dict[str, Tool] = {}
+    if "tools" in body:
+        body["tools"], tools = _tools(given["tools"])
+    said = input_items(given.get("input"))
+    segments: tuple[Segment, ...] = ()
+    previous = options.get("previous")
+    if previous is not None:
+        before, segments = _before(previous)
+        said = [*before, *items_of(said)]
+    if said is not None:
+        body["input"] = said
+    _check({name: value for name, value in body.items() if name not in ("input", "tools")})
+    if given.get("model") is not None:
+        body = {"model": given["model"], **body}
+    return Call(
+        body=body,
+        tools=tools,
+        segments=segments,
+        models=tuple(options.get("models", ())),
+        upstream=options.get("upstream"),
+        protocol=options.get("protocol"),
+        on_loss=options.get("on_loss"),
+        timeout=options.get("timeout"),
+        headers=options.get("extra_headers", {}),
+        extra_body=options.get("extra_body", {}),
+        api_key=options.get("api_key"),
+        base_url=options.get("base_url"),
+    )
+
+
+def input_items(given: Any) -> str | list[Node] | None:
+    """The canonical input for what a caller passes: a string, items (objects, JSON, texts, results), or one."""
+    if given is None or isinstance(given, str):
+        return given
+    if isinstance(given, (dict, Result, RunResult)) or hasattr(given, "dump"):
+        given = [given]
+    out: list[Node] = []
+    for index, each in enumerate(given):
+        if isinstance(each, str):
+            out.append({"type": "message", "role": "user", "content": each})
+        elif isinstance(each, (Result, RunResult)):
+            out += (each.final if isinstance(each, RunResult) else each).dump().get("output") or []
+        else:
+            out.append(_item(_plain(each), f"/input/{index}"))
+    return out
+
+
+def _item(given: Any, path: str) -> Node:
+    if type(given) is not dict:
+        raise InvalidBody(path, f"an item is an object, not {type(given).__name__}")
+    item: Node = {"type": "message", **given} if "type" not in given and "role" in given else given
+    kind = item.get("type")
+    if kind not in ITEM_TYPES and "extra" not in item:
+        raise InvalidBody(f"{path}/type", _unknown(kind, ITEM_TYPES, "an item"))
+    for key in ("content", "output"):
+        parts = item.get(key)
+        for index, part in enumerate(parts if type(parts) is list else ()):
+            found = part.get("type") if type(part) is dict else None
+            if found not in PART_TYPES and not (type(part) is dict and ("extra" in part or kind not in _OURS)):
+                raise InvalidBody(f"{path}/{key}/{index}/type", _unknown(found, PART_TYPES, "a part"))
+    return item
+
+
+_OURS = frozenset(("message", "function_call_output", "custom_tool_call_output"))
+
+
+def _unknown(kind: Any, known: Iterable[str], what: str) -> str:
+    near = get_close_matches(str(kind), list(known), 1)
+    return f"{what} of type {kind!r} is none that is known" + (f"; did you mean {near[0]!r}?" if near else "")
+
+
+def _plain(value: Any) -> Any:
+    """A value with the JSON form of the objects in it."""
+    if hasattr(value, "dump") and not isinstance(value, type):
+        return value.dump()
+    if hasattr(value, "model_dump") and not isinstance(value, type):
+        return value.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    return value
+
+
+def _tools(given: Sequence[Any]) -> tuple[list[Node], dict[str, Tool]]:
+    nodes: list[Node] = []
+    here: dict[str, Tool] = {}
+    for each in _flat(given):
+        found = as_tool(each)
+        if isinstance(found, Tool):
+            if found.name in here:
+                raise ValueError(f"two tools are called {found.name!r}")
+            here[found.name] = found
+            nodes.append(found.definition())
+        else:
+            nodes.append(found)
+    return nodes, here
+
+
+def _flat(given: Iterable[Any]) -> Iterable[Any]:
+    """Tools, with those of a list (or of anything with `.tools`, such as a server of tools) in their places."""
+    for each in given:
+        if isinstance(each, (list, tuple)):
+            yield from _flat(each)
+        elif hasattr(each, "tools") and not isinstance(each, (dict, Tool)) and not hasattr(each, "dump"):
+            yield from _flat(each.tools)
+        else:
+            yield each
+
+
+def _before(previous: Any) -> tuple[list[Node], tuple[Segment, ...]]:
+    if isinstance(previous, RunResult):
+        last = previous.final
+        return previous.items, (*last.segments, Segment(len(previous.steps[-1].outputs), last.upstream))
+    if isinstance(previous, Result):
+        return previous.items, previous.segments
+    if isinstance(previous, str):
+        raise TypeError("previous= takes a response; the id of one that the provider keeps is previous_response_id=")
+    return items_of(input_items(previous)), ()
+
+
+def _check(settings: Node) -> None:
+    """Refuse a setting of the wrong type, with its path."""
+    from pydantic import ValidationError
+
+    from ..model import Request
+    from ..model.validate import _first
+
+    try:
+        Request.model_validate(settings)
+    except ValidationError as error:
+        path, reason = _first(error, settings)
+        raise InvalidBody(path, reason) from error
+
+
+def travelling(call: Call, upstreams: Sequence[Any]) -> Call:
+    """The call without the handles of others: what names something that a provider keeps goes to that provider only."""
+    if not call.segments or type(call.body.get("input")) is not list:
+        return call
+    items, found = withheld(call.body["input"], call.segments, upstreams)
+    if found:
+        call.body = {**call.body, "input": items}
+        call.losses = Losses([*call.losses, *found])
+    return call
+
+
+def accepts(function: Any, name: str) -> bool:
+    """Whether a function takes a keyword of that name."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False
+    return name in parameters or any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values())

@@ -1,0 +1,240 @@
+"""What the client hands out: canonical objects that also know what they cost, what was lost, and where they are from.
+
+A `Result` is a `unified_llm.Response`. Beside it stand the result of a tool loop, a count of tokens, a model's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pydantic import PrivateAttr
+
+from ..losses import Losses
+from ..model import Response
+from ..model.items import CustomToolCall, FunctionCall
+from ..model.validate import validate
+
+if TYPE_CHECKING:
+    from ..exchange import Exchange
+    from ..models.pricing import Cost
+    from .conversation import Segment
+
+__all__ = ["Listed", "Made", "Result", "RunResult", "Step", "TokenCount", "result_of"]
+
+Node = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """How a result came about: kept with it, and not part of the canonical document."""
+
+    upstream: Any
+    request: Node
+    losses: Losses = field(default_factory=Losses)
+    exchange: Exchange | None = None
+    raw: Any = None
+    hops: tuple[Any, ...] = ()
+    request_id: str | None = None
+    headers: Any = None
+    segments: tuple[Segment, ...] = ()
+
+
+class Result(Response):
+    """An answer: the canonical `Response`, and beside it `losses`, `cost`, `raw`, `exchange`, `upstream`, `hops`.
+
+    `output_parsed` and `strategy` are set by `responses.parse`. https://platform.openai.com/docs/api-reference/responses/object
+    """
+
+    _made: Made = PrivateAttr()
+    _node: Node = PrivateAttr()
+    _parsed: Any = PrivateAttr(default=None)
+    _strategy: str | None = PrivateAttr(default=None)
+
+    @property
+    def losses(self) -> Losses:
+        """What of the request did not get to the provider as it was; paths point into the canonical request."""
+        return self._made.losses
+
+    @property
+    def raw(self) -> Any:
+        """The provider's own answer, as JSON; None for one that came as a stream."""
+        return self._made.raw
+
+    @property
+    def exchange(self) -> Exchange | None:
+        """What converting the request left for its answer."""
+        return self._made.exchange
+
+    @property
+    def upstream(self) -> Any:
+        """The upstream that answered."""
+        return self._made.upstream
+
+    @property
+    def hops(self) -> tuple[Any, ...]:
+        """The upstreams that were tried, in order, with the reason why each was left."""
+        return self._made.hops
+
+    @property
+    def request_id(self) -> str | None:
+        """What the provider calls this request in its own logs, if it says so."""
+        return self._made.request_id
+
+    @property
+    def tool_calls(self) -> list[FunctionCall | CustomToolCall]:
+        """The calls of tools that wait for the caller."""
+        return [call for call in self.pending_calls if isinstance(call, (FunctionCall, CustomToolCall))]
+
+    @property
+    def items(self) -> list[Node]:
+        """The whole conversation so far as canonical items: what was sent and what came back, ready to be sent on."""
+        return [*items_of(self._made.request.get("input")), *(self._node.get("output") or ())]
+
+    @property
+    def segments(self) -> tuple[Segment, ...]:
+        """Whose those items are: how many of them, and the upstream of their turn."""
+        return self._made.segments
+
+    @property
+    def request(self) -> Node:
+        """The canonical request that was sent."""
+        return self._made.request
+
+    @property
+    def cost(self) -> Cost | None:
+        """What it cost at list prices; None without a usage or for a model that no catalogue lists."""
+        return cost_of(self.usage, self._made.upstream, self._made.exchange)
+
+    @property
+    def output_parsed(self) -> Any:
+        """What `responses.parse` made of the text; None without it, and where the model refused."""
+        return self._parsed
+
+    @property
+    def strategy(self) -> str | None:
+        """How structured output was asked for: "native", "tool" or "prompt"; None without `responses.parse`."""
+        return self._strategy
+
+    def dump(self) -> Node:
+        """The canonical JSON form of the answer."""
+        return self._node
+
+
+def result_of(node: Node, made: Made) -> Result:
+    """The result for a canonical response in JSON form."""
+    base: Response = validate("response", node)
+    result = Result.__new__(Result)
+    # Validated once; the same values under the class that knows more.
+    object.__setattr__(result, "__dict__", base.__dict__)
+    object.__setattr__(result, "__pydantic_fields_set__", base.__pydantic_fields_set__)
+    object.__setattr__(result, "__pydantic_extra__", base.__pydantic_extra__)
+    private = {"_made": made, "_node": node, "_parsed": None, "_strategy": None}
+    object.__setattr__(result, "__pydantic_private__", private)
+    return result
+
+
+def items_of(given: Any) -> list[Node]:
+    """Items of a canonical input, which may be one string."""
+    if given is None:
+        return []
+    return [{"type": "message", "role": "user", "content": given}] if isinstance(given, str) else list(given)
+
+
+def cost_of(usage: Any, upstream: Any, exchange: Exchange | None) -> Cost | None:
+    """The listed price of a usage at an upstream; None where it is not known."""
+    from ..errors import InvalidBody, UnknownModel, UnknownProvider
+    from ..models.pricing import cost
+
+    model = (exchange.model if exchange else None) or getattr(upstream, "model", None)
+    provider = getattr(upstream, "provider", None)
+    if usage is None or not model or not provider:
+        return None
+    try:
+        return cost(usage, f"{provider}/{model}")
+    except (UnknownModel, UnknownProvider, InvalidBody):
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One turn of a tool loop: the answer, and what the tools said to it."""
+
+    number: int
+    response: Result
+    outputs: tuple[Node, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """A tool loop that has ended: `final` is the last answer, `steps` all of them.
+
+    `stopped` says why: "answered", or "calls" where the last answer calls tools that nobody here runs (`pending`).
+    """
+
+    steps: tuple[Step, ...]
+    stopped: str = "answered"
+
+    @property
+    def final(self) -> Result:
+        """The last answer."""
+        return self.steps[-1].response
+
+    @property
+    def output_text(self) -> str:
+        """The text of the last answer."""
+        return self.final.output_text
+
+    @property
+    def pending(self) -> list[Any]:
+        """The calls of the last answer that wait for the caller."""
+        answered = {item.get("call_id") for item in self.steps[-1].outputs}
+        return [call for call in self.final.pending_calls if call.call_id not in answered]
+
+    @property
+    def items(self) -> list[Node]:
+        """The whole conversation as canonical items, ready to be sent on."""
+        return [*self.final.items, *self.steps[-1].outputs]
+
+    @property
+    def losses(self) -> Losses:
+        """The losses of all requests, each once."""
+        return Losses(dict.fromkeys(loss for step in self.steps for loss in step.response.losses))
+
+    @property
+    def usage(self) -> Node:
+        """The sums of all turns' tokens."""
+        names = ("input_tokens", "output_tokens", "total_tokens")
+        usages = [step.response.usage for step in self.steps if step.response.usage is not None]
+        return {name: sum(getattr(usage, name) or 0 for usage in usages) for name in names}
+
+    @property
+    def cost(self) -> Cost | None:
+        """The listed price of all turns together; None where one of them has none."""
+        costs = [step.response.cost for step in self.steps]
+        known = [each for each in costs if each is not None]
+        return sum(known[1:], known[0]) if known and len(known) == len(costs) else None
+
+
+@dataclass(frozen=True, slots=True)
+class TokenCount:
+    """How many tokens a request would take; `estimated` says that nobody who knows was asked, and `how` who was."""
+
+    input_tokens: int
+    estimated: bool = False
+    how: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A model that an upstream says it serves; `raw` is all it says of it."""
+
+    id: str
+    provider: str | None = None
+    raw: Node = field(default_factory=dict, repr=False)
+
+
+def losses_of(results: Sequence[Result]) -> Losses:
+    """The losses of several answers, each once."""
+    return Losses(dict.fromkeys(loss for result in results for loss in result.losses))

@@ -1,0 +1,115 @@
+"""A Python signature as the JSON schema of a tool's arguments, and arguments as what the function takes.
+
+pydantic does both, from one schema of the call: what validates is what was described. All parameters are told by name.
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable
+from typing import Any, cast
+
+from pydantic import TypeAdapter
+
+from .docstrings import parse
+
+__all__ = ["Signature", "signature_of"]
+
+Schema = dict[str, Any]
+_VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+class Signature:
+    """How a function is called by a model: `parameters` is the schema, `arguments` reads JSON text into keywords.
+
+    `context` names the parameter that gets the context of the call and is not shown; None without one. `positional`
+    are the parameters that Python takes by position only.
+    """
+
+    def __init__(self, function: Callable[..., Any], context_type: type) -> None:
+        signature = inspect.signature(function)
+        hints = _hints(function)
+        self.description, said = parse(inspect.getdoc(function))
+        self.context: str | None = None
+        self.positional: list[str] = []
+        shown: list[inspect.Parameter] = []
+        for name, parameter in signature.parameters.items():
+            hint = hints.get(name, Any)
+            if _is_context(hint, context_type):
+                self.context = name
+                continue
+            if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+                raise TypeError(f"{_name(function)}: *{name} has no name a model could say; take a list instead")
+            if parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
+                self.positional.append(name)
+            kind = parameter.kind if parameter.kind in _VARIADIC else inspect.Parameter.KEYWORD_ONLY
+            shown.append(parameter.replace(kind=kind, annotation=hint))
+
+        def call(**arguments: Any) -> Schema:
+            return arguments
+
+        # What pydantic looks at, instead of the function itself: the context is no argument, and nothing is called.
+        call.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+        call.__annotations__ = {each.name: each.annotation for each in shown}
+        self._adapter: TypeAdapter[Any] = TypeAdapter(cast(Any, call))
+        self.parameters = _tidied(self._adapter.json_schema(), said)
+
+    def arguments(self, text: str) -> Schema:
+        """The keywords of a call from the JSON text a model wrote; raises pydantic's `ValidationError`."""
+        found: Schema = self._adapter.validate_json(text.strip() or "{}")
+        return found
+
+
+def signature_of(function: Callable[..., Any], context_type: type) -> Signature:
+    """The signature of a function; `TypeError` for one that no model could call."""
+    return Signature(function, context_type)
+
+
+def _name(function: Callable[..., Any]) -> str:
+    return getattr(function, "__name__", type(function).__name__)
+
+
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    bare = inspect.unwrap(function)
+    if not inspect.isroutine(bare) and not inspect.isclass(bare):
+        bare = type(bare).__call__
+    try:
+        return typing.get_type_hints(bare, include_extras=True)
+    except NameError as error:
+        raise TypeError(f"{_name(function)}: the annotation {error.name!r} cannot be resolved") from error
+
+
+def _is_context(hint: Any, context_type: type) -> bool:
+    held = [hint, typing.get_origin(hint), *typing.get_args(hint)]
+    return any(isinstance(each, type) and issubclass(each, context_type) for each in held)
+
+
+def _tidied(schema: Schema, said: dict[str, str]) -> Schema:
+    """The schema without titles that only repeat names, with what the docstring says of each parameter."""
+    out: Schema = _untitled(schema)
+    out.setdefault("properties", {})
+    for name, text in said.items():
+        found = out["properties"].get(name)
+        if type(found) is dict:
+            found.setdefault("description", text)
+    return out
+
+
+_HOLDERS = frozenset(("properties", "$defs", "patternProperties"))
+_LITERAL = frozenset(("default", "const", "enum", "examples"))
+
+
+def _untitled(schema: Any, held: bool = False) -> Any:
+    """`held` says that the keys are names and not keywords."""
+    if type(schema) is list:
+        return [_untitled(each) for each in schema]
+    if type(schema) is not dict:
+        return schema
+    if held:
+        return {key: _untitled(value) for key, value in schema.items()}
+    return {
+        key: value if key in _LITERAL else _untitled(value, key in _HOLDERS)
+        for key, value in schema.items()
+        if not (key == "title" and type(value) is str)
+    }

@@ -1,0 +1,152 @@
+"""How sync and async share one core: flows are generators that say what is to be done, drivers do it.
+
+A flow yields an effect and is sent what came of it, or has the exception thrown in where it stands. It never waits,
+sleeps or sends by itself, so the same flow serves a thread and an event loop, and a test without either.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import functools
+import inspect
+import time
+from collections.abc import Awaitable, Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple, TypeVar
+
+__all__ = ["Do", "Effect", "Hook", "Send", "Sleep", "Steps", "Turn", "ado", "adrive", "do", "drive"]
+
+R = TypeVar("R")
+
+
+class Send(NamedTuple):
+    """Send a request; comes back as an answer, or as a stream that was opened."""
+
+    ask: Any
+    upstreams: tuple[Any, ...]
+
+
+class Turn(NamedTuple):
+    """One turn of a tool loop: whoever drives it decides whether it is streamed. Comes back as a `Result`."""
+
+    call: Any
+
+
+class Do(NamedTuple):
+    """Calls of tools, as flows of their own, at once or one after the other. Come back as output items, in order."""
+
+    flows: list[Steps[Any]]
+    parallel: bool = True
+
+
+class Hook(NamedTuple):
+    """Something of the caller's to be called (plain or async); comes back as what it returned."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...] = ()
+    keywords: dict[str, Any] = {}
+
+
+class Sleep(NamedTuple):
+    """Time to pass."""
+
+    seconds: float
+
+
+Effect = Send | Turn | Do | Hook | Sleep
+Steps = Generator[Any, Any, R]
+
+
+def drive(steps: Steps[R], perform: Callable[[Any], Any]) -> R:
+    """Run a flow; `perform` does one effect.
+
+    >>> def flow():
+    ...     seen = yield Hook(len, ("abc",))
+    ...     return seen + 1
+    >>> drive(flow(), do)
+    4
+    """
+    try:
+        effect = next(steps)
+        while True:
+            try:
+                value = perform(effect)
+            except Exception as error:
+                effect = steps.throw(error)
+            else:
+                effect = steps.send(value)
+    except StopIteration as done:
+        found: R = done.value
+        return found
+    finally:
+        steps.close()
+
+
+async def adrive(steps: Steps[R], perform: Callable[[Any], Awaitable[Any]]) -> R:
+    """Run a flow in an event loop."""
+    try:
+        effect = next(steps)
+        while True:
+            try:
+                value = await perform(effect)
+            except Exception as error:
+                effect = steps.throw(error)
+            else:
+                effect = steps.send(value)
+    except StopIteration as done:
+        found: R = done.value
+        return found
+    finally:
+        steps.close()
+
+
+def do(effect: Any) -> Any:
+    """An effect that needs no connection, here and now; calls at once are in threads of their own."""
+    if isinstance(effect, Hook):
+        return _waited(effect.function(*effect.arguments, **effect.keywords))
+    if isinstance(effect, Sleep):
+        return time.sleep(effect.seconds)
+    if isinstance(effect, Do):
+        if len(effect.flows) < 2 or not effect.parallel:
+            return [drive(flow, do) for flow in effect.flows]
+        with ThreadPoolExecutor(len(effect.flows), "unified_llm tool") as pool:
+            waiting = [pool.submit(contextvars.copy_context().run, drive, flow, do) for flow in effect.flows]
+            return [each.result() for each in waiting]
+    raise TypeError(f"nobody here does {type(effect).__name__}")
+
+
+async def ado(effect: Any) -> Any:
+    """An effect that needs no connection, in an event loop: plain functions of tools run in threads beside it."""
+    if isinstance(effect, Hook):
+        function = effect.function
+        # Tools come with their arguments; hooks are the caller's own, and quick.
+        if isinstance(function, functools.partial) and not _is_async(function.func):
+            value = await asyncio.to_thread(function, *effect.arguments, **effect.keywords)
+        else:
+            value = function(*effect.arguments, **effect.keywords)
+        return await value if inspect.isawaitable(value) else value
+    if isinstance(effect, Sleep):
+        return await asyncio.sleep(effect.seconds)
+    if isinstance(effect, Do):
+        if not effect.parallel:
+            return [await adrive(flow, ado) for flow in effect.flows]
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(adrive(flow, ado)) for flow in effect.flows]
+        return [task.result() for task in tasks]
+    raise TypeError(f"nobody here does {type(effect).__name__}")
+
+
+def _is_async(function: Any) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+
+
+def _waited(value: Any) -> Any:
+    """What an async function gives, waited for in a loop of its own."""
+    if not inspect.isawaitable(value):
+        return value
+
+    async def wait() -> Any:
+        return await value
+
+    return asyncio.run(wait())

@@ -1,0 +1,310 @@
+"""Streams as the caller sees them: canonical events as objects, and the whole answer at the end.
+
+Iterate a stream once; leaving it early hangs up. What goes wrong on the way is raised where it happens, as a typed
+error, and a stream that was cut off never ends like one that was whole. The two forms differ in how they wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
+from typing import Any
+
+from ..errors import APIError, RemoteProtocolError, StreamBroken
+from ..losses import Losses
+from ..model.validate import validate
+from .core import Opening
+from .results import Result, RunResult
+from .steps import Steps, Turn
+
+__all__ = ["AsyncEventStream", "AsyncRunStream", "EventStream", "RunStream"]
+
+
+class _Seen:
+    """What both forms share: from a wire event to event objects, and how it ended."""
+
+    def __init__(self, opening: Opening) -> None:
+        self._opening = opening
+        self._resume = _place(opening)
+        self.last: Any = None
+        self.upstream = opening.stream.upstream
+
+    @property
+    def losses(self) -> Losses:
+        """What of the request did not get to the provider as it was."""
+        call = self._opening.call
+        return Losses([*(call.losses if call else ()), *self._opening.stream.sent.losses])
+
+    @property
+    def request_id(self) -> str | None:
+        """The provider's name for the request."""
+        found: str | None = self._opening.stream.request_id
+        return found
+
+    @property
+    def partial(self) -> dict[str, Any]:
+        """The canonical response as far as it got."""
+        return self._opening.reader.partial
+
+    def _feed(self, event: dict[str, Any]) -> list[Any]:
+        data = event["data"]
+        if self._resume and type(data) is dict:
+            self.last = data.get(self._resume, self.last)
+        return self._objects(self._opening.reader.feed, event)
+
+    def _end(self) -> list[Any]:
+        return self._objects(self._opening.reader.close)
+
+    def _objects(self, read: Callable[..., list[dict[str, Any]]], *arguments: Any) -> list[Any]:
+        try:
+            events = read(*arguments)
+        except RemoteProtocolError as error:
+            raise self._broken(str(error)) from error
+        return [validate("event", event) for event in events if event["type"] != "error"]
+
+    def _check(self) -> None:
+        """Raise what the provider says went wrong."""
+        failure = self._opening.failure() if self._opening.reader.failure is not None else None
+        if failure is not None:
+            raise self._broken(failure.message) if failure.code == "stream_truncated" else failure
+
+    def _broken(self, message: str) -> APIError:
+        upstream = self.upstream
+        error = {"type": "server_error", "code": "stream_broken", "message": message}
+        model = self._opening.stream.model
+        return StreamBroken(message, error=error, provider=upstream.provider, model=model, protocol=upstream.protocol)
+
+
+def _place(opening: Opening) -> str:
+    from ..registry import split
+
+    resume = split(opening.stream.upstream.protocol)[0].resume
+    return resume[1] if resume else ""
+
+
+class EventStream(_Seen):
+    """The events of one answer. `get_final_response()` reads what is left and gives the whole of it."""
+
+    def __init__(self, opening: Opening) -> None:
+        super().__init__(opening)
+        self._events = self._run()
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._events
+
+    def __next__(self) -> Any:
+        return next(self._events)
+
+    def _run(self) -> Generator[Any, None, None]:
+        try:
+            for event in self._opening.stream.events():
+                yield from self._feed(event)
+                self._check()
+            yield from self._end()
+            self._check()
+        finally:
+            self._opening.stream.close()
+
+    def get_final_response(self) -> Result:
+        """The whole answer, as `create` without streaming gives it."""
+        for _ in self._events:
+            pass
+        return self._opening.result()
+
+    @property
+    def text_deltas(self) -> Iterator[str]:
+        """Only the text, piece by piece."""
+        return (event.delta for event in self if event.type == "response.output_text.delta")
+
+    def close(self) -> None:
+        """Hang up."""
+        self._events.close()
+        self._opening.stream.close()
+
+    def __enter__(self) -> EventStream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class AsyncEventStream(_Seen):
+    """The same for event loops."""
+
+    def __init__(self, opening: Opening) -> None:
+        super().__init__(opening)
+        self._events = self._run()
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return self._events
+
+    async def __anext__(self) -> Any:
+        return await anext(self._events)
+
+    async def _run(self) -> AsyncGenerator[Any, None]:
+        try:
+            async for event in self._opening.stream.events():
+                for each in self._feed(event):
+                    yield each
+                self._check()
+            for each in self._end():
+                yield each
+            self._check()
+        finally:
+            await self._opening.stream.aclose()
+
+    async def get_final_response(self) -> Result:
+        """The whole answer, as `create` without streaming gives it."""
+        async for _ in self._events:
+            pass
+        return self._opening.result()
+
+    @property
+    def text_deltas(self) -> AsyncIterator[str]:
+        """Only the text, piece by piece."""
+
+        async def deltas() -> AsyncGenerator[str, None]:
+            async for event in self:
+                if event.type == "response.output_text.delta":
+                    yield event.delta
+
+        return deltas()
+
+    async def aclose(self) -> None:
+        """Hang up."""
+        await self._events.aclose()
+        await self._opening.stream.aclose()
+
+    async def __aenter__(self) -> AsyncEventStream:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+class _Run:
+    """What both forms of a streamed tool loop share."""
+
+    def __init__(self, flow: Callable[[Callable[[Any], None]], Steps[RunResult]]) -> None:
+        self._told: list[Any] = []
+        self._flow = flow(self._told.append)
+        self._result: RunResult | None = None
+
+    def _heard(self) -> list[Any]:
+        told = self._told[:]
+        self._told.clear()
+        return told
+
+
+class RunStream(_Run):
+    """The events of all turns of a tool loop, with a `ToolOutput` for each output and a `TurnDone` behind each turn."""
+
+    def __init__(self, flow: Any, open_: Callable[[Any], EventStream], perform: Callable[[Any], Any]) -> None:
+        super().__init__(flow)
+        self._open, self._perform = open_, perform
+        self._events = self._run()
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._events
+
+    def __next__(self) -> Any:
+        return next(self._events)
+
+    def _run(self) -> Generator[Any, None, None]:
+        flow = self._flow
+        try:
+            effect = next(flow)
+            while True:
+                try:
+                    if isinstance(effect, Turn):
+                        with self._open(effect.call) as stream:
+                            yield from stream
+                            value: Any = stream.get_final_response()
+                    else:
+                        value = self._perform(effect)
+                except Exception as error:
+                    effect = flow.throw(error)
+                else:
+                    effect = flow.send(value)
+                yield from self._heard()
+        except StopIteration as done:
+            self._result = done.value
+            yield from self._heard()
+        finally:
+            flow.close()
+
+    def get_final_result(self) -> RunResult:
+        """The result of the loop, once it is through."""
+        for _ in self._events:
+            pass
+        if self._result is None:
+            raise RuntimeError("the run was not read to its end")
+        return self._result
+
+    def close(self) -> None:
+        """Stop here."""
+        self._events.close()
+
+    def __enter__(self) -> RunStream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class AsyncRunStream(_Run):
+    """The same for event loops."""
+
+    def __init__(self, flow: Any, open_: Callable[[Any], Any], perform: Callable[[Any], Any]) -> None:
+        super().__init__(flow)
+        self._open, self._perform = open_, perform
+        self._events = self._run()
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return self._events
+
+    async def __anext__(self) -> Any:
+        return await anext(self._events)
+
+    async def _run(self) -> AsyncGenerator[Any, None]:
+        flow = self._flow
+        try:
+            effect = next(flow)
+            while True:
+                try:
+                    if isinstance(effect, Turn):
+                        async with await self._open(effect.call) as stream:
+                            async for event in stream:
+                                yield event
+                            value: Any = await stream.get_final_response()
+                    else:
+                        value = await self._perform(effect)
+                except Exception as error:
+                    effect = flow.throw(error)
+                else:
+                    effect = flow.send(value)
+                for told in self._heard():
+                    yield told
+        except StopIteration as done:
+            self._result = done.value
+            for told in self._heard():
+                yield told
+        finally:
+            flow.close()
+
+    async def get_final_result(self) -> RunResult:
+        """The result of the loop, once it is through."""
+        async for _ in self._events:
+            pass
+        if self._result is None:
+            raise RuntimeError("the run was not read to its end")
+        return self._result
+
+    async def aclose(self) -> None:
+        """Stop here."""
+        await self._events.aclose()
+
+    async def __aenter__(self) -> AsyncRunStream:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
