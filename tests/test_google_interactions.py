@@ -466,3 +466,58 @@ def test_every_field_of_a_document_occurs_in_the_fixtures(cls: type[pydantic.Bas
         key for record in fixtures(IA) for node in objects(record.get("events", record.get("body"))) for key in node
     }
     assert not names - used
+
+
+# ---- answers that were blocked --------------------------------------------------------------------------------------
+
+OTHERS = ("openai-chat", "openai-responses", "anthropic-messages", "google-generate-content")
+
+
+def ended(protocol: str, body: Any) -> Any:
+    """The word in which an answer says why it ended."""
+    if protocol == "openai-chat":
+        return body["choices"][0]["finish_reason"]
+    if protocol == "openai-responses":
+        return (body["status"], body["incomplete_details"]["reason"])
+    return body["stop_reason"] if protocol == "anthropic-messages" else body["candidates"][0]["finishReason"]
+
+
+ENDS = {
+    "safety": ("content_filter", ("incomplete", "content_filter"), "refusal", "SAFETY"),
+    "prohibited_content": ("content_filter", ("incomplete", "content_filter"), "refusal", "SAFETY"),
+    "recitation": ("content_filter", ("incomplete", "content_filter"), "refusal", "RECITATION"),
+    "malformed_function_call": ("error", ("incomplete", "malformed_call"), "refusal", "MALFORMED_FUNCTION_CALL"),
+}
+
+
+@pytest.mark.parametrize("code", ENDS)
+@pytest.mark.parametrize("place", range(4))
+def test_a_blocked_answer_is_one_that_ended_so(code: str, place: int) -> None:
+    """Content blocked and generation failed appear in `errors` of an answer that failed: the wire reference, A15."""
+    target = OTHERS[place]
+    body = {"id": "v1_b", "object": "interaction", "status": "failed", "model": "m", "created": "2026-05-15T18:52:00Z"}
+    body |= {"steps": [], "errors": [{"code": code, "message": "not this"}, {"code": "safety", "extra": 1}]}
+    assert ul.convert(body, source=IA, target=IA, kind="response").value == body
+    assert ended(target, ul.convert(body, source=IA, target=target, kind="response").value) == ENDS[code][place]
+    head = {"id": "v1_b", "status": "in_progress", "object": "interaction", "model": "m"}
+    stream = [
+        {"event_type": "interaction.created", "interaction": head},
+        {"event_type": "interaction.completed", "interaction": {k: v for k, v in body.items() if k != "steps"}},
+    ]
+    events = [{"event": data["event_type"], "data": data} for data in stream]
+    assert list(ul.convert_stream(events, source=IA, target=IA)) == events
+    out = [event["data"] for event in ul.convert_stream(events, source=IA, target=target)]
+    found = {
+        "openai-chat": lambda: [data for data in out if data != "[DONE]" and data["choices"]][-1],
+        "openai-responses": lambda: out[-1]["response"],
+        "anthropic-messages": lambda: next(data for data in out if data["type"] == "message_delta")["delta"],
+        "google-generate-content": lambda: out[-1],
+    }[target]()
+    assert ended(target, found) == ENDS[code][place]
+
+
+@pytest.mark.parametrize(("word", "code"), [("SAFETY", "safety"), ("BLOCKLIST", "blocklist"), ("SPII", "spii")])
+def test_the_sister_protocol_names_blocks_alike(word: str, code: str) -> None:
+    body = {"candidates": [{"content": {"role": "model", "parts": []}, "finishReason": word, "finishMessage": "no"}]}
+    done = ul.convert(body, source="google-generate-content", target=IA, kind="response").value
+    assert (done["status"], done["errors"]) == ("failed", [{"code": code, "message": "no"}])

@@ -1,7 +1,8 @@
 """Responses: the Interaction resource, its steps as output, its status, usage and errors.
 
 `status` has words of its own and they stay: `completed` may still hold open calls, `requires_action` says that it does.
-What other protocols say by a finish reason is written as the status that means it. An interaction of older servers has
+What other protocols say by a finish reason is written as the status that means it; an answer that failed since it was
+blocked, which is told by the code of an error, is one that ended for safety. An interaction of older servers has
 `outputs` in place of `steps`; it is read, and written back to its own protocol alone.
 
 https://ai.google.dev/api/interactions-api
@@ -90,7 +91,7 @@ def read_response(w: Node, r: Reader) -> Node:
         _read_usage(w, node, r)
     elif w.get("usage", 0) is None:
         node["usage"] = w.pop("usage")
-    if type(w.get("errors")) is list:
+    if type(w.get("errors")) is list and not (w.get("status") == "failed" and _read_block(w, node, r)):
         _read_errors(w, node, r)
     if "status" in w:
         _read_status(w, node, r)
@@ -109,6 +110,31 @@ def _read_usage(w: Node, node: Node, r: Reader) -> None:
     if usage:
         r.keep(node["usage"], usage)
     del w["usage"]
+
+
+def _read_block(w: Node, node: Node, r: Reader) -> bool:
+    """An answer that was blocked, or broke off in a call, has ended so: to others that is no error."""
+    source = w["errors"]
+    if not source or not all(type(each) is dict for each in source):
+        return False
+    code = source[0].get("code")
+    reason = lookup(_REASONS, code)
+    if reason is None:
+        return False
+    first = take_all(w, "errors")[0]
+    del first["code"]
+    finish = node["finish"] = {"reason": reason}
+    for keys in (("finish",), ("finish", "reason")):
+        r.place(node, keys, ("errors", 0, "code"))
+    if code != _CODED[reason]:
+        finish["native"] = code
+        r.place(node, ("finish", "native"), ("errors", 0, "code"))
+    if type(first.get("message")) is str:
+        finish["detail"] = first.pop("message")
+        r.place(node, ("finish", "detail"), ("errors", 0, "message"))
+    if len(source) > 1:
+        r.form(node, "errors", len(source))
+    return True
 
 
 def _read_errors(w: Node, node: Node, r: Reader) -> None:
@@ -138,11 +164,12 @@ def _read_status(w: Node, node: Node, r: Reader) -> None:
         return
     node["status"] = w.pop("status")
     reason = lookup(_FINISH, status)
-    if status == "failed" and "error" in node:
-        reason = lookup(_REASONS, node["error"].get("code"))
     if reason is not None:
         node["finish"] = {"reason": reason}
-        r.place(node, ("finish",), ("status",) if status != "failed" else ("errors", 0, "code"))
+        r.place(node, ("finish",), ("status",))
+        r.place(node, ("status",), ("status",))
+    elif status == "failed" and "finish" in node:
+        node["status"] = "incomplete"
         r.place(node, ("status",), ("status",))
     note_pending(node, r)
 
@@ -284,12 +311,28 @@ def _write_status(c: Node, wire: Node, w: Writer) -> None:
         told = meant or reason == (lookup(_FINISH, status) or (reason if status == "failed" else None))
         if told and reason in _CODED:
             if error is None:
-                wire["errors"] = [{"code": _CODED[reason]}]
+                wire["errors"] = _write_block(own, c, w)
             told = error is None or lookup(_REASONS, error.get("code")) == reason
         if told:
             del own["reason"]
         elif reason is not None:
             own["reason"] = Fated("approximated", f"told as {status}")
+
+
+def _write_block(finish: Node, c: Node, w: Writer) -> list[Node]:
+    """The inverse of `_read_block`, `finish` being popped from. Its sister protocol has the same words in capitals."""
+    native = finish.get("native")
+    code = native.lower() if type(native) is str else None
+    if lookup(_REASONS, code) == finish["reason"]:
+        finish["native"] = Fated("approximated", f"sent as {code!r}")
+        if native == code:
+            del finish["native"]
+    else:
+        code = _CODED[finish["reason"]]
+    first = {"code": code}
+    if type(finish.get("detail")) is str:
+        first["message"] = finish.pop("detail")
+    return [first, *({} for _ in range(1, w.form(c, "errors") or 1))]
 
 
 def _write_errors(error: Node, w: Writer) -> list[Any]:
