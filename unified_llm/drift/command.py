@@ -133,6 +133,41 @@ def lock(
         raise typer.Exit(1)
 
 
+@drift.command()
+def sdk(
+    protocol: Annotated[list[str] | None, typer.Argument(help="by default all whose SDK is installed")] = None,
+    path: Annotated[Path | None, typer.Option(help="look at the SDK in this folder (pip install --target)")] = None,
+    since: Annotated[Path | None, typer.Option(help="compare with the SDK in this folder instead")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="every difference as JSON")] = False,
+    update: Annotated[
+        bool, typer.Option("--update", help="pin what is declared, when all of it is classified")
+    ] = False,
+) -> None:
+    """Compare what the official SDKs declare with what the adapters know; exit code 1 where they differ."""
+    from . import sdk as found
+
+    try:
+        if update:
+            for each in found.everything(protocol or None, path):
+                found.pin(each)
+                print(f"pinned: {each.protocol}, {each.sdk}", file=sys.stderr)
+            return
+        told = found.drifted(protocol or None, path, since)
+    except (ImportError, UnifiedLLMError) as error:
+        _fail(str(error))
+    if as_json:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(
+            dump([{"sdk": one.sdk, **each._asdict()} for one, differences in told for each in differences]) + b"\n"
+        )
+    for one, differences in told if not as_json else ():
+        print(f"{one.protocol}: {one.sdk}, {len(differences) or 'no'} differences")
+        for difference in differences:
+            print(f"  {difference}")
+    if any(differences for _, differences in told):
+        raise typer.Exit(1)
+
+
 def _fail(reason: str) -> NoReturn:
     sys.stdout.flush()
     print(f"unified-llm: {' '.join(reason.split())}", file=sys.stderr)

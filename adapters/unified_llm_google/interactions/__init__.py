@@ -55,6 +55,12 @@ adapter = Adapter(
     auth=(("x-goog-api-key", "{}"), ("authorization", "Bearer {}")),
     sdk={"response": f"{_SDK}:Interaction", "stream": f"{_SDK}:InteractionSSEStreamEvent"},
     sdk_extra="google",
+    declared={
+        "request": f"{_SDK}:CreateModelInteraction",
+        "agent": f"{_SDK}:CreateAgentInteraction",
+        "response": f"{_SDK}:Interaction",
+        "event": f"{_SDK}:InteractionSSEStreamEvent",
+    },
     schemas=SCHEMAS,
     # Calls without a signature are preceded by one that skips the check, unless a dialect says otherwise.
     family="google",

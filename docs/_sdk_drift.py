@@ -1,0 +1,70 @@
+"""docs/sdk-drift.md: what updates of the official SDKs brought, as `unified-llm drift sdk` tells it.
+
+`python docs/_sdk_drift.py FOLDER` renews it. FOLDER holds older versions, each put there by
+`pip install --target FOLDER/<name>-<version> <name>==<version>`; the newest is the one that is installed.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+from unified_llm.drift.sdk import Declared, Difference, declared, differences, pinned
+from unified_llm.registry import adapter, protocols
+
+PAGE = Path(__file__).parent / "sdk-drift.md"
+INTRO = """# What SDK updates bring
+
+`unified-llm drift sdk` compares what the installed official SDKs (and the Open Responses schema, where a package ships
+it) declare with what the adapters have classified, and names the file that should learn each thing. A test of this
+repository does the same, so an update that declares more fails the build until it is classified and
+`unified-llm drift sdk --update` pins it. Names of models and beta headers are left out.
+
+Does it see anything? Below is what it says of updates that happened, each from one version to the next, by the file
+that learned it. An object goes by its `type`, any other by its key; `key="word"` is a value.
+`python docs/_sdk_drift.py FOLDER` repeats it with any versions.
+"""
+
+
+def versions(folder: Path, sdk: str) -> list[Path]:
+    """The older versions of an SDK, oldest first."""
+    found = [path for path in folder.glob(f"{sdk}-[0-9]*") if path.is_dir()]
+    return sorted(found, key=lambda path: [int(part) for part in re.findall(r"\d+", path.name)])
+
+
+def page(folder: Path) -> str:
+    parts = [INTRO]
+    for protocol in protocols():
+        newest = pinned(protocol)
+        if newest is None:
+            continue
+        steps: list[Declared] = [declared(protocol, path) for path in versions(folder, newest.sdk.split()[0])]
+        steps.append(newest)
+        parts.append(f"## {adapter(protocol).title}\n")
+        for before, after in pairwise(steps):
+            found = differences(before, after)
+            what = {word: sum(each.what == word for each in found) for word in ("new", "gone", "changed")}
+            counts = ", ".join(f"{count} {word}" for word, count in what.items() if count)
+            parts.append(f"### From {before.sdk} to {after.sdk}: {counts or 'nothing'}\n")
+            if found:
+                parts += [*_by_file(found), ""]
+    return "\n".join(parts).rstrip("\n") + "\n"
+
+
+def _by_file(found: list[Difference]) -> Iterator[str]:
+    yield "| file | |"
+    yield "| --- | --- |"
+    for file in sorted({each.file for each in found}):
+        told = []
+        for word in ("new", "gone", "changed"):
+            mine = [each for each in found if each.file == file and each.what == word]
+            named = [f"`{each.place}`" + (f" ({each.detail})" if word == "changed" else "") for each in mine]
+            told += [f"{word}: {', '.join(named)}"] if named else []
+        yield f"| `{file}` | {'; '.join(told)} |"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(Path(sys.argv[1])), "utf-8")
