@@ -13,9 +13,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from benchmarks.contenders import Contender, Ours, Run, Said, Unsupported, dumps, loads, overheard
-from benchmarks.workloads import CHAT, RESPONSES, Workload, chat_response, responses_response, stream_data
+from benchmarks.workloads import CHAT, MESSAGES, RESPONSES, Workload, chat_response, responses_response, stream_data
 
-MESSAGES, GENERATE, INTERACTIONS = "anthropic-messages", "google-generate-content", "google-interactions"
+GENERATE, INTERACTIONS = "google-generate-content", "google-interactions"
 
 
 class Rosetta(Contender):
@@ -267,9 +267,14 @@ class LiteLLMBridge(Contender):
         return value
 
     def request(self, source: str, target: str) -> Callable[[bytes], bytes]:
-        if source == target:
-            raise Unsupported("has no such conversion")
-        return lambda body: dumps(self._value(source, loads(body)), default=_plain)
+        if {source, target} == {CHAT, RESPONSES}:
+            return lambda body: dumps(self._value(source, loads(body)), default=_plain)
+        if (source, target) == (MESSAGES, CHAT):
+            from litellm.llms.anthropic.pass_through.adapters.transformation import LiteLLMAnthropicMessagesAdapter
+
+            adapter = LiteLLMAnthropicMessagesAdapter()
+            return lambda body: dumps(adapter.translate_anthropic_to_openai(loads(body))[0], default=_plain)
+        raise Unsupported("has no such conversion")
 
     def response(self, source: str, target: str, body: bytes) -> Run:
         def to_responses() -> bytes:

@@ -1,7 +1,7 @@
 """The documents every contender converts: made here, the same bytes on every run.
 
-One agent conversation is generated once in a neutral form and printed in both wire shapes, so that the two directions
-are measured on the same content and no contender's own output is anybody's input. The 50-turn request is the reference
+One agent conversation is generated once in a neutral form and printed in each wire shape, so that all directions are
+measured on the same content and no contender's own output is anybody's input. The 50-turn request is the reference
 (about 39 KB of chat JSON: 12 tools, system prompt, parallel calls and their results, sampling settings).
 """
 
@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import orjson
 
-CHAT, RESPONSES = "openai-chat", "openai-responses"
+CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"
 MODEL, CREATED = "bench-model-1-2026-08-01", 1_790_000_000
 _HEX = "0a6bb9db7c31ec1d016a5c0a66b8cc8197a6cd3ce6d3e5da24"  # ids are as long as the real ones
 Kind = Literal["request", "response", "stream"]
@@ -147,7 +147,7 @@ def conversation(turns: int) -> Iterator[Turn]:
         yield Turn(asked, _words(n + 1, 1) if n % 2 else None, calls, results)
 
 
-# --- the two wire shapes of it --------------------------------------------------------------------------------------
+# --- the wire shapes of it ------------------------------------------------------------------------------------------
 
 
 def chat_request(turns: int) -> Json:
@@ -195,6 +195,29 @@ def responses_request(turns: int) -> Json:
         "parallel_tool_calls": True, "temperature": 0.7, "top_p": 0.95, "max_output_tokens": 4096,
         "reasoning": {"effort": "medium"}, "user": "keeper-2", "metadata": {"station": "rock-7"}, "store": False,
         "truncation": "disabled",
+    }  # fmt: skip
+
+
+def messages_request(turns: int) -> Json:
+    """The same conversation as a Messages request body: results and what the user says next are one message."""
+    messages: list[Json] = []
+    blocks: list[Json] = []
+    for turn in conversation(turns):
+        if turn.asked:
+            blocks = [*blocks, {"type": "text", "text": turn.asked}]
+        messages.append({"role": "user", "content": blocks})
+        said = [{"type": "text", "text": turn.said}] if turn.said else []
+        calls = [{"type": "tool_use", "id": i, "name": n, "input": orjson.loads(a)} for i, n, a in turn.calls]
+        messages.append({"role": "assistant", "content": [*said, *calls]})
+        blocks = [{"type": "tool_result", "tool_use_id": i, "content": output} for i, output in turn.results]
+    last = {"type": "text", "text": "Sum up what is still open, and what you would do first."}
+    messages.append({"role": "user", "content": [*blocks, last]})
+    tools = [{"name": n, "description": d, "input_schema": _schema(f), "strict": True} for n, d, f in _TOOLS]
+    return {
+        "model": MODEL, "system": _SYSTEM, "messages": messages, "tools": tools,
+        "tool_choice": {"type": "auto", "disable_parallel_tool_use": False}, "max_tokens": 4096,
+        "thinking": {"type": "adaptive"}, "output_config": {"effort": "medium"}, "stop_sequences": ["END OF WATCH"],
+        "metadata": {"user_id": "keeper-2"},
     }  # fmt: skip
 
 
@@ -350,12 +373,16 @@ def stream_data(body: bytes) -> list[bytes]:
     return [line[6:] for line in body.split(b"\n") if line.startswith(b"data: ") and line != b"data: [DONE]"]
 
 
+_BUDGETED = ("there", "back", "messages-there", "messages-back")
+
+
 def workloads(quick: bool = False) -> list[Workload]:
     """All rows, in the order of the table; `quick` leaves out the 10-turn ones."""
     dumps: Callable[[Any], bytes] = orjson.dumps
     rows: list[Workload] = []
     for turns in (1, 50) if quick else (1, 10, 50):
         chat, responses = dumps(chat_request(turns)), dumps(responses_request(turns))
+        messages = dumps(messages_request(turns))
         size = f"request, {turns} turn{'s' if turns > 1 else ''}"
         ways: list[tuple[str, str, str, str, bytes, bool]] = [
             ("there", "chat → responses", CHAT, RESPONSES, chat, False),
@@ -363,9 +390,12 @@ def workloads(quick: bool = False) -> list[Workload]:
             ("back", "chat → responses → chat", CHAT, RESPONSES, chat, True),
             ("chat", "chat → chat", CHAT, CHAT, chat, False),
             ("responses", "responses → responses", RESPONSES, RESPONSES, responses, False),
+            ("messages-there", "chat → messages", CHAT, MESSAGES, chat, False),
+            ("messages-from", "messages → chat", MESSAGES, CHAT, messages, False),
+            ("messages-back", "chat → messages → chat", CHAT, MESSAGES, chat, True),
         ]
         for name, way, source, target, body, back in ways if turns == 50 else ways[:3]:
-            budget = 6.0 if turns == 50 and name in ("there", "back") else None
+            budget = 6.0 if turns == 50 and name in _BUDGETED else None
             label = f"{size}: {way}"
             rows.append(Workload(f"request-{turns}-{name}", label, "request", source, target, body, back, budget))
     chat, responses = dumps(chat_response()), dumps(responses_response())
