@@ -7,13 +7,13 @@ it, by its name, or by its value, and else the smallest node it can have come fr
 
 from __future__ import annotations
 
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ._tables import CAPABILITY, CHILDREN, KNOWN_TYPES
+from ._tables import KNOWN_TYPES
 from .losses import Loss, Losses
+from .naming import Naming
 from .paths import Keys, Paths, at, find, find_object, follow, ids_below, kept, leaves, paths_below, pointer
-from .registry import split
 
 if TYPE_CHECKING:
     from .adapter import Adapter
@@ -24,7 +24,7 @@ __all__ = ["locate"]
 
 Node = dict[str, Any]
 
-_NEAR = 48
+_NEAR = 48  # notes of a reading
 
 # Counts that a canonical sum includes by its definition: what becomes of the sum becomes of them.
 PARTS: dict[Keys, str] = {
@@ -50,13 +50,7 @@ def locate(
     return Losses(dict.fromkeys(loss for group in found for loss in group))
 
 
-@cache
-def _called(field: str) -> list[str]:
-    """The capabilities that fields of this name have in the hub."""
-    return sorted({fields[field] for fields in CAPABILITY.values() if field in fields})
-
-
-class Finder:
+class Finder(Naming):
     """The search for the sources of losses, over the documents of one conversion."""
 
     def __init__(
@@ -69,11 +63,10 @@ class Finder:
         name: str,
         base: Keys,
     ) -> None:
-        self.root, self.target, self.name, self.base = root, target, name, base
+        super().__init__(root, name)
+        self.target, self.base = target, base
         self.writer, self.reader, self.source = writer, reader, source
         self.doc = writer.context.get("given", root) if reader is None else reader.doc
-        self.parents: dict[int, tuple[Any, Any]] | None = None
-        self._names: dict[int, str] = {}
         self._inside: dict[tuple[int, int], Keys] = {}
 
     # Most losses are settings of the root: nothing below is walked for those.
@@ -84,7 +77,7 @@ class Finder:
 
     @cached_property
     def _near(self) -> dict[int, Any]:
-        """The last of them: what stands beside the conversation is read after it, and what was made fit, later still."""
+        """The last of them: what stands beside the conversation is read after it, what was made fit later still."""
         return {} if self.reader is None else {id(node): wire for node, wire in self.reader.trace[-_NEAR:]}
 
     @cached_property
@@ -140,7 +133,15 @@ class Finder:
     def loss(self, node: Node, keys: Keys, fate: str, detail: str, capability: str | None) -> list[Loss]:
         if fate == "added":
             path = self._added(node, keys)
-            return [Loss(pointer(path), capability or self._added_capability(path), "added", detail, "target")]
+            return [
+                Loss(
+                    pointer(path),
+                    capability or self._added_capability(path, self.writer.protocol),
+                    "added",
+                    detail,
+                    "target",
+                )
+            ]
         if keys[:1] == ("extra",):
             return self._foreign(node, keys, fate, detail, capability)
         capability = capability or self._capability(node, keys)
@@ -169,11 +170,14 @@ class Finder:
         if self.reader is None or id(node) in self.reader.below:
             return None
         wire, key = self._wire(node), keys[0]
-        if type(wire) is not dict or any(place[0] == key for place in self._places_of.get(id(node), ())):
+        places = self._places_of.get(id(node))
+        if type(wire) is not dict or (places is not None and any(place[0] == key for place in places)):
             return None
         if node is self.root:
             table = self.source.settings.get(self.name) if self.source is not None else None
-            named = table.wire_key(keys) if table is not None and len(keys) == 1 and not table.below(key) else None
+            if table is None or len(keys) > 1 or table.gathers(key):
+                return None
+            named = table.wire_key(keys)
             return (named,) if named is not None and named in wire else None
         value = node.get(key)
         if type(value) is dict and len(keys) > 1:
@@ -249,72 +253,6 @@ class Finder:
         for node, *keys in self.reader.places if self.reader is not None else ():
             found.setdefault(node, []).append(tuple(keys))
         return found
-
-    def _added_capability(self, path: Keys) -> str:
-        """The capability of a wire field that the target demands, as its adapter declares it or the hub calls it."""
-        names = [key for key in path if type(key) is str]
-        goal, last = split(self.writer.protocol)[0], names[-1] if names else ""
-        for start in range(len(names)):
-            found = goal.natives.get(".".join(names[start:]))
-            if found is not None:
-                return found
-        table = goal.settings.get(self.name)
-        hub = table.hub_key(last) if table is not None else None
-        named = CAPABILITY.get(self.name, {}).get(hub or "")
-        if hub and named:
-            return named
-        # The hub's own name for it, where the hub has but one; else the one that its place speaks for.
-        called = _called(last)
-        near = [name for name in called if name.partition(".")[0] in names]
-        return called[0] if len(called) == 1 else near[0] if len(near) == 1 else "native.field"
-
-    def _capability(self, node: Node, keys: Keys) -> str:
-        """The capability declared for the field at `keys` below `node`, or for the node itself."""
-        if len(keys) == 1 and node is not self.root and type(node) is dict:
-            known = CAPABILITY.get(node.get("type", ""))
-            if known is not None and keys[0] in known:
-                return known[keys[0]]
-        name = self.name
-        if node is not self.root:
-            kind = node.get("type") if type(node) is dict else None
-            name = kind if type(kind) is str and kind in CAPABILITY else self._name_of(node)
-        found = CAPABILITY.get(name, {}).get("", "native.item")
-        value: Any = node
-        for key in keys:
-            value = at(value, (key,))
-            if type(key) is not str:
-                kind = value.get("type") if type(value) is dict else None
-                if type(kind) is str and kind in CAPABILITY:
-                    name = kind
-                    found = CAPABILITY[name][""]
-                continue
-            table = CAPABILITY.get(name)
-            if table is None or key not in table:
-                return found if keys[0] != key else "native.field"
-            found = table[key]
-            children = CHILDREN.get(name, {}).get(key, ())
-            kind = value.get("type") if type(value) is dict else None
-            name = kind if type(kind) is str and kind in CAPABILITY else children[0] if len(children) == 1 else ""
-        return found
-
-    def _name_of(self, node: Node) -> str:
-        """The name of an untyped node (usage, finish, ...), from where it hangs."""
-        name = self._names.get(id(node))
-        if name is None:
-            name = self._names[id(node)] = self._named(node)
-        return name
-
-    def _named(self, node: Node) -> str:
-        above = self._parent(node)
-        while above is not None and type(above[1]) is int:
-            above = self._parent(above[0])
-        if above is None:
-            return ""
-        parent, key = above
-        kind = parent.get("type") if type(parent) is dict else None
-        name = self.name if parent is self.root else kind if type(kind) is str else self._name_of(parent)
-        children = CHILDREN.get(name, {}).get(key, ())
-        return children[0] if len(children) == 1 else ""
 
     def _source(self, node: Any, keys: Keys) -> Keys:
         """The path in the caller's document of the canonical leaf `keys` below `node`."""
@@ -430,16 +368,3 @@ class Finder:
             place = away + inner if wire is None else self._join(wire, inner)
             out.append(Loss(pointer(self.base + place), found, fate, detail))  # type: ignore[arg-type]
         return out
-
-    def _parent(self, node: Any) -> tuple[Any, Any] | None:
-        if self.parents is None:
-            self.parents = {}
-            stack = [self.root] if type(self.root) in (dict, list) else []
-            while stack:
-                above = stack.pop()
-                children = above.items() if type(above) is dict else enumerate(above)
-                for key, value in children:
-                    if type(value) is dict or type(value) is list:
-                        self.parents[id(value)] = (above, key)
-                        stack.append(value)
-        return self.parents.get(id(node))

@@ -1,0 +1,114 @@
+"""What a place in a document is called: the capability behind a canonical field, or behind a wire field that was added.
+
+The tables say it for every declared field; an untyped node (usage, finish, ...) is known by where it hangs.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from ._tables import CAPABILITY, CHILDREN
+from .paths import Keys, at
+from .registry import split
+
+__all__ = ["Naming"]
+
+Node = dict[str, Any]
+
+
+@cache
+def _called(field: str) -> list[str]:
+    """The capabilities that fields of this name have in the hub."""
+    return sorted({fields[field] for fields in CAPABILITY.values() if field in fields})
+
+
+class Naming:
+    """The names of places below `root`, a canonical document of the kind `name`."""
+
+    def __init__(self, root: Any, name: str) -> None:
+        self.root, self.name = root, name
+        self.parents: dict[int, tuple[Any, Any]] | None = None
+        self._names: dict[int, str] = {}
+
+    def _added_capability(self, path: Keys, target: str) -> str:
+        """The capability of a wire field that the target demands, as its adapter declares it or the hub calls it."""
+        names = [key for key in path if type(key) is str]
+        goal, last = split(target)[0], names[-1] if names else ""
+        for start in range(len(names)):
+            found = goal.natives.get(".".join(names[start:]))
+            if found is not None:
+                return found
+        table = goal.settings.get(self.name)
+        hub = table.hub_key(last) if table is not None else None
+        named = CAPABILITY.get(self.name, {}).get(hub or "")
+        if hub and named:
+            return named
+        # The hub's own name for it, where the hub has but one; else the one that its place speaks for.
+        called = _called(last)
+        near = [name for name in called if name.partition(".")[0] in names]
+        return called[0] if len(called) == 1 else near[0] if len(near) == 1 else "native.field"
+
+    def _capability(self, node: Node, keys: Keys) -> str:
+        """The capability declared for the field at `keys` below `node`, or for the node itself."""
+        if len(keys) == 1 and node is not self.root and type(node) is dict:
+            known = CAPABILITY.get(node.get("type", ""))
+            if known is not None and keys[0] in known:
+                return known[keys[0]]
+        name = self.name
+        if len(keys) == 1 and node is self.root and keys[0] in CAPABILITY.get(name, ()):
+            return CAPABILITY[name][keys[0]]
+        if node is not self.root:
+            kind = node.get("type") if type(node) is dict else None
+            name = kind if type(kind) is str and kind in CAPABILITY else self._name_of(node)
+        found = CAPABILITY.get(name, {}).get("", "native.item")
+        value: Any = node
+        for key in keys:
+            value = at(value, (key,))
+            if type(key) is not str:
+                kind = value.get("type") if type(value) is dict else None
+                if type(kind) is str and kind in CAPABILITY:
+                    name = kind
+                    found = CAPABILITY[name][""]
+                continue
+            table = CAPABILITY.get(name)
+            if table is None or key not in table:
+                return found if keys[0] != key else "native.field"
+            found = table[key]
+            children = CHILDREN.get(name, {}).get(key, ())
+            kind = value.get("type") if type(value) is dict else None
+            name = kind if type(kind) is str and kind in CAPABILITY else children[0] if len(children) == 1 else ""
+        return found
+
+    def _name_of(self, node: Node) -> str:
+        """The name of an untyped node (usage, finish, ...), from where it hangs."""
+        name = self._names.get(id(node))
+        if name is None:
+            name = self._names[id(node)] = self._named(node)
+        return name
+
+    def _named(self, node: Node) -> str:
+        above = self._parent(node)
+        while above is not None and type(above[1]) is int:
+            above = self._parent(above[0])
+        if above is None:
+            return ""
+        parent, key = above
+        kind = parent.get("type") if type(parent) is dict else None
+        name = self.name if parent is self.root else kind if type(kind) is str else self._name_of(parent)
+        children = CHILDREN.get(name, {}).get(key, ())
+        return children[0] if len(children) == 1 else ""
+
+    def _parent(self, node: Any) -> tuple[Any, Any] | None:
+        """What holds a node, and under which key."""
+        if self.parents is None:
+            self.parents = {}
+            stack = [self.root] if type(self.root) in (dict, list) else []
+            while stack:
+                above = stack.pop()
+                children = above.items() if type(above) is dict else enumerate(above)
+                for key, value in children:
+                    if type(value) is dict or type(value) is list:
+                        self.parents[id(value)] = (above, key)
+                        stack.append(value)
+        return self.parents.get(id(node))
