@@ -12,10 +12,11 @@ import pytest
 import unified_llm as ul
 from corpus import records
 from unified_llm import suite
-from unified_llm_openai.chat import messages, request
+from unified_llm_openai.chat import request
 
 CHAT = "openai-chat"
 OTHER = "openai-responses"
+MESSAGES = "anthropic-messages"
 
 
 @contextmanager
@@ -23,7 +24,8 @@ def without_the_quick_way(patch: pytest.MonkeyPatch) -> Iterator[None]:
     with patch.context() as patched:
         patched.setattr(request, "read_usual", lambda *_: False)
         patched.setattr(request, "write_usual_result", lambda *_: None)
-        patched.setattr(messages, "write_usual", lambda *_: None)
+        patched.setattr(request, "write_texts", lambda *_: None)
+        patched.setattr(request, "write_usual", lambda *_: None)
         yield
 
 
@@ -41,7 +43,7 @@ def read(record: dict[str, Any]) -> str:
         return repr(error)
 
 
-@pytest.mark.parametrize(("source", "target"), [(CHAT, CHAT), (CHAT, OTHER), (OTHER, CHAT)])
+@pytest.mark.parametrize(("source", "target"), [(CHAT, CHAT), (CHAT, OTHER), (OTHER, CHAT), (MESSAGES, CHAT)])
 def test_requests_convert_alike_with_the_quick_way_and_without(
     source: str, target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

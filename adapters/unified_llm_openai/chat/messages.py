@@ -19,7 +19,6 @@ from unified_llm.writing import Writer
 from .content import assistant_parts, citations, takes_names
 from .reasoning import THINKING, read_reasoning, read_thinking, write_reasoning
 from .tools import call_id_of, calls, read_arguments, write_arguments
-from .usual import write_usual
 
 __all__ = ["AUDIO_KEYS", "HOLLOW", "is_call", "read_message_items", "tagged_content", "write_assistant", "write_call"]
 
@@ -185,9 +184,6 @@ def _read_legacy_call(rest: Node, wire: Node, number: int, r: Reader, legacy: li
 
 def write_assistant(group: list[Node], w: Writer) -> Node:
     """The request message of a group of items."""
-    usual = write_usual(group, w)
-    if usual is not None:
-        return usual
     wire: Node = {"role": "assistant"}
     contents: list[Any] = []
     tool_calls: list[Node] = []

@@ -23,7 +23,7 @@ from .messages import is_call, read_message_items, write_assistant
 from .settings import read_settings, write_settings
 from .tables import NEVER_NULL, REFUSES, REQUEST
 from .tools import call_id_of, is_foreign
-from .usual import read_usual, write_usual_result
+from .usual import read_usual, write_texts, write_usual, write_usual_result
 
 __all__ = ["messages", "read_request", "write_messages", "write_request"]
 
@@ -191,13 +191,15 @@ def write_messages(items: Any, w: Writer) -> list[Node]:
 
     def flush() -> None:
         if group:
-            out.append(write_assistant(group, w))
+            usual = write_usual(group, w)
+            out.append(write_assistant(group, w) if usual is None else usual)
             group.clear()
 
     for item in items or ():
         kind = item.get("type")
         if kind in _OUTPUTS:
-            flush()
+            if group:
+                flush()
             usual = write_usual_result(item, w) if plain else None
             if usual is None:
                 usual = w.turn(item, w.piece(partial(_write_output, item, media), item))
@@ -206,9 +208,14 @@ def write_messages(items: Any, w: Writer) -> list[Node]:
         if media:
             out.append(_write_media(media))
         if kind == "message" and item.get("role") != "assistant":
-            flush()
+            if group:
+                flush()
             content = item.get("content")
-            if len(item) == 3 and type(content) is str and (w.same or "roles" not in w.dialect):
+            if type(content) is list and (w.same or not w.dialect):
+                content = write_texts(content)
+            if len(item) == (4 if "turn" in item else 3) and type(content) is list:
+                out.append({"role": item.get("role"), "content": content})
+            elif len(item) == 3 and type(content) is str and (w.same or "roles" not in w.dialect):
                 out.append({"role": item.get("role"), "content": content})
             else:
                 out.append(w.turn(item, w.piece(partial(_write_message, item), item)))

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-__all__ = ["read_usual", "write_usual", "write_usual_result"]
+__all__ = ["read_usual", "write_texts", "write_usual", "write_usual_result"]
 
 Node = dict[str, Any]
 
@@ -140,7 +140,18 @@ def _write_texts(parts: list[Node]) -> str | list[Node] | None:
     for part in parts:
         if len(part) != 2 or part.get("type") not in _TEXTS or type(part.get("text")) is not str or not part["text"]:
             return None
-    return parts[0]["text"] if len(parts) == 1 else [{"type": "text", "text": part["text"]} for part in parts]
+    return parts[0]["text"] if len(parts) == 1 else write_texts(parts)
+
+
+def write_texts(parts: list[Node]) -> list[Node] | None:
+    """The parts of plain texts that say something."""
+    out = []
+    for part in parts:
+        text = part.get("text")
+        if len(part) != 2 or part.get("type") not in _TEXTS or type(text) is not str or not text:
+            return None
+        out.append({"type": "text", "text": text})
+    return out or None
 
 
 def _only_marker(item: Node, w: Writer) -> str | None:
