@@ -90,11 +90,12 @@ def write_finish(c: Node, wire: Node, w: Writer) -> None:
             word = FINISH.write("refusal")
         if word is not None:
             wire["finishReason"] = word
-        elif c.get("status") in _RUNNING and "ended" not in w.context:
-            # What has no reason to have ended is still running.
-            c["status"] = Fated("approximated", "said by the absence of finishReason")
+        elif type(c.get("status")) is str:
+            # Still under way, or stopped short in a way this API has no word for: no answer that is finished.
+            c["status"] = Fated("approximated", "said by finishReason")
+            wire["finishReason"] = "OTHER"
         elif w.form(c, "end") != "absent":
-            wire["finishReason"] = w.context.get("ended", "STOP" if c.get("status") is None else "OTHER")
+            wire["finishReason"] = w.context.get("ended", "STOP")
             w.added(wire, "finishReason", "the end of an answer that does not say why it ended")
         return
     finish = take(c, "finish")
@@ -116,7 +117,6 @@ def write_finish(c: Node, wire: Node, w: Writer) -> None:
     _from_status(c)
 
 
-_RUNNING = ("queued", "in_progress")
 _STATUS = {"completed": "STOP", "requires_action": "STOP", "cancelled": "OTHER", "failed": "OTHER"}
 _INCOMPLETE = {"max_output_tokens": "MAX_TOKENS", "content_filter": "SAFETY"}
 

@@ -12,11 +12,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from unified_llm.adapter import ReadMore
 from unified_llm.reading import Reader
 
 from .errors import read_error_node
 from .response import read_answer
 from .stream_candidate import Candidate
+from .stream_plain import reader_of_more
 from .tables import PROTOCOL
 
 __all__ = ["GenerateContentReader"]
@@ -24,6 +26,7 @@ __all__ = ["GenerateContentReader"]
 Event = dict[str, Any]
 Node = dict[str, Any]
 
+_GROWING = frozenset(("response.output_text.delta", "response.reasoning_summary_text.delta"))
 _INCOMPLETE = frozenset(("length", "context_window", "safety", "recitation", "pause"))
 _FAILED = frozenset(("malformed_call", "error", "cancelled"))
 
@@ -36,6 +39,8 @@ class GenerateContentReader:
         self.head: Node = {}
         self.candidates: dict[int, Candidate] = {}
         self.held: Node | None = None
+        # The last event, where the next may be more of it.
+        self.last: Event | None = None
         self.held_at: int | None = None
         # The frames that say what the end puts together: number and frame, by key.
         self.told: dict[str, tuple[int | None, Node]] = {}
@@ -45,12 +50,16 @@ class GenerateContentReader:
 
     def feed(self, event: Event) -> list[Event]:
         data = event["data"]
+        self.last = None
         if type(data) is dict and "error" not in data:
             out = self._release(False) if self.held is not None else []
             if self._finishes(data):
                 self.held, self.held_at = data, self.r.number
                 return out
-            return out + self._frame(data, False)
+            found = self._frame(data, False)
+            if len(found) == 1 and not out and found[0]["type"] in _GROWING:
+                self.last = event
+            return out + found
         out = self._release(False) if self.held is not None else []
         if type(data) is list:
             for each in data:
@@ -68,6 +77,9 @@ class GenerateContentReader:
                 {"type": "unified_llm:frame", "extra": {PROTOCOL: {"frame": {"whole": data, "event": event["event"]}}}}
             )
         return out
+
+    def repeat(self) -> ReadMore | None:
+        return reader_of_more(self.last, self) if self.last is not None else None
 
     def close(self) -> list[Event]:
         if self.held is not None:

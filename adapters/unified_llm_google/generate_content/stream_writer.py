@@ -13,6 +13,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from unified_llm.adapter import WriteMore
 from unified_llm.mapping import fill
 from unified_llm.writing import Writer
 
@@ -25,6 +26,7 @@ from .response import write_end, write_head
 from .searches import is_search
 from .signature import SLOT, attach_sealed, sealed_text
 from .stream_parts import Choice, apart, fill_candidate, is_ours, own_signature, spot_of, spots_of
+from .stream_plain import is_one_text, more_frames, more_text
 from .tables import PROTOCOL
 
 __all__ = ["GenerateContentWriter"]
@@ -61,10 +63,14 @@ class GenerateContentWriter:
         self.gathered: list[tuple[int, Any]] = []
         self.failed = False
         self.turn = InTurn()
+        # What the next piece of the text is like that came last: its choice and whether it is a thought; its frame.
+        self.like: tuple[int, bool] | None = None
+        self.frame: Event | None = None
 
     # ---- events -----------------------------------------------------------------------------------------------------
 
     def feed(self, event: Event) -> list[Event]:
+        self.like = self.frame = None
         if self.w.source == PROTOCOL:
             return self._feed(event)
         if event["type"] in _TERMINAL or event["type"] == "error":
@@ -72,6 +78,11 @@ class GenerateContentWriter:
             return [wire for each in [*late, event] for wire in self._feed(each)]
         ready = self.turn.feed(event)
         return self._feed(event) if len(ready) == 1 else [wire for each in ready for wire in self._feed(each)]
+
+    def repeat(self) -> WriteMore | None:
+        if self.frame is not None:
+            return more_frames(self.frame)
+        return more_text(*self.like, self.head) if self.like is not None else None
 
     def _feed(self, event: Event) -> list[Event]:
         kind = event["type"]
@@ -94,7 +105,12 @@ class GenerateContentWriter:
             return [self._chunk(choice, [part]) for choice, part in made]
         self.gathered += made
         self.left -= 1
-        return [] if self.left else [self._close_group()]
+        if self.left:
+            return []
+        wire = self._close_group()
+        if frame is not None and kind in _DELTAS and is_one_text(wire["data"]):
+            self.frame = wire
+        return [wire]
 
     def close(self) -> list[Event]:
         return []
@@ -142,6 +158,8 @@ class GenerateContentWriter:
         if self.own:
             self.held = (place, wire)
             return out
+        if not out and SLOT not in wire:
+            self.like = (place, thought)
         return [*out, (place, wire)]
 
     def _release(self, done: Event | None) -> list[tuple[int, Any]]:

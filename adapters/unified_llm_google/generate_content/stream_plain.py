@@ -1,0 +1,108 @@
+"""The short way of a stream's bulk: a frame equal to the last one but for its text and its counts.
+
+The last frame is kept as a template. What varies in a new one is put into it, and one comparison of dicts, made in C,
+says whether anything else differs; if not, the event is known but for its text. Usage is cumulative, so that each
+frame's own counts only: our own writer gets it beside the text, to put it back.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from unified_llm.adapter import ReadMore, WriteMore
+
+    from .stream import GenerateContentReader
+
+__all__ = ["is_one_text", "more_frames", "more_text", "reader_of_more"]
+
+Event = dict[str, Any]
+Node = dict[str, Any]
+
+_USAGE = "usageMetadata"
+_CANDIDATE = frozenset(("content", "index"))
+_CONTENT = frozenset(("parts", "role"))
+
+
+def reader_of_more(event: Event, reader: GenerateContentReader) -> ReadMore | None:
+    """What reads more frames like this one, which is one delta of a text that is open; None for any other frame."""
+    data = event["data"]
+    wires = data.get("candidates")
+    wire = wires[0] if type(wires) is list and len(wires) == 1 else None
+    if type(wire) is not dict or not wire.keys() <= _CANDIDATE:
+        return None
+    content, state = wire.get("content"), reader.candidates.get(wire.get("index", 0))
+    if type(content) is not dict or not content.keys() <= _CONTENT or state is None or not state.part or state.apart:
+        return None
+    (part,) = content["parts"]
+    thought = part.get("thought")
+    if len(part) != (1 if thought is None else 2) or not (thought is None or thought is True) or "text" not in part:
+        return None
+    if state.call is not None or state.kind != ("reasoning" if thought else "message"):
+        return None
+    counted = type(data.get(_USAGE)) is dict
+    varying = part.copy()
+    top = {**data, "candidates": [{**wire, "content": {**content, "parts": [varying]}}]}
+    like = {**event, "data": top}
+    said, head, told, r = state.text.append, reader.head, reader.told, reader.r
+
+    def more(event: Event) -> tuple[str, Any] | None:
+        usage = None
+        try:
+            data = event["data"]
+            text = varying["text"] = data["candidates"][0]["content"]["parts"][0]["text"]
+            if counted:
+                usage = top[_USAGE] = data[_USAGE]
+        except (KeyError, TypeError, IndexError):
+            return None
+        if event != like or type(text) is not str or not text:
+            return None
+        if counted:
+            if type(usage) is not dict:
+                return None
+            before = head[_USAGE]
+            head[_USAGE] = usage if before.keys() <= usage.keys() else {**before, **usage}
+            # The event has its number only once it is known to be more of the same.
+            told[_USAGE] = (None if r.number is None else r.number + 1, data)
+        said(text)
+        return text, usage
+
+    return more
+
+
+def is_one_text(data: Node) -> bool:
+    """Whether a frame of ours has one candidate with one part, which is text and nothing else but a thought."""
+    candidates = data.get("candidates")
+    content = candidates[0].get("content") if type(candidates) is list and len(candidates) == 1 else None
+    parts = content.get("parts") if type(content) is dict else None
+    return type(parts) is list and len(parts) == 1 and "text" in parts[0] and parts[0].keys() <= {"text", "thought"}
+
+
+def more_text(place: int, thought: bool, head: Node) -> WriteMore:
+    """What writes more text of another protocol's."""
+    top = {"candidates": None, **head}
+
+    def more(text: str, _: Any = None) -> Event:
+        data: Node = top.copy()
+        part = {"text": text, "thought": True} if thought else {"text": text}
+        data["candidates"] = [{"content": {"parts": [part], "role": "model"}, "index": place}]
+        return {"event": None, "data": data}
+
+    return more
+
+
+def more_frames(like: Event) -> WriteMore:
+    """What writes more frames of our own, like the last one."""
+    top: Node = like["data"]
+    (candidate,) = top["candidates"]
+    content = candidate["content"]
+    (part,) = content["parts"]
+
+    def more(text: str, usage: Any = None) -> Event:
+        data = top.copy()
+        data["candidates"] = [{**candidate, "content": {**content, "parts": [{**part, "text": text}]}}]
+        if usage is not None:
+            data[_USAGE] = usage
+        return {"event": None, "data": data}
+
+    return more
