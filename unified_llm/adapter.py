@@ -159,6 +159,8 @@ class Adapter:
     # dialect names under "schemas" stands before a use that is different there ("openapi:tools").
     schemas: MappingABC[str, SchemaProfile] = field(default_factory=dict)
     dialects: MappingABC[str, MappingABC[str, Any]] = field(default_factory=dict)
+    # Headers of a request that has no document, and so no writer to set them.
+    headers: MappingABC[str, str] = field(default_factory=dict)
     # What a client of our own asks of every stream, where the one it asks for did not say, so that the answer is whole.
     streaming: MappingABC[str, MappingABC[str, Any]] = field(default_factory=dict)
     # Headers by which this surface's clients are known where paths are shared.

@@ -100,7 +100,7 @@ def test_providers() -> None:
     assert code == 0
     assert "openai-responses" in out and "https://router.huggingface.co/v1" in out and "HF_TOKEN" in out
     told = as_json("--providers", "--protocol", "google-interactions")
-    assert [each["id"] for each in told] == ["google", "google-vertex", "google-vertex-anthropic"]
+    assert [each["id"] for each in told] == ["google", "google-vertex", "google-vertex-anthropic", "local"]
 
 
 @pytest.mark.parametrize(

@@ -134,6 +134,7 @@ def test_providers_by_protocol() -> None:
         "google",
         "google-vertex",
         "google-vertex-anthropic",
+        "local",
     ]
     assert {"openai", "vllm", "baseten"} <= {each.id for each in providers()}
 

@@ -67,6 +67,9 @@ provider='anthropic', scope=None, defaults={}, fixed={}, omitted=(), path='', st
     name, _, model = ref.partition("/")
     if base_url is None:
         owner = provider(name, model=model or None)
+        if owner.transports and ":" in model:
+            # What answers in this process speaks what it is asked to.
+            model, _, protocol = model.partition(":")
         if not model:
             endpoint = _first(owner, protocol)
         else:
@@ -89,10 +92,10 @@ def _first(owner: Provider, protocol: str | None) -> Endpoint:
 def _made(owner: Provider, endpoint: Endpoint, model: str | None, key: Any, variables: Mapping[str, str]) -> Upstream:
     clients: Mapping[str, Any] = {}
     if owner.transports:
-        here, there = loaded(owner.transports)()
+        inside = loaded(owner.transports)()
         clients = {
-            "http_client": httpx2.Client(transport=here),
-            "async_http_client": httpx2.AsyncClient(transport=there),
+            "http_client": httpx2.Client(transport=inside),
+            "async_http_client": httpx2.AsyncClient(transport=inside),
         }
     needed = not owner.local
     return Upstream(
@@ -164,7 +167,7 @@ def from_sdk(*clients: Any, protocol: str | None = None, **changes: Any) -> Upst
     for spoken in (split(protocol)[0],) if protocol else map(adapter, _by_preference()):
         for root, where in spoken.clients.items():
             if all(_is_of(client, root) for client in clients):
-                made: Upstream = loaded(where)(*clients, protocol=protocol or spoken.protocol)
+                made: Upstream = loaded(where)(*clients, protocol=protocol)
                 return made.with_(**changes) if changes else made
     told = f" for {protocol}" if protocol else ""
     raise TypeError(f"no adapter{told} knows clients of {type(clients[0]).__module__}")

@@ -24,10 +24,13 @@ from .retrying import Retry
 from .upstream import Upstream
 from .wire import Answer, Ask, Effect, Opened, Outgoing, steps
 
-__all__ = ["TIMEOUT", "AsyncStream", "AsyncWire", "Stream", "Wire"]
+__all__ = ["PATH", "TIMEOUT", "AsyncStream", "AsyncWire", "Stream", "Wire"]
 
 TIMEOUT = httpx2.Timeout(600.0, connect=10.0)
 """How long is waited for each piece of an answer, unless upstream or call says otherwise: models think."""
+
+PATH = "unified_llm.path"
+"""The extension of a request that holds its path below the protocol's root."""
 
 _HEADERS = {"user-agent": f"unified-llm/{__version__}"}
 
@@ -40,6 +43,7 @@ def _request(client: Any, outgoing: Outgoing, usual: Any) -> httpx2.Request:
         headers=dict(outgoing.headers),
         content=outgoing.content,
         params=dict(outgoing.query) or None,
+        extensions={PATH: outgoing.path},
         timeout=timeout if timeout is not None else httpx2.USE_CLIENT_DEFAULT,
     )
     return built
@@ -193,16 +197,14 @@ class Wire:
                 response.close()
 
     def _send(self, opened: list[Any], upstream: Upstream, outgoing: Outgoing) -> httpx2.Response:
-        client = upstream.http_client or self._client(upstream)
+        client = upstream.http_client or self._client()
         request = _request(client, outgoing, None if upstream.http_client is not None else self._timeout)
         auth = upstream.auth if upstream.auth is not None else httpx2.USE_CLIENT_DEFAULT
         response = client.send(request, stream=True, auth=auth, follow_redirects=False)
         opened.append(response)
         return response
 
-    def _client(self, upstream: Upstream) -> httpx2.Client:
-        if upstream.async_http_client is not None:
-            raise TypeError(f"{upstream.name} was set up for asynchronous calls only")
+    def _client(self) -> httpx2.Client:
         if self._pool is None:
             self._pool = httpx2.Client(timeout=TIMEOUT, headers=_HEADERS)
         return self._pool
@@ -280,16 +282,14 @@ class AsyncWire:
                         await response.aclose()
 
     async def _send(self, opened: list[Any], upstream: Upstream, outgoing: Outgoing) -> httpx2.Response:
-        client = upstream.async_http_client or self._client(upstream)
+        client = upstream.async_http_client or self._client()
         request = _request(client, outgoing, None if upstream.async_http_client is not None else self._timeout)
         auth = upstream.auth if upstream.auth is not None else httpx2.USE_CLIENT_DEFAULT
         response = await client.send(request, stream=True, auth=auth, follow_redirects=False)
         opened.append(response)
         return response
 
-    def _client(self, upstream: Upstream) -> httpx2.AsyncClient:
-        if upstream.http_client is not None:
-            raise TypeError(f"{upstream.name} was set up for synchronous calls only")
+    def _client(self) -> httpx2.AsyncClient:
         if self._pool is None:
             self._pool = httpx2.AsyncClient(timeout=TIMEOUT, headers=_HEADERS)
         return self._pool

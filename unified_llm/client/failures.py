@@ -70,6 +70,7 @@ _PAGE = re.compile(r"\s*(<!doctype|<html)", re.IGNORECASE)
 
 def refused(upstream: Upstream, status: int, headers: Mapping[str, str], raw: bytes, model: str | None) -> APIError:
     """The error of an answer whose HTTP status says that it is one."""
+    headers = _shown(upstream, headers)
     text = upstream.hide(raw.decode("utf-8", "replace"))
     try:
         body: Any = parse(text)
@@ -97,12 +98,17 @@ def failed(
         upstream.hide(message),
         error=error,
         status=code,
-        headers={name.lower(): value for name, value in (headers or {}).items() if name.lower() != "set-cookie"},
+        headers=headers,
         body=body,
         provider=upstream.provider or httpx2.URL(upstream.base_url).host,
         model=model,
         protocol=upstream.protocol,
     )
+
+
+def _shown(upstream: Upstream, headers: Mapping[str, str]) -> dict[str, str]:
+    """An answer's headers without secrets: some servers repeat what they were sent."""
+    return {name: upstream.hide(value) for name, value in headers.items() if name != "set-cookie"}
 
 
 def _of_status(status: int | None) -> type[APIError]:
@@ -160,7 +166,7 @@ def unreadable(upstream: Upstream, why: str, raw: bytes, headers: Mapping[str, s
     return ServerFailed(
         message,
         error={"type": "server_error", "code": "unreadable_answer", "message": message, "should_retry": False},
-        headers=headers,
+        headers=_shown(upstream, headers),
         body=shown,
         provider=upstream.provider or httpx2.URL(upstream.base_url).host,
         model=model,

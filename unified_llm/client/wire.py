@@ -79,6 +79,7 @@ class Outgoing(NamedTuple):
     content: bytes | None
     query: Mapping[str, Any]
     timeout: Any
+    path: str  # below the protocol's root, for transports that have a root of their own
 
 
 @dataclass(slots=True, kw_only=True)
@@ -198,6 +199,8 @@ def _outgoing(ask: Ask, upstream: Upstream, sent: Converted, model: str | None) 
     headers = {"accept": "text/event-stream" if ask.stream else "application/json"}
     if body is not None:
         headers["content-type"] = "application/json"
+    else:
+        headers.update(split(upstream.protocol)[0].headers)
     # The conversion's word on versions and betas stands before what an upstream says by default.
     for given in (upstream.headers, sent.http.get("headers") or {}, ask.headers):
         headers.update({name.lower(): str(value) for name, value in given.items()})
@@ -209,6 +212,7 @@ def _outgoing(ask: Ask, upstream: Upstream, sent: Converted, model: str | None) 
         None if body is None else dump(body),
         {**upstream.query, **(sent.http.get("query") or {})},
         ask.timeout if ask.timeout is not None else upstream.timeout,
+        str(sent.http.get("path") or ""),
     )
 
 

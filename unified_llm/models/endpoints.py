@@ -108,7 +108,7 @@ class Provider:
 
     `listed` is whether the catalogue lists its models, `known` whether our own table has it; `local` a server of
     one's own. `token` ("module:function") gives short-lived keys where there is none to keep; `transports`
-    ("module:function") gives what answers in this process, where nothing is sent anywhere.
+    ("module:function") gives an HTTP transport that answers in this process, where nothing is sent anywhere.
     """
 
     id: str

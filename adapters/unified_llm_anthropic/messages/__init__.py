@@ -18,7 +18,7 @@ from .schema import SCHEMAS
 from .settings import edits
 from .stream import MessagesReader
 from .stream_writer import MessagesWriter
-from .tables import NATIVES, PROTOCOL, REFUSES, REQUEST, RESPONSE
+from .tables import LEGACY_VERSION, NATIVES, PROTOCOL, REFUSES, REQUEST, RESPONSE
 from .tools import tools
 
 __all__ = ["adapter"]
@@ -46,6 +46,7 @@ adapter = Adapter(
         Route("GET", "v1/models", "models"),
     ),
     auth=(("authorization", "Bearer {}"), ("x-api-key", "{}")),
+    headers={"anthropic-version": LEGACY_VERSION},
     marks=("anthropic-version",),
     clients={"anthropic": "unified_llm_anthropic.sdk_client:upstream"},
     sdk={
