@@ -41,3 +41,41 @@ def test_an_answer_that_is_not_finished_does_not_look_so(status: str) -> None:
     done = ul.write({"id": "r", "status": status, "output": []}, GC, "response")
     assert done.value["candidates"][0]["finishReason"] == "OTHER"
     assert [loss.fate for loss in done.losses if loss.path == "/status"] == ["approximated"]
+
+
+def test_the_cloud_platform_is_sent_what_it_takes() -> None:
+    body = {
+        "model": "m",
+        "input": "Hi",
+        "store": False,
+        "tools": [{"type": "file_search", "file_search_store_names": ["fileSearchStores/x"]}],
+        "safety_settings": [{"type": "jailbreak", "threshold": "off", "method": "severity"}],
+    }
+    home = ul.convert(body, source="google-interactions", target=GC)
+    assert home.value["store"] is False
+    assert home.value["tools"] == [{"fileSearch": {"fileSearchStoreNames": ["fileSearchStores/x"]}}]
+    assert home.value["safetySettings"] == [{"category": "HARM_CATEGORY_JAILBREAK", "threshold": "OFF"}]
+    assert [loss.path for loss in home.losses if loss.fate == "lost"] == ["/safety_settings/0/method"]
+    cloud = ul.convert(body, source="google-interactions", target=GC + ":vertex")
+    assert not cloud.value.keys() & {"store", "tools"}
+    assert cloud.value["safetySettings"][0]["method"] == "SEVERITY"
+    assert {loss.path for loss in cloud.losses if loss.fate == "lost"} == {"/store", "/tools/0"}
+
+
+def test_offsets_count_bytes_here_and_characters_there() -> None:
+    text = "Zürich 🏔 liegt am See."
+    said = text[: text.index(" am")]
+    note = {
+        "type": "url_citation",
+        "url": "https://example.org",
+        "title": "e",
+        "start_index": 9,
+        "end_index": len(said),
+    }
+    answer = {"output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}]}
+    answer["output"][0]["content"][0]["annotations"] = [note]  # type: ignore[index]
+    wire = ul.write(answer, GC, "response").value
+    segment = wire["candidates"][0]["groundingMetadata"]["groundingSupports"][0]["segment"]
+    assert (segment["startIndex"], segment["endIndex"]) == (len(text[:9].encode()), len(said.encode()))
+    back = suite.canonical(wire, GC, "response")["output"][0]["content"][0]["annotations"][0]
+    assert (back["start_index"], back["end_index"]) == (9, len(said))

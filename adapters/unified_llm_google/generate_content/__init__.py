@@ -82,7 +82,7 @@ adapter = Adapter(
         blank="empty",
         filled=True,
     ),
-    dialects={"vertex": {"publishers": True}, "openapi": {"schemas": "openapi"}},
+    dialects={"vertex": {"publishers": True, "lacks": ("store", "fileSearch")}, "openapi": {"schemas": "openapi"}},
     declared={
         "request": "google.genai.types:GenerateContentParameters",
         "response": "google.genai.types:GenerateContentResponse",

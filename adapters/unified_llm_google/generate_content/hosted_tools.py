@@ -190,11 +190,13 @@ def _write_file_search(c: Node, w: Writer) -> Node | None:
     own = (c.get("extra") or {}).get(w.protocol) is not None
     if not own and not (type(stores) is list and all(str(store).startswith(_STORES) for store in stores)):
         return None
+    if "fileSearch" in w.dialect.get("lacks", ()) and w.source not in (None, w.protocol):
+        return None
     return {name: c.pop(hub) for name, hub, kind in _FILE_SEARCH if type(c.get(hub)) is kind}
 
 
 tools.write("file_search")(grouped("fileSearch", _write_file_search))
-tools.cannot("file_search", "its stores are another provider's")
+tools.cannot("file_search", "its stores are another provider's, or not to be had on the cloud platform")
 
 
 @tools.read(SERVERS)

@@ -135,8 +135,9 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
         wire[_CONFIG_KEY] = config
     if "safety_settings" in c:
         _write_safety(c, wire, w)
+    lacks = w.dialect.get("lacks", ()) if w.source not in (None, w.protocol) else ()
     for name, hub, types in _BESIDE:
-        if hub in c and type(c[hub]) in types:
+        if hub in c and type(c[hub]) in types and name not in lacks:
             wire[name] = c.pop(hub)
     tier = c.get("service_tier")
     if type(tier) is str:
@@ -321,8 +322,11 @@ def _write_safety(c: Node, wire: Node, w: Writer) -> None:
         wire["safetySettings"] = c.pop("safety_settings")
         return
     out = []
+    # What is measured can be chosen on the cloud platform alone.
+    chosen = w.dialect.get("publishers") or w.source in (None, w.protocol)
+    keys = ("category", "threshold", "method") if chosen else ("category", "threshold")
     for each in take_all(c, "safety_settings"):
-        setting = {key: str(each.pop(key)).upper() for key in ("category", "threshold", "method") if each.get(key)}
+        setting = {key: str(each.pop(key)).upper() for key in keys if each.get(key)}
         if "category" in setting:
             setting["category"] = _HARM + setting["category"]
         out.append(setting)
