@@ -90,6 +90,12 @@ def cell(key: Key) -> Cell:
     >>> cell(Key("request", "openai-chat", "openai-responses", "sampling.temperature"))
     Cell(fate='native', detail='')
     """
+    if key not in _cells:
+        _cells[key] = _observed(key)
+    return _cells[key]
+
+
+def _observed(key: Key) -> Cell:
     speaker = (key.target if key.source == HUB else key.source).partition(":")[0]
     known = [each for each in probes(key.kind).get(key.capability, ()) if not each.only or speaker in each.only]
     if key.source == HUB:
@@ -114,11 +120,13 @@ class _Sent(NamedTuple):
 
 
 _said: dict[tuple[Any, ...], tuple[_Sent | None, Cell]] = {}
+_cells: dict[Key, Cell] = {}
 
 
 def forget() -> None:
-    """Measure the sources anew: an adapter was changed."""
+    """Measure everything anew: an adapter was changed."""
     _said.clear()
+    _cells.clear()
 
 
 def _from_hub(probe: Probe, key: Key) -> Cell:
@@ -171,8 +179,9 @@ def _judged(probe: Probe, bearing: list[Place], source: Any, losses: Iterable[Lo
     came = [place.meaning for place in places(plain(back), probe.bears, protocol)]
     missing = [place for place in bearing if not _take(place.meaning, came)]
     spots = _spots(source, bearing)
-    # What is said in several ways may be reported as any of them.
-    topic = {probe.capability.partition(".")[0] for place in bearing if place.meaning is not place.value}
+    # What is said in several ways may be reported as any of them, and what cannot be told apart with what is around it.
+    loose = not spots or any(place.meaning is not place.value for place in bearing)
+    topic = {probe.capability.partition(".")[0]} if loose else set()
     told = [
         loss
         for loss in losses

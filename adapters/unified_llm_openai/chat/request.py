@@ -211,10 +211,9 @@ def write_messages(items: Any, w: Writer) -> list[Node]:
             if group:
                 flush()
             content = item.get("content")
-            if type(content) is list and (w.same or not w.dialect):
-                content = write_texts(content)
-            if len(item) == (4 if "turn" in item else 3) and type(content) is list:
-                out.append({"role": item.get("role"), "content": content})
+            texts = write_texts(content) if type(content) is list and (w.same or not w.dialect) else None
+            if texts is not None and len(item) == (4 if "turn" in item else 3):
+                out.append({"role": item.get("role"), "content": texts})
             elif len(item) == 3 and type(content) is str and (w.same or "roles" not in w.dialect):
                 out.append({"role": item.get("role"), "content": content})
             else:
@@ -310,7 +309,7 @@ def _without_media(parts: list[Node], item: Node, media: list[tuple[Node, list[N
         if part.get("type") in _TEXTS:
             texts.append(part)
             continue
-        written = w.nodes(user_parts, takeable([part], w))
+        written = w.nodes(user_parts, takeable([part], w) or [])
         moved += written
         if written:
             w.report(part, (), "approximated", "moved to a user message after the results", "tools.result.media")
