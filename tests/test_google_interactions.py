@@ -7,6 +7,7 @@ stand the decisions: which canonical form a wire form has, what other protocols'
 from __future__ import annotations
 
 import functools
+import json
 import typing
 import warnings
 from collections.abc import Iterator
@@ -82,6 +83,23 @@ def test_what_may_not_be_combined(body: Any, path: str) -> None:
     with pytest.raises(ul.InvalidBody) as caught:
         read(body)
     assert caught.value.path == path
+
+
+def test_neither_a_model_nor_an_agent() -> None:
+    """Refused by the service: told to who reads strictly and to who is about to send it, not to who converts."""
+    body = {"input": "Hi"}
+    assert ul.convert(body, source=IA, target=IA).value == body
+    assert ul.read(body, IA).dump() == {"input": "Hi"}
+    with pytest.raises(ul.InvalidBody) as caught:
+        ul.read(body, IA, strict=True)
+    assert (caught.value.path, caught.value.reason) == ("/model", "a model or an agent is required")
+    with pytest.raises(ul.CapabilityRefused) as refused:
+        ul.write(body, IA)
+    assert (refused.value.path, refused.value.reason) == ("/model", "a model or an agent is required")
+    assert ul.write(body, IA, model="m").value["model"] == "m"
+    for named in ({"model": "m"}, {"agent": "a"}):
+        assert ul.write({**body, **named}, IA).value == {**body, **named}
+        assert ul.read({**body, **named}, IA, strict=True).dump() == {**body, **named}
 
 
 ASKED = {"input": "Hi", "model": "m"}
@@ -521,3 +539,49 @@ def test_the_sister_protocol_names_blocks_alike(word: str, code: str) -> None:
     body = {"candidates": [{"content": {"role": "model", "parts": []}, "finishReason": word, "finishMessage": "no"}]}
     done = ul.convert(body, source="google-generate-content", target=IA, kind="response").value
     assert (done["status"], done["errors"]) == ("failed", [{"code": code, "message": "no"}])
+
+
+# ---- signed steps that nobody knows ---------------------------------------------------------------------------------
+
+UNKNOWN = [
+    {"type": "filesystem_call", "id": "u1", "arguments": {"path": "/a"}, "signature": "CiQBdW5rbm93bg=="},
+    {"type": "filesystem_result", "call_id": "u1", "result": "ok", "signature": "CiQBcmVzdWx0"},
+    {"type": "function_call", "id": "f1", "name": "look", "arguments": {"city": "Oslo"}},
+]
+
+
+def echoed(target: str, answer: Any) -> dict[str, Any]:
+    """The next request of a client of `target` that got this answer."""
+    if target == "openai-responses":
+        result = {"type": "function_call_output", "call_id": "f1", "output": "4 C"}
+        return {"model": "m", "input": [{"role": "user", "content": "q"}, *answer["output"], result]}
+    if target == "openai-chat":
+        result = {"role": "tool", "tool_call_id": "f1", "content": "4 C"}
+        message = answer["choices"][0]["message"]
+        return {"model": "m", "messages": [{"role": "user", "content": "q"}, message, result]}
+    if target == "anthropic-messages":
+        said = [
+            {"role": "user", "content": "q"},
+            {"role": "assistant", "content": answer["content"]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "f1", "content": "4 C"}]},
+        ]
+        return {"model": "m", "max_tokens": 9, "messages": said}
+    result = {"functionResponse": {"id": "f1", "name": "look", "response": {"output": "4 C"}}}
+    turns = [{"role": "user", "parts": [{"text": "q"}]}, answer["candidates"][0]["content"]]
+    return {"contents": [*turns, {"role": "user", "parts": [result]}]}
+
+
+@pytest.mark.parametrize("target", OTHERS)
+def test_a_signed_step_of_unknown_type_comes_home(target: str) -> None:
+    body = {"id": "v1", "object": "interaction", "status": "requires_action", "model": "m", "steps": UNKNOWN}
+    assert ul.convert(body, source=IA, target=IA, kind="response").value == body
+    answer = ul.convert(body, source=IA, target=target, kind="response").value
+    back = ul.convert(echoed(target, answer), source=target, target=IA, model="m").value
+    assert back["input"][1:4] == UNKNOWN
+
+
+def test_no_other_provider_is_sent_the_signature_of_an_unknown_step() -> None:
+    body = {"model": "m", "input": [{"type": "user_input", "content": [{"type": "text", "text": "q"}]}, *UNKNOWN[:2]]}
+    assert ul.convert(body, source=IA, target=IA).value == body
+    for target in OTHERS:
+        assert "CiQB" not in json.dumps(ul.convert(body, source=IA, target=target, model="m").value)

@@ -32,9 +32,13 @@ class Misfit(NamedTuple):
 
 
 def misfits(root: Any, name: str, reader: Reader, adapter: Adapter) -> list[Misfit]:
-    """Every ill-typed value of a document that was just read; `name` is the canonical kind of its root."""
+    """Every ill-typed value of a document that was just read; `name` is the canonical kind of its root.
+
+    And what its reader told of itself, path and reason in `context["misfits"]`: what is missing is of no type.
+    """
     finder = Finder(root, None, Writer(reader.protocol), reader, None, name, ())
-    return [
+    told = [Misfit(root, path, "", reason) for path, reason in reader.context.get("misfits", ())]
+    return told + [
         Misfit(node, finder._source(node, ()) + ((key,) if key else ()), key, reason)
         for node in _nodes(root)
         for key, reason in _problems(node, node is root, name, reader.protocol, adapter)

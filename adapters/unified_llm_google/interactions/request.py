@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from unified_llm.errors import InvalidBody
+from unified_llm.errors import CapabilityRefused, InvalidBody
 from unified_llm.mapping import Fated
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
@@ -29,7 +29,7 @@ _SYSTEM = ("system", "developer")
 
 
 def read_request(w: Node, r: Reader) -> Node:
-    _check(w)
+    _check(w, r)
     node: Node = {}
     read_input(w, node, r)
     read_settings(w, node, r, REQUEST)
@@ -38,6 +38,8 @@ def read_request(w: Node, r: Reader) -> Node:
 
 def write_request(c: Node, w: Writer) -> Node:
     wire: Node = {}
+    if w.source is None and w.facing == "provider" and not w.model and not (c.get("model") or c.get("agent")):
+        raise CapabilityRefused("/model", "metadata", _NEITHER)
     if w.model and not c.get("agent"):
         wire["model"] = w.model
         c.pop("model", None)
@@ -74,8 +76,13 @@ def _choose(c: Node, w: Writer) -> None:
             w.report(w.doc, (key,), "lost", "not with an agent" if agent else "not with a model")
 
 
-def _check(w: Node) -> None:
+_NEITHER = "a model or an agent is required"
+
+
+def _check(w: Node, r: Reader) -> None:
     """What a request cannot be: the official SDK refuses the same before it sends anything."""
+    if w.get("model") is None and w.get("agent") is None:
+        r.context["misfits"] = [(("model",), _NEITHER)]  # told to those who read strictly
     if w.get("model") is not None and w.get("agent") is not None:
         raise InvalidBody("/agent", "a model or an agent, not both")
     refused: tuple[str, ...] = ("generation_config", "cached_content") if w.get("agent") is not None else ()

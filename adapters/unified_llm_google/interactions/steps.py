@@ -25,9 +25,35 @@ from .shared import (
     write_signature,
 )
 
-__all__ = ["parts_of", "steps", "write_content"]
+__all__ = ["parts_of", "read_step", "steps", "write_content", "write_step"]
 
 Node = dict[str, Any]
+
+
+# ---- any step -------------------------------------------------------------------------------------------------------
+
+
+def read_step(wire: Any, r: Reader) -> Node:
+    """The item of a step. One that nobody knows may be signed all the same, and its signature is opaque."""
+    item = r.nodes(steps, (wire,))[0]
+    own = (item.get("extra") or {}).get(r.protocol)
+    if own and "native" in own.get("form", ()) and type(wire) is dict and type(wire.get("signature")) is str:
+        if wire["signature"]:
+            own["rest"] = own["rest"].copy()
+            read_signature(own["rest"], item, r)
+    return item
+
+
+def write_step(item: Node, w: Writer) -> list[Any]:
+    """The inverse: the steps of an item, none where the target has no form for it."""
+    wires = w.nodes(steps, (item,))
+    if wires and "opaque" in item and w.form(item, "native"):
+        rest, wires[0] = {"opaque": item["opaque"]}, wires[0].copy()
+        write_signature(rest, wires[0], w)
+        if "opaque" in rest:
+            fate, detail = rest["opaque"]
+            w.report(item, ("opaque",), fate, detail)
+    return wires
 
 
 # ---- messages, reasoning, functions ---------------------------------------------------------------------------------

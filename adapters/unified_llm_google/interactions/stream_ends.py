@@ -12,7 +12,7 @@ from unified_llm.mapping import fill
 from unified_llm.writing import Writer
 
 from .content import Span, citations, model_parts
-from .steps import steps
+from .steps import write_step
 from .stream_frames import Sent, wire_delta, wire_event
 from .tables import CONTENTS
 from .timeline import carriers, sealed_whole, write_thought
@@ -53,7 +53,7 @@ class Ends:
         if kind == "reasoning":
             return self._done_thought(step, item)
         mark = len(self.w.raw)
-        wires = self.w.nodes(steps, (item,))
+        wires = write_step(item, self.w)
         carried = carriers(item, self.w) if wires else sealed_whole(item, self.w, mark)
         wires += self.w.context.pop("after", ())
         if any(type(wire) is not dict or type(wire.get("type")) is not str for wire in wires):
@@ -87,7 +87,7 @@ class Ends:
     def _done_own(self, place: int, item: Node, frame: Node) -> list[Event]:
         out: list[Event] = []
         if "deltas" in frame:
-            wire = self.w.nodes(steps, (item,))[0]
+            wire = write_step(item, self.w)[0]
             for held in frame["deltas"]:
                 delta = {"type": held["type"], **{key: wire[key] for key in held["keys"] if key in wire}}
                 event = wire_delta(place, delta)

@@ -15,7 +15,7 @@ from unified_llm.reading import Reader
 
 from .content import model_parts, user_parts
 from .shared import as_object
-from .steps import steps
+from .steps import read_step
 from .tables import CONTENTS
 from .timeline import open_thought
 
@@ -67,7 +67,7 @@ class Step:
         start = wire
         if self.speaks and type(wire.get("content")) is list:
             start = r.gather({key: value for key, value in wire.items() if key != "content"}, self.sources)
-        self.opening: Node = r.nodes(steps, (start,))[0]
+        self.opening: Node = read_step(start, r)
         if self.speaks and self.opening.get("role"):
             self.opening["content"] = []
         elif self.kind in ARGUMENTS and self.opening.get("arguments") == "{}":
@@ -206,7 +206,7 @@ class Step:
         if self.kind == "thought" and is_sealed(wire.get("signature")):
             shown = [{"type": "text", "text": part.get("text", "")} for part in self.parts]
             return r.made(open_thought({**wire, **({"summary": shown} if shown else {})}), wire)
-        item = r.nodes(steps, (wire,))[0]
+        item = read_step(wire, r)
         if self.kind == "thought" and self.parts:
             item["summary"] = [*item.get("summary", ()), *self.parts]
             r.made(item, self._whole("summary", r))

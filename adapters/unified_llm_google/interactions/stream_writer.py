@@ -19,7 +19,7 @@ from unified_llm.writing import Writer
 from ..inturn import InTurn
 from .content import Span, citations, model_parts, summaries
 from .errors import write_error_body
-from .steps import steps
+from .steps import write_step
 from .stream_ends import Ends
 from .stream_frames import (
     Sent,
@@ -304,7 +304,7 @@ class StreamWriter(Ends):
 
     def _start(self, item: Node) -> Node:
         """The step as it was before its deltas."""
-        wire = self.w.nodes(steps, ({**item, "arguments": "{}"} if item.get("arguments") == "" else item,))[0]
+        wire = write_step({**item, "arguments": "{}"} if item.get("arguments") == "" else item, self.w)[0]
         if item.get("type") == "message" and wire.get("content") == []:
             wire = {key: value for key, value in wire.items() if key != "content"}
         return dict(wire)

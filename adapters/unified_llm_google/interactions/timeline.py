@@ -17,7 +17,7 @@ from unified_llm.writing import Writer
 
 from .hosted import HOSTED
 from .shared import KIND
-from .steps import parts_of, steps, write_content
+from .steps import parts_of, read_step, steps, write_content, write_step
 from .tables import CONTENTS, KIN, PLACEHOLDER
 from .usual import read_usual, write_usual
 
@@ -62,7 +62,7 @@ def read_steps(wires: list[Any], r: Reader, role: str = "user") -> list[Node]:
         elif kind == "thought" and is_sealed(wire.get("signature")):
             items.append(r.made(open_thought(wire), wire))
         else:
-            items += r.nodes(steps, (wire,))
+            items.append(read_step(wire, r))
         number += 1
     return unsealed(items)
 
@@ -95,7 +95,7 @@ def _read_nested(wire: Node, kind: str, number: int, r: Reader) -> list[Node]:
                     )
                     run = []
                 if each is not None:
-                    items += r.nodes(steps, (each,))
+                    items.append(read_step(each, r))
     except (KeyError, TypeError):
         del r.trace[mark:]
         return [r.unread(wire, steps.name, steps.tag)]
@@ -184,7 +184,7 @@ def write_steps(items: list[Node], w: Writer, bare: bool = False) -> list[Any]:
                 out.append(_placeholder(w))
             bears = w.facing == "client" and ("opaque" in item or type(item.get("content")) is list)
             mark = len(w.raw)
-            wires = w.nodes(steps, (item,))
+            wires = write_step(item, w)
             if bears:
                 out += carriers(item, w) if wires else sealed_whole(item, w, mark)
             out += wires
@@ -217,7 +217,7 @@ def _write_nested(items: list[Node], inside: str, w: Writer) -> Node:
     content: Any = []
     for item in items:
         if item.get("type") != "message":
-            content += write_thought(item, w) if item.get("type") == "reasoning" else w.nodes(steps, (item,))
+            content += write_thought(item, w) if item.get("type") == "reasoning" else write_step(item, w)
         elif type(item.get("content")) is str and len(items) == 1 and inside in _LEGACY:
             content = w.piece(_write_text, item)
         else:
@@ -245,7 +245,7 @@ def write_thought(item: Node, w: Writer) -> list[Any]:
     pieces = item.get("opaque") or ()
     own = any(piece.get("kind") == KIND and is_own(piece, w) for piece in pieces)
     if own or w.form(item, "signature"):
-        return w.nodes(steps, (item,))
+        return write_step(item, w)
     if w.facing != "client":
         fate = "parked" if pieces and w.vault is not None else "lost"
         w.drop(item, "foreign" if pieces else "unsigned thoughts are refused", fate)
@@ -253,7 +253,7 @@ def write_thought(item: Node, w: Writer) -> list[Any]:
             w.report(item, ("opaque",), fate, "foreign")
         return []
     if not pieces and w.source in (None, w.protocol):
-        return w.nodes(steps, (item,))
+        return write_step(item, w)
     texts = [part["text"] for key in ("summary", "content") for part in item.get(key) or () if part.get("text")]
     wire: Node = {"type": "thought"}
     if texts:
