@@ -16,7 +16,7 @@ from ..losses import Fate, Loss
 from ..paths import pointer
 from ..registry import adapter
 
-__all__ = ["Segment", "withheld"]
+__all__ = ["Segment", "continued", "said", "withheld"]
 
 Node = dict[str, Any]
 
@@ -26,6 +26,33 @@ class Segment(NamedTuple):
 
     length: int
     upstream: Any
+
+
+def said(item: Node) -> Node:
+    """An item of an answer as something that was said: without what the answer held around it.
+
+    What is left of a wire message lives on the first of its items; where it is no message's own but its answer's (its
+    form says so), it has no place in a request.
+    """
+    drawers = item.get("extra")
+    if not drawers or not any("turn" in drawer and "turn" in drawer.get("form", ()) for drawer in drawers.values()):
+        return item
+    kept = {
+        protocol: {slot: value for slot, value in drawer.items() if slot != "turn"}
+        if "turn" in drawer.get("form", ())
+        else drawer
+        for protocol, drawer in drawers.items()
+    }
+    return {**item, "extra": kept}
+
+
+def continued(items: list[Node], output: Sequence[Node]) -> list[Node]:
+    """A conversation with an answer behind it. Turns are counted on: those of two answers are not the same ones."""
+    base = 1 + max((item["turn"] for item in items if type(item.get("turn")) is int), default=-1)
+    out = list(items)
+    for item in map(said, output):
+        out.append({**item, "turn": item["turn"] + base} if base and type(item.get("turn")) is int else item)
+    return out
 
 
 class _Report:

@@ -15,7 +15,7 @@ from typing import Any
 from .._tables import ITEM_TYPES, KEYS, PART_TYPES
 from ..errors import InvalidBody
 from ..losses import Levels, Losses
-from .conversation import Segment, withheld
+from .conversation import Segment, continued, said, withheld
 from .params import Asked
 from .results import Result, RunResult, items_of
 from .tools import Tool, as_tool
@@ -106,7 +106,8 @@ def input_items(given: Any) -> str | list[Node] | None:
         if isinstance(each, str):
             out.append({"type": "message", "role": "user", "content": each})
         elif isinstance(each, (Result, RunResult)):
-            out += (each.final if isinstance(each, RunResult) else each).dump().get("output") or []
+            output = (each.final if isinstance(each, RunResult) else each).dump().get("output")
+            out = continued(out, output or ())
         else:
             out.append(_item(_plain(each), f"/input/{index}"))
     return out
@@ -125,7 +126,7 @@ def _item(given: Any, path: str) -> Node:
             found = part.get("type") if type(part) is dict else None
             if found not in PART_TYPES and not (type(part) is dict and ("extra" in part or kind not in _OURS)):
                 raise InvalidBody(f"{path}/{key}/{index}/type", _unknown(found, PART_TYPES, "a part"))
-    return item
+    return said(item)
 
 
 _OURS = frozenset(("message", "function_call_output", "custom_tool_call_output"))

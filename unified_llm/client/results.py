@@ -15,11 +15,11 @@ from ..losses import Losses
 from ..model import Response
 from ..model.items import CustomToolCall, FunctionCall
 from ..model.validate import validate
+from .conversation import Segment, continued
 
 if TYPE_CHECKING:
     from ..exchange import Exchange
     from ..models.pricing import Cost
-    from .conversation import Segment
 
 __all__ = ["Listed", "Made", "Result", "RunResult", "Step", "TokenCount", "result_of"]
 
@@ -90,7 +90,7 @@ class Result(Response):
     @property
     def items(self) -> list[Node]:
         """The whole conversation so far as canonical items: what was sent and what came back, ready to be sent on."""
-        return [*items_of(self._made.request.get("input")), *(self._node.get("output") or ())]
+        return continued(items_of(self._made.request.get("input")), self._node.get("output") or ())
 
     @property
     def segments(self) -> tuple[Segment, ...]:

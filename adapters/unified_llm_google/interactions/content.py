@@ -142,10 +142,13 @@ def write_text(c: Node, w: Writer) -> Node:
     if c:
         _carried(c, w)
         if "annotations" in c:
-            w.context["span"] = Span(wire["text"])
-            wire["annotations"] = c.pop("annotations")
-            if wire["annotations"] is not None:
-                wire["annotations"] = w.nodes(citations, wire["annotations"])
+            annotations = c.pop("annotations")
+            if annotations is not None:
+                w.context["span"] = Span(wire["text"])
+                wire["annotations"] = w.nodes(citations, annotations)
+            elif w.same:
+                # The API takes no null from anybody; what once came as one goes back as one.
+                wire["annotations"] = None
     return wire
 
 
