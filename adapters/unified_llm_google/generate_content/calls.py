@@ -204,7 +204,7 @@ def _write_response(c: Node, w: Writer) -> Node:
     else:
         answer["name"] = known or "unknown"
         if known:
-            called(answer, ("name",), w)
+            called(answer, w)
         else:
             w.added(answer, "name", "no call of that id is there to name it")
     output = c.pop("output", None)

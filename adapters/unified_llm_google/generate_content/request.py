@@ -232,7 +232,11 @@ def _is_whole(first: Node, w: Writer) -> bool:
 
 def _close(group: list[Node], out: list[Any], w: Writer) -> None:
     if group:
-        wire = (write_usual(group, out, w) if "sealed" not in w.context else None) or _write_content(group, w)
+        wire = write_usual(group, out, w) if "sealed" not in w.context else None
+        if wire is not None:
+            out.append(wire)
+            return
+        wire = _write_content(group, w)
         if wire is not None:
             out.append(wire)
         moved = w.context.pop("moved", None)

@@ -189,7 +189,7 @@ def _seed(r: Reader) -> str:
 # ---- writing --------------------------------------------------------------------------------------------------------
 
 
-def write_usual(group: list[Node], out: list[Any], w: Writer) -> Node | None:
+def write_usual(group: list[Node], out: Any, w: Writer) -> Node | None:
     """The content of plain texts and calls, or of plain results; `out` are the contents before it."""
     parts: list[Node] = []
     role = "model"
@@ -198,6 +198,18 @@ def write_usual(group: list[Node], out: list[Any], w: Writer) -> Node | None:
     for item in group:
         kind = item["type"]
         size = len(item) - 1 if "turn" in item else len(item)
+        if size == 3 and kind == "function_call_output":
+            # The bulk of it: nothing but the id and the text.
+            call_id, output = item.get("call_id"), item.get("output")
+            name = names.get(call_id) if type(call_id) is str else None
+            if type(name) is not str or type(output) is not str:
+                break
+            role = "user"
+            # Where it stands is known here, and need not be looked for.
+            w.raw.append((out, (len(out), "parts", len(parts), "functionResponse", "name"), *_NAMED))
+            answer = {"name": name, "response": {"output": output}}
+            parts.append({"functionResponse": answer if is_made(call_id) else {"id": call_id, **answer}})
+            continue
         if kind == "message":
             role = _message(item, size, parts, w)
             if role:
@@ -229,13 +241,9 @@ def write_usual(group: list[Node], out: list[Any], w: Writer) -> Node | None:
             part: Node = {"functionCall": wire}
         elif kind == "function_call_output":
             role = "user"
-            name = item.get("name") if size == 4 else names.get(call_id) if size == 3 else None
-            output = item.get("output")
-            if type(name) is not str or type(output) is not str:
+            name, output = item.get("name"), item.get("output")
+            if size != 4 or type(name) is not str or type(output) is not str:
                 break
-            if size == 3:
-                # Where it stands is known here, and need not be looked for.
-                called(out, (len(out), "parts", len(parts), "functionResponse", "name"), w)
             wire["name"] = name
             wire["response"] = {"output": output}
             part = {"functionResponse": wire}
@@ -302,9 +310,12 @@ def _beside(item: Node, w: Writer) -> tuple[str | None, bool, int] | None:
 _TEXTS = frozenset(("input_text", "output_text", "text"))
 
 
-def called(wire: Any, keys: tuple[Any, ...], w: Writer) -> None:
+_NAMED = ("added", "that of its call", "tools.function")
+
+
+def called(wire: Node, w: Writer) -> None:
     """Tell that a result was given the name of its call."""
-    w.report(wire, keys, "added", "that of its call", "tools.function")
+    w.report(wire, ("name",), *_NAMED)
 
 
 def _signature(pieces: Any, w: Writer) -> str | None:
