@@ -541,6 +541,28 @@ def test_the_sister_protocol_names_blocks_alike(word: str, code: str) -> None:
     assert (done["status"], done["errors"]) == ("failed", [{"code": code, "message": "no"}])
 
 
+@pytest.mark.parametrize("status", ["requires_action", "budget_exceeded", "requires_continuation"])
+def test_statuses_of_its_own_are_ends_that_clients_of_responses_know(status: str) -> None:
+    """The wire reference, A14.2: the client must return function results, which is `completed` with calls."""
+    head = {"id": "v1", "object": "interaction", "model": "m"}
+    call = {"type": "function_call", "id": "f1", "name": "look", "arguments": {}}
+    stream = [
+        {"event_type": "interaction.created", "interaction": {**head, "status": "in_progress"}},
+        {"event_type": "step.start", "index": 0, "step": call},
+        {"event_type": "step.stop", "index": 0},
+        {"event_type": "interaction.status_update", "interaction_id": "v1", "status": status},
+        {"event_type": "interaction.completed", "interaction": {**head, "status": status}},
+    ]
+    events = [{"event": data["event_type"], "data": data} for data in stream]
+    done = ul.convert_stream(events, source=IA, target="openai-responses")
+    names = [event["event"] for event in done]
+    told = "completed" if status == "requires_action" else "incomplete"
+    assert names[-1] == f"response.{told}"
+    assert not [name for name in names if status in name]
+    losses = [(loss.path, loss.fate, loss.detail) for loss in done.losses]
+    assert ("/4/data/interaction/status", "approximated", f"sent as {told!r}") in losses
+
+
 # ---- signed steps that nobody knows ---------------------------------------------------------------------------------
 
 UNKNOWN = [

@@ -235,15 +235,15 @@ class ForeignWriter:
             wire["model"] = exchange.alias
 
     def _end(self, event: Event, kind: str) -> list[Event]:
-        w = self.w
         out: list[Event] = []
         status = kind.removeprefix("response.")
 
         def pair(c: Node, w: Writer) -> Node:
-            given = c.pop("output", None)
-            wire = resource(c, w)
+            given, wire = c.pop("output", None), resource(c, w)
             wire["output"] = self._output(given, w, out)
             wire["status"] = implied if status == "completed" else status
+            if response.get("status") not in (None, wire["status"]):
+                w.report(response, ("status",), "approximated", f"sent as {wire['status']!r}")
             if not any(response.get(key) for key in ("status", "finish", "error")):
                 w.added(wire, "status", "the source does not say how it ended")
             pop_implied(c, wire, wire["output"])
@@ -253,14 +253,14 @@ class ForeignWriter:
 
         response = event["response"]
         implied = status_of(response)
-        wire = whole(pair, response, w)
+        wire = whole(pair, response, self.w)
         if wire["status"] == "cancelled":
             wire["status"] = status = "failed"
         for key, value in self.head.items():
             if wire.get(key) is None and key not in ("status", "usage"):
                 wire[key] = value
         wire["id"] = self.head["id"]
-        complete_response(wire, w, final=True)
+        complete_response(wire, self.w, final=True)
         if status == "failed" and wire.get("error") is None:
             wire["error"] = {"code": "server_error", "message": "the response failed"}
         self._alias(wire)
