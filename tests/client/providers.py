@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx2
-from unified_llm_local import echo
-from unified_llm_local.echo.service import Service
 
 import unified_llm as ul
+from unified_llm_local import echo
+from unified_llm_local.echo.service import Service
 
 # Where each protocol's routes begin on the echo server.
 ROOTS = {

@@ -116,7 +116,13 @@ def test_the_schema_is_that_of_the_signature() -> None:
     assert told["parameters"]["required"] == ["place"]
     assert told["parameters"]["additionalProperties"] is False
     assert properties["place"] == {"$ref": "#/$defs/Place", "description": "where"}
-    assert properties["days"] == {"type": "integer", "minimum": 1, "maximum": 7, "default": 1, "description": "how many"}
+    assert properties["days"] == {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": 7,
+        "default": 1,
+        "description": "how many",
+    }
     assert properties["kind"]["enum"] == ["brief", "long"]
     assert told["parameters"]["$defs"]["Place"]["properties"]["lon"]["description"] == "east is positive"
     assert "title" not in json.dumps(told)
@@ -194,7 +200,11 @@ def test_positional_only_and_further_keywords() -> None:
 
 @pytest.mark.parametrize(
     ("make", "reason"),
-    [(lambda: ul.tool(lambda x: x), "name"), (lambda: ul.tool(_variadic), "list"), (lambda: ul.tool(_unresolved), "Nope")],
+    [
+        (lambda: ul.tool(lambda x: x), "name"),
+        (lambda: ul.tool(_variadic), "list"),
+        (lambda: ul.tool(_unresolved), "Nope"),
+    ],
 )
 def test_a_function_no_model_could_call_is_refused_at_once(make: Any, reason: str) -> None:
     with pytest.raises(TypeError, match=reason):

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..errors import APIError, CapabilityRefused, InvalidRequest, NotFound
+from ..errors import APIError, CapabilityRefused, InvalidRequest, NotFound, StreamBroken
 from ..losses import Levels, Losses, enforce
 from ..registry import split
 from ..vault import Vault
@@ -109,10 +109,10 @@ class Core:
 
     def _asking(self, call: Call, *, kind: str = "request", stream: bool = False) -> tuple[Ask, tuple[Upstream, ...]]:
         upstreams = self.upstreams(call)
-        travelling(call, upstreams)
+        leaving = travelling(call, upstreams)
         levels = self.on_loss if call.on_loss is None else call.on_loss
         enforce(call.losses, levels)
-        body = {name: value for name, value in call.body.items() if name != "stream"}
+        body = {name: value for name, value in leaving.items() if name != "stream"}
         body["model"] = upstreams[0].model or body.get("model") or self.model
         if body["model"] is None or not isinstance(body["model"], str):
             del body["model"]
@@ -133,9 +133,8 @@ class Core:
 
     def create(self, call: Call) -> Steps[Result]:
         """One request, one answer."""
-        ask, upstreams = self._asking(call)
-        answer: Answer = yield Send(ask, upstreams)
-        return self.result(answer, call, ask.body)
+        answer: Answer = yield Send(*self._asking(call))
+        return self.result(answer, call, call.body)
 
     def result(self, answer: Answer, call: Call | None, body: Node, kind: str = "response") -> Result:
         """The result of a whole answer."""
@@ -170,9 +169,8 @@ class Core:
 
     def open(self, call: Call) -> Steps[Opening]:
         """One request, an answer that is streamed."""
-        ask, upstreams = self._asking(call, stream=True)
-        stream = yield Send(ask, upstreams)
-        return Opening(self, stream, call, ask.body)
+        stream = yield Send(*self._asking(call, stream=True))
+        return Opening(self, stream, call, call.body)
 
     def parse(self, call: Call, format_: Any, strategy: str, retries: int, name: str | None) -> Steps[Result]:
         """One request for structured output."""
@@ -272,13 +270,22 @@ class Opening:
         found = self.reader.failure
         if found is None or self.reader.response is not None:
             return None
+        if found.get("code") == "stream_truncated":
+            return self.broken(str(found.get("message")))
         return failed(self.stream.upstream, found, found, self.stream.model)
+
+    def broken(self, message: str) -> APIError:
+        """The error of a stream that broke off, or broke its own rules."""
+        upstream = self.stream.upstream
+        error = {"type": "server_error", "code": "stream_broken", "message": message}
+        named = {"provider": upstream.provider, "model": self.stream.model, "protocol": upstream.protocol}
+        return StreamBroken(message, error=error, **named)
 
     def result(self) -> Result:
         """The result; raises what the stream ended with where it was cut off."""
         node = self.reader.response
         if node is None:
-            raise self.failure() or RuntimeError("the stream was not read to its end")
+            raise self.failure() or self.broken("the stream was not read to its end")
         return result_of(node, self.core._made(self.stream, self.call, self.body, node, None))
 
 

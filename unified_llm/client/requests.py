@@ -201,15 +201,18 @@ def _check(settings: Node) -> None:
         raise InvalidBody(path, reason) from error
 
 
-def travelling(call: Call, upstreams: Sequence[Any]) -> Call:
-    """The call without the handles of others: what names something that a provider keeps goes to that provider only."""
+def travelling(call: Call, upstreams: Sequence[Any]) -> Node:
+    """The body as it may leave: what names something that a provider keeps goes to that provider only.
+
+    The call's own body keeps it, for the way back.
+    """
     if not call.segments or type(call.body.get("input")) is not list:
-        return call
+        return call.body
     items, found = withheld(call.body["input"], call.segments, upstreams)
-    if found:
-        call.body = {**call.body, "input": items}
-        call.losses = Losses([*call.losses, *found])
-    return call
+    if not found:
+        return call.body
+    call.losses = Losses([*call.losses, *found])
+    return {**call.body, "input": items}
 
 
 def accepts(function: Any, name: str) -> bool:

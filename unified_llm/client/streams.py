@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
 from typing import Any
 
-from ..errors import APIError, RemoteProtocolError, StreamBroken
+from ..errors import RemoteProtocolError
 from ..losses import Losses
 from ..model.validate import validate
 from .core import Opening
@@ -58,20 +58,14 @@ class _Seen:
         try:
             events = read(*arguments)
         except RemoteProtocolError as error:
-            raise self._broken(str(error)) from error
+            raise self._opening.broken(str(error)) from error
         return [validate("event", event) for event in events if event["type"] != "error"]
 
     def _check(self) -> None:
         """Raise what the provider says went wrong."""
         failure = self._opening.failure() if self._opening.reader.failure is not None else None
         if failure is not None:
-            raise self._broken(failure.message) if failure.code == "stream_truncated" else failure
-
-    def _broken(self, message: str) -> APIError:
-        upstream = self.upstream
-        error = {"type": "server_error", "code": "stream_broken", "message": message}
-        model = self._opening.stream.model
-        return StreamBroken(message, error=error, provider=upstream.provider, model=model, protocol=upstream.protocol)
+            raise failure
 
 
 def _place(opening: Opening) -> str:
