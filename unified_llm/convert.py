@@ -199,9 +199,14 @@ def write(
     facing: Facing | None = None,
     exchange: Exchange | None = None,
     vault: Vault | None = None,
+    scope: str | None = None,
+    provider: str | None = None,
     repair: Repair = "auto",
 ) -> Converted:
     """The wire document of a canonical object (or of its JSON form); the paths of losses point into that form.
+
+    `provider` names whom it is for where the dialect does not, and `scope` the credential or deployment: what another
+    one sealed stays behind.
 
     >>> import unified_llm as ul
     >>> ul.write(ul.Request(model="m", input="Hi"), "openai-chat").value
@@ -221,7 +226,8 @@ def write(
         exchange=exchange,
         vault=vault,
         refuses=adapter.refuses,
-        provider=provider_of(protocol, dialect),
+        provider=provider_of(protocol, dialect) or provider,
+        scope=scope,
         origin=adapter.origin,
         carries=adapter.carries,
     )

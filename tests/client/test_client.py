@@ -395,3 +395,16 @@ def test_what_is_kept_is_retrieved_and_deleted(protocol: str) -> None:
     assert made.responses.delete(result.id) is True
     with pytest.raises(ul.NotFound):
         made.responses.retrieve(result.id)
+
+
+@pytest.mark.parametrize("other", [{"provider": "there"}, {"scope": "b"}])
+def test_what_one_provider_sealed_stays_there_in_the_same_protocol_too(other: dict[str, str]) -> None:
+    sealed = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "SECRET"}
+    here = Canned("openai-responses", response(sealed, message("One.")), **{"provider": "here", "scope": "a"})
+    there = Canned("openai-responses", response(message("Two.")), **{"provider": "here", "scope": "a", **other})
+    made = ul.Client()
+    first = made.responses.create(upstream=here.upstream, input="Hi")
+    moved = made.responses.create(upstream=there.upstream, previous=first, input="And?")
+    made.responses.create(upstream=here.upstream, previous=moved, input="And?")
+    assert "SECRET" not in str(there.bodies) and "SECRET" in str(here.bodies[1])
+    assert [loss.detail for loss in moved.losses if loss.capability.startswith("reasoning")] == ["foreign"]

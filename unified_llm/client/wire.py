@@ -176,6 +176,7 @@ def _converted(ask: Ask, upstream: Upstream) -> Converted:
         return Converted(None, Losses(), dict(ask.http))
     options: dict[str, Any] = {"model": upstream.model, "on_loss": ask.on_loss, "vault": ask.vault}
     if ask.source is None:
+        options |= {"scope": upstream.scope, "provider": upstream.provider}
         return write(ask.body, upstream.protocol, ask.kind, repair=ask.repair, **options)
     return convert(
         ask.body,
