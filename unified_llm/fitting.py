@@ -99,8 +99,9 @@ class _Fitting:
         made = list(tools)
         for number, key, text, changes, undo in _plan(tools, self.demands[:3]):
             tool = made[number]
+            given = self.given(tool)
             for keys, fate, detail in changes:
-                self.writer.report(self.given(tool), (key, *keys), fate, detail, "tools.function")
+                self.writer.report(given, keys, fate, detail, "tools.function")
             new = self.copy(tool)
             if text is None:
                 del new[key]
@@ -324,7 +325,7 @@ def _planned(tools: list[Node], profiles: tuple[SchemaProfile | None, ...]) -> t
                     number,
                     key,
                     None if done.schema is None else dump_text(done.schema).encode(),
-                    tuple(told(done, schema)),
+                    tuple(((key, *keys), fate, detail) for keys, fate, detail in told(done, schema)),
                     None if undo is None else dump_text(undo).encode(),
                 )
             )

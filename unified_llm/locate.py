@@ -180,7 +180,9 @@ class Finder(Naming):
             named = table.wire_key(keys)
             return (named,) if named is not None and named in wire else None
         value = node.get(key)
-        if type(value) is dict and len(keys) > 1:
+        if len(keys) == 1:
+            return self._join(wire, keys) if key in wire and wire[key] is value else None
+        if type(value) is dict and keys[-2:] not in PARTS:
             place = (id(wire), id(value))
             inside = self._inside.get(place)
             if inside is None:

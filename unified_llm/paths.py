@@ -6,6 +6,7 @@ Used when something is reported and never while converting, so that what is look
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 __all__ = [
@@ -31,7 +32,11 @@ def pointer(keys: Iterable[Any]) -> str:
     >>> pointer(["a/b", 0])
     '/a~1b/0'
     """
-    keys = tuple(keys)
+    return _pointer(tuple(keys))
+
+
+@lru_cache(maxsize=4096)
+def _pointer(keys: Keys) -> str:
     plain = "/".join(["", *map(str, keys)])
     if "~" not in plain and plain.count("/") == len(keys):
         return plain

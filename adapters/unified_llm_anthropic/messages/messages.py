@@ -153,7 +153,7 @@ def write_messages(items: Any, w: Writer) -> list[Node]:
     content: list[Node] | None = []
     role = ""
     for item in items:
-        its, opens = None, False
+        kind, opens = item.get("type"), False
         if "extra" in item and w.protocol in (item["extra"] or ()):
             if w.form(item, "native") == FAMILY:
                 out += _written(group, content, role, w)
@@ -163,12 +163,16 @@ def write_messages(items: Any, w: Writer) -> list[Node]:
                 continue
             its, opens = role_of(item, w), w.form(item, "opens")
         else:
-            its = _USUAL.get(item.get("type")) or role_of(item, None)
+            its = _USUAL.get(kind) or role_of(item, None)
         if its != role or opens or (its == "system" and not _same_turn(group, item)):
-            out += _written(group, content, role, w)
-            group, content, role = [], [], its
-        group.append(item)
-        if content is not None and not write_usual(item, content, role, load, w):
+            if content and len(group) > 1:
+                out.append({"role": role, "content": content})
+            elif group:
+                out += _written(group, content, role, w)
+            group, content, role = [item], [], its
+        else:
+            group.append(item)
+        if content is not None and not write_usual(item, kind, content, role, load, w):
             content = None
     return out + _written(group, content, role, w)
 

@@ -110,7 +110,7 @@ def arguments_of(items: list[Node]) -> Callable[[str], Any]:
     return loader_of([item.get("arguments", "") for item in items if item.get("type") == "function_call"])
 
 
-def write_usual(item: Node, content: list[Node], role: str, load: Callable[[str], Any], w: Writer) -> bool:
+def write_usual(item: Node, kind: Any, content: list[Node], role: str, load: Callable[[str], Any], w: Writer) -> bool:
     """Write a plain text, call or result to the blocks of its message; whether it was one of these."""
     size = len(item)
     if "turn" in item:
@@ -119,7 +119,6 @@ def write_usual(item: Node, content: list[Node], role: str, load: Callable[[str]
         if not _is_silent(item["extra"], w):
             return False
         size -= 1
-    kind = item.get("type")
     if kind == "function_call":
         call_id, name, arguments = item.get("call_id"), item.get("name"), item.get("arguments")
         if size != 4 or type(call_id) is not str or type(name) is not str or type(arguments) is not str:
