@@ -9,6 +9,8 @@ import anthropic
 import httpx2
 import openai
 import pytest
+from google import genai
+from google.genai import types
 
 import unified_llm as ul
 from unified_llm.drift.upstream import Upstream
@@ -50,6 +52,18 @@ def test_streams_and_the_other_surfaces(protocol: str) -> None:
     assert other.messages.create(**asked).content[0].text == "Hello there."  # type: ignore[union-attr]
     with other.messages.stream(**asked) as told:
         assert told.get_final_text() == "Hello there."
+    assert len(upstream.requests) == 3
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_the_google_sdk(protocol: str) -> None:
+    upstream = Upstream(protocol).says("Hello there.")
+    options = types.HttpOptions(httpx_client=upstream.http_client())
+    client = genai.Client(api_key="-", http_options=options)
+    assert client.models.generate_content(model="some-model", contents="Hi").text == "Hello there."
+    streamed = client.models.generate_content_stream(model="some-model", contents="Hi")
+    assert "".join(chunk.text or "" for chunk in streamed) == "Hello there."
+    assert client.interactions.create(model="some-model", input="Hi").output_text == "Hello there."
     assert len(upstream.requests) == 3
 
 

@@ -179,8 +179,9 @@ def _judged(probe: Probe, bearing: list[Place], source: Any, losses: Iterable[Lo
     came = [place.meaning for place in places(plain(back), probe.bears, protocol)]
     missing = [place for place in bearing if not _take(place.meaning, came)]
     spots = _spots(source, bearing)
-    # What is said in several ways may be reported as any of them, and what cannot be told apart with what is around it.
-    loose = not spots or any(place.meaning is not place.value for place in bearing)
+    # What is said in several ways may be reported as any of them, and what did not arrive and cannot be told apart from
+    # others with what is around it.
+    loose = (missing and not spots) or any(place.meaning is not place.value for place in bearing)
     topic = {probe.capability.partition(".")[0]} if loose else set()
     told = [
         loss
