@@ -94,6 +94,18 @@ class Finder(Naming):
         return {id(new): old for new, old in self.writer.context.get("replaced", ())}
 
     @cached_property
+    def _replaced(self) -> frozenset[int]:
+        return frozenset(id(old) for old in self._given.values())
+
+    @cached_property
+    def _made_of(self) -> dict[int, list[int]]:
+        """The canonical nodes that were read from each wire node."""
+        found: dict[int, list[int]] = {}
+        for made, wire in self.reader.trace if self.reader is not None else ():
+            found.setdefault(id(wire), []).append(id(made))
+        return found
+
+    @cached_property
     def _given_root(self) -> Any:
         """The canonical root before anything was made to fit the target."""
         return self.writer.context.get("given", self.root)
@@ -197,11 +209,17 @@ class Finder(Naming):
         if place is None:
             return False
         others = self._said.get(self._absolute(id(node), place), ())
+        stands_for = self._stands_for(id(node))
         return any(
             at(self._read[key[0]], key[1:]) is not None and not self._is_lost(key)
             for key in others
-            if key != (id(node), *keys)
+            if key[1:] != keys or self._stands_for(key[0]) != stands_for
         )
+
+    def _stands_for(self, node: int) -> int:
+        """The node that the caller gave: the same for all that were made of it."""
+        given = self._given.get(node)
+        return node if given is None else id(given)
 
     @cached_property
     def _said(self) -> dict[Keys, list[Keys]]:
@@ -276,12 +294,8 @@ class Finder(Naming):
         wire = self._wire(node)
         if self.reader is None or wire is None or id(node) in self.reader.below:
             return []
-        inside, own = paths_below(wire), ids_below(node)
-        replaced = {id(old) for old in self._given.values()}
-        if not any(
-            id(other) in inside and id(made) not in own and id(made) not in replaced
-            for made, other in self.reader.trace
-        ):
+        own = ids_below(node) | self._replaced
+        if not any(made not in own for inner in paths_below(wire) for made in self._made_of.get(inner, ())):
             return []
         own_leaves = [keys for keys in leaves(node) if keys[0] not in ("extra", "turn") and keys[-1] != "type"]
         # What another node says as well did not go with this one.

@@ -13,6 +13,7 @@ from hashlib import blake2b
 from typing import Any
 
 from ..ids import made_id
+from ..mapping import lookup
 from .mending import Mending, is_model, opens_at
 from .rules import Rules, fits
 
@@ -223,8 +224,9 @@ def _fit_ids(m: Mending, pairs: Pairs) -> None:
                 fitted[call_id] = fitted[call_id] or _fit(call_id, 0, rules, taken)
                 _rename(m, item, call_id, fitted[call_id])
         caller = item.get("caller")
-        if type(caller) is dict and caller.get("caller_id") in fitted:
-            m.own(item, caller={**caller, "caller_id": fitted[caller["caller_id"]]})
+        called = lookup(fitted, caller.get("caller_id")) if type(caller) is dict else None
+        if called:
+            m.own(item, caller={**caller, "caller_id": called})
 
 
 def _rename(m: Mending, item: Node, call_id: str, fit: str) -> None:
@@ -306,6 +308,7 @@ _SAID = frozenset(("message", "reasoning"))
 def _join(m: Mending, pairs: Pairs) -> None:
     """The calls of a step are one message, with what was said between them or, where the rule says so, before."""
     start = 0
+    fresh = min((item.get("turn") or 0 for item in m.items), default=0) - 1
     while start < len(m.items):
         end = start
         while end < len(m.items) and is_model(m.items[end]):
@@ -315,7 +318,8 @@ def _join(m: Mending, pairs: Pairs) -> None:
         first = next((index for index, item in enumerate(run) if id(item) in bound), None)
         if first is not None:
             first = 0 if m.rules.one_turn == "all" else _with_its_text(run, first)
-            _join_run(m, [item for item in run[first:] if item.get("type") in _SAID or id(item) in pairs.step])
+            said = [item for item in run[first:] if item.get("type") in _SAID or id(item) in pairs.step]
+            fresh -= _join_run(m, said, fresh)
         start = end + 1
 
 
@@ -329,13 +333,13 @@ def _with_its_text(run: list[Node], first: int) -> int:
     return first
 
 
-def _join_run(m: Mending, run: list[Node]) -> None:
+def _join_run(m: Mending, run: list[Node], fresh: int) -> bool:
+    """Give a run one turn, `fresh` where it has none; whether that was used."""
     turns = {item.get("turn") for item in run}
     if len(turns) == 1 and (turns != {None} or _joins_itself(run)):
-        return
-    turn = next((item["turn"] for item in run if item.get("turn") is not None), None)
-    if turn is None:
-        turn = min((item.get("turn") or 0 for item in m.items), default=0) - 1
+        return False
+    known = next((item["turn"] for item in run if item.get("turn") is not None), None)
+    turn = fresh if known is None else known
     first = run[0].get("turn")
     for index, item in enumerate(run):
         if index and (first is None or item.get("turn") != first):
@@ -343,6 +347,7 @@ def _join_run(m: Mending, run: list[Node]) -> None:
             m.tell(item, keys, "approximated", "in one message with the calls of its step", "item.turn")
         if item.get("turn") != turn:
             m.own(item, turn=turn)
+    return known is None
 
 
 def _joins_itself(run: list[Node]) -> bool:
