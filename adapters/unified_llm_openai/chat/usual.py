@@ -107,6 +107,7 @@ def write_usual(group: list[Node], w: Writer) -> Node | None:
         return None
     content: Any = None
     marker = "null"
+    named = False
     calls: list[Node] = []
     for item in group:
         plain = 5 if "turn" in item else 4
@@ -114,8 +115,10 @@ def write_usual(group: list[Node], w: Writer) -> Node | None:
             content = item.get("content")
             if type(content) is list:
                 content = _write_texts(content)
-            if len(item) != plain - 1 or calls or item is not group[0] or type(content) not in _SAID or not content:
+            size = plain - 1 + ("id" in item) + ("status" in item)
+            if len(item) != size or calls or item is not group[0] or type(content) not in _SAID or not content:
                 return None
+            named = size != plain - 1
             continue
         if len(item) != plain:
             found = _only_marker(item, w) if item is group[0] and len(item) == plain + 1 else None
@@ -128,6 +131,9 @@ def write_usual(group: list[Node], w: Writer) -> Node | None:
         if type(call_id) is not str or type(name) is not str or type(arguments) is not str:
             return None
         calls.append({"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}})
+    if named:
+        # What names an item has no place here, and is told to be lost.
+        w.piece(_take_said, group[0])
     if not calls:
         return {"role": "assistant", "content": content}
     if content is None and marker == "absent":
@@ -135,12 +141,14 @@ def write_usual(group: list[Node], w: Writer) -> Node | None:
     return {"role": "assistant", "content": content, "tool_calls": calls}
 
 
+def _take_said(c: Node, w: Writer) -> None:
+    del c["role"], c["content"]
+
+
 def _write_texts(parts: list[Node]) -> str | list[Node] | None:
     """The content of parts that are plain texts and say something; one alone is a string."""
-    for part in parts:
-        if len(part) != 2 or part.get("type") not in _TEXTS or type(part.get("text")) is not str or not part["text"]:
-            return None
-    return parts[0]["text"] if len(parts) == 1 else write_texts(parts)
+    texts = write_texts(parts)
+    return texts[0]["text"] if texts is not None and len(texts) == 1 else texts
 
 
 def write_texts(parts: list[Node]) -> list[Node] | None:
@@ -148,7 +156,9 @@ def write_texts(parts: list[Node]) -> list[Node] | None:
     out = []
     for part in parts:
         text = part.get("text")
-        if len(part) != 2 or part.get("type") not in _TEXTS or type(text) is not str or not text:
+        if part.get("type") not in _TEXTS or type(text) is not str or not text:
+            return None
+        if len(part) != 2 and (len(part) != 3 or part.get("annotations") != []):
             return None
         out.append({"type": "text", "text": text})
     return out or None
