@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .ids import is_made
+from .mapping import lookup
 
 if TYPE_CHECKING:
     from .writing import Writer
@@ -172,7 +173,7 @@ def _nodes(nodes: list[Any], writer: Writer, replaced: list[tuple[Node, Node]]) 
 
 
 def _node(node: Node, writer: Writer, replaced: list[tuple[Node, Node]]) -> Node | None:
-    table = HANDLES.get(node.get("type", ""))
+    table = lookup(HANDLES, node.get("type", ""))
     gone = [key for key in table if _is_handle(key, node.get(key))] if table is not None else []
     if table is not None and gone:
         if WHOLE in (table[key] for key in gone) or (_is_medium(node) and not any(map(node.get, _SUBSTANCE))):
