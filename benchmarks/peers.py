@@ -13,9 +13,17 @@ from types import SimpleNamespace
 from typing import Any
 
 from benchmarks.contenders import Contender, Ours, Run, Said, Unsupported, dumps, loads, overheard
-from benchmarks.workloads import CHAT, MESSAGES, RESPONSES, Workload, chat_response, responses_response, stream_data
-
-GENERATE, INTERACTIONS = "google-generate-content", "google-interactions"
+from benchmarks.workloads import (
+    CHAT,
+    GENERATE,
+    INTERACTIONS,
+    MESSAGES,
+    RESPONSES,
+    Workload,
+    chat_response,
+    responses_response,
+    stream_data,
+)
 
 
 class Rosetta(Contender):

@@ -14,6 +14,14 @@ from typing import Any, Literal
 import orjson
 
 CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"
+GENERATE, INTERACTIONS = "google-generate-content", "google-interactions"
+SHORT = {
+    CHAT: "chat",
+    RESPONSES: "responses",
+    MESSAGES: "messages",
+    GENERATE: "generateContent",
+    INTERACTIONS: "interactions",
+}
 MODEL, CREATED = "bench-model-1-2026-08-01", 1_790_000_000
 _HEX = "0a6bb9db7c31ec1d016a5c0a66b8cc8197a6cd3ce6d3e5da24"  # ids are as long as the real ones
 Kind = Literal["request", "response", "stream"]
@@ -373,7 +381,16 @@ def stream_data(body: bytes) -> list[bytes]:
     return [line[6:] for line in body.split(b"\n") if line.startswith(b"data: ") and line != b"data: [DONE]"]
 
 
-_BUDGETED = ("there", "back", "messages-there", "messages-back")
+_BUDGETED = tuple(f"{way}{end}" for way in ("", "messages-", "google-", "steps-") for end in ("there", "back"))
+    "there",
+    "back",
+    "messages-there",
+    "messages-back",
+    "google-there",
+    "google-back",
+    "steps-there",
+    "steps-back",
+)
 
 
 def workloads(quick: bool = False) -> list[Workload]:
@@ -393,6 +410,10 @@ def workloads(quick: bool = False) -> list[Workload]:
             ("messages-there", "chat → messages", CHAT, MESSAGES, chat, False),
             ("messages-from", "messages → chat", MESSAGES, CHAT, messages, False),
             ("messages-back", "chat → messages → chat", CHAT, MESSAGES, chat, True),
+            ("google-there", "chat → generateContent", CHAT, GENERATE, chat, False),
+            ("google-back", "chat → generateContent → chat", CHAT, GENERATE, chat, True),
+            ("steps-there", "chat → interactions", CHAT, INTERACTIONS, chat, False),
+            ("steps-back", "chat → interactions → chat", CHAT, INTERACTIONS, chat, True),
         ]
         for name, way, source, target, body, back in ways if turns == 50 else ways[:3]:
             budget = 6.0 if turns == 50 and name in _BUDGETED else None
@@ -407,10 +428,13 @@ def workloads(quick: bool = False) -> list[Workload]:
         ("stream-there", CHAT, RESPONSES, chat_stream()),
         ("stream-from", RESPONSES, CHAT, responses_stream()),
         ("stream-chat", CHAT, CHAT, chat_stream()),
+        ("stream-messages", CHAT, MESSAGES, chat_stream()),
+        ("stream-google", CHAT, GENERATE, chat_stream()),
+        ("stream-steps", CHAT, INTERACTIONS, chat_stream()),
     ):
-        way, body, n = f"{source[7:]} → {target[7:]}", sse(events), len(events)
+        way, body, n = f"{SHORT[source]} → {SHORT[target]}", sse(events), len(events)
         rows.append(Workload(name, f"stream, an event: {way}", "stream", source, target, body, budget=3.5, events=n))
-        if source != target:
+        if {source, target} == {CHAT, RESPONSES}:
             label = f"stream as SSE bytes, an event: {way}"
             rows.append(Workload(f"{name}-bytes", label, "stream", source, target, body, events=n, framed=True))
     return rows
