@@ -382,15 +382,6 @@ def stream_data(body: bytes) -> list[bytes]:
 
 
 _BUDGETED = tuple(f"{way}{end}" for way in ("", "messages-", "google-", "steps-") for end in ("there", "back"))
-    "there",
-    "back",
-    "messages-there",
-    "messages-back",
-    "google-there",
-    "google-back",
-    "steps-there",
-    "steps-back",
-)
 
 
 def workloads(quick: bool = False) -> list[Workload]:
