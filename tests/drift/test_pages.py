@@ -5,15 +5,15 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
-import subprocess
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from typer.testing import CliRunner
 
 import unified_llm as ul
+from unified_llm.cli import app
 from unified_llm.drift import HUB, OBSERVED, layout
 from unified_llm.drift.render import MARKS, html, markdown
 from unified_llm.registry import adapter
@@ -79,10 +79,8 @@ def test_the_heat_map_is_whole_and_needs_nothing_beside_it() -> None:
 
 
 def run(*arguments: str) -> tuple[int, str, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "unified_llm.cli", *arguments], capture_output=True, text=True, check=False, cwd=ROOT
-    )
-    return done.returncode, done.stdout, done.stderr
+    done = CliRunner().invoke(app, arguments)
+    return done.exit_code, done.stdout, done.stderr
 
 
 def test_the_command_in_every_form() -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 import unified_llm as ul
+from unified_llm.cli import app
 from unified_llm.drift import sdk
 from unified_llm.drift.sdk import Declared
 from unified_llm.drift.surface import of_schema, of_types
@@ -119,14 +120,8 @@ def test_an_sdk_in_a_folder_is_read_in_a_process_of_its_own(tmp_path: Path) -> N
 
 
 def run(*arguments: Any) -> tuple[int, str, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "unified_llm.cli", "drift", "sdk", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=Path(__file__).parents[2],
-    )
-    return done.returncode, done.stdout, done.stderr
+    done = CliRunner().invoke(app, ["drift", "sdk", *map(str, arguments)])
+    return done.exit_code, done.stdout, done.stderr
 
 
 def test_the_command_says_what_is_new_gone_and_changed(tmp_path: Path) -> None:
