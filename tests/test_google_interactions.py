@@ -607,3 +607,29 @@ def test_no_other_provider_is_sent_the_signature_of_an_unknown_step() -> None:
     assert ul.convert(body, source=IA, target=IA).value == body
     for target in OTHERS:
         assert "CiQB" not in json.dumps(ul.convert(body, source=IA, target=target, model="m").value)
+
+
+# ---- calls that nobody signed ---------------------------------------------------------------------------------------
+
+SKIP = {"type": "thought", "signature": "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="}
+
+
+@pytest.mark.parametrize("more", [{}, {"signature": ""}, {"extra": 1}, {"arguments": "{}"}])
+def test_what_says_that_a_call_is_signed_by_nobody_goes_with_the_call(more: Any) -> None:
+    call = {"type": "function_call", "id": "f1", "name": "look", "arguments": {"city": "Oslo"}, **more}
+    result = {"type": "function_result", "call_id": "f1", "result": "4 C"}
+    asked = {"type": "user_input", "content": [{"type": "text", "text": "q"}]}
+    body = {"model": "m", "input": [asked, SKIP, call, result], "store": False}
+    assert [item["type"] for item in read(body)["input"]] == ["message", "function_call", "function_call_output"]
+    assert ul.convert(body, source=IA, target=IA).value == body
+    for target in OTHERS:
+        done = ul.convert(body, source=IA, target=target, model="m")
+        assert not [loss for loss in done.losses if loss.path.startswith("/input/1")]
+
+
+def test_elsewhere_it_is_a_thought_like_any_other() -> None:
+    asked = {"type": "user_input", "content": [{"type": "text", "text": "q"}]}
+    for steps in ([SKIP, asked], [asked, SKIP], [{**SKIP, "summary": []}, asked]):
+        body = {"model": "m", "input": steps}
+        assert "reasoning" in [item["type"] for item in read(body)["input"]]
+        assert ul.convert(body, source=IA, target=IA).value == body

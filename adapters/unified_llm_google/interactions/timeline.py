@@ -28,6 +28,7 @@ Node = dict[str, Any]
 CARRIED = "unified_llm:carried"
 _ROLES = {"user_input": "user", "model_output": "assistant", "user": "user", "model": "assistant"}
 _LEGACY = ("user", "model")
+_UNSIGNED = {"type": "thought", "signature": PLACEHOLDER}
 
 
 # ---- reading a timeline ---------------------------------------------------------------------------------------------
@@ -40,6 +41,12 @@ def read_steps(wires: list[Any], r: Reader, role: str = "user") -> list[Node]:
     while number < len(wires):
         wire = wires[number]
         kind = wire.get("type") if type(wire) is dict else None
+        if kind == "thought" and wire == _UNSIGNED and _is_call(wires, number + 1):
+            # It says that the call is signed by nobody, and nothing else: made for the call, it goes with it.
+            items.append(read_usual(wires[number + 1], "function_call", r) or read_step(wires[number + 1], r))
+            r.form(items[-1], "unsigned", True)
+            number += 2
+            continue
         usual = read_usual(wire, kind, r) if kind is not None else None
         if usual is not None:
             items.append(usual)
@@ -65,6 +72,10 @@ def read_steps(wires: list[Any], r: Reader, role: str = "user") -> list[Node]:
             items.append(read_step(wire, r))
         number += 1
     return unsealed(items)
+
+
+def _is_call(wires: list[Any], number: int) -> bool:
+    return number < len(wires) and type(wires[number]) is dict and wires[number].get("type") == "function_call"
 
 
 def _nests(content: Any) -> bool:
@@ -153,8 +164,11 @@ def write_steps(items: list[Node], w: Writer, bare: bool = False) -> list[Any]:
         kind = item.get("type")
         usual = write_usual(item, kind, w)
         if usual is not None:
-            if unsigned and kind == "function_call" and not _signed(out):
-                out.append(_placeholder(w))
+            if kind == "function_call":
+                if "extra" in item and w.form(item, "unsigned"):
+                    out.append(_UNSIGNED.copy())
+                elif unsigned and not _signed(out):
+                    out.append(_placeholder(w))
             out.append(usual)
             index += 1
             continue
@@ -180,7 +194,9 @@ def write_steps(items: list[Node], w: Writer, bare: bool = False) -> list[Any]:
             w.drop(item, "done by another provider's tools")
         else:
             called = kind in ("function_call", "custom_tool_call")
-            if unsigned and called and not _signed(out) and not any(is_own(p, w) for p in item.get("opaque") or ()):
+            if "extra" in item and w.form(item, "unsigned"):
+                out.append(_UNSIGNED.copy())
+            elif unsigned and called and not _signed(out) and not any(is_own(p, w) for p in item.get("opaque") or ()):
                 out.append(_placeholder(w))
             bears = w.facing == "client" and ("opaque" in item or type(item.get("content")) is list)
             mark = len(w.raw)
@@ -204,7 +220,7 @@ def _signed(out: list[Any]) -> bool:
 
 
 def _placeholder(w: Writer) -> Node:
-    thought = {"type": "thought", "signature": PLACEHOLDER}
+    thought = _UNSIGNED.copy()
     w.report(thought, ("signature",), "added", "an unsigned call is refused", "reasoning.signature")
     return thought
 

@@ -24,6 +24,8 @@ Node = dict[str, Any]
 # Who speaks in a step, and what a text of theirs is.
 _SPEAKERS = {"user_input": ("user", "input_text"), "model_output": ("assistant", "output_text")}
 _STEPS = {"user": "user_input", "assistant": "model_output"}
+# What `timeline.py` notes of a call before which a thought says that nobody signed it.
+_UNSIGNED = {"form": {"unsigned": True}}
 _TEXTS = ("input_text", "output_text", "text")
 
 
@@ -146,7 +148,7 @@ def write_usual(item: Node, kind: Any, w: Writer) -> Node | None:
 
 def _says_nothing(extra: Any, w: Writer) -> bool:
     """Whether what protocols kept with a node is but the forms that others had."""
-    if w.protocol in extra:
+    if w.protocol in extra and extra[w.protocol] != _UNSIGNED:
         return False
     for drawer in extra.values():
         if "rest" in drawer or "turn" in drawer:
