@@ -1,9 +1,9 @@
-"""The command line: `unified-llm convert`, `preview`, `protocols`, `models`, `matrix` and `drift`.
+"""The command line: `unified-llm convert`, `preview`, `protocols`, `models`, `matrix`, `drift`, `chat` and `run`.
 
 The result goes to stdout and nothing else does, so it can be piped; losses, progress and errors go to stderr. Input is
 one JSON document, the JSON lines of a stream (one wire event a line), or the raw stream, server-sent events or a JSON
 array where the protocol has that: told apart by looking.
-Exit codes: 0 done, 2 bad input or usage (one line, with the JSON path), 3 a loss at level `raise`.
+Exit codes: 0 done, 2 bad input or usage (one line, with the JSON path), 3 a loss at level `raise`, 4 a provider failed.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from .losses import Losses, check_levels
 try:
     import typer
 
+    from .client.command import chat, run
     from .drift.command import drift, matrix
     from .models.command import models
 except ModuleNotFoundError:  # pragma: no cover - the extra is installed wherever this is tested
@@ -114,6 +115,8 @@ def protocols() -> None:
 
 
 app.command()(models)
+app.command()(chat)
+app.command()(run)
 app.command()(matrix)
 app.add_typer(drift, name="drift")
 

@@ -1,0 +1,246 @@
+"""`unified-llm chat` and `unified-llm run`, as people use them: typed, piped, and in files."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import unified_llm as ul
+from client.providers import PROTOCOLS, Canned, stream, upstream
+from unified_llm.client.chat import Chat
+from unified_llm.client.running import format_of
+
+TOOLS = '''
+import unified_llm as ul
+
+@ul.tool
+def get_weather(city: str) -> str:
+    """Look up the weather."""
+    return f"21 degrees in {city}"
+'''
+
+
+def run(*arguments: str, stdin: str = "") -> tuple[int, str, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "unified_llm.cli", *arguments],
+        input=stdin.encode(),
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+# ---- chat -----------------------------------------------------------------------------------------------------------
+
+
+def test_lines_that_are_piped_are_turns_and_only_answers_go_to_stdout() -> None:
+    code, out, err = run("chat", stdin="Good morning.\n\n[[reason let me see]] And you?\n/losses\n/quit\nnot this\n")
+    assert (code, out) == (0, "Good morning.\nAnd you?\n")
+    assert "[thinks] let me see\n" in err and "Nothing was lost." in err
+    assert "\033" not in out + err
+
+
+def test_a_prompt_takes_what_is_piped_along() -> None:
+    assert run("chat", "In one word:", stdin="yes\nor no\n")[:2] == (0, "In one word:\n\nyes\nor no\n")
+
+
+def test_tools_of_a_file_are_called_and_shown(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(TOOLS)
+    asked = "[[call get_weather city=Oslo]] [[then]] [[results]] Done.\n"
+    code, out, err = run("chat", "--tools", str(tmp_path / "mine.py"), stdin=asked)
+    assert code == 0 and "21 degrees in Oslo" in out and out.endswith("Done.\n")
+    assert 'calls get_weather({"city":"Oslo"})' in err
+    assert "get_weather gave 21 degrees in Oslo" in err
+
+
+def test_a_file_without_tools_and_a_server_that_fails(tmp_path: Path) -> None:
+    (tmp_path / "none.py").write_text("x = 1")
+    code, out, err = run("chat", "--tools", str(tmp_path / "none.py"))
+    assert (code, out) == (2, "") and "no tool" in err
+    code, out, err = run("chat", stdin="[[error 400]]\nnot said any more\n")
+    assert (code, out) == (4, "") and "InvalidRequest" in err
+
+
+class Terminal:
+    """A chat with two upstreams that can be named."""
+
+    def __init__(self, **options: Any) -> None:
+        self.out, self.err = io.StringIO(), io.StringIO()
+        self.chat = Chat(ul.Client(), "local/echo", out=self.out, err=self.err, **options)
+
+    def type(self, *lines: str) -> str:
+        for line in lines:
+            self.chat.line(line)
+        told = self.err.getvalue()
+        self.err.truncate(0)
+        self.err.seek(0)
+        return told
+
+
+def test_the_model_is_changed_on_the_way_and_the_conversation_moves_along() -> None:
+    terminal = Terminal()
+    terminal.type("[[reason deep]] One.")
+    there = upstream("anthropic-messages")
+    terminal.chat.model = there  # type: ignore[assignment]
+    terminal.type("Two.")
+    assert terminal.out.getvalue() == "One.\nTwo.\n"
+    second = terminal.chat.runs[-1]
+    assert [item["type"] for item in second.items] == ["message", "reasoning", "message", "message", "message"]
+    assert second.final.upstream is there
+
+
+def test_commands() -> None:
+    terminal = Terminal()
+    assert "/model" in terminal.type("/help")
+    assert "no provider 'nobody'" in terminal.type("/model nobody/x")
+    assert "local/echo" in terminal.type("/model")
+    assert "Nothing was sent" in terminal.type("/losses") and "Nothing was sent" in terminal.type("/cost")
+    assert "/helf?" in terminal.type("/helf")
+    terminal.type("Hi.")
+    assert " in, " in terminal.type("/cost")
+    assert terminal.chat.line("/quit") is False
+    terminal.type("/new")
+    assert terminal.chat.runs == []
+
+
+def test_a_path_is_no_command() -> None:
+    terminal = Terminal()
+    terminal.type("/etc/hosts is a file")
+    assert terminal.out.getvalue() == "/etc/hosts is a file\n"
+
+
+def test_the_conversation_is_saved(tmp_path: Path) -> None:
+    terminal = Terminal()
+    terminal.type("Hi.", f"/save {tmp_path / 'c.json'}")
+    assert [item["role"] for item in json.loads((tmp_path / "c.json").read_text())] == ["user", "assistant"]
+
+
+def test_what_is_lost_is_pointed_out() -> None:
+    terminal = Terminal(options={"seed": 7, "stop": ["x"]})
+    terminal.chat.model = Canned("openai-responses", stream("Hi")).upstream  # type: ignore[assignment]
+    assert "[2 things did not get through: /losses]" in terminal.type("Hi")
+    assert "sampling.seed" in terminal.type("/losses")
+
+
+def test_a_turn_that_fails_is_told_and_forgotten() -> None:
+    terminal = Terminal(color=True)
+    terminal.type("One.")
+    assert "InvalidRequest" in terminal.type("[[error 400]]")
+    assert terminal.chat.failed
+    terminal.type("Two.")
+    assert not terminal.chat.failed
+    assert [item["role"] for item in terminal.chat.runs[-1].items] == ["user", "assistant"] * 2
+
+
+def test_interrupting_an_answer_ends_the_turn_and_not_the_chat() -> None:
+    class Interrupted(io.StringIO):
+        def write(self, text: str) -> int:
+            if "l" in text:
+                raise KeyboardInterrupt
+            return super().write(text)
+
+    out, err = Interrupted(), io.StringIO()
+    chat = Chat(ul.Client(), Canned("openai-responses", stream("Hello")).upstream, out=out, err=err)  # type: ignore[arg-type]
+    assert chat.line("Hi") is True
+    assert "stopped" in err.getvalue() and chat.runs == []
+
+
+# ---- run ------------------------------------------------------------------------------------------------------------
+
+# The smallest requests of the five wires, and where their answers keep the text.
+REQUESTS: dict[str, tuple[Any, Any]] = {
+    "anthropic-messages": (
+        {"model": "m", "max_tokens": 99, "system": "Be brief.", "messages": [{"role": "user", "content": "Hi"}]},
+        lambda answer: answer["content"][0]["text"],
+    ),
+    "google-generate-content": (
+        {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]},
+        lambda answer: answer["candidates"][0]["content"]["parts"][0]["text"],
+    ),
+    "google-interactions": (
+        {"model": "m", "input": "Hi", "system_instruction": "Be brief."},
+        lambda answer: answer["steps"][-1]["content"][0]["text"],
+    ),
+    "openai-chat": (
+        {"model": "m", "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}]},
+        lambda answer: answer["choices"][0]["message"]["content"],
+    ),
+    "openai-responses": (
+        {"model": "m", "input": "Hi", "instructions": "Be brief."},
+        lambda answer: answer["output"][0]["content"][0]["text"],
+    ),
+}
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_request_is_of_the_protocol_that_understands_it(protocol: str) -> None:
+    assert format_of(REQUESTS[protocol][0]) == protocol
+
+
+@pytest.mark.parametrize("body", [{}, [], 7, {"prompt": "Hi"}, {"messages": []}])
+def test_what_is_of_no_protocol(body: Any) -> None:
+    with pytest.raises(ul.InvalidBody, match="none of the protocols"):
+        format_of(body)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_request_in_any_format_is_answered_in_that_format(protocol: str, tmp_path: Path) -> None:
+    body, text = REQUESTS[protocol]
+    (tmp_path / "request.json").write_text(json.dumps(body))
+    named = [str(tmp_path / "request.json"), "-m", "local/echo", "-q"]
+    other = "anthropic-messages" if protocol != "anthropic-messages" else "openai-chat"
+    code, out, err = run("run", *named, "--protocol", other)
+    assert (code, out, err) == (0, "Hi\n", "")
+    code, out, err = run("run", *named, "--protocol", other, "--json")
+    assert code == 0 and text(json.loads(out)) == "Hi"
+
+
+def test_a_stream_is_printed_as_it_comes_or_as_events() -> None:
+    body = json.dumps({**REQUESTS["openai-chat"][0], "model": "local/echo", "stream": True})
+    assert run("run", "-q", stdin=body)[:2] == (0, "Hi\n")
+    code, out, _ = run("run", "-q", "--json", "--protocol", "google-generate-content", stdin=body)
+    events = [json.loads(line) for line in out.splitlines()]
+    assert code == 0 and events[-1]["data"] == "[DONE]"
+    pieces = [
+        each["data"]["choices"][0]["delta"].get("content") or "" for each in events[:-1] if each["data"]["choices"]
+    ]
+    assert "".join(pieces) == "Hi"
+    code, out, _ = run("run", "-q", "--json", "--no-stream", stdin=body)
+    assert json.loads(out)["object"] == "chat.completion"
+
+
+def test_losses_go_to_stderr_and_a_level_can_be_set() -> None:
+    body = json.dumps({**REQUESTS["openai-chat"][0], "seed": 7})
+    named = ["run", "-m", "local/echo", "--protocol", "openai-responses"]
+    code, out, err = run(*named, stdin=body)
+    assert (code, out) == (0, "Hi\n") and "/seed" in err
+    code, out, err = run(*named, "--on-loss", "sampling.*=raise", stdin=body)
+    assert (code, out) == (3, "") and "/seed" in err
+
+
+@pytest.mark.parametrize(
+    ("stdin", "more", "code", "told"),
+    [
+        ('{"model": "m", "input": "Hi"}', [], 2, "--model"),
+        ('{"model": "m", "input": "Hi"}', ["-m", "nobody/x"], 2, "nobody"),
+        ("{", ["-m", "local/echo"], 2, "JSON"),
+        ('{"input": "Hi"}', ["-m", "local/echo", "--on-loss", "x"], 2, "on_loss"),
+        ('{"input": "[[error 400]]"}', ["-m", "local/echo"], 4, "InvalidRequest"),
+    ],
+)
+def test_what_goes_wrong_is_one_line(stdin: str, more: list[str], code: int, told: str) -> None:
+    found, out, err = run("run", *more, stdin=stdin)
+    assert (found, out) == (code, "")
+    assert told in err and err.count("\n") == 1
+
+
+def test_a_file_that_is_not_there() -> None:
+    code, _, err = run("run", "nowhere.json", "-m", "local/echo")
+    assert code == 2 and "nowhere.json" in err

@@ -1,0 +1,182 @@
+"""`unified-llm chat` and `unified-llm run`: a conversation with any model, and one request in any wire format.
+
+The answer goes to stdout, everything else to stderr. Exit codes: 0 done, 2 bad input or usage, 3 a loss at level
+`raise`, 4 the provider failed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import runpy
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from ..errors import APIError, CapabilityLost, UnifiedLLMError
+from ..jsonvalue import dump
+from ..losses import check_levels
+
+__all__ = ["chat", "run"]
+
+Model = Annotated[str, typer.Option("--model", "-m", help="provider/model; local/echo needs no key and no network")]
+Protocol = Annotated[str | None, typer.Option(help="speak this protocol[:dialect] with the provider in any case")]
+BaseURL = Annotated[str | None, typer.Option(help="a server of one's own, e.g. http://localhost:8000/v1")]
+ECHO = "local/echo"
+
+
+def chat(
+    prompt: Annotated[str, typer.Argument(metavar="[PROMPT]", help="say this, print the answer, and end")] = "",
+    model: Model = ECHO,
+    instructions: Annotated[str | None, typer.Option("--instructions", "-i", help="the system's text")] = None,
+    effort: Annotated[str | None, typer.Option(help="how much to think: none, low, medium, high, ...")] = None,
+    tools: Annotated[
+        list[Path] | None, typer.Option(help="a Python file whose tools (@unified_llm.tool) may be called; repeatable")
+    ] = None,
+    mcp: Annotated[
+        list[str] | None, typer.Option(help="an MCP server whose tools may be called: a URL or a command; repeatable")
+    ] = None,
+    protocol: Protocol = None,
+    base_url: BaseURL = None,
+) -> None:
+    """Talk to a model. Lines are said as they are typed or piped; /help lists what else can be typed."""
+    from .chat import Chat
+    from .client import Client
+
+    options: dict[str, Any] = {}
+    if instructions is not None:
+        options["instructions"] = instructions
+    if effort is not None:
+        options["reasoning"] = {"effort": effort}
+    typed = sys.stdin.isatty()
+    with contextlib.ExitStack() as stack:
+        try:
+            offered = _tools(tools or [], mcp or [], stack)
+        except (OSError, ImportError, TypeError) as error:
+            _fail(2, str(error))
+        client = stack.enter_context(Client(protocol=protocol, base_url=base_url))
+        talk = Chat(
+            client,
+            model,
+            out=sys.stdout,
+            err=sys.stderr,
+            color=sys.stderr.isatty(),
+            tools=offered,
+            options=options,
+        )
+        if prompt:
+            # What is piped belongs to the question: `cat page.md | unified-llm chat "In one sentence:"`.
+            talk.ask(prompt if typed else f"{prompt}\n\n{sys.stdin.read()}".rstrip())
+        else:
+            if typed:
+                talk.note(f"{model}; /help lists the commands")
+            for line in _lines(typed):
+                if not talk.line(line) or (talk.failed and not typed):
+                    break
+    if talk.failed and not typed:
+        raise typer.Exit(4)
+
+
+def run(
+    file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="a request, or - for standard input")] = "-",
+    model: Annotated[str | None, typer.Option("--model", "-m", help="provider/model; else the request's own")] = None,
+    source: Annotated[
+        str | None, typer.Option("--from", metavar="PROTOCOL", help="the protocol of the request; else by looking")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="the whole answer in the request's own format; of a stream its events")
+    ] = False,
+    stream: Annotated[bool | None, typer.Option(help="stream the answer, or do not; else as the request says")] = None,
+    on_loss: Annotated[str, typer.Option(help="ignore, warn, raise, or GLOB[@FATE]=LEVEL,...")] = "ignore",
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="no loss table on stderr")] = False,
+    protocol: Protocol = None,
+    base_url: BaseURL = None,
+) -> None:
+    """Send one request, in the wire format of any protocol, to any model, and print the answer."""
+    from .running import send
+
+    try:
+        levels = _levels(on_loss)
+        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        done = send(data, source, model, stream=stream, on_loss=levels, protocol=protocol, base_url=base_url)
+        if done.pieces is None:
+            _print(dump(done.document) if as_json else done.text.encode())
+        else:
+            for text, events in done.pieces:
+                if as_json:
+                    for event in events:
+                        _print(dump(event))
+                elif text:
+                    _print(text.encode(), end=b"")
+            if not as_json:
+                _print(b"")
+        # Who reads the text only does not care for what its format has no room for.
+        losses = done.losses() if as_json else done.lost
+    except CapabilityLost as lost:
+        _fail(3, str(lost))
+    except APIError as error:
+        _fail(4, f"{type(error).__name__}: {error}")
+    except OSError as error:
+        _fail(2, f"{file}: {error.strerror or error}")
+    except (UnifiedLLMError, ValueError) as error:
+        _fail(2, str(error))
+    if not quiet and losses:
+        sys.stdout.flush()
+        print(losses.table(), file=sys.stderr)
+
+
+def _levels(text: str) -> Any:
+    levels: Any = text
+    if "=" in text:
+        levels = dict(entry.strip().split("=", 1) for entry in text.split(",") if "=" in entry)
+    check_levels(levels)
+    return levels
+
+
+def _tools(files: list[Path], servers: list[str], stack: contextlib.ExitStack) -> list[Any]:
+    """The tools of Python files and of MCP servers."""
+    import shlex
+
+    from .mcp import ToolServer
+    from .tools import Tool
+
+    found: list[Any] = []
+    for path in files:
+        mine = [value for value in runpy.run_path(str(path)).values() if isinstance(value, Tool)]
+        if not mine:
+            raise TypeError(f"{path}: there is no tool in it; decorate a function with @unified_llm.tool")
+        found += mine
+    for server in servers:
+        found.append(stack.enter_context(ToolServer(server if "://" in server else shlex.split(server))))
+    return found
+
+
+def _lines(typed: bool) -> Iterator[str]:
+    """What is typed or piped, line by line."""
+    if not typed:
+        yield from sys.stdin
+        return
+    with contextlib.suppress(ImportError):
+        import readline  # noqa: F401  (arrows and history in input())
+    while True:
+        try:
+            yield input("> ")
+        except EOFError:
+            print(file=sys.stderr)
+            return
+        except KeyboardInterrupt:
+            print("\n[/quit ends]", file=sys.stderr)
+
+
+def _print(data: bytes, end: bytes = b"\n") -> None:
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data + end)
+    sys.stdout.buffer.flush()
+
+
+def _fail(code: int, reason: str) -> NoReturn:
+    sys.stdout.flush()
+    print(f"unified-llm: {' '.join(reason.split())}", file=sys.stderr)
+    raise typer.Exit(code)
