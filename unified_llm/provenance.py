@@ -108,6 +108,9 @@ def seal(node: Node, anchor: str) -> str:
     `anchor` says what it belongs to (`anchor_of` of the bearer); an envelope found elsewhere does not open.
     """
     origin = next((piece["origin"] for piece in node.get("opaque") or () if piece.get("origin")), None)
+    if "turn" in node:
+        # Turns are counted anew in every document: the number would group it with strangers, or part it from its own.
+        node = {key: value for key, value in node.items() if key != "turn"}
     payload = dump({"version": VERSION, "kind": node.get("type"), "origin": origin, "anchor": anchor, "node": node})
     return base64.b64encode(_MARK + blake2b(payload, digest_size=_DIGEST).digest() + payload).decode()
 

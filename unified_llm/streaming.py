@@ -41,6 +41,7 @@ Event = dict[str, Any]
 
 class _Pipe:
     reads = True  # whether it starts from a wire
+    aloud = False  # whether a stream that was cut off is told to a client of its own protocol too
     repeats = True  # whether the short way is taken where both sides know one; the suite compares it with the long one
 
     def __init__(
@@ -168,6 +169,8 @@ class _Pipe:
         events = self.reader.close()
         for canonical in events:
             self.grammar.feed(canonical)
+            if self.aloud and canonical["type"] == "error":
+                canonical = {key: value for key, value in canonical.items() if key != "extra"}
             out += self.writer.feed(canonical)
         out += self.writer.close()
         self._tell(events)

@@ -87,6 +87,7 @@ class SurfaceStream:
             on_loss=on_loss,
             scope=opened.upstream.scope,
         )
+        self._stream.pipe.aloud = True
         self._told = told
         self._opened = opened
         self._over = False

@@ -277,6 +277,9 @@ class GenerateContentWriter:
             self.gathered += self._release(None)
         made, self.gathered = self.gathered, []
         data: Node = dict(frame["head"])
+        alias = self.w.exchange.alias if self.w.exchange is not None else None
+        if alias and "modelVersion" in data:
+            data["modelVersion"] = alias
         for key in frame.get("said", ()):
             if answer is not None and key in answer:
                 data[key] = answer[key]

@@ -46,6 +46,7 @@ adapter = Adapter(
         "truncation": "Interactions does not cut a conversation",
         "context_management": "Interactions does not cut a conversation",
     },
+    resume=("last_event_id", "event_id"),
     routes=(
         Route("POST", "/interactions", "request"),
         Route("GET", "/interactions/{id}", "response"),
@@ -53,6 +54,8 @@ adapter = Adapter(
         Route("DELETE", "/interactions/{id}", "response"),
     ),
     auth=(("x-goog-api-key", "{}"), ("authorization", "Bearer {}")),
+    marks=("x-goog-api-key", "x-goog-api-client"),
+    clients={"google.genai": "unified_llm_google.sdk_client:upstream"},
     sdk={"response": f"{_SDK}:Interaction", "stream": f"{_SDK}:InteractionSSEStreamEvent"},
     sdk_extra="google",
     declared={
@@ -72,6 +75,7 @@ adapter = Adapter(
         unique=True,
         elsewhere=frozenset(("previous_response_id",)),
         closes="asked",
+        blank="empty",
         filled=True,
     ),
     dialects={"unsigned": {"provider": None, "placeholder": False}},
