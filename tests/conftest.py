@@ -8,12 +8,10 @@ Luck: the profile `ci` derives hypothesis' examples from the test itself; `HYPOT
 from __future__ import annotations
 
 import os
-import pathlib
 import socket
 import sys
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, settings
 
 _INTERNET = {socket.AF_INET, socket.AF_INET6}
@@ -38,14 +36,3 @@ _slow = [HealthCheck.too_slow]
 settings.register_profile("ci", derandomize=True, max_examples=100, deadline=None, suppress_health_check=_slow)
 settings.register_profile("fuzz", max_examples=5_000, deadline=None, suppress_health_check=_slow, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
-
-NOT_YET = pathlib.Path(__file__).parent / "not_yet.txt"
-"""Laws that an adapter under work does not keep yet, one test id a line: they run, and a pass is shown as XPASS.
-The two OpenAI protocols, as source and target of each other, may not be in it."""
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    listed = {line for line in NOT_YET.read_text().splitlines() if line and not line.startswith("#")}
-    for item in items:
-        if f"{item.path.name}::{item.name}" in listed:
-            item.add_marker(pytest.mark.xfail(strict=False, reason="under work: tests/not_yet.txt"))

@@ -66,6 +66,17 @@ def _as_values(item: dict[str, Any]) -> dict[str, Any]:
 
 ALIKE = {"google-interactions": texts_apart, "anthropic-messages": arguments_as_values}
 
+ANSWERS_HOLD_NO_RESULTS = ("openai-chat", "anthropic-messages")
+"""Surfaces that leave a call out of an answer which holds its result. A stream of theirs cannot: it has told the call,
+piece by piece, before the result comes. (What it tells then is seen to by the tests of traps 58 and 88.)"""
+
+
+def has_answered_calls(record: dict[str, Any]) -> bool:
+    answer = ul.read(record["body"], record["protocol"], "response").dump()
+    results = {item.get("call_id") for item in answer.get("output") or () if item["type"].endswith("_call_output")}
+    return any(item["type"] == "function_call" and item["call_id"] in results for item in answer.get("output") or ())
+
+
 STREAMS = [protocol for protocol, _ in cases("stream")]
 
 
@@ -106,6 +117,8 @@ def test_a_stream_amounts_to_its_twin(protocol: str) -> None:
 def test_decompose_write_read_collect(source: str, target: str, _kind: str) -> None:
     # A stream of chunks has no way to say that there is not even one choice.
     found = [record for record in records(source, "response") if record["body"].get("choices") != []]
+    if target in ANSWERS_HOLD_NO_RESULTS:
+        found = [record for record in found if not has_answered_calls(record)]
     failures = suite.decomposing(
         target, found, STREAM_ONLY.get(target, ()), source=source, skip=SKIP.get(target), alike=ALIKE.get(target)
     )

@@ -61,6 +61,18 @@ def wire_call(call_id: str = "c1", name: str = "f", arguments: str = "{}") -> No
     return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
+def test_content_that_is_absent_is_told_from_content_that_is_empty() -> None:
+    for role in ("user", "developer"):
+        done = [
+            ul.convert(
+                {"model": "m", "input": [{"role": role, **said}]}, source="openai-responses", target="openai-chat"
+            )
+            for said in ({}, {"content": ""})
+        ]
+        assert [each.value["messages"] for each in done] == [[{"role": role, "content": ""}]] * 2
+        assert [[loss.path for loss in each.losses] for each in done] == [["/messages/0/content"], []]
+
+
 def test_text_messages_keep_role_and_string() -> None:
     got = items({"role": "developer", "content": "Be terse"}, {"role": "user", "content": "Hi", "name": "ann"})
     assert got == [

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from .adapter import Adapter, Kind, Surface
@@ -19,6 +20,7 @@ from .jsonvalue import detached, parse
 from .locate import locate
 from .losses import Levels, Losses, check_levels, enforce
 from .reading import Reader
+from .refusing import prompt_of, refuse
 from .registry import provider_of, split
 from .turns import parked
 from .vault import Vault, thread_of
@@ -121,6 +123,7 @@ def convert(
     crossing = source != target
     writer.same = not crossing
     here, there = Surface(origin, source_dialect), Surface(goal, target_dialect)
+    prompt = _prompt(node, write_kind, goal, writer)
     node = prepare(node, write_kind, there, here, reader, writer, crossing, repair)
     value = writer.root(write_kind.write, node)
     if "carried" in writer.context:
@@ -133,6 +136,9 @@ def convert(
         record = _exchange(source, target, node, value, writer, http)
     done = Converted(value, losses, writer.http, record)
     enforce(losses, on_loss, done)
+    if losses and prompt is not None:
+        find = partial(locate, node, value, writer, reader, origin, read_kind.node)
+        refuse(node, prompt, losses, writer, on_loss, find)
     return done
 
 
@@ -231,6 +237,7 @@ def write(
         origin=adapter.origin,
         carries=adapter.carries,
     )
+    prompt = _prompt(node, declared, adapter, writer)
     node = prepare(node, declared, Surface(adapter, dialect), None, None, writer, True, repair)
     value = writer.root(declared.write, node)
     if "carried" in writer.context:
@@ -239,6 +246,8 @@ def write(
     record = _exchange("", protocol, node, value, writer, None) if declared.node == "request" else None
     done = Converted(value, losses, writer.http, record)
     enforce(losses, on_loss, done)
+    if losses and prompt is not None:
+        refuse(node, prompt, losses, writer, on_loss, partial(locate, node, value, writer, None, None, declared.node))
     return done
 
 
@@ -340,6 +349,12 @@ def prepare(
     if type(node.get("output")) is list:
         leaving(node, reader, writer, crossing)
     return node
+
+
+def _prompt(node: Any, kind: Kind, goal: Adapter, writer: Writer) -> list[Any] | None:
+    """What must not vanish of a request that a provider is to answer; None for anything else."""
+    answers = kind is goal.kinds.get("request") and writer.facing == "provider" and not writer.same
+    return prompt_of(node.get("input")) if answers and type(node) is dict else None
 
 
 def _replace(replaced: list[tuple[Any, Any]], reader: Reader | None, writer: Writer) -> None:

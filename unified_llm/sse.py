@@ -11,11 +11,12 @@ https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-
 
 from __future__ import annotations
 
+import re
 from typing import Any, NotRequired, TypedDict
 
 from .jsonvalue import load_text
 
-__all__ = ["SSEDecoder", "SSEEvent", "encode", "parse_data"]
+__all__ = ["Passing", "SSEDecoder", "SSEEvent", "encode", "parse_data"]
 
 _BOM = b"\xef\xbb\xbf"
 _DONE = "[DONE]"  # the one payload of the five protocols that is not JSON
@@ -156,6 +157,55 @@ class SSEDecoder:
         if self.comments is not None:
             self.comments += aside
         return event if is_event else None, name
+
+
+class Passing:
+    """Bytes handed on as they are, but for keepalives dressed as data, which clients would take for JSON.
+
+    They become the comments they are meant as. `feed(chunk)` gives what goes on now: all of it, but for the beginning
+    of a line that may still turn out to be one. `close()` gives the rest.
+
+    >>> Passing().feed(b'data: : keepalive\\n\\ndata: {"a":1}\\n\\n')
+    b': keepalive\\n\\ndata: {"a":1}\\n\\n'
+    """
+
+    def __init__(self) -> None:
+        self._open = b""  # what was handed on of a block that has no end yet
+        self._held = b""
+
+    def feed(self, chunk: bytes) -> bytes:
+        if self._held:
+            chunk, self._held = self._held + chunk, b""
+        if chunk[-1:] not in (b"\n", b"\r"):
+            start = max(chunk.rfind(b"\n"), chunk.rfind(b"\r")) + 1
+            if b"data: ".startswith(chunk[start:]) and (start or self._open[-1:] in (b"", b"\n", b"\r")):
+                chunk, self._held = chunk[:start], chunk[start:]
+        if any(map(chunk.__contains__, _DRESSED)):
+            chunk = _DISGUISE.sub(self._undress, chunk)
+        self._open = self._summary(_BLANK.split(self._open + chunk)[-1]) if chunk[-2:] != b"\n\n" else b""
+        return chunk
+
+    def _summary(self, block: bytes) -> bytes:
+        """As much of an open block as will be asked about: whether it has data, and how it ends."""
+        if len(block) < 99:
+            return block
+        return (b"data: x" if _DATA.search(block) else b": x") + block[-2:]
+
+    def close(self) -> bytes:
+        return self._held
+
+    def _undress(self, found: re.Match[bytes]) -> bytes:
+        before = _BLANK.split(self._open + found.string[: found.start()])[-1]
+        # Further lines of one event's data may be empty, or begin with a colon.
+        if _DATA.search(before) or (before and before[-1:] not in (b"\n", b"\r")):
+            return found[0]
+        return b"" if found.string[found.end() : found.end() + 1] == b":" else b":"
+
+
+_DRESSED = (b"data: :", b"data::", b"data:\n", b"data:\r", b"data: \n", b"data: \r")
+_DATA = re.compile(rb"(?<![^\r\n])data: ?[^ :\r\n]")
+_DISGUISE = re.compile(rb"(?<![^\r\n])data: ?(?=[:\r\n])")
+_BLANK = re.compile(rb"(?>\r\n|\n|\r){2}")
 
 
 def _usual(block: str) -> SSEEvent | None:

@@ -20,7 +20,7 @@ from .locate import locate
 from .losses import Levels, Loss, Losses, check_levels, enforce
 from .reading import Reader
 from .registry import provider_of, split
-from .sse import SSEDecoder, encode, parse_data
+from .sse import Passing, SSEDecoder, encode, parse_data
 from .stream import Grammar
 from .trail import Trail
 from .vault import Vault
@@ -324,10 +324,13 @@ def translate_sse(chunks: Iterable[bytes], *, source: str, target: str, **option
     Takes what `convert_stream` takes, and `array`: whether to write one JSON array instead of server-sent events, where
     the target has that framing (ValueError where it has not); None, the default, is as the client of `exchange` asked.
     A source that has both framings may come in either. The same protocol on both sides, with nothing to change, passes
-    the bytes through untouched.
+    the bytes through untouched, but for keepalives dressed as data, which become comments.
     """
     if source == target and not options:
-        yield from chunks
+        passing = Passing()
+        yield from filter(None, map(passing.feed, chunks))
+        if rest := passing.close():
+            yield rest
         return
     stream = ByteStream(source, target, **options)
     for chunk in chunks:
@@ -340,8 +343,12 @@ async def atranslate_sse(
 ) -> AsyncIterator[bytes]:
     """`translate_sse` for async byte streams."""
     if source == target and not options:
+        passing = Passing()
         async for chunk in chunks:
-            yield chunk
+            if out := passing.feed(chunk):
+                yield out
+        if rest := passing.close():
+            yield rest
         return
     stream = ByteStream(source, target, **options)
     async for chunk in chunks:

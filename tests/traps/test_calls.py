@@ -224,6 +224,30 @@ def test_traps_058_059_a_result_in_an_answer_has_the_id_and_the_name_of_its_call
             assert ids == {"call_a"}
 
 
+TEXT = {"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": "4"}]}
+
+
+@pytest.mark.parametrize("target", [CHAT, MESSAGES])
+def test_traps_058_088_a_call_that_was_answered_is_not_handed_to_a_client_to_make_again(target: str) -> None:
+    open_ = {"type": "function_call", "id": "fc_2", "call_id": "call_b", "name": "g", "arguments": "{}"}
+    body = {"id": "r", "object": "response", "created_at": 1, "model": "m", "status": "completed"}
+    done = ul.convert({**body, "output": [*ANSWERED, TEXT]}, source=RESPONSES, target=target, kind="response")
+    assert calls_of(done.value, target) == [] and ends_of(done.value) in ("stop", "end_turn")
+    fates = {loss.path: loss.fate for loss in done.losses}
+    assert fates["/output/0/name"] == fates["/output/0/arguments"] == fates["/output/1/output"] == "lost"
+    done = ul.convert({**body, "output": [*ANSWERED, TEXT, open_]}, source=RESPONSES, target=target, kind="response")
+    assert calls_of(done.value, target) == [("call_b", "g", {})]
+    # A stream has told the call before anybody knows; its end says that it waits for nobody.
+    events = ul.decompose(ul.read({**body, "output": [*ANSWERED, TEXT]}, RESPONSES, "response").dump())
+    told = json.dumps([event["data"] for event in ul.write_stream(events, target)])
+    assert '"stop"' in told or '"end_turn"' in told
+    assert "call_a" in told and '"tool_use"}' not in told
+
+
+def ends_of(value: Node) -> str:
+    return str(value["stop_reason"] if "stop_reason" in value else value["choices"][0]["finish_reason"])
+
+
 # ---- signatures and ids ----------------------------------------------------------------------------------------------
 
 

@@ -282,7 +282,8 @@ def test_traps_122_123_media_of_results_follow_all_results() -> None:
 def test_trap_126_a_file_id_is_kept_or_reported() -> None:
     body = request({"role": "user", "content": [{"type": "file", "file": {"file_id": "file-1"}}]})
     assert not same(body)
-    image = {"type": "message", "role": "user", "content": [{"type": "input_image", "file_id": "file-1"}]}
+    parts = [{"type": "input_image", "file_id": "file-1"}, {"type": "input_text", "text": "q"}]
+    image = {"type": "message", "role": "user", "content": parts}
     assert [loss.fate for loss in write(image).losses] == ["lost"]
 
 

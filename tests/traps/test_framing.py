@@ -78,6 +78,18 @@ def test_trap_158_comments_and_empty_data_reach_nobody(target: str) -> None:
     assert through([noise + first + b"\n\n" + noise + rest], target) == wanted
 
 
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+def test_trap_158_nor_on_the_same_surface_where_bytes_pass(end: bytes) -> None:
+    noise = b": ping\n\n:\n\ndata: : keepalive\n\ndata:\n\ndata:: x\n\nevent: ping\ndata: \n\n"
+    quiet = b": ping\n\n:\n\n: keepalive\n\n:\n\n: x\n\nevent: ping\n:\n\n"
+    lines = b'data: {"a":\ndata:\ndata: :1}\n\n'  # data of one event, whatever it is
+    raw, wanted = ((part + PLAIN + lines + part).replace(b"\n", end) for part in (noise, quiet))
+    for size in (1, 2, 3, 7, 64, len(raw)):
+        chunks = [raw[i : i + size] for i in range(0, len(raw), size)]
+        assert through(chunks, CHAT) == wanted
+    assert through([b"data: x\n\ndata: "], CHAT) == b"data: x\n\ndata: "
+
+
 @pytest.mark.parametrize("target", OTHERS)
 def test_trap_161_a_missing_mark_is_no_failure_and_no_surface_gets_one_it_does_not_know(target: str) -> None:
     wanted = through([PLAIN], target)

@@ -132,6 +132,31 @@ def test_trap_126_files_of_one_provider_are_not_named_to_another(target: str) ->
         )
 
 
+@pytest.mark.parametrize(
+    ("part", "targets"),
+    [
+        ({"type": "file", "file": {"file_id": "file-1"}}, (MESSAGES, GENERATE, INTERACTIONS)),
+        ({"type": "input_audio", "input_audio": {"data": "UklG", "format": "wav"}}, (MESSAGES, RESPONSES)),
+        ({"type": "nobody_knows", "x": 1}, (MESSAGES, RESPONSES, GENERATE, INTERACTIONS)),
+    ],
+    ids=["file", "sound", "unknown"],
+)
+def test_trap_126_never_an_empty_prompt(part: Node, targets: tuple[str, ...]) -> None:
+    said = {"role": "user", "content": [part]}
+    before = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]
+    for target in targets:
+        for messages_ in ([said], [*before, said], [*before, said, said]):
+            body = {"model": "m", "messages": messages_}
+            with pytest.raises(ul.CapabilityRefused, match="nothing would be left of the prompt") as refused:
+                ul.convert(body, source=CHAT, target=target)
+            assert refused.value.path.startswith(f"/messages/{messages_.index(said)}/content/0")
+        with pytest.raises(ul.CapabilityRefused):
+            ul.write(ul.read({"model": "m", "messages": [said]}, CHAT), MESSAGES)
+        # A history that holds one goes on, and so does a prompt that says anything else.
+        for messages_ in ([said, *before[::-1]], [*before, {**said, "content": [part, {"type": "text", "text": "q"}]}]):
+            assert ul.convert({"model": "m", "messages": messages_}, source=CHAT, target=target).value
+
+
 @pytest.mark.parametrize("target", [CHAT, RESPONSES, GENERATE, INTERACTIONS])
 @pytest.mark.parametrize("kind", ["document", "image"])
 def test_trap_126_nor_are_those_of_messages(target: str, kind: str) -> None:

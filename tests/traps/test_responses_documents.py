@@ -145,8 +145,8 @@ def test_trap_121_a_participants_name_is_told() -> None:
 
 
 def test_traps_134_135_settings_without_a_form_are_one_loss_each() -> None:
-    done = to_responses(stop=["a"], n=2, seed=1, logit_bias={"5": 1}, store=False)
-    assert fates(done) == {(f"/{key}", "lost") for key in ("stop", "n", "seed", "logit_bias")}
+    done = to_responses(stop=["a"], seed=1, logit_bias={"5": 1}, store=False)
+    assert fates(done) == {(f"/{key}", "lost") for key in ("stop", "seed", "logit_bias")}
 
 
 def test_trap_135_log_probabilities_have_another_form() -> None:

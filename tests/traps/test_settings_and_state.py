@@ -60,15 +60,39 @@ LOST = {
 
 @pytest.mark.parametrize("target", LOST)
 def test_trap_135_every_setting_without_a_home_is_one_loss(target: str) -> None:
-    done = chat(target, **SETTINGS)
+    body = {"model": "m", "messages": [USER], **SETTINGS}
+    done = ul.convert(body, source=CHAT, target=target, on_loss={"output.choices": "ignore"})
     assert {path.split("/")[1] for path in lost(done)} == LOST[target]
 
 
 @pytest.mark.parametrize("target", [RESPONSES, MESSAGES, INTERACTIONS])
-def test_trap_135_a_wrong_count_of_answers_can_be_made_an_error(target: str) -> None:
+def test_trap_135_a_wrong_count_of_answers_is_an_error(target: str) -> None:
     body = {"model": "m", "messages": [USER], "n": 2}
+    for on_loss in ("ignore", {"*": "ignore"}):
+        with pytest.raises(ul.CapabilityRefused) as refused:
+            ul.convert(body, source=CHAT, target=target, on_loss=on_loss)
+        assert (refused.value.path, refused.value.capability) == ("/n", "output.choices")
     with pytest.raises(ul.CapabilityLost):
         ul.convert(body, source=CHAT, target=target, on_loss={"output.choices": "raise"})
+    # Who says that it is known gets one answer; so does who asks for one.
+    done = ul.convert(body, source=CHAT, target=target, on_loss={"output.*": "ignore"})
+    assert lost(done) == {"/n": "output.choices"}
+    assert chat(target, n=1).value
+    config = {"contents": [{"role": "user", "parts": [{"text": "q"}]}], "generationConfig": {"candidateCount": 2}}
+    with pytest.raises(ul.CapabilityRefused, match="/generationConfig/candidateCount"):
+        ul.convert(config, source=GENERATE, target=target)
+
+
+def test_trap_135_several_answers_are_asked_of_who_gives_them() -> None:
+    assert chat(GENERATE, n=2).value["generationConfig"]["candidateCount"] == 2
+
+
+@pytest.mark.parametrize("target", [CHAT, RESPONSES, INTERACTIONS, GENERATE])
+def test_trap_139_a_marker_on_a_tool_whose_schema_was_fitted_is_lost(target: str) -> None:
+    tool = {"name": "f", "input_schema": {"type": "object"}, "cache_control": {"type": "ephemeral"}}
+    body = {"model": "m", "max_tokens": 50, "messages": [USER], "tools": [tool]}
+    done = ul.convert(body, source=MESSAGES, target=target)
+    assert [loss.fate for loss in done.losses if loss.path == "/tools/0/cache_control"] == ["lost"]
 
 
 @pytest.mark.parametrize("target", [CHAT, RESPONSES, INTERACTIONS, GENERATE])

@@ -16,7 +16,7 @@ from typing import Any
 from ..writing import Writer
 from .mending import Mending
 from .pairs import mend_pairs
-from .reasoning import declare_tools, leave_out_dangling, mend_reasoning, part_from_withheld
+from .reasoning import declare_tools, leave_out_dangling, leave_out_unproved, mend_reasoning, part_from_withheld
 from .rules import CALLS, Rules
 from .scan import is_sound
 from .turns import join_neighbours, leave_out_blanks, mend_end, mend_fields, mend_opening, mend_system
@@ -53,6 +53,8 @@ def repair(request: Node, rules: Rules, writer: Writer, *, whole: bool = True) -
             join_neighbours(m)
         mend_end(m, whole)
         declare_tools(m)
+    if rules.reasoning_proof:
+        leave_out_unproved(m)
     if rules.reasoning_opens or rules.reasoning_off:
         mend_reasoning(m)
     return {**m.request, "input": m.items} if m.changed else request

@@ -224,8 +224,7 @@ def _fit_ids(m: Mending, pairs: Pairs) -> None:
                 fitted[call_id] = fitted[call_id] or _fit(call_id, 0, rules, taken)
                 _rename(m, item, call_id, fitted[call_id])
         caller = item.get("caller")
-        called = lookup(fitted, caller.get("caller_id")) if type(caller) is dict else None
-        if called:
+        if type(caller) is dict and (called := lookup(fitted, caller.get("caller_id"))):
             m.own(item, caller={**caller, "caller_id": called})
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from .mending import Mending, is_model
 
-__all__ = ["declare_tools", "leave_out_dangling", "mend_reasoning", "part_from_withheld"]
+__all__ = ["declare_tools", "leave_out_dangling", "leave_out_unproved", "mend_reasoning", "part_from_withheld"]
 
 Node = dict[str, Any]
 
@@ -21,6 +21,20 @@ def leave_out_dangling(m: Mending) -> None:
         elif follower is None or not is_model(follower):
             gone.add(id(item))
             m.tell(item, (), "lost", "the item it led to is not there")
+    m.leave_out(gone)
+
+
+def leave_out_unproved(m: Mending) -> None:
+    """Thoughts of this protocol that were cut off before their proof came, or lost it: refused, so left out whole.
+
+    (Those of other protocols its writer withholds.)
+    """
+    gone: set[int] = set()
+    for item in m.items:
+        if item.get("type") == "reasoning" and m.writer.protocol in (item.get("extra") or ()):
+            if not any(piece.get("data") for piece in item.get("opaque") or ()):
+                m.tell(item, (), "lost", "a thought without its proof is refused")
+                gone.add(id(item))
     m.leave_out(gone)
 
 

@@ -104,6 +104,7 @@ def sensitivity(records: Iterable[Record], target: str, seen: set[tuple[str, ...
             seen.add(alike)
             base = base or outcome(record, target)
             if base.error is not None:
+                failures += _unrefused(record, base)
                 break
             other = altered(value)
             if not same(other, value) and not noticed(record, target, base, replaced(body, path, other), path):
@@ -112,6 +113,13 @@ def sensitivity(records: Iterable[Record], target: str, seen: set[tuple[str, ...
             if not noticed(record, target, base, without, path) and not only_form(record, body, without):
                 failures.append(Failure(record["id"], pointer(path), f"{dumps(value)} deleted, nothing changed"))
     return failures
+
+
+def _unrefused(record: Record, base: Outcome) -> list[Failure]:
+    """A record that cannot be tried is one of which no meaningful document of the target exists, and no other."""
+    if isinstance(base.error, ul.CapabilityRefused):
+        return []
+    return [Failure(record["id"], "", f"raised {base.error!r}")]
 
 
 def only_form(record: Record, one: Any, other: Any) -> bool:
@@ -207,6 +215,8 @@ def injection(records: Iterable[Record], target: str, seen: set[tuple[str, ...]]
             probe = PROBE_KEY if type(value) is dict else PROBE_VALUE
             if done.error is not None:
                 # A word that only the skeleton may hold (a stream's event name) may be refused, in our own words.
+                if isinstance(done.error, ul.CapabilityRefused) and outcome(record, target).error is not None:
+                    continue  # without the probe it is no meaningful request of the target either
                 if not ours(done.error) or type(value) is dict:
                     failures.append(Failure(record["id"], pointer(place), f"{probe} put in, raised {done.error!r}"))
             elif record["protocol"] == target:
@@ -234,6 +244,7 @@ def specificity(records: Iterable[Record], target: str, seen: set[tuple[str, ...
         body = document(record)
         base = outcome(record, target)
         if base.error is not None:
+            failures += _unrefused(record, base)
             continue
         for loss in base.losses:
             where = Failure(record["id"], loss.path, f"{loss.capability} is called {loss.fate}")

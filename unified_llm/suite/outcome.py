@@ -38,6 +38,11 @@ documents differ in these alone, they say the same. (That they hold no values is
 value is never excused.)"""
 
 
+_JUDGED: dict[str, Any] = {"output.choices": "ignore"}
+# (Who wants several answers of a target that gives one is refused, unless it is said that this is known. The laws are
+# about everything else in such a request, too.)
+
+
 class Failure(NamedTuple):
     """One broken promise: the record, the JSON pointer, and what happened."""
 
@@ -81,7 +86,9 @@ def outcome(record: Record, target: str, body: Any = None, *, source: str | None
             return Outcome(events, stream.losses, error)
         return Outcome(events, stream.losses)
     try:
-        done = ul.convert(body, source=source, target=target, kind=record["kind"], http=http, **options)
+        done = ul.convert(
+            body, source=source, target=target, kind=record["kind"], http=http, on_loss=_JUDGED, **options
+        )
     except Exception as error:
         return Outcome(None, (), error)
     return Outcome(done.value, done.losses, None, done.http)

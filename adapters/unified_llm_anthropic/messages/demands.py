@@ -32,6 +32,7 @@ DEMANDS = Rules(
     blank="blank",
     trailing=True,
     filled=True,
+    reasoning_proof=True,
     reasoning_opens="budget",
     reasoning_off="said",
     models={

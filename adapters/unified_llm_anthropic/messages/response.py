@@ -123,22 +123,31 @@ def write_response(c: Node, w: Writer) -> Any:
 
 
 def answered(output: list[Node], w: Writer) -> list[Node]:
-    """The items that an answer may hold: what users say and what their tools gave has no place in one."""
+    """The items that an answer may hold: what users say and what their tools gave has no place in one.
+
+    Nor has a call that was answered where it was made: a client would make it again.
+    """
     if own_born(w):
         return output
+    out: list[Node] = []
+    results = {item.get("call_id") for item in output if item.get("type") in _RESULTS} - {None}
     for item in output:
-        if str(item.get("type")).endswith("_output") and role_of(item, w) != "assistant":
+        if item.get("type") in _CLIENT_CALLS and item.get("call_id") in results and not item.get("opaque"):
             w.piece(_settle_call, item)
-        elif role_of(item, w) != "assistant":
+        elif role_of(item, w) == "assistant":
+            out.append(item)
+        elif str(item.get("type")).endswith("_output"):
+            w.piece(_settle_call, item)
+        else:
             w.drop(item, _NOT_SAID)
-    return [item for item in output if role_of(item, w) == "assistant"]
+    return out
 
 
 _NOT_SAID = "an answer holds what the assistant says"
 
 
 def _settle_call(c: Node, w: Writer) -> Node:
-    """Of a result inside an answer only this is told, that its call waits for nobody."""
+    """Of a call and its result inside an answer only this is told, that it waits for nobody."""
     for key in c:
         if key not in ("extra", "turn", "call_id"):
             c[key] = Fated("lost", _NOT_SAID)
@@ -227,6 +236,7 @@ def _consume_status(c: Node) -> None:
 
 _STATUS_REASONS = {"max_output_tokens": "length", "content_filter": "safety"}
 _CLIENT_CALLS = frozenset(("function_call", "custom_tool_call"))
+_RESULTS = frozenset(f"{kind}_output" for kind in _CLIENT_CALLS)
 
 
 def finish_of(c: Node, output: list[Node]) -> Node:

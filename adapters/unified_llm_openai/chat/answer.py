@@ -102,8 +102,18 @@ def message_fields(c: Node, w: Writer) -> Node:
 def _write_result(c: Node, w: Writer) -> Node:
     """Nothing of a result is shown, but that its call waits for none: the end of the answer says so (`finish.py`)."""
     c.pop("call_id")
-    if "output" in c:
-        c["output"] = Fated("lost", answer_items.cannots["function_call_output"])
+    for key in ("output", "name"):
+        if key in c:
+            c[key] = Fated("lost", answer_items.cannots["function_call_output"])
+    return {}
+
+
+def _write_answered_call(c: Node, w: Writer) -> Node:
+    """Nothing of a call that was answered where it was made: a client would make it again."""
+    for key in c:
+        if key not in ("extra", "turn"):
+            c[key] = Fated("lost", "answered already: a client would make the call again")
+    c["call_id"] = Fated("approximated", "told by finish_reason")
     return {}
 
 
@@ -120,6 +130,7 @@ def write_answer(output: list[Node], w: Writer) -> tuple[Node, Node]:
         parts = wire.pop("content", None)
     before = wire.pop("tagged", None)
     calls = {item.get("call_id") for item in output if is_call(item, w)} - {None}
+    settled = {item.get("call_id") for item in output if item.get("type") in _ANSWERED} & calls
     messages = 0
     w.context["heard"] = False
     for item in output:
@@ -142,6 +153,8 @@ def write_answer(output: list[Node], w: Writer) -> tuple[Node, Node]:
                     logprobs[key] = [*logprobs.get(key, ()), *fields[f"{key} logprobs"]]
             if w.context.pop("signed", None):
                 wire.setdefault("reasoning_details", []).append(seal_message(item, w))
+        elif settled and item.get("call_id") in settled and is_call(item, w) and not item.get("opaque"):
+            w.piece(_write_answered_call, item)
         elif kind == "function_call" and w.form(item, "legacy"):
             wire["function_call"] = w.piece(write_legacy_call, item)
         elif is_call(item, w):

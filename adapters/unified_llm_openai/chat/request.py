@@ -253,6 +253,8 @@ def _write_message(item: Node, c: Node, w: Writer) -> Node:
         w.report(item, ("role",), "approximated", f"sent as {allowed!r}")
     content = c.pop("content", None)
     wire: Node = {"role": allowed, "content": "" if content is None else w.parts(user_parts, takeable(content, w))}
+    if content is None:
+        w.added(wire, "content", "the source says nothing")
     if "name" in c and takes_names(w):
         wire["name"] = c.pop("name")
     return wire
