@@ -230,6 +230,31 @@ def test_an_answer_that_is_none_is_a_server_error(surface: type[Surface], answer
 
 
 @surfaces
+@protocols
+def test_json_that_is_no_answer_is_a_server_error(surface: type[Surface], protocol: str) -> None:
+    canned = Canned(lambda: httpx2.Response(200, json=["what"]), protocol=protocol)
+    sdk = surface(ul.http_client(canned.upstream))
+    sdk.ask("Hi")
+    with pytest.raises(Exception, match=f"no response of {protocol}") as caught:
+        sdk.call()
+    error: Any = caught.value
+    assert (getattr(error, "status_code", None) or error.code) >= 500
+
+
+@surfaces
+@protocols
+@pytest.mark.parametrize("body", [{}, {"detail": "odd"}, "<html>", [], None], ids=str)
+def test_an_error_of_any_shape_is_an_error(surface: type[Surface], protocol: str, body: Any) -> None:
+    canned = Canned(lambda: httpx2.Response(503, json=body), protocol=protocol)
+    sdk = surface(ul.http_client(canned.upstream))
+    sdk.ask("Hi")
+    with pytest.raises(Exception) as caught:
+        sdk.call()
+    error: Any = caught.value
+    assert (getattr(error, "status_code", None) or error.code) >= 500
+
+
+@surfaces
 def test_500_twice_then_success(surface: type[Surface]) -> None:
     broken = lambda: httpx2.Response(500, json={"error": {"message": "m"}})  # noqa: E731
     canned = Canned(broken, broken, CHAT)

@@ -203,7 +203,7 @@ class Translator:
             stream=match.route.kind == "request" and match.streams(body),
             on_loss=self.on_loss,
             vault=self.vault,
-            timeout=incoming.timeout,
+            patience=incoming.timeout,
         )
 
     def _request(
@@ -245,7 +245,7 @@ class Translator:
             if route is None:
                 raise NotFound(f"{asked[0].name} has no list of models", error={"type": "not_found"}, status=404)
             http = {"method": route.method, "path": route.path}
-            found = yield from steps(Ask(kind=kind, http=http, timeout=ask.timeout), able[:1], self.retry)
+            found = yield from steps(Ask(kind=kind, http=http, patience=ask.patience), able[:1], self.retry)
             return self._shown(found, match.protocol)
         own = [each for each in asked if each.protocol.partition(":")[0] == match.protocol.partition(":")[0]]
         if not own:
@@ -253,7 +253,7 @@ class Translator:
             raise NotFound(told, error={"type": "not_found"}, status=404)
         http = {"method": incoming.method, "path": match.path, "query": ask.http["query"]}
         stream = incoming.query.get("stream") == "true"
-        plain = Ask(kind=kind, http=http, stream=stream, timeout=ask.timeout)
+        plain = Ask(kind=kind, http=http, stream=stream, patience=ask.patience)
         found = yield from steps(plain, own[:1], self.retry)
         return self._shown(found, match.protocol)
 
@@ -296,10 +296,14 @@ class Translator:
         """An error in the surface's own shape, from the provider's document where there is one."""
         fields = dict(error.error) or {"type": "not_found" if isinstance(error, NotFound) else "invalid_request"}
         fields.setdefault("message", error.message)
+        done = None
         if error.protocol is not None and error.body is not None and error.status is not None:
             http = {"status": error.status, "headers": error.headers}
-            done = convert(error.body, source=error.protocol, target=surface, kind="error", http=http)
-        else:
+            try:
+                done = convert(error.body, source=error.protocol, target=surface, kind="error", http=http)
+            except InvalidBody:
+                pass  # a page of a proxy, say: its status and its words are in the fields
+        if done is None:
             done = write({"error": fields}, surface, "error")
         hops = tuple(each for each in error.hops if isinstance(each, Hop))
         reply = self._reply(done, Losses(), hops, status=error.status or 500)

@@ -39,7 +39,8 @@ class Ask:
 
     `http` is what the source carried outside of the body (`method`, `path`, `query`, `headers`); without a body it is
     a request as it is, for routes that have none (lists, polling, cancelling). `stream` says which form of answer is
-    awaited. `headers` go to the upstream, `timeout` is the HTTP library's.
+    awaited. `headers` go to the upstream; `timeout` is the HTTP library's, and `patience` stands for it where the
+    upstream says nothing either.
     """
 
     body: Any = None
@@ -51,6 +52,7 @@ class Ask:
     vault: Vault | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     timeout: Any = None
+    patience: Any = None
     repair: Repair = "auto"
 
 
@@ -114,9 +116,16 @@ class Answer(_Head):
     raw: bytes
 
     def to(self, target: str, **options: Any) -> Converted:
-        """The answer as `target` has it; `options` are those of `convert`."""
+        """The answer as `target` has it; `options` are those of `convert`.
+
+        Raises `ServerFailed` for what is JSON and yet no document of the upstream's protocol.
+        """
         asked = {"exchange": self.sent.exchange, "http": self.http, "scope": self.upstream.scope, **options}
-        return convert(self.value, source=self.upstream.protocol, target=target, kind=self.kind, **asked)
+        try:
+            return convert(self.value, source=self.upstream.protocol, target=target, kind=self.kind, **asked)
+        except InvalidBody as error:
+            why = f"no {self.kind} of {self.upstream.protocol}: {error}"
+        raise unreadable(self.upstream, why, self.raw, self.headers, self.model)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -212,7 +221,7 @@ def _outgoing(ask: Ask, upstream: Upstream, sent: Converted, model: str | None) 
         headers,
         None if body is None else dump(body),
         {**upstream.query, **(sent.http.get("query") or {})},
-        ask.timeout if ask.timeout is not None else upstream.timeout,
+        next((each for each in (ask.timeout, upstream.timeout, ask.patience) if each is not None), None),
         str(sent.http.get("path") or ""),
     )
 

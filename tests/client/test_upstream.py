@@ -1,0 +1,360 @@
+"""Upstreams: from names, URLs, SDK clients, files and the environment; where requests go, with which login."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import anthropic
+import httpx2
+import openai
+import pytest
+from google import genai
+
+import unified_llm as ul
+from unified_llm.client.credentials import KeyAuth
+from unified_llm.client.upstream import Upstream, join
+from upstreams import CHAT, CHAT_STREAM, MESSAGE, streamed
+
+KEYS = {
+    "OPENAI_API_KEY": "key-openai",
+    "ANTHROPIC_API_KEY": "key-anthropic",
+    "GEMINI_API_KEY": "key-google",
+    "AZURE_API_KEY": "key-azure",
+    "XAI_API_KEY": "key-xai",
+    "AWS_BEARER_TOKEN_BEDROCK": "key-aws",
+}
+PLACES = {"resource": "res", "region": "eu-1", "project": "proj", "location": "global"}
+
+
+class Line:
+    """Where a request would have gone."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.seen: list[httpx2.Request] = []
+        self.answers = answers or (CHAT,)
+        self.http = httpx2.Client(transport=httpx2.MockTransport(self._answer))
+        self.ahttp = httpx2.AsyncClient(transport=httpx2.MockTransport(self._answer))
+
+    def _answer(self, request: httpx2.Request) -> httpx2.Response:
+        self.seen.append(request)
+        answer = self.answers[min(len(self.seen), len(self.answers)) - 1]
+        return httpx2.Response(200, json=answer) if isinstance(answer, dict) else answer()
+
+    @property
+    def body(self) -> Any:
+        return json.loads(self.seen[-1].content)
+
+
+def ask(upstream: Upstream, stream: bool = False) -> httpx2.Response:
+    body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "stream": stream}
+    return ul.http_client(upstream).post("http://any/v1/chat/completions", json=body)  # type: ignore[no-any-return]
+
+
+# ---- by name --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "protocol", "url", "login"),
+    [
+        ("openai/gpt-5.5", None, "https://api.openai.com/v1/responses", ("authorization", "Bearer key-openai")),
+        ("openai/gpt-4o", "openai-chat", "https://api.openai.com/v1/chat/completions",
+         ("authorization", "Bearer key-openai")),
+        ("anthropic/claude-opus-4-7", None, "https://api.anthropic.com/v1/messages", ("x-api-key", "key-anthropic")),
+        ("google/gemini-3-pro", "google-generate-content",
+         "https://generativelanguage.googleapis.com/v1beta/models/gemini-3-pro:generateContent",
+         ("x-goog-api-key", "key-google")),
+        ("google/gemini-3-pro", None, "https://generativelanguage.googleapis.com/v1beta/interactions",
+         ("x-goog-api-key", "key-google")),
+        ("azure/gpt-5.5", None, "https://res.openai.azure.com/openai/v1/responses", ("api-key", "key-azure")),
+        ("xai/grok-4", None, "https://api.x.ai/v1/responses", ("authorization", "Bearer key-xai")),
+        ("bedrock/anthropic.claude-opus-4-7", None, "https://bedrock-mantle.eu-1.api.aws/anthropic/v1/messages",
+         ("authorization", "Bearer key-aws")),
+        ("ollama/qwen3", None, "http://localhost:11434/v1/chat/completions", None),
+    ],
+)  # fmt: skip
+def test_where_a_request_goes_and_who_it_says_it_is(
+    name: str, protocol: str | None, url: str, login: tuple[str, str] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable, key in KEYS.items():
+        monkeypatch.setenv(variable, key)
+    for variable in ("OLLAMA_API_KEY", "GOOGLE_API_KEY"):
+        monkeypatch.delenv(variable, raising=False)
+    line = Line(lambda: httpx2.Response(500, json={}))
+    upstream = Upstream.of(name, protocol=protocol, variables=PLACES, http_client=line.http)
+    ask(upstream)
+    (request,) = line.seen
+    assert str(request.url) == url
+    sent = {
+        header: value
+        for header, value in request.headers.items()
+        if value in dict.fromkeys(KEYS.values()) or "key-" in value
+    }
+    assert sent == (dict([login]) if login else {})
+    assert not any(key in repr(upstream) for key in KEYS.values())
+
+
+def test_a_platform_that_wants_the_model_in_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    line = Line(MESSAGE, lambda: httpx2.Response(500, json={}))
+    name = "vertex/claude-opus-4-7"
+    upstream = Upstream.of(name, api_key=lambda: "short-lived", variables=PLACES, http_client=line.http)
+    assert ask(upstream).json()["choices"][0]["message"]["content"] == "Hello"
+    ask(upstream, stream=True)
+    base = "https://aiplatform.googleapis.com/v1/projects/proj/locations/global/publishers/anthropic/models/"
+    assert [str(each.url) for each in line.seen] == [
+        f"{base}claude-opus-4-7:rawPredict",
+        f"{base}claude-opus-4-7:streamRawPredict",
+    ]
+    assert line.body["anthropic_version"] == "vertex-2023-10-16" and "model" not in line.body
+    assert line.seen[0].headers["authorization"] == "Bearer short-lived"
+
+
+def test_a_request_decides_between_protocols() -> None:
+    body = {"model": "m", "stop": ["END"], "messages": [{"role": "user", "content": "Hi"}]}
+    assert Upstream.of("openai/gpt-4o", request=body, source="openai-chat").protocol == "openai-chat:openai"
+    assert Upstream.of("openai/gpt-4o").protocol == "openai-responses:openai"
+
+
+def test_names_that_are_none() -> None:
+    with pytest.raises(ul.UnknownProvider):
+        Upstream.of("nobody/model")
+    with pytest.raises(ul.UnknownProtocol):
+        Upstream.of("openai/gpt-4o", protocol="no-protocol")
+    with pytest.raises(ValueError, match="AZURE_RESOURCE_NAME"):
+        Upstream.of("azure/gpt-5.5")
+
+
+# ---- by URL ---------------------------------------------------------------------------------------------------------
+
+
+def test_any_server_from_its_url_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "key-openai")
+    line = Line()
+    upstream = Upstream.of("http://localhost:8000/v1", model="qwen3", http_client=line.http)
+    assert ask(upstream).json()["model"] == "m"
+    assert str(line.seen[0].url) == "http://localhost:8000/v1/chat/completions" and line.body["model"] == "qwen3"
+    assert "authorization" not in line.seen[0].headers, "a key is for its own provider"
+
+
+def test_a_known_host_keeps_its_login_and_a_look_alike_gets_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GROQ_API_KEY", "key-groq")
+    for url, expected in (
+        ("https://api.groq.com/openai/v1", "Bearer key-groq"),
+        ("http://api.groq.com/openai/v1", None),
+        ("https://api.groq.com.evil.example/openai/v1", None),
+    ):
+        line = Line()
+        ask(Upstream.of(url, protocol="openai-chat", model="m", http_client=line.http))
+        assert line.seen[0].headers.get("authorization") == expected
+
+
+def test_a_password_in_a_url_is_taken_out_of_it() -> None:
+    line = Line()
+    upstream = Upstream(protocol="openai-chat", base_url="http://me:pass-word@host/v1", http_client=line.http)
+    assert "pass-word" not in repr(upstream) and "pass-word" not in upstream.name
+    ask(upstream)
+    assert line.seen[0].headers["authorization"].startswith("Basic ") and line.seen[0].url.userinfo == b""
+
+
+@pytest.mark.parametrize(
+    ("base", "path", "url"),
+    [
+        ("http://h/v1", "chat/completions", "http://h/v1/chat/completions"),
+        ("http://h", "v1/messages", "http://h/v1/messages"),
+        ("http://h/v1/", "/v1/messages", "http://h/v1/messages"),
+        ("http://h/a/v1", "v1/models", "http://h/a/v1/models"),
+        ("http://v1", "v1/messages", "http://v1/v1/messages"),
+        ("http://h/x/publishers/p", "publishers/p/models/m:go", "http://h/x/publishers/p/models/m:go"),
+        ("http://h/v1?api-version=2", "responses", "http://h/v1/responses?api-version=2"),
+    ],
+)
+def test_what_base_and_route_share_is_there_once(base: str, path: str, url: str) -> None:
+    assert join(base, path) == url
+
+
+# ---- out of an SDK's client -----------------------------------------------------------------------------------------
+
+
+def sdk_clients(line: Line) -> dict[str, tuple[Any, str, str]]:
+    """A client of each kind, the URL its own requests go to, and its login."""
+    http = {"http_client": line.http}
+    return {
+        "openai": (openai.OpenAI(api_key="k", **http), "https://api.openai.com/v1/responses", "Bearer k"),
+        "azure": (
+            openai.AzureOpenAI(api_key="k", api_version="1", azure_endpoint="https://r.openai.azure.com", **http),
+            "https://r.openai.azure.com/openai/responses?api-version=1",
+            "k",
+        ),
+        "azure-ad": (
+            openai.AzureOpenAI(
+                azure_ad_token_provider=lambda: "token", api_version="1", azure_endpoint="https://r.azure.com", **http
+            ),
+            "https://r.azure.com/openai/responses?api-version=1",
+            "Bearer token",
+        ),
+        "compatible": (
+            openai.OpenAI(api_key="k", base_url="http://localhost:8000/v1", **http),
+            "http://localhost:8000/v1/chat/completions",
+            "Bearer k",
+        ),
+        "anthropic": (anthropic.Anthropic(api_key="k", **http), "https://api.anthropic.com/v1/messages", "Bearer k"),
+        "vertex": (
+            anthropic.AnthropicVertex(region="eu", project_id="p", access_token="token", **http),
+            "https://aiplatform.eu.rep.googleapis.com/v1/projects/p/locations/eu/publishers/anthropic/models/up:rawPredict",
+            "Bearer token",
+        ),
+        "mantle": (
+            anthropic.AnthropicBedrockMantle(api_key="k", aws_region="eu-1", **http),
+            "https://bedrock-mantle.eu-1.api.aws/anthropic/v1/messages",
+            "Bearer k",
+        ),
+        "genai": (
+            genai.Client(api_key="k", http_options={"httpx_client": line.http}),  # type: ignore[arg-type]
+            "https://generativelanguage.googleapis.com/v1/models/up:generateContent",
+            "k",
+        ),
+    }
+
+
+@pytest.mark.parametrize(
+    "kind", ["openai", "azure", "azure-ad", "compatible", "anthropic", "vertex", "mantle", "genai"]
+)
+def test_an_sdk_client_brings_its_url_and_its_login(kind: str) -> None:
+    line = Line(lambda: httpx2.Response(429, json={"error": {"message": "slow"}}, headers={"retry-after": "3"}))
+    client, url, login = sdk_clients(line)[kind]
+    answer = ask(Upstream.from_sdk(client, model="up"))
+    assert answer.status_code == 429 and answer.headers["retry-after"] == "3"
+    (request,) = line.seen  # the SDK's own retries are off
+    assert str(request.url) == url
+    headers = ("authorization", "api-key", "x-api-key", "x-goog-api-key")
+    assert [request.headers[each] for each in headers if each in request.headers] == [login]
+
+
+def test_an_sdk_client_streams() -> None:
+    line = Line(lambda: streamed(*CHAT_STREAM))
+    client = openai.OpenAI(api_key="k", base_url="http://up/v1", http_client=line.http)
+    with openai.OpenAI(api_key="x", http_client=ul.http_client(client)).responses.create(
+        model="m", input="Hi", stream=True
+    ) as stream:
+        assert [event.delta for event in stream if event.type == "response.output_text.delta"] == ["Hel", "lo"]
+
+
+def test_an_asynchronous_sdk_client() -> None:
+    async def run() -> None:
+        for answers in ((MESSAGE,), (lambda: httpx2.Response(529, json={"error": {"message": "busy"}}),)):
+            line = Line(*answers)
+            client = anthropic.AsyncAnthropic(api_key="k", http_client=line.ahttp)
+            sdk = openai.AsyncOpenAI(api_key="x", http_client=ul.async_http_client(client, model="up"), max_retries=0)
+            call = sdk.responses.create(model="m", input="Hi")
+            if answers[0] is MESSAGE:
+                assert (await call).output_text == "Hello"
+            else:
+                with pytest.raises(openai.InternalServerError, match="busy"):
+                    await call
+            assert len(line.seen) == 1
+
+    asyncio.run(run())
+
+
+def test_the_kind_of_client_that_was_not_handed_in_says_so() -> None:
+    upstream = Upstream.from_sdk(anthropic.AsyncAnthropic(api_key="k"), model="up")
+    with pytest.raises(TypeError, match="synchronous one too"):
+        ask(upstream)
+    with pytest.raises(TypeError, match="one synchronous"):
+        Upstream.from_sdk(openai.OpenAI(api_key="k"), openai.OpenAI(api_key="k"))
+
+
+def test_an_sdk_client_without_connection() -> None:
+    def refuse() -> httpx2.Response:
+        raise httpx2.ConnectError("refused")
+
+    client = openai.OpenAI(api_key="k", http_client=Line(refuse).http)
+    with pytest.raises(httpx2.ConnectError, match="refused"):
+        ask(Upstream.from_sdk(client, model="up"))
+
+
+def test_an_object_nobody_knows() -> None:
+    with pytest.raises(TypeError, match="no adapter knows"):
+        Upstream.from_sdk(object())
+
+
+# ---- files and the environment --------------------------------------------------------------------------------------
+
+TOML = """
+[upstreams.fast]
+model = "anthropic/claude-haiku-4-5"
+key_env = "TEAM_KEY"
+defaults = { temperature = 0 }
+timeout = 30
+
+[upstreams.mine]
+base_url = "http://localhost:8000/v1"
+model = "qwen3"
+headers = { x-team = "blue" }
+"""
+
+
+def test_a_file_of_upstreams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEAM_KEY", "team-secret")
+    file = tmp_path / "upstreams.toml"
+    file.write_text(TOML)
+    found = Upstream.load(file)
+    assert list(found) == ["fast", "mine"]
+    line = Line(MESSAGE)
+    ask(found["fast"].with_(http_client=line.http))
+    assert line.seen[0].headers["x-api-key"] == "team-secret" and line.body["temperature"] == 0
+    assert line.seen[0].extensions["timeout"]["read"] == 30
+    assert found["mine"].protocol == "openai-chat" and found["mine"].model == "qwen3"
+    line = Line()
+    ask(found["mine"].with_(http_client=line.http))
+    assert line.seen[0].headers["x-team"] == "blue" and "authorization" not in line.seen[0].headers
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ('api_key = "sk-1"', "key_env"),
+        ('modle = "openai/gpt-5"', "no field 'modle'"),
+        ('protocol = "openai-chat"', "say model"),
+        ('model = "nobody/nothing"', "nobody"),
+    ],
+)
+def test_a_file_that_is_wrong_says_where(tmp_path: Path, row: str, told: str) -> None:
+    file = tmp_path / "upstreams.toml"
+    file.write_text(f"[upstreams.bad]\n{row}\n")
+    with pytest.raises(ValueError, match=r"\[upstreams.bad\].*" + told) as caught:
+        Upstream.load(file)
+    assert "sk-1" not in str(caught.value)
+
+
+def test_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("MODEL", "BASE_URL", "PROTOCOL", "API_KEY", "SCOPE"):
+        monkeypatch.delenv(f"UNIFIED_LLM_{name}", raising=False)
+    with pytest.raises(ValueError, match="UNIFIED_LLM_MODEL"):
+        Upstream.from_env()
+    monkeypatch.setenv("UNIFIED_LLM_MODEL", "anthropic/claude-opus-4-7")
+    assert Upstream.from_env().protocol == "anthropic-messages"
+    monkeypatch.setenv("UNIFIED_LLM_BASE_URL", "http://localhost:9000/v1")
+    monkeypatch.setenv("UNIFIED_LLM_MODEL", "plain")
+    monkeypatch.setenv("UNIFIED_LLM_API_KEY", "env-secret")
+    line = Line()
+    found = Upstream.from_env().with_(http_client=line.http)
+    ask(found)
+    assert (found.model, line.seen[0].headers["authorization"]) == ("plain", "Bearer env-secret")
+    assert "env-secret" not in repr(found)
+
+
+# ---- values ---------------------------------------------------------------------------------------------------------
+
+
+def test_upstreams_are_values_and_credentials_stay_where_they_are() -> None:
+    one = Upstream.of("http://localhost:8000/v1", model="m", api_key="secret")
+    assert one == one.with_() and hash(one) == hash(one.with_()) and one != one.with_(model="n")
+    assert "secret" not in repr(one) and "secret" not in repr(one.auth)
+    for copied in (copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="not copied"):
+            copied(KeyAuth("x", "{key}", "secret"))
