@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 import unified_llm as ul
 from client.providers import PROTOCOLS, Canned, stream, upstream
+from unified_llm.cli import app
 from unified_llm.client.chat import Chat
 from unified_llm.client.running import format_of
 
@@ -27,6 +29,12 @@ def get_weather(city: str) -> str:
 
 
 def run(*arguments: str, stdin: str = "") -> tuple[int, str, str]:
+    done = CliRunner().invoke(app, arguments, input=stdin)
+    return done.exit_code, done.stdout, done.stderr
+
+
+def run_there(*arguments: str, stdin: str = "") -> tuple[int, str, str]:
+    """The same in a process of its own."""
     done = subprocess.run(
         [sys.executable, "-m", "unified_llm.cli", *arguments],
         input=stdin.encode(),
@@ -41,7 +49,8 @@ def run(*arguments: str, stdin: str = "") -> tuple[int, str, str]:
 
 
 def test_lines_that_are_piped_are_turns_and_only_answers_go_to_stdout() -> None:
-    code, out, err = run("chat", stdin="Good morning.\n\n[[reason let me see]] And you?\n/losses\n/quit\nnot this\n")
+    typed = "Good morning.\n\n[[reason let me see]] And you?\n/losses\n/quit\nnot this\n"
+    code, out, err = run_there("chat", stdin=typed)
     assert (code, out) == (0, "Good morning.\nAnd you?\n")
     assert "[thinks] let me see\n" in err and "Nothing was lost." in err
     assert "\033" not in out + err

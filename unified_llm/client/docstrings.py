@@ -27,7 +27,7 @@ _OTHERS = frozenset(
     + ("see also", "warns", "attributes", "todo")
 )
 _HEADING = re.compile(r"^([A-Za-z ]+):\s*$")
-_GOOGLE = re.compile(r"^\*{0,2}(\w+)\s*(?:\([^)]*\))?\s*:\s*(.*)$")
+_ARGS = re.compile(r"^\*{0,2}(\w+)\s*(?:\([^)]*\))?\s*:\s*(.*)$")
 _NUMPY = re.compile(r"^\*{0,2}(\w+(?:\s*,\s*\w+)*)\s*(?::.*)?$")
 _REST = re.compile(r"^:(?:param|parameter|arg|argument)\s+(?:[^:]*\s)?\*{0,2}(\w+)\s*:\s*(.*)$")
 _FIELD = re.compile(r"^:(\w+)(?:\s[^:]*)?:")
@@ -100,7 +100,7 @@ def _entries(lines: list[str], numpy: bool, found: dict[str, list[str]]) -> None
     for line in filled:
         inside = len(line) - len(line.lstrip()) > indent
         if not inside:
-            match = (_NUMPY if numpy else _GOOGLE).match(line.strip())
+            match = (_NUMPY if numpy else _ARGS).match(line.strip())
             if match is not None:
                 names = [name.strip() for name in match[1].split(",")]
                 for name in names:

@@ -40,10 +40,10 @@ class AsyncToolServer:
         self.tools: list[Tool] = []
 
     async def __aenter__(self) -> AsyncToolServer:
-        package = _package()
         self._client = self._server
-        if not hasattr(self._server, "call_tool") or not hasattr(self._server, "session"):
-            server = self._server
+        # A server of the package has tools to call as well, but no session with anybody.
+        if not hasattr(type(self._server), "session"):
+            server, package = self._server, _package()
             if isinstance(server, (list, tuple)):
                 command, *words = server
                 server = package.StdioServerParameters(command=command, args=list(words))
@@ -86,7 +86,6 @@ class ToolServer:
     def __enter__(self) -> ToolServer:
         from anyio.from_thread import start_blocking_portal
 
-        _package()
         with ExitStack() as stack:
             portal = stack.enter_context(start_blocking_portal())
             stack.enter_context(portal.wrap_async_context_manager(self._there))
