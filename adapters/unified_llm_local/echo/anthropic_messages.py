@@ -101,7 +101,11 @@ def answer(facts: Facts, plan: Plan, stamp: Stamp) -> Node:
 def frames(facts: Facts, plan: Plan, stamp: Stamp) -> Iterator[Frame]:
     """The same answer in events."""
     whole = answer(facts, plan, stamp)
-    first = {**whole["usage"], "output_tokens": 1, "output_tokens_details": {"thinking_tokens": 0}}
+    first = {
+        **whole["usage"],
+        "output_tokens": min(1, whole["usage"]["output_tokens"]),
+        "output_tokens_details": {"thinking_tokens": 0},
+    }
     begun = {**whole, "content": [], "stop_reason": None, "stop_sequence": None, "stop_details": None, "usage": first}
     yield _event("message_start", message=begun)
     yield _event("ping")

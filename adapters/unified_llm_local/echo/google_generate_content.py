@@ -81,7 +81,10 @@ def parts_of(facts: Facts, plan: Plan, stamp: Stamp, choice: int, stream: bool) 
             call = {"id": stamp.id("", choice, place, length=8), "name": piece.tool.name, "args": piece.arguments}
             made.append({"functionCall": call})
         elif piece.kind == "text":
-            made.append({"text": piece.text})
+            if made and "text" in made[-1] and "thought" not in made[-1]:
+                made[-1]["text"] += f" {piece.text}"
+            else:
+                made.append({"text": piece.text})
         elif piece.kind in ("image", "audio"):
             kind, data = ("image/png", PNG) if piece.kind == "image" else ("audio/wav", WAV)
             made.append({"inlineData": {"mimeType": kind, "data": data}})
@@ -97,16 +100,23 @@ def parts_of(facts: Facts, plan: Plan, stamp: Stamp, choice: int, stream: bool) 
 
 
 def grounding(parts: list[Node], plan: Plan) -> Node | None:
-    """Citations as this API tells them, in bytes."""
+    """Citations as this API tells them, in bytes of the part."""
     chunks: list[Node] = []
     supports: list[Node] = []
-    texts = [n for n, part in enumerate(parts) if part.get("text") and "thought" not in part]
-    cited = [piece for piece in plan.pieces if piece.kind == "text" and piece.text]
-    for place, piece in zip(texts, cited):
+    place, cursor = 0, 0
+    for piece in plan.pieces:
+        if piece.kind != "text" or not piece.text:
+            continue
+        while parts[place].get("thought") or piece.text not in parts[place].get("text", "")[cursor:]:
+            place, cursor = place + 1, 0
+        said = parts[place]["text"]
+        start = said.index(piece.text, cursor)
+        cursor = start + len(piece.text)
+        ends = {"startIndex": len(said[:start].encode()), "endIndex": len(said[:cursor].encode())}
+        segment = {"partIndex": place, **ends, "text": piece.text}
         for url, title in piece.cites:
-            segment = {"partIndex": place, "startIndex": 0, "endIndex": len(piece.text.encode()), "text": piece.text}
-            supports.append({"segment": {k: v for k, v in segment.items() if v != 0},
-                             "groundingChunkIndices": [len(chunks)]})  # fmt: skip
+            shown = {key: value for key, value in segment.items() if value != 0}  # a proto says no zeros
+            supports.append({"segment": shown, "groundingChunkIndices": [len(chunks)]})
             chunks.append({"web": {"uri": url, "title": title}})
     return {"groundingChunks": chunks, "groundingSupports": supports, "webSearchQueries": ["echo"]} if chunks else None
 

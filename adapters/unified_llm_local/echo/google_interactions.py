@@ -15,7 +15,7 @@ from unified_llm_local.echo.refusal import Refused, error_body
 from unified_llm_local.echo.seal import Seal
 from unified_llm_local.echo.shapes import Node
 from unified_llm_local.echo.stamp import PNG, WAV, Stamp, counts, listed
-from unified_llm_local.echo.strict_google_interactions import bearer, steps_of
+from unified_llm_local.echo.strict_google_interactions import bare, bearer, steps_of
 
 PROTOCOL = "google-interactions"
 SEAL = Seal(PROTOCOL)
@@ -25,6 +25,7 @@ def facts(body: Node, earlier: Sequence[Node] = ()) -> Facts:
     """What the request says, after `earlier` steps."""
     names: dict[str, str] = {}
     turns: list[Turn] = []
+    whole, body = body, bare(body)
     for step in [*earlier, *steps_of(body)]:
         kind = step["type"]
         if kind == "user_input":
@@ -50,7 +51,7 @@ def facts(body: Node, earlier: Sequence[Node] = ()) -> Facts:
     structured = wanted.get("mime_type") == "application/json" or "schema" in wanted
     tools = [Tool(t["name"], t.get("parameters")) for t in body.get("tools") or () if t["type"] == "function"]
     return Facts(
-        body, turns, tools, {"any": "required", "none": "none"}.get(choice, "auto"), allowed, True, structured,
+        whole, turns, tools, {"any": "required", "none": "none"}.get(choice, "auto"), allowed, True, structured,
         wanted.get("schema"), config.get("max_output_tokens"), tuple(config.get("stop_sequences") or ()),
         bool(body.get("stream")),
     )  # fmt: skip
@@ -100,7 +101,7 @@ def _content(piece: Piece) -> Node:
 
 def head(facts: Facts, stamp: Stamp, status: str) -> Node:
     """The resource without its steps. What is not stored has no id."""
-    body = facts.body
+    body = bare(facts.body)
     when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(stamp.now))
     kept = {"id": stamp.id("v1_")} if body.get("store") is not False else {}
     named = {"agent": body["agent"]} if "agent" in body else {"model": stamp.model}

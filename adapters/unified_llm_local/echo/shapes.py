@@ -139,6 +139,10 @@ LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
 ONES = ("items", "additionalProperties", "not", "contains", "propertyNames", "if", "then", "else")
 
 
+NUMBERS = ("minimum", "maximum", "multipleOf", "minLength", "maxLength", "minItems", "maxItems", "minProperties",
+           "maxProperties")  # fmt: skip
+
+
 def nodes(schema: Any, path: Path = ()) -> list[tuple[Path, Node]]:
     """Every object of a schema that is itself a schema, with its path."""
     if not isinstance(schema, dict):
@@ -165,13 +169,20 @@ def schema_problems(schema: Any, root: Any) -> list[tuple[Path, str]]:
         for kind in kinds if isinstance(kinds, list) else [kinds]:
             if not isinstance(kind, str) or kind.lower() not in TYPES:
                 problems.append(((*path, "type"), f"{kind!r} is not a type"))
-        if not isinstance(node.get("required", []), list):
-            problems.append(((*path, "required"), "must be an array"))
+        required = node.get("required", [])
+        if not isinstance(required, list) or not all(isinstance(name, str) for name in required):
+            problems.append(((*path, "required"), "must be an array of strings"))
+        for key in NUMBERS:
+            if key in node and not is_a(node[key], "n") and not str(node[key]).lstrip("-").isdecimal():
+                problems.append(((*path, key), "must be a number"))
         if "enum" in node and not isinstance(node["enum"], list):
             problems.append(((*path, "enum"), "must be an array"))
         for key in MAPS[:2]:
             if not isinstance(node.get(key, {}), dict):
                 problems.append(((*path, key), "must be an object"))
+        for key in LISTS:
+            if not isinstance(node.get(key, []), list):
+                problems.append(((*path, key), "must be an array"))
         reference = node.get("$ref")
         if isinstance(reference, str) and reference.startswith("#") and not _leads(reference, root):
             problems.append(((*path, "$ref"), f"reference {reference!r} can't be resolved"))

@@ -58,7 +58,9 @@ def counts(facts: Facts, plan: Plan) -> Counts:
 
 
 def size(body: Any) -> int:
-    """About how many tokens a body is."""
+    """About how many tokens a body is, streamed or not."""
+    if isinstance(body, dict):
+        body = {key: value for key, value in body.items() if key not in ("stream", "stream_options")}
     return len(json.dumps(body, ensure_ascii=False)) // 4 + 1
 
 

@@ -15,7 +15,7 @@ from unified_llm_local.echo.refusal import Refused
 from unified_llm_local.echo.seal import digest_of
 from unified_llm_local.echo.shapes import Node
 from unified_llm_local.echo.stamp import Stamp
-from unified_llm_local.echo.strict_google_interactions import steps_of
+from unified_llm_local.echo.strict_google_interactions import bare, steps_of
 
 
 @dataclass
@@ -44,7 +44,7 @@ class Stored:
     def given(self) -> list[Node]:
         """What the request said."""
         of = openai_responses.items_of if self.protocol == "openai-responses" else steps_of
-        return of(self.facts.body)
+        return of(bare(self.facts.body))
 
     def made(self) -> list[Node]:
         """What was answered."""

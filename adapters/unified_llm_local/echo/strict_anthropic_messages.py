@@ -347,7 +347,7 @@ class Messages(Checker):
         names: list[str] = []
         for place, tool in enumerate(body.get("tools") or ()):
             at: Path = ("tools", place)
-            kind = self.object(tool, at, "", True).get("type")
+            kind = self.object(tool, at, "name:s", True).get("type")
             if kind not in (None, "custom"):
                 if not isinstance(kind, str) or not re.search(r"_\d{8}$|^mcp_toolset$|^tool_search_tool_", kind):
                     self.refuse(at, f"{self.path(at)}: Input tag '{kind}' found using 'type' does not match any of the "

@@ -157,7 +157,9 @@ class GenerateContent(Checker):
             )
         if kind == "functionResponse":
             for place, each in enumerate(inner.get("parts") or ()):
-                self.message(each, (*path, kind, "parts", place), "inlineData:o fileData:o")
+                self.message(
+                    each, (*path, kind, "parts", place), "inlineData:o fileData:o mediaResolution videoMetadata"
+                )
         if "thoughtSignature" in part:
             self.signature(part, path)
         return part
@@ -298,6 +300,9 @@ class GenerateContent(Checker):
                                 ("presencePenalty", -2, 2), ("frequencyPenalty", -2, 2),
                                 ("maxOutputTokens", 1, None)):  # fmt: skip
             self.range(config, path, name, low, high)
+        for place, each in enumerate(config.get("stopSequences") or ()):
+            if not isinstance(each, str):
+                self.wrong((*path, "stopSequences", place), "string", each)
         if len(config.get("stopSequences") or ()) > 5:
             self.refuse((*path, "stopSequences"), "The maximum number of stop sequences is 5.")
         if "logprobs" in config and not config.get("responseLogprobs"):

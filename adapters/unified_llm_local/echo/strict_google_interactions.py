@@ -19,7 +19,18 @@ from unified_llm_local.echo.strict_google_generate_content import BYPASS, NAME, 
 
 def check(body: Any, *, seal: Seal | None = None, earlier: Sequence[Node] | None = None) -> None:
     """Raise `Refused` for a request that Interactions does not take."""
-    Interactions(seal).body(body, earlier)
+    Interactions(seal).body(bare(body), earlier)
+
+
+DATA = ("arguments", "result", "parameters", "schema")
+"""Keys whose values are the caller's own."""
+
+
+def bare(node: Any) -> Any:
+    """The message without nulls, which stand for absent fields wherever Google reads JSON."""
+    if isinstance(node, dict):
+        return {k: v if k in DATA and isinstance(v, dict) else bare(v) for k, v in node.items() if v is not None}
+    return [bare(each) for each in node] if isinstance(node, list) else node
 
 
 def bearer(step: Node) -> list[Any]:
@@ -226,6 +237,9 @@ class Interactions(Checker):
         self.object(config, path, CONFIG)
         for name, low, high in (("max_output_tokens", 1, None), ("temperature", 0, 2), ("top_p", 0, 1)):
             self.range(config, path, name, low, high)
+        for place, each in enumerate(config.get("stop_sequences") or ()):
+            if not isinstance(each, str):
+                self.wrong((*path, "stop_sequences", place), "string", each)
         choice = config.get("tool_choice")
         if choice is None:
             return
@@ -248,7 +262,7 @@ class Interactions(Checker):
         entries = form if isinstance(form, list) else [form] if form is not None else []
         for place, each in enumerate(entries):
             path: Path = ("response_format", place) if isinstance(form, list) else ("response_format",)
-            if isinstance(each, dict) and each.get("type") in FORMATS:
+            if "type" in self.object(each, path, "type:s", True) and each["type"] in FORMATS:
                 self.tagged(each, path, FORMATS)
                 if "schema" in each:
                     self.schema(each["schema"], (*path, "schema"))

@@ -67,6 +67,7 @@ class Chat(OpenAI):
         self.pairs(body["messages"])
         self.settings(body)
         names = self.tools(body)
+        self.functions(body)
         self.choice(body, names)
         self.format(body.get("response_format"), ("response_format",))
 
@@ -114,6 +115,8 @@ class Chat(OpenAI):
         if "role" not in message:
             self.missing((*path, "role"))
         role = message["role"]
+        if not isinstance(role, str):
+            self.wrong((*path, "role"), "string", role)
         if role not in MESSAGES:
             self.value((*path, "role"), tuple(MESSAGES), role)
         self.object(message, path, MESSAGES[role], self.strangers)
@@ -228,6 +231,16 @@ class Chat(OpenAI):
             names.append(inner["name"])
         return names
 
+    def functions(self, body: Node) -> None:
+        """The elder way to offer tools."""
+        for place, each in enumerate(body.get("functions") or ()):
+            at: Path = ("functions", place)
+            self.object(each, at, "name!:s description:s parameters:o", self.strangers)
+            self.name(each["name"], (*at, "name"))
+            self.parameters(each.get("parameters"), (*at, "parameters"), each["name"], None)
+        if isinstance(body.get("function_call"), dict):
+            self.object(body["function_call"], ("function_call",), "name!:s")
+
     def choice(self, body: Node, names: list[str]) -> None:
         choice = body.get("tool_choice")
         if choice is None:
@@ -246,7 +259,10 @@ class Chat(OpenAI):
         chosen = [inner]
         if kind == "allowed_tools":
             self.object(inner, ("tool_choice", kind), "mode!=auto|required tools!:a")
-            chosen = [tool.get(tool.get("type"), {}) for tool in inner["tools"]]
+            for place, tool in enumerate(inner["tools"]):
+                its = self.object(tool, ("tool_choice", kind, "tools", place), "type!=function|custom", True)["type"]
+                self.object(tool, ("tool_choice", kind, "tools", place), f"type! {its}!:o")
+            chosen = [tool[tool["type"]] for tool in inner["tools"]]
         for each in chosen:
             if each.get("name") not in names:
                 self.refuse(("tool_choice",), f"Invalid value for 'tool_choice': tool '{each.get('name')}' not found "

@@ -80,10 +80,10 @@ class Responses(OpenAI):
         if isinstance(items, list):
             for place, item in enumerate(items):
                 self.item(item, ("input", place), body)
-            known = body.get("previous_response_id") is None and body.get("conversation") is None
-            if known or earlier is not None:
-                self.pairs(items, list(earlier or ()))
             self.reasoning(items)
+        known = body.get("previous_response_id") is None and body.get("conversation") is None
+        if known or earlier is not None:
+            self.pairs(items if isinstance(items, list) else [], list(earlier or ()))
         names = [
             name for place, tool in enumerate(body.get("tools") or ()) for name in self.tool(tool, ("tools", place))
         ]
@@ -119,6 +119,8 @@ class Responses(OpenAI):
         if not isinstance(item, dict):
             self.wrong(path, "object", item)
         kind = item.get("type") or ("message" if "role" in item else "item_reference" if "id" in item else None)
+        if not isinstance(kind, str | None):
+            self.wrong((*path, "type"), "string", kind)
         if kind == "message":
             self.object(item, path, f"type?=message {MESSAGE}", self.strangers)
             self.parts(item["content"], (*path, "content"), OUTPUT if item["role"] == "assistant" else INPUT)
@@ -138,6 +140,9 @@ class Responses(OpenAI):
                 self.object(part, (*path, "content", place), "type!=reasoning_text text!:s")
         if kind in ANSWERS and isinstance(item.get("output"), list) and kind.startswith(("function", "custom")):
             self.parts(item["output"], (*path, "output"), INPUT)
+        if kind in ("additional_tools", "tool_search_output"):
+            for place, tool in enumerate(item["tools"]):
+                self.tool(tool, (*path, "tools", place))
         if kind in ("function_call", "custom_tool_call"):
             self.name(item["name"], (*path, "name"), 128)
         if kind == "compaction_trigger" and item is not body["input"][-1]:
@@ -297,6 +302,8 @@ class Responses(OpenAI):
             chosen = choice["tools"] if kind == "allowed_tools" else [choice]
             if kind == "allowed_tools":
                 self.object(choice, ("tool_choice",), "type! mode!=auto|required tools!:a")
+                for place, each in enumerate(chosen):
+                    self.object(each, ("tool_choice", "tools", place), "type!:s name:s", True)
             for each in chosen:
                 if each.get("type") in ("function", "custom") and each.get("name") not in names and not self.late(body):
                     self.refuse(("tool_choice",), f"Tool choice '{each.get('type')}' not found in 'tools' parameter.")
