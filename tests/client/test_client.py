@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 from typing import Any
 
 import httpx2
@@ -400,7 +401,7 @@ def test_what_is_kept_is_retrieved_and_deleted(protocol: str) -> None:
 @pytest.mark.parametrize("other", [{"provider": "there"}, {"scope": "b"}])
 def test_what_one_provider_sealed_stays_there_in_the_same_protocol_too(other: dict[str, str]) -> None:
     sealed = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "SECRET"}
-    here = Canned("openai-responses", response(sealed, message("One.")), **{"provider": "here", "scope": "a"})
+    here = Canned("openai-responses", response(sealed, message("One.")), provider="here", scope="a")
     there = Canned("openai-responses", response(message("Two.")), **{"provider": "here", "scope": "a", **other})
     made = ul.Client()
     first = made.responses.create(upstream=here.upstream, input="Hi")
@@ -408,3 +409,110 @@ def test_what_one_provider_sealed_stays_there_in_the_same_protocol_too(other: di
     made.responses.create(upstream=here.upstream, previous=moved, input="And?")
     assert "SECRET" not in str(there.bodies) and "SECRET" in str(here.bodies[1])
     assert [loss.detail for loss in moved.losses if loss.capability.startswith("reasoning")] == ["foreign"]
+
+
+def test_an_agent_works_in_the_background_and_its_stream_is_taken_up_again() -> None:
+    # https://ai.google.dev/gemini-api/docs/interactions: an agent in the place of a model, kept, looked at by its id
+    def answer(request: httpx2.Request) -> Any:
+        told: dict[str, Any] = {
+            "id": "int_1",
+            "object": "interaction",
+            "agent": "deep-research",
+            "status": "in_progress",
+        }
+        if request.url.params.get("stream") == "true":
+            assert request.url.params["last_event_id"] == "e2"
+            step = {
+                "event_type": "step.delta",
+                "index": 0,
+                "delta": {"type": "text", "text": "Found."},
+                "event_id": "e3",
+            }
+            whole = {**told, "status": "completed", "steps": [_found]}
+            frames = [
+                {"event_type": "step.start", "index": 0, "step": {"type": "model_output"}, "event_id": "e2b"},
+                step,
+                {"event_type": "step.stop", "index": 0, "event_id": "e4"},
+                {"event_type": "interaction.completed", "interaction": whole, "event_id": "e5"},
+            ]
+            text = "".join(f"event: {each['event_type']}\ndata: {json.dumps(each)}\n\n" for each in frames)
+            return httpx2.Response(200, headers={"content-type": "text/event-stream"}, text=text + "data: [DONE]\n\n")
+        return told if request.method == "POST" else {**told, "status": "completed", "steps": [_found]}
+
+    canned = Canned("google-interactions", answer)
+    made = ul.Client(canned.upstream)
+    handle = made.responses.create(input="Look into it.", agent="deep-research", background=True, store=True)
+    assert canned.bodies[0] == {
+        "input": "Look into it.",
+        "agent": "deep-research",
+        "background": True,
+        "store": True,
+    }
+    assert (handle.id, handle.done) == ("int_1", False)
+    assert handle.wait(poll=0.001).output_text == "Found."
+    assert canned.requests[1].url.path == "/v1/interactions/int_1"
+    events = handle.events(after="e2")
+    assert [event.delta for event in events if event.type == "response.output_text.delta"] == ["Found."]
+    assert events.last == "e5"
+
+
+_found = {"type": "model_output", "content": [{"type": "text", "text": "Found."}]}
+
+
+def test_a_caller_that_is_cancelled_hangs_up() -> None:
+    closed = []
+
+    class Endless(httpx2.AsyncByteStream):
+        async def __aiter__(self) -> Any:
+            frames = stream("Hello")
+            for event in frames[:5]:
+                yield f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
+            await asyncio.Event().wait()
+
+        async def aclose(self) -> None:
+            closed.append(True)
+
+    def answer(_: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200, headers={"content-type": "text/event-stream"}, stream=Endless())
+
+    async def main() -> list[str]:
+        seen: list[str] = []
+
+        async def listen() -> None:
+            events = await ul.AsyncClient(Canned("openai-responses", answer).upstream).responses.create(
+                input="Hi", stream=True
+            )
+            async for event in events:
+                seen.append(event.type)
+
+        task = asyncio.create_task(listen())
+        while len(seen) < 5:
+            await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return seen
+
+    assert asyncio.run(main())[-1] == "response.output_text.delta"
+    assert closed
+
+
+def test_leaving_a_stream_early_hangs_up() -> None:
+    closed = []
+
+    class Endless(httpx2.SyncByteStream):
+        def __iter__(self) -> Any:
+            for event in stream("Hello")[:5]:
+                yield f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
+            raise AssertionError("nobody listens any more")
+
+        def close(self) -> None:
+            closed.append(True)
+
+    canned = Canned(
+        "openai-responses",
+        lambda _: httpx2.Response(200, headers={"content-type": "text/event-stream"}, stream=Endless()),
+    )
+    with ul.Client(canned.upstream).responses.create(input="Hi", stream=True) as events:
+        next(event for event in events if event.type == "response.output_text.delta")
+    assert closed

@@ -63,6 +63,9 @@ class Core:
         """Whom a call is sent to, in order; raises `ValueError` where nothing says it."""
         default = self.upstream if call.upstream is None else self._upstream(call.upstream, call.body, call)
         names = call.names() or (((self.model, *self.models)) if self.model else self.models)
+        if default is not None and call.body.get("agent") and not call.names():
+            # An agent stands in the place of a model.
+            return (default.with_(model=None),)
         if default is not None:
             if not names:
                 return (default,)
@@ -113,9 +116,9 @@ class Core:
         levels = self.on_loss if call.on_loss is None else call.on_loss
         enforce(call.losses, levels)
         body = {name: value for name, value in leaving.items() if name != "stream"}
-        body["model"] = upstreams[0].model or body.get("model") or self.model
-        if body["model"] is None or not isinstance(body["model"], str):
-            del body["model"]
+        body.pop("model", None)
+        if upstreams[0].model is not None:
+            body["model"] = upstreams[0].model
         if stream:
             body["stream"] = True
         ask = Ask(
