@@ -162,6 +162,26 @@ def test_a_plain_model_is_one_of_the_upstream() -> None:
     assert [body["model"] for body in canned.bodies] == ["other", "other"]
 
 
+@pytest.mark.parametrize(
+    ("provider", "model", "asked"),
+    [
+        ("openrouter", "anthropic/claude-opus-4.7", "anthropic/claude-opus-4.7"),  # a router's own names have slashes
+        (None, "meta/llama", "meta/llama"),  # and on a server that nobody knows they may
+    ],
+)
+def test_names_with_a_slash_may_be_the_upstreams_own(provider: str | None, model: str, asked: str) -> None:
+    canned = Canned("openai-responses", response(message("Hi")), provider=provider)
+    ul.Client(canned.upstream).responses.create(model=model, input="Hi")
+    ul.Client().responses.create(upstream=canned.upstream, model="any/thing", input="Hi")
+    assert [body["model"] for body in canned.bodies] == [asked, "any/thing"]
+
+
+def test_a_name_of_another_provider_goes_there() -> None:
+    canned = Canned("openai-responses", response(message("Hi")), provider="openai")
+    assert ul.Client(canned.upstream).responses.create(model="local/echo", input="Hello").output_text == "Hello"
+    assert canned.requests == []
+
+
 def test_a_loss_at_level_raise_is_raised_before_anything_is_sent() -> None:
     canned = Canned("openai-responses", response(message("Hi")))
     with pytest.raises(ul.CapabilityLost, match=r"sampling\.seed"):

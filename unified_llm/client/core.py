@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..errors import APIError, CapabilityRefused, InvalidRequest, NotFound, StreamBroken
+from ..errors import APIError, CapabilityRefused, InvalidRequest, NotFound, StreamBroken, UnknownModel, UnknownProvider
 from ..losses import Levels, Losses, enforce
 from ..registry import split
 from ..vault import Vault
@@ -70,8 +70,11 @@ class Core:
             if not names:
                 return (default,)
             # A plain name is a model of the upstream at hand; anything else says for itself where it is.
+            plain = call.upstream is not None
             return tuple(
-                default.with_(model=_bare(each, default)) if _is_plain(each, default) else self._named(each, call)
+                default.with_(model=_bare(each, default))
+                if isinstance(each, str) and (plain or _is_plain(each, default))
+                else self._named(each, call)
                 for each in names
             )
         if not names:
@@ -298,14 +301,19 @@ def _bare(name: Any, upstream: Upstream) -> str:
     return text.removeprefix(whose) if upstream.provider else text
 
 
-def _is_plain(name: Any, upstream: Upstream) -> bool:
-    """Whether a model's name is one of the upstream at hand: without a provider, or with that very one."""
-    if not isinstance(name, str) or "://" in name:
+def _is_plain(name: str, upstream: Upstream) -> bool:
+    """Whether a name is a model of the upstream at hand: without a provider, with that very one, or listed there."""
+    if "://" in name:
         return False
-    if "/" not in name or (upstream.provider and name.startswith(f"{upstream.provider}/")):
-        return True
     # The names on a server that nobody knows may hold anything.
-    return upstream.provider is None
+    if "/" not in name or upstream.provider is None or name.startswith(f"{upstream.provider}/"):
+        return True
+    from ..models.catalog import get
+
+    try:
+        return bool(get(f"{upstream.provider}/{name}"))
+    except (UnknownModel, UnknownProvider):
+        return False
 
 
 def _shape(body: Node) -> Any:
