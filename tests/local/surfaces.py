@@ -105,7 +105,7 @@ def said(protocol: str, found: Node) -> str:
     holders: list[Node] = {RESPONSES: found.get("output"), MESSAGES: [found], INTERACTIONS: found.get("steps")}[
         protocol
     ]
-    parts = [part for holder in holders for part in holder.get("content", [])]
+    parts = [part for holder in holders if holder["type"] != "reasoning" for part in holder.get("content", [])]
     return "".join(part.get("text", "") for part in parts)
 
 
