@@ -13,7 +13,7 @@ import pytest
 import unified_llm as ul
 from client.providers import PROTOCOLS, Canned, message, response, stream, upstream
 from unified_llm._tables import KEYS
-from unified_llm.client import background, client, responses
+from unified_llm.client import background, client, responses, steps
 from unified_llm.client.params import Asked, Given
 
 PNG = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUg=="
@@ -239,6 +239,9 @@ def test_a_file_of_one_provider_is_not_sent_to_another() -> None:
     assert "file_1" not in str(there.bodies[0])
     assert [(loss.path, loss.fate, loss.detail) for loss in moved.losses] == [("/input/0/content/0", "lost", "foreign")]
     assert not again.losses
+    with pytest.raises(ul.CapabilityLost, match="/input/0/content/0"):
+        made.responses.create(upstream=there.upstream, previous=again, input="And?", on_loss="raise")
+    assert len(there.requests) == 1
     made.responses.create(upstream=here.upstream, previous=moved, input="And now?")
     assert "file_1" in str(here.bodies[2])
 
@@ -278,6 +281,23 @@ def test_an_error_in_a_stream_is_the_typed_error() -> None:
     error = {"type": "error", "code": "rate_limit_exceeded", "message": "slow down", "param": None}
     canned = Canned("openai-responses", [*events, {**error, "sequence_number": len(events)}])
     with pytest.raises(ul.RateLimited, match="slow down"):
+        list(ul.Client(canned.upstream).responses.create(input="Hi", stream=True))
+
+
+def test_an_error_in_a_stream_is_raised_when_it_comes() -> None:
+    class Talking(httpx2.SyncByteStream):
+        def __iter__(self) -> Any:
+            for event in stream("Hello")[:4]:
+                yield f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
+            error = {"type": "error", "code": "server_error", "message": "boom", "param": None, "sequence_number": 4}
+            yield f"event: error\ndata: {json.dumps(error)}\n\n".encode()
+            raise AssertionError("nobody waits for more")
+
+    canned = Canned(
+        "openai-responses",
+        lambda _: httpx2.Response(200, headers={"content-type": "text/event-stream"}, stream=Talking()),
+    )
+    with pytest.raises(ul.ServerFailed, match="boom"):
         list(ul.Client(canned.upstream).responses.create(input="Hi", stream=True))
 
 
@@ -345,7 +365,7 @@ class Slow:
 
 def test_a_background_answer_is_waited_for() -> None:
     slow, looks = Slow(), []
-    handle = ul.Client(slow.canned.upstream).responses.create(input="Hi", background=True)
+    handle = ul.Client(slow.canned.upstream).responses.create(input="Hi", background=True, seed=7)
     assert (handle.id, handle.status, handle.done) == ("resp_1", "in_progress", False)
     assert slow.canned.bodies[0]["background"] is True
     result = handle.wait(poll=0.001, on_progress=lambda each: looks.append(each.status))
@@ -353,6 +373,19 @@ def test_a_background_answer_is_waited_for() -> None:
     assert looks == ["in_progress", "in_progress", "completed"]
     assert [item["type"] for item in result.items] == ["message", "message"]
     assert str(slow.canned.requests[-1].url) == "http://canned/v1/responses/resp_1"
+    # What the request lost is still lost, and the conversation can go on from there.
+    assert [loss.path for loss in result.losses] == ["/seed"]
+    assert sum(segment.length for segment in result.segments) == len(result.items)
+
+
+def test_looks_become_rarer(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = Slow()
+    slow.looks = -20
+    slept: list[float] = []
+    handle = ul.Client(slow.canned.upstream).responses.create(input="Hi", background=True)
+    monkeypatch.setattr(steps.time, "sleep", slept.append)
+    handle.wait()
+    assert slept[:3] == [1.0, 1.5, 2.25] and slept[-1] == 15.0
 
 
 def test_and_in_an_event_loop_with_a_limit() -> None:
@@ -469,6 +502,7 @@ def test_an_agent_works_in_the_background_and_its_stream_is_taken_up_again() -> 
         "store": True,
     }
     assert (handle.id, handle.done) == ("int_1", False)
+    assert handle.result.upstream.model is None
     assert handle.wait(poll=0.001).output_text == "Found."
     assert canned.requests[1].url.path == "/v1/interactions/int_1"
     events = handle.events(after="e2")

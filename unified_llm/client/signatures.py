@@ -111,5 +111,5 @@ def _untitled(schema: Any, held: bool = False) -> Any:
     return {
         key: value if key in _LITERAL else _untitled(value, key in _HOLDERS)
         for key, value in schema.items()
-        if not (key == "title" and type(value) is str)
+        if key != "title"
     }
