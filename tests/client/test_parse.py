@@ -158,6 +158,18 @@ def test_a_refusal_is_no_answer_and_no_error() -> None:
     assert result.output[0].content[0].refusal == "I will not."
 
 
+@pytest.mark.parametrize("strategy", ["native", "tool"])
+def test_an_answer_that_calls_a_tool_is_the_callers(strategy: str) -> None:
+    canned = Canned("openai-responses", response(function_call("look", "{}")))
+    look = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}}
+    client = ul.Client(canned.upstream)
+    result = client.responses.parse(input="?", text_format=Person, tools=[look], strategy=strategy, retries=1)
+    assert result.output_parsed is None
+    assert [call.name for call in result.tool_calls] == ["look"]
+    assert len(canned.requests) == 1
+    assert canned.bodies[0].get("tool_choice") == ("required" if strategy == "tool" else None)
+
+
 def test_a_strategy_nobody_knows() -> None:
     with pytest.raises(ValueError, match="native"):
         ul.Client(upstream("openai-chat")).responses.parse(input="?", text_format=Person, strategy="magic")

@@ -99,7 +99,7 @@ class Responses:
         JSON). `strategy` is "native" (the provider's own structured output), "tool" (the arguments of a tool),
         "prompt" (the schema in the instructions), or "auto": the first that the model can do; `.strategy` says which,
         and so do the losses. `retries` is how often the model is told what does not fit and asked again. What a model
-        refuses to answer has None as its `.output_parsed`.
+        refuses to answer has None as its `.output_parsed`, and so has an answer that calls one of the `tools` instead.
 
         Raises `ParseFailed` (a `ValueError`, with the whole `.response`) where the answer does not fit.
 

@@ -133,7 +133,8 @@ def parsing(
         result = yield from create(call)
         result._strategy = strategy
         text = _text(result, found, strategy)
-        if text is None and _refused(result):
+        if text is None and (_refused(result) or any(each.name != found.name for each in result.tool_calls)):
+            # A refusal is no answer, and neither is the call of another tool: both are the caller's.
             return result
         try:
             if text is None:
