@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from blunt import sharp
 from corpus import pairs, records, show
 from unified_llm import suite
 
@@ -11,7 +12,7 @@ from unified_llm import suite
 @pytest.mark.parametrize(("source", "target", "kind"), pairs("request", "response", "error"))
 def test_sensitivity(source: str, target: str, kind: str) -> None:
     seen: set[tuple[str, ...]] = set()
-    failures = suite.sensitivity(records(source, kind), target, seen)
+    failures = sharp(suite.sensitivity(records(source, kind), target, seen), target)
     assert len(seen) >= 4
     assert not failures, show(failures, "sensitivity", len(seen))
 

@@ -77,15 +77,20 @@ def foreign_minds(
     failures = []
     for record in records:
         read = canonical(record["body"], source, "request")
-        pieces = {data for _, _, data in _pieces(read, source) if len(data) > 8} - public
+        pieces = {data for _, _, data in _pieces(read, source)} - public
         if not pieces:
             continue
         sent = ul.convert(record["body"], source=source, target=target).value
-        text = dumps(sent)
-        leaked = [piece for piece in pieces if piece in text or dumps(piece)[1:-1] in text]
+        text, said = dumps(sent), {value for _, value in leaves(sent) if type(value) is str}
+        # A short one may be part of any word by chance, and is looked for as a whole.
+        leaked = [piece for piece in pieces if piece in said or (len(piece) > 8 and _holds(text, piece))]
         failures += [Failure(record["id"], "", f"{piece[:40]}... reached {target}") for piece in leaked]
         failures += _envelopes(record, sent)
     return failures
+
+
+def _holds(text: str, piece: str) -> bool:
+    return piece in text or dumps(piece)[1:-1] in text
 
 
 def _home(

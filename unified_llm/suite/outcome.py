@@ -43,6 +43,10 @@ _JUDGED: dict[str, Any] = {"output.choices": "ignore"}
 # about everything else in such a request, too.)
 
 
+GONE = ("lost", "parked")
+"""Fates of what is not in the value at all."""
+
+
 class Failure(NamedTuple):
     """One broken promise: the record, the JSON pointer, and what happened."""
 
@@ -63,8 +67,18 @@ class Outcome(NamedTuple):
     http: Mapping[str, Any] | None = None
 
     def names(self, path: str) -> bool:
-        """Whether the report names the place, or a node around it."""
-        return any(loss.side == "source" and is_prefix(loss.path, path) for loss in self.losses)
+        """Whether the report names the place, or says of a node around it that nothing of it arrived.
+
+        (Of what is in a node that took another form, something should be seen in that form.)
+        """
+        return any(
+            loss.side == "source" and (loss.path == path or (loss.fate in GONE and is_prefix(loss.path, path)))
+            for loss in self.losses
+        )
+
+    def around(self, path: str) -> list[ul.Loss]:
+        """What the report says of the nodes around the place."""
+        return [loss for loss in self.losses if loss.side == "source" and is_prefix(loss.path, path)]
 
     def added(self) -> list[ul.Loss]:
         """What the report says was put into the target."""
@@ -137,6 +151,8 @@ def noticed(record: Record, target: str, base: Outcome, body: Any, path: Path) -
     if done.error is not None:
         return ours(done.error)
     if done.names(pointer(path)) or not same(unmade(base), unmade(done)):
+        return True
+    if base.around(pointer(path)) != done.around(pointer(path)):
         return True
     # What was said before and is now filled in has to be reported as added.
     return [loss for loss in base.losses if loss.side == "target"] != [
