@@ -12,7 +12,7 @@ from typing import Any
 from .adapter import Adapter
 from .errors import UnknownProtocol
 
-__all__ = ["adapter", "dialect", "protocols", "provider_of", "register", "split"]
+__all__ = ["adapter", "dialect", "loaded", "protocols", "provider_of", "register", "split"]
 
 GROUP = "unified_llm.adapters"
 _loaded: dict[str, Adapter] = {}
@@ -34,6 +34,11 @@ def adapter(name: str) -> Adapter:
     if found is None:
         found = _loaded[protocol] = _load(protocol)
     return found
+
+
+def loaded() -> tuple[str, ...]:
+    """The protocols whose adapters were used or registered so far."""
+    return tuple(_loaded)
 
 
 def protocols() -> list[str]:

@@ -201,6 +201,15 @@ def test_a_stream_that_breaks_off_is_no_success(surface: type[Surface], fault: E
 
 
 @surfaces
+@pytest.mark.parametrize("fault", [httpx2.ReadError("reset"), httpx2.ReadTimeout("stalled")], ids=str)
+def test_a_connection_that_breaks_after_the_last_word_broke_nothing(surface: type[Surface], fault: Exception) -> None:
+    canned = Canned(lambda: streamed(*CHAT_STREAM, fault))
+    sdk = surface(ul.http_client(canned.upstream))
+    sdk.ask("Hi")
+    assert sdk.call(stream=True).text == "Hello"
+
+
+@surfaces
 @pytest.mark.parametrize("mode", ["plain", "async plain"])
 def test_no_connection_is_what_the_sdk_always_raises(surface: type[Surface], mode: str) -> None:
     for fault, names in (

@@ -5,15 +5,19 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
+import os
 import pickle
+import subprocess
+import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import anthropic
 import httpx2
 import openai
 import pytest
 from google import genai
+from google.oauth2.credentials import Credentials
 
 import unified_llm as ul
 from unified_llm.client.credentials import KeyAuth
@@ -29,6 +33,11 @@ KEYS = {
     "AWS_BEARER_TOKEN_BEDROCK": "key-aws",
 }
 PLACES = {"resource": "res", "region": "eu-1", "project": "proj", "location": "global"}
+
+
+class Framed(NamedTuple):
+    event: str | None
+    data: str
 
 
 class Line:
@@ -212,6 +221,17 @@ def sdk_clients(line: Line) -> dict[str, tuple[Any, str, str]]:
             "https://bedrock-mantle.eu-1.api.aws/anthropic/v1/messages",
             "Bearer k",
         ),
+        "genai-vertex": (
+            genai.Client(
+                vertexai=True,
+                project="p",
+                location="global",
+                credentials=Credentials("token"),  # type: ignore[no-untyped-call]
+                http_options={"httpx_client": line.http},  # type: ignore[arg-type]
+            ),
+            "https://aiplatform.googleapis.com/v1beta1/projects/p/locations/global/publishers/google/models/up:generateContent",
+            "Bearer token",
+        ),
         "genai": (
             genai.Client(api_key="k", http_options={"httpx_client": line.http}),  # type: ignore[arg-type]
             "https://generativelanguage.googleapis.com/v1/models/up:generateContent",
@@ -221,7 +241,8 @@ def sdk_clients(line: Line) -> dict[str, tuple[Any, str, str]]:
 
 
 @pytest.mark.parametrize(
-    "kind", ["openai", "azure", "azure-ad", "compatible", "anthropic", "vertex", "mantle", "genai"]
+    "kind",
+    ["openai", "azure", "azure-ad", "compatible", "anthropic", "vertex", "mantle", "genai", "genai-vertex"],
 )
 def test_an_sdk_client_brings_its_url_and_its_login(kind: str) -> None:
     line = Line(lambda: httpx2.Response(429, json={"error": {"message": "slow"}}, headers={"retry-after": "3"}))
@@ -241,6 +262,24 @@ def test_an_sdk_client_streams() -> None:
         model="m", input="Hi", stream=True
     ) as stream:
         assert [event.delta for event in stream if event.type == "response.output_text.delta"] == ["Hel", "lo"]
+
+
+def test_a_platform_that_frames_its_streams_otherwise_brings_the_decoder() -> None:
+    class Decoder:
+        def iter_bytes(self, chunks: Any) -> Any:
+            for each in b"".join(chunks).split(b"|"):
+                yield Framed(None, each.decode())
+
+    class Platform(openai.OpenAI):
+        def _make_sse_decoder(self) -> Any:
+            return Decoder()
+
+    inner = b"|".join(each.removeprefix(b"data: ").strip() for each in CHAT_STREAM)
+    line = Line(lambda: streamed(inner, kind="application/vnd.amazon.eventstream"))
+    client = Platform(api_key="k", base_url="http://up/v1", http_client=line.http)
+    sdk = openai.OpenAI(api_key="x", http_client=ul.http_client(client))
+    with sdk.chat.completions.create(model="m", messages=[], stream=True) as stream:
+        assert [each.choices[0].delta.content for each in stream] == ["Hel", "lo"]
 
 
 def test_an_asynchronous_sdk_client() -> None:
@@ -358,3 +397,55 @@ def test_upstreams_are_values_and_credentials_stay_where_they_are() -> None:
     for copied in (copy.deepcopy, pickle.dumps):
         with pytest.raises(TypeError, match="not copied"):
             copied(KeyAuth("x", "{key}", "secret"))
+
+
+# ---- what an extra brings -------------------------------------------------------------------------------------------
+
+
+def test_tokens_of_the_cloud_are_fetched_and_refreshed(monkeypatch: pytest.MonkeyPatch) -> None:
+    import google.auth
+
+    from unified_llm_google import credentials
+
+    class Account:
+        valid, token, refreshed = False, "", 0
+
+        def refresh(self, request: object) -> None:
+            self.refreshed += 1
+            self.valid, self.token = True, f"token-{self.refreshed}"
+
+    account = Account()
+    monkeypatch.setattr(google.auth, "default", lambda scopes: (account, "project"))
+    monkeypatch.setattr(credentials, "_kept", [])
+    pytest.importorskip("google.auth.transport.requests")
+    line = Line(MESSAGE)
+    upstream = Upstream.of("vertex/claude-opus-4-7", variables=PLACES, http_client=line.http)
+    ask(upstream)
+    ask(upstream)
+    account.valid = False
+    ask(upstream)
+    assert [each.headers["authorization"] for each in line.seen] == [
+        "Bearer token-1",
+        "Bearer token-1",
+        "Bearer token-2",
+    ]
+
+
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "google.auth", None)
+    with pytest.raises(ImportError, match=r"unified-llm\[vertex\]"):
+        ask(Upstream.of("vertex/claude-opus-4-7", variables=PLACES, http_client=Line(MESSAGE).http))
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    monkeypatch.delitem(sys.modules, "unified_llm.client.transport_httpx", raising=False)
+    with pytest.raises(ImportError, match=r"unified-llm\[httpx\]"):
+        ul.http_client("local/echo", library="httpx")
+
+
+def test_importing_the_library_loads_no_http_library() -> None:
+    code = "import sys, unified_llm; print([n for n in ('httpx2', 'httpx', 'openai', 'anyio') if n in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=_here())
+    assert done.stdout.strip() == "[]"
+
+
+def _here() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

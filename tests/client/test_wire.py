@@ -378,6 +378,18 @@ def test_a_key_is_sent_and_shown_nowhere(ask_for: Call, caplog: pytest.LogCaptur
 
 
 @both
+def test_a_key_is_struck_out_of_errors_inside_answers(ask_for: Call) -> None:
+    key = "sk-very-secret"
+    error = {"error": {"message": f"bad key {key}", "type": "authentication_error", "code": key}}
+    for ask, answer in ((PLAIN, error), (STREAM, lambda: streamed(*frames(error)))):
+        canned = Canned(answer, auth=KeyAuth("authorization", "Bearer {key}", key))
+        with pytest.raises(ul.APIError, match=r"bad key \[key\]") as caught:
+            ask_for(ask, canned, retry=Retry.never())
+        caught_error = caught.value
+        assert key not in f"{caught_error!r} {caught_error.body} {caught_error.error} {caught_error}"
+
+
+@both
 def test_a_missing_key_is_told_before_anything_is_sent(ask_for: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SOME_KEY", raising=False)
     canned = Canned(CHAT, auth=KeyAuth("authorization", "Bearer {key}", env=["SOME_KEY"], whose="somebody"))

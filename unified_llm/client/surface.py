@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from ..adapter import Adapter, Route
-from ..registry import adapter, protocols
+from ..registry import adapter, loaded, protocols
 
-__all__ = ["Match", "credential_headers", "recognise", "route_of"]
+__all__ = ["Match", "credential_headers", "recognise", "route_of", "spoken"]
 
 _FIELD = re.compile(r"\{(\w+)\}")
 
@@ -42,15 +42,15 @@ def recognise(method: str, path: str, headers: Mapping[str, str], surface: str |
     >>> found.protocol, found.route.kind, found.path
     ('openai-chat', 'request', 'chat/completions')
     """
-    wanted = (surface.partition(":")[0],) if surface is not None else tuple(protocols())
+    wanted = (surface.partition(":")[0],) if surface is not None else spoken()
     found = []
     for place, name in enumerate(wanted):
-        spoken = adapter(name)
-        for route in spoken.routes:
+        known = adapter(name)
+        for route in known.routes:
             match = _pattern(route.path).search(path) if route.method == method.upper() else None
             if match is None:
                 continue
-            told = _marked(spoken, headers) if surface is None else 1
+            told = _marked(known, headers) if surface is None else 1
             # A list of models is everybody's: no surface has it that is known by other headers.
             if told < 0 and route.kind == "models":
                 continue
@@ -60,10 +60,20 @@ def recognise(method: str, path: str, headers: Mapping[str, str], surface: str |
     return max(found, key=lambda each: each[0])[1] if found else None
 
 
-def _marked(spoken: Adapter, headers: Mapping[str, str]) -> int:
-    if not spoken.marks:
+def spoken() -> tuple[str, ...]:
+    """Every protocol there is, sorted. Installed packages are looked at once: that takes longer than a request."""
+    return tuple(sorted({*_installed(), *loaded()}))
+
+
+@lru_cache(1)
+def _installed() -> tuple[str, ...]:
+    return tuple(protocols())
+
+
+def _marked(known: Adapter, headers: Mapping[str, str]) -> int:
+    if not known.marks:
         return 0
-    return 1 if any(mark in headers for mark in spoken.marks) else -1
+    return 1 if any(mark in headers for mark in known.marks) else -1
 
 
 @lru_cache(256)

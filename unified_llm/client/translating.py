@@ -27,12 +27,12 @@ from ..errors import (
 )
 from ..jsonvalue import dump, parse
 from ..losses import Levels, Losses
-from ..registry import adapter, protocols
+from ..registry import adapter
 from ..streaming import ByteStream
 from ..vault import MemoryVault, Vault
 from .choosing import upstream as choose
 from .retrying import Retry
-from .surface import Match, credential_headers, recognise, route_of
+from .surface import Match, credential_headers, recognise, route_of, spoken
 from .upstream import Upstream
 from .wire import Answer, Ask, Hop, Opened, answer_kind, steps
 
@@ -111,9 +111,11 @@ class SurfaceStream:
         return out
 
     def broken(self, error: Mapping[str, Any]) -> list[bytes]:
-        """The end of a stream that broke off, in the client's words."""
+        """The end of a stream that broke off, in the client's words. One that had said its last word did not."""
         if self._over:
             return []
+        if self._stream.pipe.grammar.state == "closed":
+            return self.close()
         out = self._stream.fail(error)
         self._end()
         return out
@@ -323,7 +325,7 @@ def _open(ref: Any) -> bool:
 
 def _likeliest(headers: Mapping[str, str]) -> str:
     """A surface to say in that there is no such route."""
-    named = protocols()
+    named = spoken()
     marked = [name for name in named if any(mark in headers for mark in adapter(name).marks)]
     plain = [name for name in named if not adapter(name).marks]
     return (marked or plain or named)[0]
@@ -334,7 +336,7 @@ def _kin(upstream: Upstream, kind: str) -> Upstream | None:
     own = adapter(upstream.protocol)
     if kind in own.kinds:
         return upstream
-    for name in protocols():
+    for name in spoken():
         other = adapter(name)
         if other.family == own.family and kind in other.kinds:
             dialect = upstream.protocol.partition(":")[2]

@@ -305,7 +305,8 @@ def _begun(upstream: Upstream, response: Any, head: dict[str, Any]) -> Steps:
     if not events:
         yield Effect("close", (response,))
         raise unreadable(upstream, "the stream holds no event", b"".join(chunks), head["headers"], head["model"])
-    first = {"event": events[0]["event"], "data": parse_data(events[0]["data"])}
+    # Looked at for an error alone, and errors show no key.
+    first = {"event": events[0]["event"], "data": parse_data(upstream.hide(events[0]["data"]))}
     provider = provider_of(upstream.protocol, dialect)
     reader = adapter.streams.reader(Reader(adapter.protocol, dialect=dialect, facing="client", provider=provider))
     for event in reader.feed(first):
