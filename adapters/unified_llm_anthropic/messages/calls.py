@@ -214,10 +214,10 @@ def write_mcp_result(c: Node, w: Writer) -> Node:
         wire["is_error"] = c.pop("is_error")
     elif not own_born(w):
         wire["is_error"] = bool(c.get("error"))
-    if "output" in c:
-        output = c.pop("output")
-        wire["content"] = [] if output is None else w.parts(parts, output)
-    elif not own_born(w):
+    output = c.get("output")
+    if type(output) is str or (type(output) is list and all(type(part) is dict for part in output)):
+        wire["content"] = w.parts(parts, c.pop("output"))
+    elif "output" in c or not own_born(w):
         wire["content"] = []
     return move_cache_out(c, wire)
 
