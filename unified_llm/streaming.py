@@ -399,7 +399,9 @@ class _WritePipe(_Pipe):
         out = self.writer.feed(canonical)
         if self.writing.raw:
             target = [each["data"] for each in out]
-            found = locate(canonical, target, self.writing, None, None, "event", (self.count,))
+            # An error is the one event that has its type's name in common with a node.
+            name = "event:error" if canonical["type"] == "error" else canonical["type"]
+            found = locate(canonical, target, self.writing, None, None, name, (self.count,))
             self.writing.raw.clear()
             self.losses.update(dict.fromkeys(found))
             enforce(found, self.on_loss)

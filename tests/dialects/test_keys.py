@@ -62,6 +62,7 @@ PARTS: Node = {
     "file": {"type": "file", "file": {"file_id": "file-1"}},
     "video_url": {"type": "video_url", "video_url": {"url": "https://example.com/a.mp4"}},
 }
+TEXT_PART = {"type": "text", "text": "q"}
 CHOICES: Node = {
     "function": {"type": "function", "function": {"name": "f"}},
     "custom": {"type": "custom", "custom": {"name": "f"}},
@@ -76,6 +77,8 @@ REASONING = {"type": "reasoning", "summary": [], "content": [{"type": "reasoning
 ITEM_CALL = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}
 ITEM_RESULT = {"type": "function_call_output", "call_id": "call_1", "output": "r"}
 ITEM_USER = {"type": "message", "role": "user", "content": "q"}
+TEXT = {"type": "input_text", "text": "q"}  # (a prompt of which nothing would be left is refused)
+FILE_URL = {"type": "input_file", "file_url": "https://x/a.pdf"}
 MESSAGE = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "a"}]}
 
 
@@ -232,7 +235,7 @@ PROBES: dict[str, Callable[..., Probe]] = {
     ),
     "roles": lambda role, own: roles(role),
     "parts": lambda kind: sent(messages=[{"role": "user", "content": [PARTS["text"], PARTS[kind]]}]),
-    "file_urls": lambda _: asked([{**ITEM_USER, "content": [{"type": "input_file", "file_url": "https://x/a.pdf"}]}]),
+    "file_urls": lambda _: asked([{**ITEM_USER, "content": [TEXT, FILE_URL]}]),
     "string_content": lambda _: sent(
         messages=[USER, {"role": "assistant", "content": [PARTS["text"], PARTS["text"]]}, USER]
     ),
@@ -283,7 +286,7 @@ PROBES: dict[str, Callable[..., Probe]] = {
     ),
     "media": lambda _: (
         lambda name: ul.convert(
-            {"model": "m", "messages": [{"role": "user", "content": [PARTS["video_url"]]}]},
+            {"model": "m", "messages": [{"role": "user", "content": [TEXT_PART, PARTS["video_url"]]}]},
             source="openai-chat",
             target=name,
         )

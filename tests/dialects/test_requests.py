@@ -43,7 +43,7 @@ PARAMETERS: list[tuple[str, Node, Node, dict[str, str]]] = [
     ("openrouter", {"max_completion_tokens": 9}, {"max_tokens": 9}, {}),
     ("openai", {"max_tokens": 9}, {"max_completion_tokens": 9}, {}),
     # refused, ignored
-    ("deepseek", {"seed": 7, "n": 2, "temperature": 0.5}, {"temperature": 0.5}, {"/seed": "lost", "/n": "lost"}),
+    ("deepseek", {"seed": 7, "temperature": 0.5}, {"temperature": 0.5}, {"/seed": "lost"}),
     ("groq", {"logprobs": True, "top_logprobs": 2}, {}, {"/logprobs": "lost", "/top_logprobs": "lost"}),
     ("anthropic", {"seed": 7, "response_format": {"type": "json_object"}}, {},
      {"/seed": "lost", "/response_format/type": "lost"}),
@@ -87,6 +87,24 @@ def test_parameters(vendor: str, said: Node, sent: Node, told: dict[str, str]) -
     done = send(vendor, **said)
     assert rest(done) == sent
     assert fates(done) == told
+
+
+def test_several_answers_of_a_server_that_gives_one_are_refused_or_judged() -> None:
+    body = {"model": "m", "messages": [USER], "n": 2}
+    with pytest.raises(ul.CapabilityRefused) as refused:
+        ul.convert(body, source="openai-chat", target="openai-chat:deepseek")
+    assert (refused.value.path, refused.value.capability) == ("/n", "output.choices")
+    done = ul.convert(body, source="openai-chat", target="openai-chat:deepseek", on_loss={"output.choices": "ignore"})
+    assert rest(done) == {} and fates(done) == {"/n": "lost"}
+
+
+def test_a_prompt_of_which_nothing_is_left_is_refused_and_words_beside_it_are_sent() -> None:
+    file = {"type": "file", "file": {"file_id": "file-1"}}
+    with pytest.raises(ul.CapabilityRefused) as refused:
+        send("ollama", messages=[{"role": "user", "content": [file]}])
+    assert (refused.value.path, refused.value.capability) == ("/messages/0/content/0", "file.input")
+    done = send("ollama", messages=[{"role": "user", "content": [file, {"type": "text", "text": "Sum it up"}]}])
+    assert "Sum it up" in str(done.value["messages"]) and "lost" in fates(done).values()
 
 
 # Section 13 of the vendors' own spellings: the same intent in every dialect.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from unified_llm.ids import made_id
 from unified_llm.jsonvalue import load_text
 from unified_llm.mapping import Fated, IllTyped, take
 from unified_llm.reading import Reader
@@ -17,7 +18,7 @@ from unified_llm.writing import Writer
 
 from .blocks import blocks
 from .calls import move_caller_in, move_caller_out, take_text
-from .content import move_cache_in, move_cache_out, withhold
+from .content import move_cache_in, move_cache_out, own_born, withhold
 
 __all__: list[str] = []
 
@@ -97,6 +98,9 @@ _CALLS = {
 
 def _server_use(c: Node, name: str, given: Node, w: Writer) -> Node:
     call_id = c.pop("call_id") if c.get("call_id") is not None else c.pop("id", None)
+    if call_id is None and not own_born(w):
+        number = w.context["nameless"] = w.context.get("nameless", -1) + 1
+        call_id = made_id("srvtoolu", w.seed, number)
     wire: Node = {"type": "server_tool_use", "id": call_id, "name": name, "input": given}
     if c:
         withhold(c, w)

@@ -121,6 +121,8 @@ def read_search_result(w: Node, r: Reader) -> Node:
 
 @blocks.write("web_search_result")
 def write_search_result(c: Node, w: Writer) -> Node | None:
+    if c.get("call_id") is None and not c.get("results") and not own_born(w):
+        return None  # what came with a search that has no id here, and no hits
     wire: Node = {"type": "web_search_tool_result", "tool_use_id": c.pop("call_id", None)}
     if not _write_failure(c, wire, "web_search_tool_result"):
         found = c.pop("results", None) or []

@@ -31,6 +31,10 @@ _FORMATS = {
 }
 _TYPES = {word: media_type for media_type, word in _FORMATS.items()} | {"pcm16": "audio/pcm", "opus": "audio/ogg"}
 _ALIASES = {"audio/mpeg": "audio/mp3", "audio/x-wav": "audio/wav"}
+# How sound begins, in base64: RIFF, an ID3 tag, fLaC, OggS; the sync words of MPEG and ADTS frames.
+_STARTS = {"UklGR": "audio/wav", "SUQz": "audio/mp3", "ZkxhQ": "audio/flac", "T2dnU": "audio/ogg"}
+_STARTS |= dict.fromkeys([f"//{char}" for char in "IJKLMNOPopqrstuv"], "audio/mp3")
+_STARTS |= dict.fromkeys([f"//{char}" for char in "EFGHklmn"], "audio/aac")
 # What a file name says about its type, where nothing else does.
 _SUFFIXES = {
     "pdf": "application/pdf",
@@ -151,7 +155,7 @@ def write_media(c: Node, w: Writer) -> Node | None:
         if type(value) is not str or not value:
             continue
         if key == "data":
-            return _inline(c, key, value, _audio_type(c, w))
+            return _sound(c, value, w)
         if key == "file_id" and not value.startswith(_HANDLES):
             continue
         if value[:5].lower() == "data:":
@@ -165,6 +169,16 @@ def write_media(c: Node, w: Writer) -> Node | None:
             return _inline(c, key, value, _guess(c))
         return _file(c, key, value, w)
     return None
+
+
+def _sound(c: Node, data: str, w: Writer) -> Node:
+    """Sound always has a type here: where nobody tells it, its first bytes do; without a header it is bare samples."""
+    wire = _inline(c, "data", data, _audio_type(c, w))
+    inline = wire["inlineData"]
+    if "mimeType" not in inline and not c.get("media_type"):
+        inline["mimeType"] = next((kind for start, kind in _STARTS.items() if data.startswith(start)), "audio/pcm")
+        w.added(inline, "mimeType", "read off the first bytes")
+    return wire
 
 
 def _audio_type(c: Node, w: Writer) -> str | None:

@@ -256,8 +256,11 @@ class GenerateContentWriter:
         if not sent:
             return apart(written, index, choice)
         out = []
-        for spot, part in zip(spots_of(item), written):
-            if spot not in sent:
+        spots = spots_of(item)
+        # A thought that was sealed is opened when it is whole: it says in other parts what was told already.
+        told = sent if sent <= set(spots) else set(spots)
+        for spot, part in zip(spots, written):
+            if spot not in told:
                 out.append(part)
             elif SLOT in part and (index, spot[1]) not in choice.signed:
                 out.append({"text": "", SLOT: part[SLOT]})

@@ -213,7 +213,7 @@ def _write_custom(c: Node, w: Writer) -> Node | None:
     if type(c.get("format")) is dict and c["format"].get("type") == "text":
         take(c, "format")["type"] = Fated("approximated", "any text is taken")
     w.context.setdefault("tools", {})[name] = "custom"
-    w.added(wire, key, "raw text as the one argument of a function")
+    c["type"] = Fated("emulated", "declared as a function with one string argument")
     return wire
 
 

@@ -312,7 +312,8 @@ def _write_status(c: Node, wire: Node, w: Writer) -> None:
         if told and reason in _CODED:
             if error is None:
                 wire["errors"] = _write_block(own, c, w)
-            told = error is None or lookup(_REASONS, error.get("code")) == reason
+            # A refusal has no code of its own: it is read as a block for safety.
+            told = lookup(_REASONS, (error or wire["errors"][0]).get("code")) == reason
         if told:
             del own["reason"]
         elif reason is not None:

@@ -161,6 +161,7 @@ def write_reasoning(items: list[Node], w: Writer, calls: bool = False) -> Node:
             wire["tagged"] = wire.get("tagged", "") + w.piece(partial(_write_tagged, item), item)
             continue
         if field == THINKING:
+            _report_summary(item, "a chunk of thinking", w)
             wire.setdefault("content", []).append(w.piece(_write_thinking, item))
             continue
         if not (item.get("summary") or item.get("content") or item.get("opaque")):
@@ -174,8 +175,15 @@ def write_reasoning(items: list[Node], w: Writer, calls: bool = False) -> Node:
     return wire
 
 
+def _report_summary(item: Node, form: str, w: Writer) -> None:
+    """A summary is read back as the reasoning itself, wherever it is put."""
+    if item.get("summary") and (w.form(item, "field") is None or (w.dialect and not w.same)):
+        w.report(item, ("summary",), "approximated", f"sent as {form}", "reasoning.summary")
+
+
 def _write_tagged(item: Node, c: Node, w: Writer) -> str:
     if not c.get("opaque"):
+        _report_summary(item, "text between tags", w)
         parts = [*(c.pop("summary", None) or ()), *(c.pop("content", None) or ())]
         return tagged("\n\n".join(part["text"] for part in parts if type(part.get("text")) is str), item, w)
     fields = _write_fields(item, "reasoning_content", c, w)
@@ -199,8 +207,8 @@ def _write_fields(item: Node, field: str, c: Node, w: Writer) -> Node:
         wire[_DETAILS] = _edited(load_text(details["data"]), texts) if field == _DETAILS else load_text(details["data"])
     elif field == _DETAILS and texts:
         field = "reasoning"
-    if texts and item.get("summary") and (w.form(item, "field") is None or (w.dialect and not w.same)):
-        w.report(item, ("summary",), "approximated", f"sent as {field}", "reasoning.summary")
+    if texts:
+        _report_summary(item, field, w)
     if texts and field != _DETAILS:
         wire[field] = "\n\n".join(texts)
         for other in w.form(item, "also") or () if w.same or not w.dialect else ():

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from unified_llm._tables import KNOWN_TYPES
 from unified_llm.ids import made_id
 from unified_llm.provenance import anchor_of, is_sealed, open_sealed, seal
 from unified_llm.reading import Reader
@@ -54,10 +55,20 @@ def read_items(wires: list[Any], r: Reader) -> list[Node]:
             nodes[index] = r.node(items, {**wire, "type": "item_reference"})
             r.form(nodes[index], *(("type", "null") if "type" in wire else ("tag", "absent")))
             r.made(nodes[index], wire)
+        elif type(wire.get("type")) is str and wire["type"].startswith(SLUG):
+            _unslugged(nodes[index], r)
         elif is_sealed(wire.get("encrypted_content")):
             sealed.append(index)
     r.plain = plain
     return _opened(nodes, wires, sealed, r) if sealed else nodes
+
+
+def _unslugged(node: Node, r: Reader) -> None:
+    """An item of a type nobody knows goes by its bare name, however it is spelt."""
+    kind = node["type"].removeprefix(SLUG)
+    if node["type"] != kind and kind and kind not in KNOWN_TYPES:
+        node["type"] = kind
+        r.form(node, "type", "slug")
 
 
 def _opened(nodes: list[Node], wires: list[Any], sealed: list[int], r: Reader) -> list[Node]:
