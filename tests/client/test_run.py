@@ -90,15 +90,20 @@ def test_and_as_a_stream_in_an_event_loop(protocol: str) -> None:
     ]
 
 
+@pytest.mark.parametrize("form", ["plain", "stream"])
 @pytest.mark.parametrize(("one", "other"), [*itertools.permutations(PROTOCOLS, 2)])
-def test_six_turns_between_two_providers_are_accepted_by_both(one: str, other: str) -> None:
+def test_six_turns_between_two_providers_are_accepted_by_both(one: str, other: str, form: str) -> None:
     """The upstreams refuse what a real one refuses: calls without results, foreign signatures, missing ones."""
     client, both = ul.Client(), [upstream(one), upstream(other)]
     run = None
     for turn in range(6):
         asked = f"[[reason thought {turn}]] [[call get_weather city=Oslo]] [[then]] [[reason again]] Done {turn}"
         options: Any = {"upstream": both[turn % 2], "reasoning": {"effort": "low"}, "max_output_tokens": 4000}
-        run = client.responses.run(input=asked, tools=TOOLS, previous=run, **options)
+        asking: Any = {"input": asked, "tools": TOOLS, "previous": run, **options}
+        if form == "stream":
+            run = client.responses.run(stream=True, **asking).get_final_result()
+        else:
+            run = client.responses.run(**asking)
         assert run.output_text == f"Done {turn}"
     assert run is not None
     pieces = [

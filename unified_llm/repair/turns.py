@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..provenance import is_own, withheld
 from .mending import Mending, has_asked, is_model, is_system, opens_at, text_of
 from .rules import fits
 
@@ -60,6 +61,9 @@ def leave_out_blanks(m: Mending) -> None:
             continue  # what is this target's own was taken by it
         if type(content) is list:
             left = [part for part in content if not _is_refused(m, part)]
+            for part in content if len(left) < len(content) else ():
+                if part.get("opaque") and _is_refused(m, part):
+                    m.tell(part, ("opaque",), withheld(m.writer), "foreign")
             if key == "content" and not left:
                 gone.add(id(item))
             elif len(left) < len(content):
@@ -83,7 +87,10 @@ def leave_out_blanks(m: Mending) -> None:
 def _is_refused(m: Mending, part: Any) -> bool:
     if type(part) is not dict or type(part.get("type")) is not str:
         return False
-    return part["type"] in _TEXTS and _is_blank(m, part.get("text")) and not part.get("opaque")
+    if part["type"] not in _TEXTS or not _is_blank(m, part.get("text")):
+        return False
+    # A text may be nothing but the bearer of a signature, which says something to its maker only.
+    return not any(is_own(piece, m.writer) for piece in part.get("opaque") or ())
 
 
 # ---- the system -----------------------------------------------------------------------------------------------------
