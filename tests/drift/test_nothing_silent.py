@@ -81,6 +81,21 @@ def test_searches_without_ids_have_made_ones_at_messages_and_none_on_the_way_bac
     assert fates(back) == {}
 
 
+def test_made_ids_of_searches_are_those_of_their_answer_in_streams_too() -> None:
+    made = []
+    for name in ("r", "s"):
+        body = {**SEARCHED, "responseId": name}
+        events = ul.convert_stream(
+            [{"event": None, "data": body}], source="google-generate-content", target="anthropic-messages"
+        )
+        streamed = [event["data"].get("content_block") or {} for event in events]
+        done = ul.convert(body, source="google-generate-content", target="anthropic-messages", kind="response")
+        ids = [block["id"] for block in done.value["content"] if block["type"] == "server_tool_use"]
+        assert [block["id"] for block in streamed if block.get("type") == "server_tool_use"] == ids
+        made += ids
+    assert len(set(made)) == 4
+
+
 @pytest.mark.parametrize(
     ("start", "media_type"),
     [

@@ -105,6 +105,7 @@ class ForeignWriter(FrameWriter):
             return []
         self.begun = True
         opening = {key: response[key] for key in ("id", "model", "service_tier") if response.get(key) is not None}
+        self.w.seed = str(opening.get("id") or "") or self.w.seed
         self.w.context["own"] = False
         mark = len(self.w.raw)
         message = self._message(opening, [])
