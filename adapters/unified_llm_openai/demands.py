@@ -11,13 +11,26 @@ from typing import Any
 
 from unified_llm.writing import Writer
 
-__all__ = ["fit_values", "leave_out", "nearest_choice", "nearest_effort", "refused", "withhold"]
+__all__ = [
+    "fit_values",
+    "fit_words",
+    "leave_out",
+    "name_schema",
+    "nearest_choice",
+    "nearest_effort",
+    "refused",
+    "with_mode",
+    "withhold",
+]
 
 Node = dict[str, Any]
 Home = Callable[[str, Writer], tuple[Any, ...]]
 
 _SCALE = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 _EFFORTS = ("reasoning_effort", "reasoning.effort")
+# Choices of tools in the words of others, and the nearest there are here.
+_CHOICES = {"validated": "auto", "any": "required"}
+_SCHEMA_NAME = "response"
 _STRANGE = "the server refuses what it does not know"
 
 
@@ -55,6 +68,33 @@ def nearest_choice(choice: Any, w: Writer) -> str | None:
         return kind
     wanted = choice.get("mode", "auto") if kind == "allowed_tools" else "required"
     return next((word for word in (wanted, "auto") if word in kinds), "")
+
+
+def fit_words(c: Node, w: Writer) -> None:
+    """A choice of tools that another protocol said in a word of its own, in one that there is here."""
+    choice = c.get("tool_choice")
+    if type(choice) is str and choice in _CHOICES:
+        c["tool_choice"] = _CHOICES[choice]
+        w.report(w.doc, ("tool_choice",), "approximated", f"sent as {_CHOICES[choice]!r}")
+    elif type(choice) is dict and choice.get("mode") in _CHOICES:
+        c["tool_choice"] = {**choice, "mode": _CHOICES[choice["mode"]]}
+        w.report(w.doc, ("tool_choice", "mode"), "approximated", f"sent as {c['tool_choice']['mode']!r}")
+
+
+def with_mode(allowed: Node, w: Writer) -> Node:
+    """The allowed tools, with the mode that the API demands and other protocols may leave out."""
+    if allowed.get("mode") is not None:
+        return allowed
+    allowed = {**allowed, "mode": "auto"}
+    w.added(allowed, "mode", "the API demands one")
+    return allowed
+
+
+def name_schema(format_: Node, w: Writer) -> None:
+    """Give a schema of structured output the name that the API demands and other protocols do not know."""
+    if format_.get("name") is None:
+        format_["name"] = _SCHEMA_NAME
+        w.added(format_, "name", "the API demands one")
 
 
 def leave_out(key: str, value: Any, w: Writer, home_of: Home) -> None:

@@ -166,6 +166,7 @@ def _write_limit(c: Node, wire: Node, w: Writer) -> None:
     most = model_of(w).output_tokens
     limit = c.get("max_output_tokens")
     if limit is None:
+        c.pop("max_output_tokens", None)
         usual = w.dialect.get("max_tokens", DEFAULT_MAX_TOKENS)
         wire["max_tokens"] = usual if most is None else min(usual, most)
         w.added(wire, "max_tokens", "the API demands a limit")

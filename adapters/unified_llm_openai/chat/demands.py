@@ -14,7 +14,7 @@ from unified_llm.writing import Writer
 from ..demands import fit_values, leave_out, refused, withhold
 from .tables import REQUEST
 
-__all__ = ["fit", "give_back", "home_of", "read_own_names"]
+__all__ = ["fit", "give_back", "home_of", "leave_out_choices", "read_own_names"]
 
 Node = dict[str, Any]
 Keys = tuple[Any, ...]
@@ -88,6 +88,15 @@ def fit(wire: Node, c: Node, w: Writer) -> None:
         fit_values(wire, w, home_of)
         withhold(c, w, _HOMES.keys())
     _write_own_names(wire, c, w)
+
+
+def leave_out_choices(wire: Node, w: Writer) -> None:
+    """What is said of tools is refused where there are none, or none that could be sent."""
+    if wire.get("tools") or wire.get("functions"):
+        return
+    for key in ("tool_choice", "function_call", "parallel_tool_calls"):
+        if wire.get(key) != "none" and wire.pop(key, None) is not None:
+            w.report(w.doc, home_of(key, w), "lost", "refused where no tools are declared")
 
 
 def _write_own_names(wire: Node, c: Node, w: Writer) -> None:

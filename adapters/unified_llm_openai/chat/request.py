@@ -18,7 +18,7 @@ from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
 from .content import takeable, takes_names, user_parts
-from .demands import fit, give_back, read_own_names
+from .demands import fit, give_back, leave_out_choices, read_own_names
 from .messages import is_call, read_message_items, write_assistant
 from .settings import read_settings, write_settings
 from .tables import NEVER_NULL, REFUSES, REQUEST
@@ -68,6 +68,7 @@ def write_request(c: Node, w: Writer) -> Node:
         for key in NEVER_NULL & wire.keys():
             if wire[key] is None:
                 del wire[key]
+        leave_out_choices(wire, w)
     wire["messages"] = written
     w.http.update(method="POST", path="chat/completions")
     return wire

@@ -11,10 +11,10 @@ from unified_llm.mapping import Owned, take
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-from ..demands import nearest_choice
+from ..demands import fit_words, name_schema, nearest_choice, with_mode
 from ..effort import drop_refused, fit_reasoning
 from .controls import read_controls, write_controls
-from .tools import tools
+from .tools import is_foreign, tools
 
 __all__ = ["read_settings", "write_settings"]
 
@@ -146,8 +146,10 @@ def _write_tools(c: Node, wire: Node, w: Writer) -> None:
         wire["functions"] = [_function_of(tool) for tool in w.nodes(tools, old)]
     if new or not (old or "web_search_options" in wire):
         written = w.nodes(tools, new)
-        if written or not new:
+        if written or not (new or is_foreign(w)):
             wire["tools"] = written
+        elif not new:
+            w.report(w.doc, ("tools",), "approximated", "no tools are declared by saying nothing")
 
 
 def _write_web_search(c: Node, w: Writer) -> Node:
@@ -198,6 +200,8 @@ def _read_choice(choice: Node, r: Reader) -> Node | None:
 
 
 def _write_tool_choice(c: Node, wire: Node, w: Writer) -> None:
+    if is_foreign(w):
+        fit_words(c, w)
     choice = c["tool_choice"]
     instead = None if w.same else nearest_choice(choice, w)
     if instead is not None:
@@ -218,7 +222,7 @@ def _write_tool_choice(c: Node, wire: Node, w: Writer) -> None:
         allowed: Node = {"mode": own.pop("mode")} if "mode" in own else {}
         if type(own.get("tools")) is list:
             allowed["tools"] = w.nodes(tools, own.pop("tools"))
-        wire["tool_choice"] = {"type": kind, kind: allowed}
+        wire["tool_choice"] = {"type": kind, kind: with_mode(allowed, w) if is_foreign(w) else allowed}
 
 
 def _write_nearest_choice(word: str, c: Node, wire: Node, w: Writer) -> None:
@@ -273,6 +277,8 @@ def _write_format(c: Node, wire: Node, w: Writer) -> None:
     if out["type"] == "json_schema":
         schema = {key: own.pop(key) for key in _FORMAT_KEYS if key in own}
         kept = (((c.get("extra") or {}).get("openai-chat") or {}).get("rest") or {}).get("response_format") or {}
+        if is_foreign(w):
+            name_schema(schema, w)
         if schema or "json_schema" not in kept:
             out["json_schema"] = schema
     wire["response_format"] = out

@@ -14,6 +14,7 @@ from unified_llm.mapping import Fated
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
+from ..demands import fit_words, with_mode
 from ..effort import drop_refused
 from .demands import fit
 from .history import is_own, read_items, write_items
@@ -74,12 +75,14 @@ def _write(c: Node, w: Writer, path: str) -> Node:
         drop_refused(c, w, wire.get("reasoning"))
     if not own:
         write_edits(c, w)
-    if not own and c.get("tool_choice") == "validated":
-        c["tool_choice"] = "auto"
-        w.report(w.doc, ("tool_choice",), "approximated", "sent as 'auto'")
+    if not own:
+        fit_words(c, w)
     held = {} if own or w.dialect.get("penalties") else {key: c.pop(key) for key in _PENALTIES if key in c}
     REQUEST.write(c, wire, w, w.doc)
     c.update(held)
+    choice = wire.get("tool_choice")
+    if not own and type(choice) is dict and choice.get("type") == "allowed_tools":
+        wire["tool_choice"] = with_mode(choice, w)
     limit = wire.get("max_output_tokens")
     if not own and type(limit) is int and limit < _LEAST_OUTPUT:
         wire["max_output_tokens"] = _LEAST_OUTPUT

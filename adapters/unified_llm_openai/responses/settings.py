@@ -14,6 +14,7 @@ from unified_llm.mapping import Fated, Mapping, json_types, take
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
+from ..demands import name_schema
 from ..effort import fit_reasoning
 from .demands import takeable_tools
 from .history import is_own
@@ -79,7 +80,9 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
         if given and not wire["tools"]:
             del wire["tools"]
     elif "tools" in c:
-        wire["tools"] = c.pop("tools")
+        given = c.pop("tools")
+        if is_own(w) or w.facing == "client":
+            wire["tools"] = given
     for name, types in _TYPES.items():
         if name not in c:
             continue
@@ -96,6 +99,7 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
             format_ = take(own, "format")
             written["format"] = {key: format_.pop(key) for key in tuple(format_) if key in _FORMAT}
             if not is_own(w) and w.facing == "provider" and written["format"].get("type") == "json_schema":
+                name_schema(written["format"], w)
                 _complete_schema(written["format"], w)
         if name == "stream_options" and own.get("include_usage") is not None:
             own["include_usage"] = Fated("emulated", "usage is always in the last event")

@@ -1,0 +1,96 @@
+"""What a target demands of a request and its source did not say, or said in a word of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import unified_llm as ul
+
+Node = dict[str, Any]
+CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"
+CONTENT, INTERACTIONS = "google-generate-content", "google-interactions"
+ASKED: Node = {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]}
+SAID: Node = {"model": "gpt-5.6", "input": "Hi"}
+WEATHER: Node = {"type": "function", "name": "get_weather", "parameters": {"type": "object", "properties": {}}}
+
+
+def fates(done: ul.Converted, fate: str) -> list[str]:
+    return [loss.path for loss in done.losses if loss.fate == fate]
+
+
+@pytest.mark.parametrize(
+    ("target", "path"),
+    [(CHAT, "/response_format/json_schema/name"), (RESPONSES, "/text/format/name")],
+)
+def test_a_schema_gets_the_name_that_is_demanded(target: str, path: str) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    body = {**ASKED, "generationConfig": {"responseMimeType": "application/json", "responseJsonSchema": schema}}
+    done = ul.convert(body, source=CONTENT, target=target, model="gpt-5.6")
+    format_ = done.value["response_format"]["json_schema"] if target == CHAT else done.value["text"]["format"]
+    assert format_["name"] == "response" and path in fates(done, "added")
+
+
+def test_a_name_that_was_said_stays() -> None:
+    format_ = {"type": "json_schema", "name": "person", "schema": {"type": "object", "properties": {}}}
+    done = ul.convert({**SAID, "text": {"format": format_}}, source=RESPONSES, target=CHAT)
+    assert done.value["response_format"]["json_schema"]["name"] == "person"
+
+
+@pytest.mark.parametrize("said", [{"tool_choice": "auto"}, {"parallel_tool_calls": True}])
+def test_chat_is_told_nothing_of_tools_that_are_not_there(said: Node) -> None:
+    (key,) = said
+    done = ul.convert({**SAID, **said}, source=RESPONSES, target=CHAT)
+    assert key not in done.value and f"/{key}" in fates(done, "lost")
+    kept = ul.convert({**SAID, **said, "tools": [WEATHER]}, source=RESPONSES, target=CHAT)
+    assert kept.value[key] == said[key] and f"/{key}" not in fates(kept, "lost")
+    own = {"model": "m", "messages": [], **said}
+    assert ul.convert(own, source=CHAT, target=CHAT).value == own
+
+
+def test_an_empty_list_of_tools_does_not_cross() -> None:
+    done = ul.convert({**SAID, "tools": []}, source=RESPONSES, target=CHAT)
+    assert "tools" not in done.value and fates(done, "approximated") == ["/tools"]
+
+
+@pytest.mark.parametrize("target", [CHAT, RESPONSES])
+def test_words_of_others_become_the_nearest(target: str) -> None:
+    declared = [{"functionDeclarations": [{"name": "get_weather", "parameters": {"type": "OBJECT"}}]}]
+    config = {"functionCallingConfig": {"mode": "VALIDATED"}}
+    body = {**ASKED, "tools": declared, "toolConfig": config}
+    done = ul.convert(body, source=CONTENT, target=target, model="gpt-5.6")
+    assert done.value["tool_choice"] == "auto"
+    assert "/toolConfig/functionCallingConfig/mode" in fates(done, "approximated")
+
+
+def test_any_is_required() -> None:
+    tools = [{"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object"}}}]
+    body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "tools": tools, "tool_choice": "any"}
+    done = ul.convert(body, source=CHAT, target=RESPONSES)
+    assert done.value["tool_choice"] == "required" and "/tool_choice" in fates(done, "approximated")
+
+
+@pytest.mark.parametrize(
+    ("target", "path"), [(CHAT, "/tool_choice/allowed_tools/mode"), (RESPONSES, "/tool_choice/mode")]
+)
+def test_allowed_tools_get_a_mode(target: str, path: str) -> None:
+    body = {
+        "model": "m",
+        "input": "Hi",
+        "tools": [WEATHER],
+        "generation_config": {"tool_choice": {"allowed_tools": {"tools": ["get_weather"]}}},
+    }
+    done = ul.convert(body, source=INTERACTIONS, target=target, model="gpt-5.6")
+    choice = done.value["tool_choice"]
+    assert (choice["allowed_tools"] if target == CHAT else choice)["mode"] == "auto" and path in fates(done, "added")
+
+
+@pytest.mark.parametrize(
+    ("source", "body"),
+    [(RESPONSES, {**SAID, "max_output_tokens": None}),
+     (CHAT, {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "max_tokens": None})],
+)  # fmt: skip
+def test_no_limit_is_the_default_where_one_is_demanded(source: str, body: Node) -> None:
+    done = ul.convert(body, source=source, target=MESSAGES, model="claude-opus-4-8")
+    assert type(done.value["max_tokens"]) is int and "/max_tokens" in fates(done, "added")
