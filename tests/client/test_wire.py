@@ -157,7 +157,7 @@ def test_429_is_waited_out_as_the_provider_says(
 
 
 @both
-def test_a_permanent_error_is_not_tried_again(ask_for: Call, waits: list[float]) -> None:
+def test_trap_034_a_permanent_error_is_not_tried_again(ask_for: Call, waits: list[float]) -> None:
     canned = Canned(refusal(400, {"error": {"message": "no", "type": "invalid_request_error"}}), CHAT)
     with pytest.raises(ul.InvalidRequest):
         ask_for(PLAIN, canned)
@@ -195,7 +195,7 @@ def test_a_stall_is_a_timeout(ask_for: Call) -> None:
     ("fault", "expected"),
     [(httpx2.ReadError("reset"), ul.StreamBroken), (httpx2.ReadTimeout("stalled"), ul.Timeout)],
 )
-def test_what_breaks_off_after_output_is_not_tried_again(
+def test_trap_173_what_breaks_off_after_output_is_not_tried_again(
     ask_for: Call, fault: Exception, expected: type[ul.APIError]
 ) -> None:
     canned = Canned(lambda: streamed(CHAT_STREAM[0], fault), lambda: streamed(*CHAT_STREAM))
@@ -301,14 +301,14 @@ def test_a_capability_that_must_not_be_lost_moves_on(ask_for: Call) -> None:
 # ---- cancellation, keys ---------------------------------------------------------------------------------------------
 
 
-def test_a_caller_that_stops_listening_hangs_up() -> None:
+def test_trap_174_a_caller_that_stops_listening_hangs_up() -> None:
     canned = Canned(lambda: streamed(*frames(*[chunk({"content": "x"})] * 50)))
     with Wire() as wire, wire.send(STREAM, [canned.upstream]) as stream:
         next(iter(stream))
     assert canned.bodies[0].closed and canned.bodies[0].given < 50
 
 
-def test_a_cancelled_task_hangs_up() -> None:
+def test_trap_174_a_cancelled_task_hangs_up() -> None:
     waiting = asyncio.Event
 
     class Slow(Body):
