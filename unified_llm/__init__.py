@@ -15,6 +15,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from .bytestream import atranslate_sse, translate_sse
 from .convert import Converted, convert, preview, read, to_sdk, write
 from .errors import (
     APIError,
@@ -51,10 +52,8 @@ from .stream import collect, decompose
 from .streaming import (
     ConvertedStream,
     aconvert_stream,
-    atranslate_sse,
     convert_stream,
     read_stream,
-    translate_sse,
     write_stream,
 )
 from .vault import MemoryVault, Vault
@@ -119,8 +118,7 @@ __all__ = [
 
 # What of the client has its place here too; it loads on first use, like the canonical classes.
 _CLIENT = frozenset(
-    ("AsyncClient", "Client", "Hooks", "Retry", "ToolContext", "ToolError", "Upstream", "async_http_client", "http_client")
-    + ("tool",)
+    "AsyncClient Client Hooks Retry ToolContext ToolError Upstream async_http_client http_client tool".split()
 )
 
 

@@ -138,8 +138,8 @@ class Adapter:
     # Canonical fields and types this protocol has no form for, with the reason.
     refuses: MappingABC[str, str] = field(default_factory=dict)
     routes: tuple[Route, ...] = ()
-    # How a stream that is kept is taken up again: the query parameter of its GET route that says behind which event, and
-    # the field of an event's data that is such a place; empty where streams are not kept.
+    # How a stream that is kept is taken up again: the query parameter of its GET route that says behind which event,
+    # and the field of an event's data that is such a place; empty where streams are not kept.
     resume: tuple[str, ...] = ()
     # HTTP header names that carry a credential, in the order they are tried; "{}" stands for the key.
     auth: tuple[tuple[str, str], ...] = ()

@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..bytestream import ByteStream
 from ..convert import Converted, convert, write
 from ..errors import (
     APIError,
@@ -28,7 +29,6 @@ from ..errors import (
 from ..jsonvalue import dump, parse
 from ..losses import Levels, Losses
 from ..registry import adapter
-from ..streaming import ByteStream
 from ..vault import MemoryVault, Vault
 from .choosing import upstream as choose
 from .retrying import Retry

@@ -1,0 +1,146 @@
+"""What happens between reading and writing a document, and what is remembered of it.
+
+Seeds are chosen, a request is made to meet what its target demands (history, schemas, names, pieces and handles of
+others), an answer is turned back to what its client asked for. Nodes that were made keep standing, in the report, where
+those stood that they are made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+from .adapter import Adapter, Kind, Surface
+from .custody import conversation, handed, leaving
+from .exchange import Exchange
+from .ids import seed_of
+from .reading import Reader
+from .refusing import prompt_of
+from .vault import thread_of
+from .writing import Writer
+
+__all__ = ["Repair", "exchange_of", "prepare", "prompt_for"]
+
+Repair = Literal["auto", "never", "always"]
+
+
+def prepare(
+    node: Any,
+    kind: Kind,
+    goal: Surface,
+    source: Surface | None,
+    reader: Reader | None,
+    writer: Writer,
+    crossing: bool,
+    repair: Repair,
+) -> Any:
+    """What happens between reading and writing: seeds, parked pieces restored, the target's demands met or undone."""
+    if type(node) is not dict:
+        return node
+    writer.seed = str(node.get("id") or "") or (writer.exchange.seed if writer.exchange else "") or _seed(node)
+    if kind.node == "request":
+        # What a client is shown of a conversation has no provider's demands to meet.
+        meets = repair == "always" or (repair == "auto" and crossing and writer.facing == "provider")
+        if type(node.get("input")) is list:
+            conversation(node, reader, writer)
+        if crossing and reader is not None and source is not None and writer.facing == "provider":
+            _replace(handed(node, goal.adapter, source.adapter, reader, writer), reader, writer)
+        if type(node.get("input")) is list:
+            rules = goal.adapter.repair
+            if rules is not None and meets:
+                from .repair import repair as mend
+
+                mended = mend(node, rules, writer, whole=kind is goal.adapter.kinds.get("request"))
+                if mended is not node:
+                    writer.context["given"] = {**node}
+                    node.clear()
+                    node.update(mended)
+                    _follow(writer.context.get("replaced", ()), reader)
+        if meets:
+            from .fitting import fit
+
+            replaced = fit(node, writer, goal, source if crossing else None)
+            _replace(replaced, reader, writer)
+        return node
+    if kind.node == "response" and writer.exchange is not None:
+        from .restoring import restoring
+
+        restorer = restoring(writer.exchange)
+        if restorer is not None:
+            restored = restorer.response(node)
+            if restored is not node:
+                writer.context["given"] = {**node}
+                node.update(restored)
+                _follow(restorer.replaced, reader)
+                writer.context.setdefault("replaced", []).extend(restorer.replaced)
+    if type(node.get("output")) is list:
+        leaving(node, reader, writer, crossing)
+    return node
+
+
+def prompt_for(node: Any, kind: Kind, goal: Adapter, writer: Writer) -> list[Any] | None:
+    """What must not vanish of a request that a provider is to answer; None for anything else."""
+    answers = kind is goal.kinds.get("request") and writer.facing == "provider" and not writer.same
+    return prompt_of(node.get("input")) if answers and type(node) is dict else None
+
+
+def _replace(replaced: list[tuple[Any, Any]], reader: Reader | None, writer: Writer) -> None:
+    """Nodes that were made stand, in the report, where those stood that they are made of."""
+    if replaced:
+        _follow(replaced, reader)
+        before = {id(new): old for new, old in writer.context.get("replaced", ())}
+        pairs = [(new, before.get(id(old), old)) for new, old in replaced]
+        writer.context.setdefault("replaced", []).extend(pairs)
+
+
+def _follow(replaced: Iterable[tuple[Any, Any]], reader: Reader | None) -> None:
+    """Nodes that were made came from where those came from that they stand for."""
+    made = {id(old): new for new, old in replaced}
+    if reader is None or not made:
+        return
+    reader.trace += [(made[id(node)], wire) for node, wire in reader.trace if id(node) in made]
+    reader.turns += [(made[id(node)], wire) for node, wire in reader.turns if id(node) in made]
+    for key, place in list(reader.places.items()):
+        if key[0] in made:
+            reader.places[id(made[key[0]]), *key[1:]] = place
+    for key_of, below in list(reader.below.items()):
+        if key_of in made:
+            reader.below[id(made[key_of])] = below
+
+
+def _seed(node: dict[str, Any]) -> str:
+    """A digest of the conversation's opening turn: it stays what it is while the conversation grows."""
+    items = node.get("input")
+    first = items[:1] if type(items) is list else items
+    return seed_of(first) if first else ""
+
+
+def exchange_of(
+    source: str, target: str, node: Any, value: Any, writer: Writer, http: Mapping[str, Any] | None
+) -> Exchange:
+    """What converting the answer of a request will want to know of it."""
+    asked = node.get("model") if type(node) is dict else None
+    settings = (
+        {key: inner for key, inner in node.items() if key not in ("input", "extra")} if type(node) is dict else {}
+    )
+    said = writer.context.get("asked", ())
+    settings.update({key: said[key] for key in said if key != "input"})
+    options = {key: settings[key] for key in ("include", "stream", "stream_options") if key in settings}
+    drawer = (node.get("extra") or {}).get(source.partition(":")[0]) if type(node) is dict else None
+    if drawer and (drawer.get("form") or {}).get("stream") == "array":
+        options["array"] = True
+    return Exchange(
+        source=source,
+        target=target,
+        alias=asked,
+        model=writer.model or (value.get("model") if type(value) is dict else None) or asked,
+        settings=settings,
+        ids=writer.context.get("ids", {}),
+        names=writer.context.get("renamed", {}),
+        tools=writer.context.get("tools", {}),
+        output=writer.context.get("output", {}),
+        options=options,
+        seed=writer.seed,
+        thread=thread_of(node) if type(node) is dict else "",
+        scope=writer.here["scope"],
+    )
