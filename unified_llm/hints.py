@@ -45,6 +45,7 @@ class RateHeaders(NamedTuple):
 
 _GENERIC = RateHeaders()
 
+
 def read_hints(headers: Any, rates: RateHeaders = _GENERIC) -> Node:
     """The fields of a canonical error that the headers of its answer say.
 

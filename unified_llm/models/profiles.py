@@ -121,9 +121,7 @@ def profile(model: Any, protocol: str | None = None, provider: str | None = None
     known = {key: facts[key] for key in _PLAIN if key in facts}
     refuses = frozenset(facts.get("refuses", ()))
     alone = frozenset(facts.get("alone", ()))
-    return ModelProfile(
-        id=id_, provider=family["provider"], refuses=refuses, alone=alone, reasoning=reasoning, **known
-    )
+    return ModelProfile(id=id_, provider=family["provider"], refuses=refuses, alone=alone, reasoning=reasoning, **known)
 
 
 _PLAIN = ("free_when_off", "output_tokens", "developer_role", "system_turns", "prefill", "signed_calls", "result_media")
