@@ -94,3 +94,48 @@ def test_allowed_tools_get_a_mode(target: str, path: str) -> None:
 def test_no_limit_is_the_default_where_one_is_demanded(source: str, body: Node) -> None:
     done = ul.convert(body, source=source, target=MESSAGES, model="claude-opus-4-8")
     assert type(done.value["max_tokens"]) is int and "/max_tokens" in fates(done, "added")
+
+
+CALL: Node = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"}
+
+
+def test_reasoning_in_clear_under_an_id_of_ours_is_another_providers() -> None:
+    made = {"type": "reasoning", "id": "rs_ulm_13ce97701daf47524ac6", "summary": [],
+            "content": [{"type": "reasoning_text", "text": "First."}]}  # fmt: skip
+    theirs = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA"}
+    asked = {"role": "user", "content": "Go"}
+    done = ul.convert({"model": "m", "input": [asked, made, asked, theirs]}, source=RESPONSES, target=RESPONSES)
+    assert done.value["input"] == [asked, asked, theirs]
+    assert [(loss.path, loss.fate, loss.detail) for loss in done.losses] == [("/input/1", "lost", "foreign")]
+
+
+def test_a_thought_alone_is_no_message_of_chat() -> None:
+    said = {"type": "user_input", "content": [{"type": "text", "text": "Hi"}]}
+    thought = {"type": "thought", "signature": "U0lH", "summary": [{"type": "text", "text": "Hm."}]}
+    done = ul.convert({"model": "m", "input": [said, thought, said]}, source=INTERACTIONS, target=CHAT)
+    assert [message["role"] for message in done.value["messages"]] == ["user", "user"]
+    assert any(path.startswith("/input/1") for path in fates(done, "lost"))
+
+
+@pytest.mark.parametrize(("model", "signed"), [("gemini-9-new", True), ("gemini-2.5-pro", False)])
+def test_a_model_that_nobody_knows_gets_the_documented_bypass(model: str, signed: bool) -> None:
+    body = {"model": "m", "input": [{"role": "user", "content": "Go"}, CALL, {**CALL, "call_id": "c2"}]}
+    done = ul.convert(body, source=RESPONSES, target=CONTENT, model=model)
+    found = [part.get("thoughtSignature") for part in done.value["contents"][1]["parts"]]
+    assert found == (["skip_thought_signature_validator", None] if signed else [None, None])
+
+
+@pytest.mark.parametrize("repair", ["always", "auto"])
+def test_unsigned_calls_of_an_own_client_are_signed_where_a_strict_provider_is_about_to_be_called(repair: Any) -> None:
+    call = {"role": "model", "parts": [{"functionCall": {"id": "call_1", "name": "f", "args": {}}}]}
+    result = {"role": "user", "parts": [{"functionResponse": {"id": "call_1", "name": "f", "response": {}}}]}
+    body = {"contents": [*ASKED["contents"], call, result]}
+    done = ul.convert(body, source=CONTENT, target=CONTENT, model="gemini-3-pro-preview", repair=repair)
+    part = done.value["contents"][1]["parts"][0]
+    assert part.get("thoughtSignature") == ("skip_thought_signature_validator" if repair == "always" else None)
+    steps = [{"type": "user_input", "content": [{"type": "text", "text": "Hi"}]},
+             {"type": "function_call", "id": "call_1", "name": "f", "arguments": {}},
+             {"type": "function_result", "call_id": "call_1", "name": "f", "result": "1"}]  # fmt: skip
+    body = {"model": "m", "input": steps}
+    sent = ul.convert(body, source=INTERACTIONS, target=INTERACTIONS, repair=repair).value["input"]
+    assert [step["type"] for step in sent][1:-1] == (["thought"] if repair == "always" else []) + ["function_call"]

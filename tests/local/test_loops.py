@@ -12,11 +12,9 @@ import pytest
 import unified_llm as ul
 from local.surfaces import (
     CHAT,
-    CONTENT,
     HEADERS,
     INTERACTIONS,
     PROTOCOLS,
-    RESPONSES,
     TOOLS,
     Node,
     calls,
@@ -32,7 +30,7 @@ from unified_llm_local import echo
 
 def marked(values: tuple[str, ...], reason: str | None) -> Any:
     """A case; one that our adapters do not manage yet says why. Whoever mends it takes the line away."""
-    return pytest.param(*values, marks=[pytest.mark.xfail(strict=False, reason=reason)] if reason else [])
+    return pytest.param(*values, marks=[pytest.mark.xfail(strict=True, reason=reason)] if reason else [])
 
 
 NOT_YET = {
@@ -41,11 +39,6 @@ NOT_YET = {
         INTERACTIONS,
     ): "a chat message holds all its thoughts before its text: the second one is given back too early",
     (CHAT,): "the same",
-    (
-        RESPONSES,
-    ): "reasoning of another provider, without encrypted content, goes to Responses under an id that we made",
-    (CONTENT,): "calls of another provider go back to generateContent unsigned when the client speaks generateContent",
-    (INTERACTIONS,): "a thought alone becomes an assistant message of nothing in Chat",
 }
 PAIRS = [
     marked((surface, provider), NOT_YET.get((surface, provider))) for surface in PROTOCOLS for provider in PROTOCOLS

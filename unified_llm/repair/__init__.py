@@ -35,6 +35,8 @@ def repair(request: Node, rules: Rules, writer: Writer, *, whole: bool = True) -
     items = request.get("input")
     if type(items) is not list:
         return request
+    # For demands that only the writer can meet, of a request that may have been read from its own protocol.
+    writer.context["repaired"] = True
     rules = rules.of(writer.dialect, writer.model or request.get("model"))
     m = Mending(request, rules, writer)
     if not is_sound(items, rules):

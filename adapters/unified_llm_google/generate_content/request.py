@@ -338,9 +338,11 @@ def _write_system_message(c: Node, w: Writer) -> list[Any]:
 
 def _sign_foreign_calls(contents: list[Any], w: Writer) -> None:
     """Some models refuse unsigned calls of the current turn: those they did not make get the documented bypass."""
-    if w.source in (None, w.protocol) or w.facing != "provider":
+    if w.facing != "provider" or (w.source in (None, w.protocol) and not w.context.get("repaired")):
         return
-    if not profile(w.context.get("model"), w.protocol).signed_calls:
+    facts = profile(w.context.get("model"), w.protocol)
+    # A model that is named as the target's and that nobody knows is taken for a new one.
+    if not (facts.signed_calls or (w.model and not facts.known)):
         return
     for content in reversed(contents):
         wires = content.get("parts") if type(content) is dict else None

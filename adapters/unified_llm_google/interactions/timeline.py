@@ -157,7 +157,8 @@ def write_steps(items: list[Node], w: Writer, bare: bool = False) -> list[Any]:
     out: list[Any] = []
     bare = bare or all(w.form(item, "in") == "bare" for item in items)
     foreign = w.source is not None and w.source != w.protocol
-    unsigned = foreign and w.facing == "provider" and w.dialect.get("placeholder", True)
+    asked = foreign or w.context.get("repaired", False)
+    unsigned = asked and w.facing == "provider" and w.dialect.get("placeholder", True)
     index = 0
     while index < len(items):
         item = items[index]

@@ -35,6 +35,8 @@ for _type, _reason in REFUSES.items():
 
 _CALLS = frozenset(("function_call", "custom_tool_call"))
 _OUTPUTS = frozenset(("function_call_output", "custom_tool_call_output"))
+# What is left of thoughts that no call or text went with, where thoughts are not sent.
+_NOTHING = {"role": "assistant", "content": None}
 _TEXTS = frozenset(("input_text", "output_text", "text"))
 
 
@@ -193,7 +195,9 @@ def write_messages(items: Any, w: Writer) -> list[Node]:
     def flush() -> None:
         if group:
             usual = write_usual(group, w)
-            out.append(write_assistant(group, w) if usual is None else usual)
+            message = write_assistant(group, w) if usual is None else usual
+            if message != _NOTHING or not is_foreign(w) or any(item["type"] != "reasoning" for item in group):
+                out.append(message)
             group.clear()
 
     for item in items or ():

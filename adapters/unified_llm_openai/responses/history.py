@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm._tables import KNOWN_TYPES
-from unified_llm.ids import made_id
+from unified_llm.ids import is_made, made_id
 from unified_llm.provenance import anchor_of, is_sealed, open_sealed, seal
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
@@ -183,6 +183,10 @@ def _sendable(nodes: list[Node], w: Writer) -> list[Node]:
         if node.get("type") in BEARERS:
             pieces = node.get("opaque")
             if pieces and any(is_foreign_piece(piece, w) for piece in pieces):
+                w.drop(node, "foreign", "lost" if w.vault is None else "parked")
+                continue
+            if not (foreign or pieces) and is_made(node.get("id")) and not w.dialect.get("plain_reasoning"):
+                # In clear and under an id of ours: what a client was shown of another provider's thoughts.
                 w.drop(node, "foreign", "lost" if w.vault is None else "parked")
                 continue
             if foreign and not pieces and not (w.dialect.get("plain_reasoning") and node["type"] == "reasoning"):
