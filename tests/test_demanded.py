@@ -139,3 +139,17 @@ def test_unsigned_calls_of_an_own_client_are_signed_where_a_strict_provider_is_a
     body = {"model": "m", "input": steps}
     sent = ul.convert(body, source=INTERACTIONS, target=INTERACTIONS, repair=repair).value["input"]
     assert [step["type"] for step in sent][1:-1] == (["thought"] if repair == "always" else []) + ["function_call"]
+
+
+def test_a_thought_that_came_after_text_comes_back_after_it() -> None:
+    steps = [{"type": "thought", "signature": "U0lH", "summary": [{"type": "text", "text": "Hm."}]},
+             {"type": "model_output", "content": [{"type": "text", "text": "Look."}]},
+             {"type": "thought", "signature": "U0lI"},
+             {"type": "function_call", "id": "call_1", "name": "f", "arguments": {}}]  # fmt: skip
+    body = {"id": "v1", "model": "m", "status": "requires_action", "steps": steps}
+    message = ul.convert(body, source=INTERACTIONS, target=CHAT, kind="response").value["choices"][0]["message"]
+    asked = {"role": "user", "content": "Hi"}
+    result = {"role": "tool", "tool_call_id": "call_1", "content": "1"}
+    sent = ul.convert({"model": "m", "messages": [asked, message, result]}, source=CHAT, target=INTERACTIONS)
+    found = [(step["type"], step.get("signature")) for step in sent.value["input"][1:-1]]
+    assert found == [(step["type"], step.get("signature")) for step in steps]

@@ -13,7 +13,6 @@ import unified_llm as ul
 from local.surfaces import (
     CHAT,
     HEADERS,
-    INTERACTIONS,
     PROTOCOLS,
     TOOLS,
     Node,
@@ -26,23 +25,6 @@ from local.surfaces import (
 )
 from local.test_cross import MODELS
 from unified_llm_local import echo
-
-
-def marked(values: tuple[str, ...], reason: str | None) -> Any:
-    """A case; one that our adapters do not manage yet says why. Whoever mends it takes the line away."""
-    return pytest.param(*values, marks=[pytest.mark.xfail(strict=True, reason=reason)] if reason else [])
-
-
-NOT_YET = {
-    (
-        CHAT,
-        INTERACTIONS,
-    ): "a chat message holds all its thoughts before its text: the second one is given back too early",
-    (CHAT,): "the same",
-}
-PAIRS = [
-    marked((surface, provider), NOT_YET.get((surface, provider))) for surface in PROTOCOLS for provider in PROTOCOLS
-]
 
 
 def ask(surface: str, provider: str, body: Node, service: echo.Echo) -> tuple[Node, Any]:
@@ -59,7 +41,8 @@ def ask(surface: str, provider: str, body: Node, service: echo.Echo) -> tuple[No
     return found, sent.value
 
 
-@pytest.mark.parametrize(("surface", "provider"), PAIRS)
+@pytest.mark.parametrize("provider", PROTOCOLS)
+@pytest.mark.parametrize("surface", PROTOCOLS)
 def test_a_loop_of_four_turns_with_reasoning(surface: str, provider: str) -> None:
     service = echo.Echo()
     steps = ("[[reason Both.]] Look. [[parallel]]", "[[reason Once more.]] [[call read_clock]]", "Done: [[results]]")
@@ -79,7 +62,7 @@ def test_a_loop_of_four_turns_with_reasoning(surface: str, provider: str) -> Non
         assert "CgRlY2hvEh" in json.dumps(sent), "no signature came back to the provider that made it"
 
 
-@pytest.mark.parametrize("surface", [marked((surface,), NOT_YET.get((surface,))) for surface in PROTOCOLS])
+@pytest.mark.parametrize("surface", PROTOCOLS)
 def test_a_conversation_that_changes_its_provider_at_every_turn(surface: str) -> None:
     """Each strict provider takes what the others made, and its own signatures again when the turn comes back to it."""
     service = echo.Echo()

@@ -126,7 +126,8 @@ def write_answer(output: list[Node], w: Writer) -> tuple[Node, Node]:
     tool_calls: list[Node] = []
     thinking = [item for item in output if item.get("type") == "reasoning"]
     if thinking:
-        wire.update(write_reasoning(thinking, w))
+        first = next((place for place, item in enumerate(output) if item.get("type") == "message"), len(output))
+        wire.update(write_reasoning(thinking, w, late={id(item) for item in output[first:]}))
         parts = wire.pop("content", None)
     before = wire.pop("tagged", None)
     calls = {item.get("call_id") for item in output if is_call(item, w)} - {None}

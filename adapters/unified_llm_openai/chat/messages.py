@@ -17,7 +17,7 @@ from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
 from .content import assistant_parts, citations, takes_names
-from .reasoning import THINKING, read_reasoning, read_thinking, write_reasoning
+from .reasoning import THINKING, read_reasoning, read_thinking, take_late, write_reasoning
 from .tools import call_id_of, calls, read_arguments, write_arguments
 
 __all__ = ["AUDIO_KEYS", "HOLLOW", "is_call", "read_message_items", "tagged_content", "write_assistant", "write_call"]
@@ -69,11 +69,12 @@ def read_message_items(
         _read_indexes(made, r)
     if type(rest.get("function_call")) is dict and rest["function_call"].get("name"):
         made.append(_read_legacy_call(rest, wire, number, r, legacy))
-    if len(message) > 2 or not (made or items):
+    late = take_late(items, r) if "late" in r.context else ()
+    if len(message) > 2 or not (made or items or late):
         message.setdefault("content", "" if form == "empty" and not answer else [])
         message = _opened(message, r)
         items.append(r.made(message, wire))
-    items.extend(made)
+    items.extend((*late, *made))
     if form and not (form == "empty" and message.get("content") == ""):
         r.form(items[0], "content", form)
     for key, hollow in HOLLOW.items():

@@ -10,6 +10,7 @@ https://openrouter.ai/docs/use-cases/reasoning-tokens https://docs.mistral.ai/ca
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import partial
 from typing import Any
 
@@ -24,7 +25,15 @@ from .signature import takes_opaque
 from .tables import REASONING_FIELDS
 from .tags import TAGS, read_tagged, tagged
 
-__all__ = ["detail_text", "fields_of", "read_reasoning", "read_thinking", "seal_message", "write_reasoning"]
+__all__ = [
+    "detail_text",
+    "fields_of",
+    "read_reasoning",
+    "read_thinking",
+    "seal_message",
+    "take_late",
+    "write_reasoning",
+]
 
 Node = dict[str, Any]
 
@@ -33,6 +42,8 @@ FORMAT = "unified-llm-v1"
 THINKING = "thinking"
 _DETAILS = "reasoning_details"
 _OPAQUE = "reasoning_opaque"
+# In an envelope: the item came after the text of its message, before which the fields stand.
+_LATE = "late"
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------
@@ -111,7 +122,10 @@ def _read_sealed(w: Node, wire: Node, details: list[Any], r: Reader) -> list[Nod
         elif opened.get("type") == "message":
             r.context["sealed message"] = opened
         else:
+            late = opened.pop(_LATE, None)
             items.append(r.made(opened, wire))
+            if late:
+                r.context.setdefault("late", []).append(opened)
     if items:
         for field in REASONING_FIELDS:
             w.pop(field, None)
@@ -138,11 +152,21 @@ def read_thinking(chunk: Node, wire: Node, r: Reader) -> Node:
 # ---- writing --------------------------------------------------------------------------------------------------------
 
 
-def write_reasoning(items: list[Node], w: Writer, calls: bool = False) -> Node:
+def take_late(items: list[Node], r: Reader) -> list[Node]:
+    """Take those of the items that came after the text of the message they were read from."""
+    found = r.context.pop("late", ())
+    late = [item for item in items if any(item is one for one in found)]
+    for item in late:
+        items.remove(item)
+    return late
+
+
+def write_reasoning(items: list[Node], w: Writer, calls: bool = False, late: Collection[int] = ()) -> Node:
     """The fields that the reasoning items of one message share; what has no slot at this target is reported.
 
     The `thinking` chunks of servers that keep reasoning in the content are under "content", the text of those that
-    keep it between tags is under "tagged". `calls` tells that the message has calls.
+    keep it between tags is under "tagged". `calls` tells that the message has calls; `late` has the identities of the
+    items that came after text.
     """
     wire: Node = {}
     for item in items:
@@ -167,6 +191,7 @@ def write_reasoning(items: list[Node], w: Writer, calls: bool = False) -> Node:
         if not (item.get("summary") or item.get("content") or item.get("opaque")):
             w.drop(item, "nothing of it can be read")
             continue
+        w.context["late"] = id(item) in late
         written = w.piece(partial(_write_fields, item, field), item)
         for key, value in written.items():
             if key in wire:
@@ -219,7 +244,8 @@ def _write_fields(item: Node, field: str, c: Node, w: Writer) -> Node:
         if piece.get("kind") == _OPAQUE:
             wire[_OPAQUE] = piece["data"]
     if foreign and w.facing == "client":
-        wire.setdefault(_DETAILS, []).append({"type": SEALED, "data": seal(item, anchor_of(item)), "format": FORMAT})
+        whole = {**item, _LATE: True} if w.context.get("late") else item
+        wire.setdefault(_DETAILS, []).append({"type": SEALED, "data": seal(whole, anchor_of(item)), "format": FORMAT})
         c.pop("id", None)
         c.pop("status", None)
         w.report(item, ("opaque",), "parked", "sealed for the way back")
