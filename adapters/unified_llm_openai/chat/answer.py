@@ -117,6 +117,14 @@ def _write_answered_call(c: Node, w: Writer) -> Node:
     return {}
 
 
+def _after_text(output: list[Node]) -> set[int]:
+    """The identities of what comes after the first message that is shown."""
+    for place, item in enumerate(output):
+        if item.get("type") == "message" and item.get("role") in (None, "assistant"):
+            return {id(after) for after in output[place:]}
+    return set()
+
+
 def write_answer(output: list[Node], w: Writer) -> tuple[Node, Node]:
     """The message of a choice, and its log probabilities (empty where there are none)."""
     wire: Node = {"role": "assistant"}
@@ -126,8 +134,7 @@ def write_answer(output: list[Node], w: Writer) -> tuple[Node, Node]:
     tool_calls: list[Node] = []
     thinking = [item for item in output if item.get("type") == "reasoning"]
     if thinking:
-        first = next((place for place, item in enumerate(output) if item.get("type") == "message"), len(output))
-        wire.update(write_reasoning(thinking, w, late={id(item) for item in output[first:]}))
+        wire.update(write_reasoning(thinking, w, late=_after_text(output)))
         parts = wire.pop("content", None)
     before = wire.pop("tagged", None)
     calls = {item.get("call_id") for item in output if is_call(item, w)} - {None}
