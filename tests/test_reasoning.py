@@ -390,9 +390,7 @@ def test_trap_039_a_budget_that_is_named_raises_the_limit_up_to_what_the_model_a
 
 def test_trap_040_a_forced_tool_leaves_the_effort() -> None:
     tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}
-    done = to_messages(
-        "claude-opus-4-8", reasoning_effort="high", tool_choice="required", temperature=0, tools=[tool]
-    )
+    done = to_messages("claude-opus-4-8", reasoning_effort="high", tool_choice="required", temperature=0, tools=[tool])
     assert "thinking" not in done.value and done.value["output_config"] == {"effort": "high"}
     assert "temperature" not in done.value
     fates = {loss.path: loss.fate for loss in done.losses}
