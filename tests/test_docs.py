@@ -166,7 +166,8 @@ def generator() -> ModuleType:
 
 def test_every_protocol_has_a_page() -> None:
     folders = [path.parent for path in (ROOT / "adapters").glob("*/*/__init__.py")]
-    ours = {importlib.import_module(f"{folder.parent.name}.{folder.name}").adapter.protocol for folder in folders}
+    packages = [importlib.import_module(f"{folder.parent.name}.{folder.name}") for folder in folders]
+    ours = {package.adapter.protocol for package in packages if hasattr(package, "adapter")}  # local/echo has none
     assert {page.stem for page in (DOCS / "protocols").glob("*.md")} == ours
 
 
