@@ -76,7 +76,8 @@ def test_its_own_provider_gets_every_handle(target: str) -> None:
 
 
 def test_protocols_of_one_family_share_their_files() -> None:
-    body = {"model": "m", "messages": [{"role": "user", "content": [{"type": "file", "file": {"file_id": "file-1"}}]}]}
+    content = [{"type": "file", "file": {"file_id": "file-1"}}, {"type": "text", "text": "What is it?"}]
+    body = {"model": "m", "messages": [{"role": "user", "content": content}]}
     done = ul.convert(body, source=CHAT, target=RESPONSES)
     assert done.value["input"][0]["content"][0]["file_id"] == "file-1"
     other = ul.convert(body, source="openai-chat:openai", target="openai-responses:xai")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
+from unified_llm.mapping import lookup
 from unified_llm.writing import Writer
 
 __all__ = [
@@ -76,7 +77,7 @@ def fit_words(c: Node, w: Writer) -> None:
     if type(choice) is str and choice in _CHOICES:
         c["tool_choice"] = _CHOICES[choice]
         w.report(w.doc, ("tool_choice",), "approximated", f"sent as {_CHOICES[choice]!r}")
-    elif type(choice) is dict and choice.get("mode") in _CHOICES:
+    elif type(choice) is dict and lookup(_CHOICES, choice.get("mode")) is not None:
         c["tool_choice"] = {**choice, "mode": _CHOICES[choice["mode"]]}
         w.report(w.doc, ("tool_choice", "mode"), "approximated", f"sent as {c['tool_choice']['mode']!r}")
 

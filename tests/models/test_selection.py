@@ -142,6 +142,7 @@ def test_a_canonical_request_needs_no_source() -> None:
 
 def test_a_loss_counts_once_for_each_capability() -> None:
     parts = [{"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}}] * 3
+    parts = [*parts, {"type": "text", "text": "What is said?"}]
     body = {"model": "m", "messages": [{"role": "user", "content": parts}]}
     choice = select("anthropic/claude-opus-4-7", request=body, source="openai-chat")
     native = next(each for each in choice.ranked if each.endpoint.protocol == "anthropic-messages")

@@ -55,17 +55,19 @@ def forgetful_minds(
 ) -> list[Failure]:
     """The same as `minds` for clients that drop what they do not know: `forget` does it to a request; a vault helps.
 
-    An answer that shows neither text nor a call leaves nothing to know it by, and is not looked for.
+    An answer of which a client is shown neither text nor a call leaves nothing to know it by, and is not looked for.
     """
     from ..turns import shown
 
     failures = []
     for record in records:
         wanted = _told(record, provider)
-        if not wanted or not any(shown(canonical(record["body"], provider, "response").get("output") or [])):
+        if not wanted:
             continue
         vault = ul.MemoryVault()
         told = ul.convert(record["body"], source=provider, target=surface, kind="response", vault=vault).value
+        if not any(shown(canonical(told, surface, "response").get("output") or [])):
+            continue
         failures += _home(record, forget(history(told)), provider, surface, wanted, vault)
     return failures
 
