@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
 
-import unified_llm as ul
 from corpus import records
+from quick_way import converted, read, replaced
 from unified_llm import suite
 from unified_llm_anthropic.messages import messages
 
@@ -18,26 +16,8 @@ MESSAGES = "anthropic-messages"
 OTHERS = ("openai-responses", "openai-chat", "google-generate-content")
 
 
-@contextmanager
-def without_the_quick_way(patch: pytest.MonkeyPatch) -> Iterator[None]:
-    with patch.context() as patched:
-        patched.setattr(messages, "read_usual", lambda *_: None)
-        patched.setattr(messages, "write_usual", lambda *_: False)
-        yield
-
-
-def converted(record: dict[str, Any], target: str) -> tuple[str, set[ul.Loss]] | str:
-    done = suite.outcome(record, target)
-    if done.error is not None:
-        return repr(done.error)
-    return json.dumps(done.value), set(done.losses)
-
-
-def read(record: dict[str, Any]) -> str:
-    try:
-        return json.dumps(suite.canonical(record["body"], MESSAGES, "request"), sort_keys=True)
-    except ul.UnifiedLLMError as error:
-        return repr(error)
+def without_the_quick_way(patch: pytest.MonkeyPatch) -> AbstractContextManager[None]:
+    return replaced(patch, messages, read_usual=lambda *_: None, write_usual=lambda *_: False)
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
 
-import unified_llm as ul
 from corpus import records
+from quick_way import converted, replaced
 from unified_llm import suite
 from unified_llm_openai.responses import history
 
@@ -18,19 +16,8 @@ RESPONSES = "openai-responses"
 OTHERS = ("openai-chat", "anthropic-messages", "google-generate-content", "google-interactions")
 
 
-@contextmanager
-def without_the_quick_way(patch: pytest.MonkeyPatch) -> Iterator[None]:
-    with patch.context() as patched:
-        patched.setattr(history, "read_usual", lambda *_: None)
-        patched.setattr(history, "write_usual", lambda *_: None)
-        yield
-
-
-def converted(record: dict[str, Any], target: str) -> tuple[str, set[ul.Loss]] | str:
-    done = suite.outcome(record, target)
-    if done.error is not None:
-        return repr(done.error)
-    return json.dumps(done.value), set(done.losses)
+def without_the_quick_way(patch: pytest.MonkeyPatch) -> AbstractContextManager[None]:
+    return replaced(patch, history, read_usual=lambda *_: None, write_usual=lambda *_: None)
 
 
 @pytest.mark.parametrize(

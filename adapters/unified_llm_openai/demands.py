@@ -20,6 +20,7 @@ __all__ = [
     "nearest_choice",
     "nearest_effort",
     "refused",
+    "send_nearest",
     "with_mode",
     "withhold",
 ]
@@ -80,6 +81,19 @@ def fit_words(c: Node, w: Writer) -> None:
     elif type(choice) is dict and lookup(_CHOICES, choice.get("mode")) is not None:
         c["tool_choice"] = {**choice, "mode": _CHOICES[choice["mode"]]}
         w.report(w.doc, ("tool_choice", "mode"), "approximated", f"sent as {c['tool_choice']['mode']!r}")
+
+
+def send_nearest(word: str, wire: Node, w: Writer, *lists: str) -> None:
+    """Write the nearest choice there is (`nearest_choice`); where none may be called, the `lists` of tools stay out."""
+    if word == "none":
+        for key in lists:
+            if wire.pop(key, None) is not None:
+                w.report(w.doc, ("tools",), "emulated", "left out, since none may be called")
+        w.report(w.doc, ("tool_choice",), "emulated", "sent as no tools")
+        return
+    if word:
+        wire["tool_choice"] = word
+    w.report(w.doc, ("tool_choice",), "approximated", f"sent as {word!r}" if word else "left to the server")
 
 
 def with_mode(allowed: Node, w: Writer) -> Node:

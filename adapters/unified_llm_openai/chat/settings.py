@@ -11,7 +11,7 @@ from unified_llm.mapping import Owned, take
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-from ..demands import fit_words, name_schema, nearest_choice, with_mode
+from ..demands import fit_words, name_schema, nearest_choice, send_nearest, with_mode
 from ..effort import drop_refused, fit_reasoning
 from .controls import read_controls, write_controls
 from .tools import is_foreign, tools
@@ -205,7 +205,8 @@ def _write_tool_choice(c: Node, wire: Node, w: Writer) -> None:
     choice = c["tool_choice"]
     instead = None if w.same else nearest_choice(choice, w)
     if instead is not None:
-        _write_nearest_choice(instead, c, wire, w)
+        del c["tool_choice"]
+        send_nearest(instead, wire, w, "tools", "functions", "web_search_options")
         return
     legacy = w.form(c, "tool_choice") == "legacy"
     if choice is None or type(choice) is str:
@@ -223,20 +224,6 @@ def _write_tool_choice(c: Node, wire: Node, w: Writer) -> None:
         if type(own.get("tools")) is list:
             allowed["tools"] = w.nodes(tools, own.pop("tools"))
         wire["tool_choice"] = {"type": kind, kind: with_mode(allowed, w) if is_foreign(w) else allowed}
-
-
-def _write_nearest_choice(word: str, c: Node, wire: Node, w: Writer) -> None:
-    del c["tool_choice"]
-    if word == "none":
-        # Without tools none is called.
-        for key in ("tools", "functions", "web_search_options"):
-            if wire.pop(key, None) is not None:
-                w.report(w.doc, ("tools",), "emulated", "left out, since none may be called")
-        w.report(w.doc, ("tool_choice",), "emulated", "sent as no tools")
-        return
-    if word:
-        wire["tool_choice"] = word
-    w.report(w.doc, ("tool_choice",), "approximated", f"sent as {word!r}" if word else "left to the server")
 
 
 _FORMAT_KEYS = ("name", "description", "schema", "strict")

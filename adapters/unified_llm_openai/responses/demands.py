@@ -10,7 +10,7 @@ from typing import Any
 
 from unified_llm.writing import Writer
 
-from ..demands import fit_values, leave_out, nearest_choice, nearest_effort, withhold
+from ..demands import fit_values, leave_out, nearest_choice, nearest_effort, send_nearest, withhold
 
 __all__ = ["fit", "takeable_tools"]
 
@@ -70,15 +70,7 @@ def _fit_choice(wire: Node, w: Writer) -> None:
     if word is None:
         return
     del wire["tool_choice"]
-    if word == "none":
-        # Without tools none is called.
-        if wire.pop("tools", None) is not None:
-            w.report(w.doc, ("tools",), "emulated", "left out, since none may be called")
-        w.report(w.doc, ("tool_choice",), "emulated", "sent as no tools")
-        return
-    if word:
-        wire["tool_choice"] = word
-    w.report(w.doc, ("tool_choice",), "approximated", f"sent as {word!r}" if word else "left to the server")
+    send_nearest(word, wire, w, "tools")
 
 
 def _fit_format(wire: Node, w: Writer) -> None:

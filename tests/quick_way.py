@@ -1,0 +1,39 @@
+"""The quick ways of the adapters' `usual.py` on trial: the same document with them and without."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import unified_llm as ul
+from unified_llm import suite
+
+
+@contextmanager
+def replaced(patch: pytest.MonkeyPatch, module: ModuleType, **stubs: Callable[..., Any]) -> Iterator[None]:
+    """`module` with these functions, which say that nothing is usual."""
+    with patch.context() as patched:
+        for name, stub in stubs.items():
+            patched.setattr(module, name, stub)
+        yield
+
+
+def converted(record: dict[str, Any], target: str) -> tuple[str, set[ul.Loss]] | str:
+    """What a conversion gives, losses and all; or the error."""
+    done = suite.outcome(record, target)
+    if done.error is not None:
+        return repr(done.error)
+    return json.dumps(done.value), set(done.losses)
+
+
+def read(record: dict[str, Any]) -> str:
+    """What reading a document gives, or the error."""
+    try:
+        return json.dumps(suite.canonical(record["body"], record["protocol"], record["kind"]), sort_keys=True)
+    except ul.UnifiedLLMError as error:
+        return repr(error)
