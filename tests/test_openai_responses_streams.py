@@ -200,3 +200,32 @@ def test_a_lowered_custom_tool_streams_as_the_client_declared_it() -> None:
     assert delta == "go"
     assert events[-1]["data"]["response"]["output"][0]["type"] == "custom_tool_call"
     assert {e["data"]["response"]["model"] for e in events if "response" in e["data"]} == {"fast"}
+
+
+@pytest.mark.parametrize("names", [("a", "b"), (None, None)], ids=["named", "nameless"])
+@pytest.mark.parametrize("streamed", [True, False], ids=["stream", "whole"])
+def test_two_answers_of_one_conversation_share_no_made_id(names: tuple[str | None, ...], streamed: bool) -> None:
+    """openai-agents folds the items of a history that have one id: the last one stands for all."""
+    history: list[Node] = [{"role": "user", "content": "Hi"}]
+    seen: list[set[str]] = []
+    for name in names:
+        asked = ul.convert({"model": "m", "input": list(history)}, source=P, target="openai-chat")
+        head = {} if name is None else {"id": name}
+        if streamed:
+            chunks = [
+                each if each["data"] == "[DONE]" else {**each, "data": _named(each["data"], head)} for each in CHUNKS
+            ]
+            events = stream(*chunks, source="openai-chat", exchange=asked.exchange)
+            whole = events[-1]["data"]["response"]
+        else:
+            choice = {"index": 0, "message": {"role": "assistant", "content": "Hey"}, "finish_reason": "stop"}
+            answered = {**head, "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+            given: Any = {"source": "openai-chat", "target": P, "kind": "response", "exchange": asked.exchange}
+            whole = ul.convert(answered, **given).value
+        seen.append({whole["id"], *(item["id"] for item in whole["output"])})
+        history += [*whole["output"], {"role": "user", "content": "And?"}]
+    assert all(len(ids) == 2 for ids in seen) and not seen[0] & seen[1]
+
+
+def _named(chunk: Node, head: Node) -> Node:
+    return {**{key: value for key, value in chunk.items() if key != "id"}, **head}

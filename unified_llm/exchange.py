@@ -24,7 +24,7 @@ class Exchange:
     spelling. `tools` tells, by the provider's name of a tool, what its calls have to be turned back into: "custom" for
     a tool of raw text that became a function of one string, else what restores arguments made under a lowered schema;
     `output` is the same for structured output. `options` are the surface's options (`include`, `stream_options`,
-    `stream`, `array`: a stream as one JSON array was asked for), `seed` the seed of made ids,
+    `stream`, `array`: a stream as one JSON array was asked for), `seed` the seed of the ids an answer needs,
     `thread` what tells the conversation from others in a vault, `scope` the credential or deployment it went to,
     `created_at` seconds since 1970.
 

@@ -140,7 +140,8 @@ def exchange_of(
         tools=writer.context.get("tools", {}),
         output=writer.context.get("output", {}),
         options=options,
-        seed=writer.seed,
+        # An answer that bears no id has made ids of its own too: no two answers of a conversation share one.
+        seed=f"{writer.seed}.{len(node['input'])}" if type(node) is dict and node.get("input") else writer.seed,
         thread=thread_of(node) if type(node) is dict else "",
         scope=writer.here["scope"],
     )

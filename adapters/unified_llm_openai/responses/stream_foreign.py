@@ -216,8 +216,8 @@ class ForeignWriter:
 
     def _set_head(self, response: Node) -> None:
         w = self.w
-        if not w.seed:
-            w.seed = str(response.get("id") or "")
+        # Answers of one conversation have made ids of their own: clients fold items that share one.
+        w.seed = str(response.get("id") or "") or w.seed
         mark = len(w.raw)
         given = {key: value for key, value in response.items() if key not in ("output", "usage", "choices", "finish")}
         wire = whole(resource, given, w)
