@@ -45,6 +45,9 @@ PARAMETERS: list[tuple[str, Node, Node, dict[str, str]]] = [
     # refused, ignored
     ("deepseek", {"seed": 7, "temperature": 0.5}, {"temperature": 0.5}, {"/seed": "lost"}),
     ("groq", {"logprobs": True, "top_logprobs": 2}, {}, {"/logprobs": "lost", "/top_logprobs": "lost"}),
+    ("openai", {"top_k": 40}, {}, {"/top_k": "lost"}),
+    ("azure", {"top_k": 40}, {}, {"/top_k": "lost"}),
+    ("vllm", {"top_k": 40}, {"top_k": 40}, {}),
     ("anthropic", {"seed": 7, "response_format": {"type": "json_object"}}, {},
      {"/seed": "lost", "/response_format/type": "lost"}),
     ("perplexity", {"tools": [TOOL], "tool_choice": "auto"}, {}, {"/tools": "lost", "/tool_choice": "lost"}),
