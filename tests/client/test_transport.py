@@ -341,6 +341,15 @@ def test_losses_of_a_streams_answer_are_called_back_at_its_end() -> None:
     assert len(told) == 1 and any("odd_field" in loss.path for loss in told[0])
 
 
+@pytest.mark.parametrize("mode", ["stream", "async stream"])
+def test_losses_of_a_stream_are_called_back_although_the_sdk_hangs_up_on_its_last_word(mode: str) -> None:
+    pair = Pair(Chat, "anthropic-messages")  # `[DONE]`, behind which nothing is read
+    pair.sdk.ask("Hi")
+    pair.sdk.call(stream=True, seed=7) if mode == "stream" else asyncio.run(pair.sdk.acall(stream=True, seed=7))
+    (told,) = pair.losses
+    assert ("/seed", "lost") in [(loss.path, loss.fate) for loss in told]
+
+
 def test_a_loss_that_must_not_be_raises_through_the_sdk() -> None:
     canned = Canned(MESSAGE, protocol="anthropic-messages")
     http = ul.http_client(canned.upstream, on_loss={"sampling.seed": "raise"})

@@ -120,6 +120,11 @@ class SurfaceStream:
         self._end()
         return out
 
+    def leave(self) -> None:
+        """Nobody reads on. SDKs hang up on the last word of a protocol that has one, and are told all the same."""
+        if not self._over:
+            self._end()
+
     def _end(self) -> None:
         self._over = True
         self._told(Losses(self._stream.pipe.losses))

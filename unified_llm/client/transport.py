@@ -120,6 +120,7 @@ def _kind(library: str) -> Any:
 
         def close(self) -> None:
             self.stream.close()
+            self.reply.stream.leave()  # type: ignore[union-attr]
 
     class AsyncBody(lib.AsyncByteStream):  # type: ignore[misc, name-defined]
         def __init__(self, reply: Reply) -> None:
@@ -141,6 +142,7 @@ def _kind(library: str) -> Any:
 
         async def aclose(self) -> None:
             await self.stream.aclose()
+            self.reply.stream.leave()  # type: ignore[union-attr]
 
     class Transport(lib.BaseTransport, lib.AsyncBaseTransport):  # type: ignore[misc, name-defined]
         """Answers requests of an official SDK by asking an upstream."""
