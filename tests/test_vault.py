@@ -109,9 +109,11 @@ def test_the_same_answer_in_two_conversations_is_two_answers() -> None:
 def test_a_call_without_its_id_is_known_in_its_thread_alone() -> None:
     vault = ul.MemoryVault()
     park([call("c1", opaque=signed("S"))], vault, "thread-1")
-    home = unpark([call("call_ulm_0123456789")], vault, "thread-1")
+    made = "call_ulm_0123456789"
+    result = {"type": "function_call_output", "call_id": made, "output": "mild"}
+    home = unpark([call(made), result], vault, "thread-1")
     assert data_of(home) == ["S"]
-    assert home[0]["call_id"] == "call_ulm_0123456789", "its result is paired by the id the client knows"
+    assert [item["call_id"] for item in home] == ["c1", "c1"], "the call has its own id again, and so has its result"
     assert data_of(unpark([call("call_ulm_0123456789")], vault, "thread-2")) == []
 
 

@@ -29,8 +29,10 @@ __all__ = [
     "origins",
     "parked",
     "pieces",
+    "readdressed",
     "regions",
     "restored",
+    "returned",
     "shown",
     "uncarried",
     "words_of",
@@ -240,7 +242,9 @@ def _put_back(items: list[Node], place: int, turn: Node, reader: Reader, wires: 
         there = [item for item in items[first:last] if item is not carrying]
         if _same(shown(there), wanted):
             last = _repeated(turn["items"], items, last)
-            return items[:first] + restored(turn, there, wire, reader, wires) + items[last:]
+            names = returned(turn, there)
+            after_it = readdressed(items[last:], names, reader, wires) if names else items[last:]
+            return items[:first] + restored(turn, there, wire, reader, wires) + after_it
     there = [item for item in items[before + 1 : after] if item is not carrying]
     found = _pieces_of(turn, there, reader, wires)
     if found == there:
@@ -261,17 +265,16 @@ def _repeated(answer: list[Node], items: list[Node], last: int) -> int:
 
 
 def restored(turn: Node, there: list[Node], wire: Any, reader: Reader, wires: dict[int, Any]) -> list[Node]:
-    """The answer as it was, under the ids the client gave its calls, and with the client's cache breakpoints."""
-    theirs = [item for item in there if item.get("type") in _CALLS]
-    mine = [item for item in turn["items"] if item.get("type") in _CALLS]
-    renamed = {one.get("call_id"): other.get("call_id") for one, other in zip(mine, theirs)}
-    origins = {id(one): other for one, other in zip(mine, theirs)}
+    """The answer as it was, under the ids the client gave its calls, if any, and with its cache breakpoints."""
+    origins = {id(one): other for one, other in _called(turn, there)}
+    renamed = {one.get("call_id"): other.get("call_id") for one, other in _called(turn, there)}
+    dropped = set(returned(turn, there).values())
     # Numbers of messages are those of another document: far apart from the numbers in this one.
     number = 1 + max((item["turn"] for item in there if type(item.get("turn")) is int), default=0)
     out = []
     for item in turn["items"]:
         new = dict(item)
-        if renamed.get(new.get("call_id")):
+        if renamed.get(new.get("call_id")) and new["call_id"] not in dropped:
             new["call_id"] = renamed[new["call_id"]]
         if type(new.get("turn")) is int:
             new["turn"] = -number * 1000 - new["turn"]
@@ -285,6 +288,33 @@ def restored(turn: Node, there: list[Node], wire: Any, reader: Reader, wires: di
         _at_home(item, origin)
     reader.restored += [(item, origin) for item in out]
     _move_cache(there, out)
+    return out
+
+
+def _called(turn: Node, there: list[Node]) -> list[tuple[Node, Node]]:
+    """The calls of an answer, each with what the client shows of it."""
+    mine = [item for item in turn["items"] if item.get("type") in _CALLS]
+    theirs = [item for item in there if item.get("type") in _CALLS]
+    return list(zip(mine, theirs))
+
+
+def returned(turn: Node, there: list[Node]) -> dict[str, str]:
+    """The ids of an answer's calls, by those that had to be made because the client dropped them."""
+    pairs = ((one.get("call_id"), other.get("call_id")) for one, other in _called(turn, there))
+    return {str(made): own for own, made in pairs if own and is_made(made) and not is_made(own)}
+
+
+def readdressed(items: list[Node], names: dict[str, str], reader: Reader, wires: dict[int, Any]) -> list[Node]:
+    """`items` with the results of calls under the ids that are the calls' own again."""
+    out = []
+    for item in items:
+        own = names.get(item.get("call_id") or "")
+        if own:
+            new = {**item, "call_id": own}
+            if id(item) in wires:
+                reader.trace.append((new, wires[id(item)]))
+            item = new
+        out.append(item)
     return out
 
 

@@ -11,8 +11,9 @@ from collections import OrderedDict
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol
 
+from .ids import is_made
 from .jsonvalue import dump_text
-from .turns import origins, pieces, regions, restored, shown, words_of
+from .turns import origins, pieces, readdressed, regions, restored, returned, shown, words_of
 
 if TYPE_CHECKING:
     from .reading import Reader
@@ -122,7 +123,9 @@ def unpark(items: list[Node], vault: Vault, thread: str = "", reader: Reader | N
     done = 0
     wires: dict[int, Any] = {}
     for start, end in list(regions(items)):
-        at = end if any(pieces(items[start:end])) else start
+        there = items[start:end]
+        # A client may keep what is signed and drop the ids of its calls, which the signature may be for.
+        at = end if any(pieces(there)) and not any(is_made(item.get("call_id")) for item in there) else start
         while at < end:
             for last in range(end, at, -1):
                 there = items[at:last]
@@ -133,6 +136,9 @@ def unpark(items: list[Node], vault: Vault, thread: str = "", reader: Reader | N
                     wire = next((wires[id(item)] for item in there if id(item) in wires), None)
                     scratch = reader or _Scratch()
                     turn = {"items": found, "origin": next(origins(found), {})}
+                    names = returned(turn, there)
+                    if names:
+                        items = items[:last] + readdressed(items[last:], names, scratch, wires)  # type: ignore[arg-type]
                     out += items[done:at] + restored(turn, there, wire, scratch, wires)  # type: ignore[arg-type]
                     done = at = last
                     break
