@@ -15,7 +15,7 @@ PIP = -m pip install --quiet --disable-pip-version-check
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
 
-demo: $(VENV)/.stamp-core ## set up and convert sample traffic, with the report of what did not survive
+demo: $(VENV)/.stamp-core ## set up, and run an agent in three SDKs, with somebody else behind each of them
 	@$(VENV)/bin/python examples/demo.py $(ARGS)
 
 test: $(VENV)/.stamp-dev ## set up and run the tests (ARGS="-n 2 -k sse" goes to pytest)
@@ -44,8 +44,8 @@ $(VENV)/bin/python $(BENCH)/bin/python:
 	@$(PYTHON) -m venv $(@D:/bin=)
 
 $(VENV)/.stamp-core: pyproject.toml | $(VENV)/bin/python
-	@echo "Installing unified-llm into $(VENV) (once)"
-	@$(VENV)/bin/python $(PIP) -e ".[cli]"
+	@echo "Installing unified-llm and the three official SDKs into $(VENV) (once)"
+	@$(VENV)/bin/python $(PIP) -e ".[cli,openai,anthropic,google]"
 	@touch $@
 
 $(VENV)/.stamp-dev: pyproject.toml | $(VENV)/bin/python

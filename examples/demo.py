@@ -1,45 +1,157 @@
-"""The main job on traffic that is shipped here: one conversation through every protocol, and what it cost.
+"""One agent with two tools, written for each of the three official SDKs, and somebody else behind every one of them.
 
-Run it with `make demo`, or `python examples/demo.py` where unified_llm is installed.
+`make demo`, or `python examples/demo.py` where unified_llm and the SDKs are installed. It needs no key and no network:
+`local/echo` speaks all five protocols on the wire and refuses what their providers refuse. `--matrix` shows the table
+at the end alone; `--traffic` is the other demo, documents converted without any SDK (convert_traffic.py).
 """
 
 from __future__ import annotations
 
-import json
+import sys
 from pathlib import Path
+from typing import Any
 
-import unified_llm as ul
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
-TRAFFIC = Path(__file__).parent / "traffic"
-SOURCE = "openai-chat"
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE / "swap_providers")]
+
+from travel import QUESTION  # noqa: E402
+from watching import Run, Surface  # noqa: E402
+
+console = Console(highlight=False, **({} if sys.stdout.isatty() else {"width": 100}))
+
+PROTOCOLS = {
+    "openai-chat": "Chat",
+    "openai-responses": "Responses",
+    "anthropic-messages": "Messages",
+    "google-generate-content": "generateContent",
+    "google-interactions": "Interactions",
+}
+STYLES = {"thinks": "dim italic", "calls": "cyan", "gets": "green", "says": "bold"}
+FATES = {"approximated": "yellow", "emulated": "yellow", "added": "blue", "parked": "magenta", "lost": "red"}
 
 
-def title(text: str) -> None:
-    print(f"\n\033[1m{text}\033[0m" if __import__("sys").stdout.isatty() else f"\n{text}\n{'=' * len(text)}")
+def surfaces() -> list[Surface]:
+    """The agents of `swap_providers/`; the SDKs are imported here, because that takes a while."""
+    import anthropic
+    import anthropic_agent
+    import google_agent
+    import openai
+    import openai_agent
+    from google import genai
+    from google.genai import types
+
+    def oai(http: Any) -> Any:
+        return openai.OpenAI(api_key="unused", http_client=http, max_retries=0)
+
+    def claude(http: Any) -> Any:
+        return anthropic.Anthropic(api_key="unused", http_client=http, max_retries=0)
+
+    def gemini(http: Any) -> Any:
+        return genai.Client(api_key="unused", http_options=types.HttpOptions(httpx_client=http))
+
+    line = "openai.OpenAI()", "openai.OpenAI(http_client=ul.http_client({}))"
+    theirs = "anthropic.Anthropic()", "anthropic.Anthropic(http_client=ul.http_client({}))"
+    google = "genai.Client()", "genai.Client(http_options=HttpOptions(httpx_client=ul.http_client({})))"
+    return [
+        Surface("openai", "openai-responses", *line, oai, openai_agent.responses),
+        Surface("anthropic", "anthropic-messages", *theirs, claude, anthropic_agent.messages),
+        Surface("google-genai", "google-generate-content", *google, gemini, google_agent.contents),
+        Surface("openai", "openai-chat", *line, oai, openai_agent.chat),
+        Surface("google-genai", "google-interactions", *google, gemini, google_agent.interactions),
+    ]
 
 
-def main() -> None:
-    body = (TRAFFIC / "agent.chat.json").read_bytes()
-    sse = (TRAFFIC / "answer.chat.sse").read_bytes()
+# ---- what is shown ------------------------------------------------------------------------------------------------
 
-    for target in ul.protocols():
-        done = ul.convert(body, source=SOURCE, target=target)
-        if target == SOURCE:
-            title(f"A request from {SOURCE} to {target}: the identity, through the canonical model")
-            print("equal:", done.value == json.loads(body), "| losses:", len(done.losses))
-            continue
-        title(f"A request from {SOURCE} to {target}")
-        text = json.dumps(done.value, indent=1, ensure_ascii=False).splitlines()
-        print("\n".join(text[:24]), f"\n... {len(text) - 24} more lines")
-        print(done.losses.table())
 
-        title(f"Its answer, a stream of {SOURCE}, as a client of {target} reads it")
-        events = b"".join(ul.translate_sse([sse], source=SOURCE, target=target, exchange=done.exchange)).decode()
-        frames = events.strip().split("\n\n")
-        for frame in frames[:4] + ["..."] + frames[-2:]:
-            print(frame[:160])
-        print(f"({len(frames)} frames)")
+def show(surface: Surface, upstream: str) -> None:
+    """One agent at work, live, and what became of what it asked and was told."""
+    console.print()
+    console.rule(f"[bold]{surface.sdk} SDK[/] ({PROTOCOLS[surface.protocol]})  →  {PROTOCOLS[upstream]}", style="cyan")
+    swap = surface.swapped.format(f'"local/echo:{upstream}"')
+    console.print(Text(f"- client = {surface.plain}", style="red"))
+    console.print(Text(f"+ client = {swap}", style="green"), soft_wrap=True)
+    console.print(Text("    you ", style="dim") + Text(QUESTION))
+    run, last = Run(surface, upstream, slow=15), None
+    for kind, text in run:
+        if kind == "gets":
+            console.print(Text(f" → {text}", style=STYLES[kind]), end="")
+        else:
+            if kind != last or kind == "calls":
+                console.print("" if last is None else "\n", Text(f"{kind:>7} ", style="dim"), sep="", end="")
+            console.print(Text(text, style=STYLES[kind]), end="", soft_wrap=True)
+        sys.stdout.flush()
+        last = kind
+    console.print("\n")
+    console.print(table(run))
+
+
+def table(run: Run) -> Table:
+    said = "thoughts, calls, text: word for word" if run.word_for_word() else "[red]not what was said[/]"
+    home = "the signed thought went home, and was accepted" if run.seals() else "[red]no signed thought went home[/]"
+    out = Table("", "of what was asked", "of what was answered", box=None, pad_edge=False, header_style="dim")
+    out.add_row("[green]survived[/]", ", ".join(run.arrived()), f"{said}; {home}")
+    asked, answered = run.fates(answers=False), run.fates(answers=True)
+    for fate, color in FATES.items():
+        if fate in asked or fate in answered:
+            out.add_row(f"[{color}]{fate}[/]", listed(asked.get(fate, {})), listed(answered.get(fate, {})))
+    return out
+
+
+def listed(found: dict[str, str], most: int = 4) -> Text:
+    """Fields with their reasons, the first ones by name."""
+    out = Text(", ").join(
+        Text(name) + Text(f" ({detail})" if detail else "", style="dim") for name, detail in [*found.items()][:most]
+    )
+    return out + Text(f", and {len(found) - most} more" if len(found) > most else "", style="dim")
+
+
+def matrix(known: list[Surface]) -> Table:
+    """Every surface over every upstream: 25 conversations, each with two requests."""
+    out = Table(title="What survived, SDK by upstream", title_style="bold", header_style="dim", box=SIMPLE)
+    out.add_column("SDK, and the API it speaks")
+    for title in PROTOCOLS.values():
+        out.add_column(title)
+    for surface in sorted(known, key=lambda each: [*PROTOCOLS].index(each.protocol)):
+        out.add_row(f"{surface.sdk}, {PROTOCOLS[surface.protocol]}", *(cell(Run(surface, each)) for each in PROTOCOLS))
+    out.caption = (
+        "T text   C calls and their results   M a signed thought went home (Chat signs none)\n"
+        "number: settings of the request that were lost   =: nothing was translated, nothing changed"
+    )
+    return out
+
+
+def cell(run: Run) -> Text:
+    for _ in run:
+        pass
+    kept = {"T": run.heard("says"), "C": run.heard("gets"), "M": run.seals()}
+    out = Text(" ").join(
+        Text(sign if found else "·", style="green" if found else "dim") for sign, found in kept.items()
+    )
+    lost = len(run.fates(answers=False).get("lost", ()))
+    return out + Text(f"  {lost}" if run.losses else "  =", style="red" if lost else "dim")
+
+
+def main(arguments: list[str]) -> None:
+    if "--traffic" in arguments:
+        import convert_traffic
+
+        return convert_traffic.main()
+    console.print("[bold]One agent, two tools, three official SDKs, and somebody else behind each of them.[/]")
+    console.print("[dim]No key and no network: local/echo speaks all five protocols, as strictly as their makers.[/]")
+    known = surfaces()
+    if "--matrix" not in arguments:
+        for surface, upstream in zip(known, ("anthropic-messages", "google-generate-content", "openai-responses")):
+            show(surface, upstream)
+    console.print()
+    console.print(matrix(known))
+    console.print("\n[dim]The agents: examples/swap_providers/. Documents alone: make demo ARGS=--traffic[/]")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

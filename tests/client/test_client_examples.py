@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import runpy
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -44,3 +47,57 @@ def test_structured_output_is_the_same_model_by_every_way(capsys: pytest.Capture
         [protocol, strategy] for protocol in ul.protocols() for strategy in ("native", "tool")
     ]
     assert all("Recipe(title=" in line for line in lines)
+
+
+# ---- the agents of swap_providers, and the demo that shows them ----------------------------------------------------
+
+AGENTS = EXAMPLES / "swap_providers"
+
+
+def ran(*command: str) -> str:
+    """What an example prints, started as its readers start it; the modules it shares are no modules of the tests."""
+    done = subprocess.run([sys.executable, *command], cwd=EXAMPLES.parent, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", ["openai_agent.py", "anthropic_agent.py", "google_agent.py"])
+@pytest.mark.parametrize("upstream", [(), ("local/echo:openai-chat",)], ids=["by default", "chosen"])
+def test_an_agent_runs_over_somebody_else(name: str, upstream: tuple[str, ...]) -> None:
+    lines = ran(str(AGENTS / name), *upstream).splitlines()
+    assert [line.strip() for line in lines] == [
+        "thinks The weather there, and a ferry: two look-ups, at once.",
+        "calls get_weather(Stavanger)",
+        "gets 14 degrees, dry",
+        "calls find_ferry(Bergen, Stavanger)",
+        "gets 08:20 Bergen to Stavanger, 5 h 30 min",
+        "thinks It is dry, so the ferry is worth it.",
+        "says Take the ferry at 08:20. It is dry in Stavanger: no umbrella.",
+    ]
+
+
+@pytest.mark.parametrize("path", sorted(AGENTS.glob("*_agent.py")), ids=lambda path: path.stem)
+def test_an_agent_knows_of_the_swap_in_one_place(path: Path) -> None:
+    text = path.read_text("utf-8")
+    assert len(re.findall(r"\bul\.\w+", text)) == 1
+    assert len(re.findall(r"# was: \w+\.\w+\(\)$", text, re.MULTILINE)) == 1
+
+
+def test_the_demo_shows_what_survived() -> None:
+    out = ran(str(EXAMPLES / "demo.py"))
+    for sdk in ("openai", "anthropic", "google-genai"):
+        assert f"{sdk} SDK (" in out
+    plain = " ".join(out.split())
+    assert plain.count("says Take the ferry at 08:20. It is dry in Stavanger: no umbrella.") == 3
+    assert out.count("word for word") == 3 and "not what was said" not in out and "no signed thought" not in out
+    rows = [line.split() for line in out.splitlines() if re.match(r"  \S+, \w+ +T", line)]
+    assert len(rows) == 5
+    # Chat signs no thoughts, so there are none to go home; everybody else's did.
+    assert [[cell for cell in row if cell in "TCM·"] for row in rows] == [[*"TC·", *"TCM" * 4]] * 5
+    assert [row.count("=") for row in rows] == [1] * 5
+
+
+def test_the_demo_of_documents_loses_nothing_where_nothing_is_translated() -> None:
+    out = ran(str(EXAMPLES / "demo.py"), "--traffic")
+    assert "equal: True | losses: 0" in out
+    assert out.count("A request from openai-chat to ") == len(ul.protocols())

@@ -1,0 +1,98 @@
+"""An agent on the official google-genai SDK. It does not know that somebody else answers: see `main`.
+
+`python examples/swap_providers/google_agent.py [provider/model]`
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+
+from google import genai
+from google.genai import types
+from travel import FUNCTIONS, INSTRUCTIONS, PARAMETERS, call, question, show, shown
+
+import unified_llm as ul
+
+TOOLS = [
+    {"name": name, "description": function.__doc__, "parameters_json_schema": PARAMETERS[name]}
+    for name, function in FUNCTIONS.items()
+]
+
+
+def contents(client: genai.Client, text: str) -> Iterator[tuple[str, str]]:
+    """The agent over generateContent: what it thinks, says, calls and gets, as it happens."""
+    history: list = [types.UserContent(text)]
+    config = types.GenerateContentConfig(
+        system_instruction=INSTRUCTIONS,
+        tools=[{"function_declarations": TOOLS}],
+        thinking_config={"include_thoughts": True, "thinking_level": "low"},
+        safety_settings=[{"category": "HARM_CATEGORY_HARASSMENT", "threshold": "BLOCK_ONLY_HIGH"}],
+        automatic_function_calling={"disable": True},
+    )
+    while True:
+        said: list = []
+        for chunk in client.models.generate_content_stream(model="gemini-3-pro", contents=history, config=config):
+            for part in chunk.parts or ():
+                said.append(part)
+                if part.text:
+                    yield "thinks" if part.thought else "says", part.text
+        history.append(types.ModelContent(said))
+        results = []
+        for asked in [part.function_call for part in said if part.function_call]:
+            yield "calls", shown(asked.name, asked.args)
+            yield "gets", (result := call(asked.name, asked.args))
+            response = types.FunctionResponse(id=asked.id, name=asked.name, response={"output": result})
+            results.append(types.Part(function_response=response))
+        if not results:
+            return
+        history.append(types.Content(role="user", parts=results))
+
+
+def interactions(client: genai.Client, text: str) -> Iterator[tuple[str, str]]:
+    """The same over Interactions."""
+    history: list = [{"type": "user_input", "content": [{"type": "text", "text": text}]}]
+    while True:
+        steps: dict[int, dict] = {}
+        for event in client.interactions.create(
+            model="gemini-3-pro",
+            system_instruction=INSTRUCTIONS,
+            input=history,
+            tools=[{"type": "function", "name": t["name"], "parameters": t["parameters_json_schema"]} for t in TOOLS],
+            generation_config={"thinking_level": "low", "thinking_summaries": "auto"},
+            store=False,
+            stream=True,
+        ):
+            if event.event_type == "step.start":
+                steps[event.index] = event.step.model_dump(exclude_none=True)
+            elif event.event_type == "step.delta":
+                step, delta = steps[event.index], event.delta
+                if delta.type == "text":
+                    yield "says", delta.text
+                    step.setdefault("content", [{"type": "text", "text": ""}])[0]["text"] += delta.text
+                elif delta.type == "thought_summary":
+                    yield "thinks", delta.content.text
+                elif delta.type == "thought_signature":
+                    step["signature"] = delta.signature
+                elif delta.type == "arguments_delta":
+                    step["arguments"] = (step["arguments"] or "") + delta.arguments
+        history += steps.values()
+        asked = [step for step in steps.values() if step["type"] == "function_call"]
+        for step in asked:
+            step["arguments"] = json.loads(step["arguments"])
+            yield "calls", shown(step["name"], step["arguments"])
+            yield "gets", (result := call(step["name"], step["arguments"]))
+            history.append({"type": "function_result", "call_id": step["id"], "name": step["name"], "result": result})
+        if not asked:
+            return
+
+
+def main(upstream: str = "local/echo:openai-responses") -> None:
+    swapped = types.HttpOptions(httpx_client=ul.http_client(upstream))
+    client = genai.Client(api_key="unused", http_options=swapped)  # was: genai.Client()
+    show(contents(client, question(upstream)))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
