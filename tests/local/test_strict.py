@@ -25,6 +25,7 @@ from local.surfaces import (
     path,
     post,
     request,
+    stream,
     then,
 )
 
@@ -242,6 +243,23 @@ def test_calls_of_others_pass_with_the_documented_stand_in_and_earlier_turns_wit
     del body["contents"][1]["parts"][2]["thoughtSignature"]
     body["contents"] += [{"role": "model", "parts": [{"text": "Well."}]}, {"role": "user", "parts": [{"text": "And?"}]}]
     assert post(CONTENT, body).status_code == 200
+
+
+def test_the_signature_behind_a_text_may_stand_on_the_text() -> None:
+    """Clients join the pieces of a stream, its signed empty end too; nothing else may bear that signature."""
+    first = request(CONTENT, "[[reason Hm.]] Good morning, you.")
+    parts = [p for f in stream(CONTENT, first) for p in f["data"]["candidates"][0]["content"]["parts"]]
+    (signature,) = [part["thoughtSignature"] for part in parts if "thoughtSignature" in part]
+    assert {"text": "", "thoughtSignature": signature} in parts
+
+    def home(part: Node) -> Node:
+        turns = [{"role": "model", "parts": [part]}, {"role": "user", "parts": [{"text": "And?"}]}]
+        return {**first, "contents": [*first["contents"], *turns]}
+
+    for text in ("Good morning, you.", ""):
+        assert post(CONTENT, home({"text": text, "thoughtSignature": signature})).status_code == 200
+    call = {"functionCall": {"name": "get_weather", "args": {}}, "thoughtSignature": signature}
+    assert "made for another part" in refused(CONTENT, home(call))
 
 
 def test_reasoning_and_what_it_led_to_stay_together() -> None:
