@@ -41,6 +41,14 @@ def plain(value: Any) -> Any:
     return value.model_dump(mode="json", by_alias=True, exclude_unset=True, warnings=False)
 
 
+def _is_address(data: str) -> bool:
+    return data.startswith("https:")
+
+
+def _address(mime: str, data: str) -> str:
+    return data if _is_address(data) else f"data:{mime};base64,{data}"
+
+
 class Surface:
     """One conversation over one SDK. `http` and `ahttp` are what lies below it."""
 
@@ -50,23 +58,41 @@ class Surface:
     def __init__(self, http: Any, ahttp: Any = None, **options: Any) -> None:
         self.http, self.ahttp, self.options = http, ahttp, options
         self.history: list[Node] = []
+        self.events: list[Node] = []  # of the last answer, where it was a stream
+        self.settings: Node = {}
         self.limit = 4000
 
     def ask(self, text: str) -> None:
         """Append what a user says."""
         self.history.append(self.user(text))
 
+    def show(self, text: str, mime: str, data: str) -> None:
+        """Append what a user says about a picture, which is base64 or an address."""
+        self.history.append(self.pictured(text, mime, data))
+
+    def want(self, schema: Node) -> None:
+        """Ask for answers in JSON of this schema from now on."""
+        self.settings = self.formatted(schema)
+
+    def asked(self, stream: bool) -> Node:
+        """The arguments of a call, `settings` included."""
+        found = self.arguments(stream)
+        for key, value in self.settings.items():
+            found[key] = {**found[key], **value} if key in found else value
+        return found
+
     def call(self, stream: bool = False, **more: Any) -> Said:
-        found = self.method(False)(**self.arguments(stream), **more)
+        found = self.method(False)(**self.asked(stream), **more)
         return self.take([plain(each) for each in found] if stream else plain(found))
 
     async def acall(self, stream: bool = False, **more: Any) -> Said:
-        found = await self.method(True)(**self.arguments(stream), **more)
+        found = await self.method(True)(**self.asked(stream), **more)
         return self.take([plain(each) async for each in found] if stream else plain(found))
 
     def take(self, found: Any) -> Said:
         """Fold and keep an answer."""
         answer = found
+        self.events = found if isinstance(found, list) else []
         if isinstance(found, list):
             answer = FOLDS[self.protocol]([{"event": None, "data": each} for each in found])
         said = self.said(answer)
@@ -86,7 +112,17 @@ class Surface:
     def user(self, text: str) -> Node:
         raise NotImplementedError
 
+    def pictured(self, text: str, mime: str, data: str) -> Node:
+        raise NotImplementedError
+
+    def formatted(self, schema: Node) -> Node:
+        raise NotImplementedError
+
     def give(self, call: SDKCall, result: str) -> None:
+        raise NotImplementedError
+
+    def client(self, async_: bool) -> Any:
+        """The SDK's own client."""
         raise NotImplementedError
 
     def method(self, async_: bool) -> Callable[..., Any]:
@@ -105,10 +141,20 @@ class Chat(Surface):
     def user(self, text: str) -> Node:
         return {"role": "user", "content": text}
 
+    def pictured(self, text: str, mime: str, data: str) -> Node:
+        picture = {"type": "image_url", "image_url": {"url": _address(mime, data)}}
+        return {"role": "user", "content": [picture, {"type": "text", "text": text}]}
+
+    def formatted(self, schema: Node) -> Node:
+        named = {"name": "answer", "schema": schema, "strict": True}
+        return {"response_format": {"type": "json_schema", "json_schema": named}}
+
+    def client(self, async_: bool) -> Any:
+        kind: Any = openai.AsyncOpenAI if async_ else openai.OpenAI
+        return kind(api_key="x", http_client=self.ahttp if async_ else self.http, **{"max_retries": 0, **self.options})
+
     def method(self, async_: bool) -> Callable[..., Any]:
-        client = openai.AsyncOpenAI if async_ else openai.OpenAI
-        sdk: Any = client(api_key="x", http_client=self.ahttp if async_ else self.http, max_retries=0, **self.options)
-        return sdk.chat.completions.create  # type: ignore[no-any-return]
+        return self.client(async_).chat.completions.create  # type: ignore[no-any-return]
 
     def arguments(self, stream: bool) -> Node:
         tool = {"type": "function", "function": {"name": NAME, "parameters": PARAMETERS}}
@@ -133,10 +179,19 @@ class Responses(Surface):
     def user(self, text: str) -> Node:
         return {"role": "user", "content": text}
 
+    def pictured(self, text: str, mime: str, data: str) -> Node:
+        picture = {"type": "input_image", "image_url": _address(mime, data), "detail": "auto"}
+        return {"role": "user", "content": [picture, {"type": "input_text", "text": text}]}
+
+    def formatted(self, schema: Node) -> Node:
+        return {"text": {"format": {"type": "json_schema", "name": "answer", "schema": schema, "strict": True}}}
+
+    def client(self, async_: bool) -> Any:
+        kind: Any = openai.AsyncOpenAI if async_ else openai.OpenAI
+        return kind(api_key="x", http_client=self.ahttp if async_ else self.http, **{"max_retries": 0, **self.options})
+
     def method(self, async_: bool) -> Callable[..., Any]:
-        client = openai.AsyncOpenAI if async_ else openai.OpenAI
-        sdk: Any = client(api_key="x", http_client=self.ahttp if async_ else self.http, max_retries=0, **self.options)
-        return sdk.responses.create  # type: ignore[no-any-return]
+        return self.client(async_).responses.create  # type: ignore[no-any-return]
 
     def arguments(self, stream: bool) -> Node:
         tool = {"type": "function", "name": NAME, "parameters": PARAMETERS, "strict": False}
@@ -163,10 +218,20 @@ class Messages(Surface):
     def user(self, text: str) -> Node:
         return {"role": "user", "content": text}
 
+    def pictured(self, text: str, mime: str, data: str) -> Node:
+        source = {"type": "base64", "media_type": mime, "data": data}
+        picture = {"type": "image", "source": {"type": "url", "url": data} if _is_address(data) else source}
+        return {"role": "user", "content": [picture, {"type": "text", "text": text}]}
+
+    def formatted(self, schema: Node) -> Node:
+        return {"output_config": {"format": {"type": "json_schema", "schema": schema}}}
+
+    def client(self, async_: bool) -> Any:
+        kind: Any = anthropic.AsyncAnthropic if async_ else anthropic.Anthropic
+        return kind(api_key="x", http_client=self.ahttp if async_ else self.http, **{"max_retries": 0, **self.options})
+
     def method(self, async_: bool) -> Callable[..., Any]:
-        client = anthropic.AsyncAnthropic if async_ else anthropic.Anthropic
-        sdk: Any = client(api_key="x", http_client=self.ahttp if async_ else self.http, max_retries=0, **self.options)
-        return sdk.messages.create  # type: ignore[no-any-return]
+        return self.client(async_).messages.create  # type: ignore[no-any-return]
 
     def arguments(self, stream: bool) -> Node:
         tool = {"name": NAME, "input_schema": PARAMETERS}
@@ -189,10 +254,11 @@ class Messages(Surface):
 
 
 class _Google(Surface):
-    def sdk(self) -> Any:
+    def client(self, async_: bool) -> Any:
         options: Any = {"base_url": "http://unused", "retry_options": {"attempts": 1}, **self.options}
         options |= {"httpx_client": self.http, "httpx_async_client": self.ahttp}
-        return genai.Client(api_key="x", http_options={k: v for k, v in options.items() if v is not None})
+        self._kept = genai.Client(api_key="x", http_options={k: v for k, v in options.items() if v is not None})
+        return self._kept.aio if async_ else self._kept  # whose connections close with the client
 
 
 class Contents(_Google):
@@ -201,10 +267,16 @@ class Contents(_Google):
     def user(self, text: str) -> Node:
         return {"role": "user", "parts": [{"text": text}]}
 
+    def pictured(self, text: str, mime: str, data: str) -> Node:
+        inside = {"inline_data": {"mime_type": mime, "data": data}}
+        outside = {"file_data": {"mime_type": mime, "file_uri": data}}
+        return {"role": "user", "parts": [outside if _is_address(data) else inside, {"text": text}]}
+
+    def formatted(self, schema: Node) -> Node:
+        return {"config": {"response_mime_type": "application/json", "response_json_schema": schema}}
+
     def method(self, async_: bool) -> Callable[..., Any]:
-        sdk = self.sdk()
-        models = sdk.aio.models if async_ else sdk.models
-        self._kept = sdk  # whose connections close with it
+        models = self.client(async_).models
 
         def create(stream: bool, **arguments: Any) -> Any:
             return (models.generate_content_stream if stream else models.generate_content)(**arguments)
@@ -247,10 +319,15 @@ class Interactions(_Google):
     def user(self, text: str) -> Node:
         return {"type": "user_input", "content": [{"type": "text", "text": text}]}
 
+    def pictured(self, text: str, mime: str, data: str) -> Node:
+        picture = {"type": "image", "mime_type": mime, "uri" if _is_address(data) else "data": data}
+        return {"type": "user_input", "content": [picture, {"type": "text", "text": text}]}
+
+    def formatted(self, schema: Node) -> Node:
+        return {"response_format": {"type": "text", "mime_type": "application/json", "schema": schema}}
+
     def method(self, async_: bool) -> Callable[..., Any]:
-        sdk = self.sdk()
-        self._kept = sdk
-        return (sdk.aio if async_ else sdk).interactions.create  # type: ignore[no-any-return]
+        return self.client(async_).interactions.create  # type: ignore[no-any-return]
 
     def arguments(self, stream: bool) -> Node:
         tool = {"type": "function", "name": NAME, "parameters": PARAMETERS}

@@ -226,11 +226,12 @@ def test_the_wheel_built_through_the_sdist_holds_the_packages_and_nothing_else(t
 
 def test_the_network_is_denied() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as stream, pytest.raises(RuntimeError, match="no network"):
-        stream.connect(("127.0.0.1", 9))
+        stream.connect(("192.0.2.1", 9))  # nobody's, RFC 5737
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagram, pytest.raises(RuntimeError, match="no network"):
-        datagram.sendto(b"x", ("127.0.0.1", 9))
-    with pytest.raises(RuntimeError, match="no network"):
-        socket.getaddrinfo("example.com", 443)
+        datagram.sendto(b"x", ("192.0.2.1", 9))
+    for name in ("example.com", "localhost"):
+        with pytest.raises(RuntimeError, match="no network"):
+            socket.getaddrinfo(name, 443)
 
 
 def test_sockets_that_stay_on_the_machine_work(tmp_path: Path) -> None:
@@ -243,3 +244,5 @@ def test_sockets_that_stay_on_the_machine_work(tmp_path: Path) -> None:
         server.listen()
         client.connect(str(tmp_path / "s"))
         assert client.getpeername() == str(tmp_path / "s")
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as client:
+        assert client.getpeername() == server.getsockname()

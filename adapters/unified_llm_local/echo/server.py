@@ -16,6 +16,8 @@ import h11
 from unified_llm_local.echo.carriers import close
 from unified_llm_local.echo.service import Broken, Service
 
+_GLANCE = 0.01  # seconds between two looks at whether the client is still there
+
 
 class Server:
     """A running server; `url` is where. Leaving the `with` block, or `close()`, ends it and every connection."""
@@ -115,7 +117,7 @@ class Server:
         try:
             for chunk in reply.body:
                 if isinstance(chunk, float):
-                    await asyncio.sleep(chunk)
+                    await _slept(chunk, reader)
                 elif request.method != b"HEAD":
                     writer.write(connection.send(h11.Data(data=chunk)) or b"")
                     await writer.drain()
@@ -129,3 +131,11 @@ class Server:
         writer.write(connection.send(h11.EndOfMessage()) or b"")
         await writer.drain()
         return connection.our_state is h11.DONE and connection.their_state is h11.DONE
+
+
+async def _slept(seconds: float, reader: asyncio.StreamReader) -> None:
+    """Wait, but not for a client that has hung up meanwhile: reading on is the only way to hear of that."""
+    left = seconds
+    while left > 0 and not reader.at_eof():
+        await asyncio.sleep(min(left, _GLANCE))
+        left -= _GLANCE

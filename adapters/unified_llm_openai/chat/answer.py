@@ -17,7 +17,7 @@ from .messages import AUDIO_KEYS, HOLLOW, is_call, tagged_content, write_call, w
 from .reasoning import seal_message, write_reasoning
 from .tables import REFUSES
 
-__all__ = ["answer_parts", "message_fields", "write_answer"]
+__all__ = ["after_text", "answer_parts", "message_fields", "write_answer"]
 
 Node = dict[str, Any]
 
@@ -117,7 +117,7 @@ def _write_answered_call(c: Node, w: Writer) -> Node:
     return {}
 
 
-def _after_text(output: list[Node]) -> set[int]:
+def after_text(output: list[Node]) -> set[int]:
     """The identities of what comes after the first message that is shown."""
     for place, item in enumerate(output):
         if item.get("type") == "message" and item.get("role") in (None, "assistant"):
@@ -134,7 +134,7 @@ def write_answer(output: list[Node], w: Writer) -> tuple[Node, Node]:
     tool_calls: list[Node] = []
     thinking = [item for item in output if item.get("type") == "reasoning"]
     if thinking:
-        wire.update(write_reasoning(thinking, w, late=_after_text(output)))
+        wire.update(write_reasoning(thinking, w, late=after_text(output)))
         parts = wire.pop("content", None)
     before = wire.pop("tagged", None)
     calls = {item.get("call_id") for item in output if is_call(item, w)} - {None}
@@ -149,6 +149,8 @@ def write_answer(output: list[Node], w: Writer) -> tuple[Node, Node]:
             messages += 1
             if messages > 1:
                 w.report(item, (), "approximated", "joined with the message before", "item.turn")
+            elif tool_calls:
+                w.report(item, (), "approximated", "stands before the calls", "item.turn")
             if "text" in fields:
                 text = fields["text"] if not text else f"{text}\n\n{fields['text']}"
             if "parts" in fields:

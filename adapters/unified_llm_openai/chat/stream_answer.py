@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from unified_llm.writing import Writer
 
-from .answer import answer_items, message_fields
+from .answer import after_text, answer_items, message_fields
 from .content import citations
 from .messages import AUDIO_KEYS, write_call, write_legacy_call
 from .reasoning import seal_message, write_reasoning
@@ -238,7 +238,7 @@ class ChoiceWriter:
         if kind == "message" and item.get("role") in ("assistant", None):
             return self._message_done(item, place)
         if kind == "reasoning":
-            fields = write_reasoning([item], w)
+            fields = write_reasoning([item], w, late=after_text(self.items))
             if "tagged" in fields:
                 return self._reasoning_done(item, place)
             text = next((fields[key] for key in REASONING_FIELDS if fields.get(key)), "")

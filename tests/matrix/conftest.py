@@ -1,0 +1,24 @@
+"""The server that all tests of this folder share, fresh for each of them, and no connection left open behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from matrix.loopback import Loopback
+
+
+@pytest.fixture(scope="session")
+def _loopback() -> Iterator[Loopback]:
+    found = Loopback()
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def house(_loopback: Loopback) -> Iterator[Loopback]:
+    _loopback.renew()
+    yield _loopback
+    assert _loopback.busy == [], "a connection is still busy"
+    _loopback.until(lambda: all(seen.ended != "open" for seen in _loopback.seen))

@@ -1,0 +1,160 @@
+"""`local/echo` behind a socket of this machine: every SDK's surface over every upstream protocol, over HTTP.
+
+One server, one connection pool for threads and one for an event loop, for all tests of a session; each test has a
+service of its own. What goes over the wire is seen on the server's side: requests, the bytes of answers, and how each
+exchange ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Any, TypeVar
+
+import httpx2
+import pytest
+
+import unified_llm as ul
+from sdk_surfaces import SURFACES, Said, Surface
+from unified_llm_local import echo
+from unified_llm_local.echo.service import Reply, Seen
+
+PROTOCOLS = sorted(each.protocol for each in SURFACES)
+SIGNING = [each for each in PROTOCOLS if each != "openai-chat"]
+BASES = {each: ("/v1beta" if each.startswith("google") else "/v1") for each in PROTOCOLS}
+
+surfaces = pytest.mark.parametrize("surface", SURFACES, ids=lambda each: each.protocol)
+upstreams = pytest.mark.parametrize("protocol", PROTOCOLS)
+T = TypeVar("T")
+
+
+class Recorded(echo.Echo):
+    """The service, and the bytes of each of its answers as far as they were sent."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.answers: list[bytearray] = []
+
+    def handle(self, method: str, path: str, query: str, headers: Mapping[str, str], body: bytes) -> Reply:
+        reply = super().handle(method, path, query, headers, body)
+        self.answers.append(bytearray())
+        reply.body = self._kept(reply.body, self.answers[-1])
+        return reply
+
+    @staticmethod
+    def _kept(body: Any, answer: bytearray) -> Iterator[bytes | float]:
+        try:
+            for piece in body:
+                if not isinstance(piece, float):
+                    answer += piece
+                yield piece
+        finally:
+            body.close()
+
+
+class Loopback:
+    """The server and the pools; `service` is of the test that runs."""
+
+    def __init__(self) -> None:
+        self.service = Recorded()
+        self.server = echo.serve(self.service)
+        self.runner = asyncio.Runner()
+        self.pipe = httpx2.HTTPTransport()
+        self.apipe = httpx2.AsyncHTTPTransport()
+        self.clients = {
+            "http_client": httpx2.Client(transport=self.pipe),
+            "async_http_client": httpx2.AsyncClient(transport=self.apipe),
+        }
+
+    def renew(self) -> None:
+        self.service = self.server.service = Recorded()
+
+    def close(self) -> None:
+        self.pipe.close()
+        self.runner.run(self.apipe.aclose())
+        self.runner.close()
+        self.server.close()
+
+    def run(self, doing: Awaitable[T], seconds: float = 20) -> T:
+        """Await something in the session's event loop."""
+        return self.runner.run(asyncio.wait_for(doing, seconds))
+
+    def upstream(self, protocol: str, **changes: Any) -> ul.Upstream:
+        """The server as a provider of its own for each protocol."""
+        url = f"{self.server.url}{BASES[protocol]}"
+        given = {"model": "echo", "provider": f"echo-{protocol}", **self.clients, **changes}
+        return ul.Upstream(protocol=protocol, base_url=url, **given)
+
+    def talk(self, surface: type[Surface], protocol: str, **options: Any) -> Talk:
+        return Talk(self, surface, self.upstream(protocol), **options)
+
+    @property
+    def seen(self) -> list[Seen]:
+        return list(self.service.seen)
+
+    def signed(self, number: int) -> set[str]:
+        """What the upstream signed in one of its answers, whole or streamed."""
+        return set(opaque(list(_documents(bytes(self.service.answers[number])))))
+
+    def sent(self, number: int) -> set[str]:
+        """What it was sent of that, in one of its requests."""
+        return {each for each in opaque(self.seen[number].body) if not each.startswith("skip")}
+
+    @property
+    def busy(self) -> list[Any]:
+        """Connections that are neither free nor closed."""
+        pools = (self.pipe._pool, self.apipe._pool)
+        return [each for pool in pools for each in pool.connections if not each.is_idle() and not each.is_closed()]
+
+    def until(self, true: Callable[[], Any], seconds: float = 5) -> None:
+        """Wait for the server's side to hear of something."""
+        end = time.monotonic() + seconds
+        while not true():
+            assert time.monotonic() < end, "the server never heard of it"
+            time.sleep(0.002)
+
+
+class Talk:
+    """A conversation over an SDK, in front of an upstream."""
+
+    def __init__(self, house: Loopback, surface: type[Surface], upstream: ul.Upstream, **options: Any) -> None:
+        self.house, self.losses = house, []
+        given = {"on_losses": self.losses.append, **options}
+        self.http = ul.http_client(upstream, **given)
+        self.ahttp = ul.async_http_client(upstream, **given)
+        self.sdk = surface(self.http, self.ahttp)
+
+    def call(self, mode: str) -> Said:
+        """One exchange; `mode` says "plain" or "stream", and "async" before it."""
+        if mode.startswith("async"):
+            return self.house.run(self.sdk.acall("stream" in mode))
+        return self.sdk.call("stream" in mode)
+
+
+def _documents(answer: bytes) -> Iterator[Any]:
+    if answer.lstrip().startswith((b"{", b"[")):
+        yield json.loads(answer)
+        return
+    for line in answer.splitlines():
+        if line.startswith(b"data:") and b"[DONE]" not in line:
+            yield json.loads(line[5:])
+
+
+def opaque(value: Any) -> Iterator[str]:
+    """What providers sign and encrypt, wherever it stands in a document.
+
+    Google's SDK decodes base64 and spells it anew in the alphabet of URLs: here it is always that of old.
+    """
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key in ("signature", "encrypted_content", "thoughtSignature") and isinstance(inner, str) and inner:
+                yield inner.replace("-", "+").replace("_", "/")
+            elif key == "data" and value.get("type") == "redacted_thinking":
+                yield inner
+            else:
+                yield from opaque(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from opaque(inner)

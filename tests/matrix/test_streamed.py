@@ -1,0 +1,64 @@
+"""One answer, in pieces: an SDK gets as many as the upstream has words, each once, and the counts at the end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from matrix.loopback import Loopback, surfaces, upstreams
+from sdk_surfaces import Surface
+
+WORDS = "One two three four five."
+COUNTS = {
+    "openai-chat": "prompt_tokens",
+    "openai-responses": "input_tokens",
+    "anthropic-messages": "input_tokens",
+    "google-generate-content": "promptTokenCount",
+    "google-interactions": "total_input_tokens",
+}
+ENDS = {
+    "openai-chat": "length",
+    "openai-responses": "max_output_tokens",
+    "anthropic-messages": "max_tokens",
+    "google-generate-content": "MAX_TOKENS",
+    "google-interactions": "incomplete",
+}
+
+
+def _says(event: Any, word: str) -> bool:
+    """Whether an event brings a word: alone, and not in a text that was said before."""
+    if isinstance(event, dict):
+        return any(_says(each, word) for each in event.values())
+    if isinstance(event, list):
+        return any(_says(each, word) for each in event)
+    return isinstance(event, str) and event.strip() == word
+
+
+@surfaces
+@upstreams
+@pytest.mark.parametrize("mode", ["stream", "async stream"])
+def test_what_the_upstream_says_piece_by_piece(
+    house: Loopback, surface: type[Surface], protocol: str, mode: str
+) -> None:
+    talk = house.talk(surface, protocol)
+    if surface.protocol == "openai-chat":  # which counts a stream only if it is asked to
+        talk.sdk.settings = {"stream_options": {"include_usage": True}}
+    talk.sdk.ask(f"[[reason Hm.]] {WORDS} [[usage input=70]]")
+    said = talk.call(mode)
+    assert said.text == WORDS and not said.calls and said.model == talk.sdk.alias
+    pieces = [word for word in WORDS.split()[:-1] for event in talk.sdk.events if _says(event, word)]
+    assert pieces == WORDS.split()[:-1], "each word is a piece, and comes once"
+    assert f"'{COUNTS[surface.protocol]}': 70" in str(talk.sdk.events[-2:])
+    (seen,) = house.seen
+    assert seen.ended in ("done", "closed")
+
+
+@surfaces
+@upstreams
+def test_a_stream_that_stops_early_says_why(house: Loopback, surface: type[Surface], protocol: str) -> None:
+    talk = house.talk(surface, protocol)
+    talk.sdk.ask(f"{WORDS} [[stop length]]")
+    said = talk.call("stream")
+    assert said.text == "One two"
+    assert f"'{ENDS[surface.protocol]}'" in str(talk.sdk.events[-3:])
