@@ -25,12 +25,14 @@ __all__ = [
     "Framing",
     "Kind",
     "ReadMore",
-    "Repeats",
+    "ReadsMore",
     "Route",
     "Streams",
     "WireReader",
     "WireWriter",
     "WriteMore",
+    "WritesMore",
+    "write_nothing",
 ]
 
 Event = dict[str, Any]
@@ -78,25 +80,41 @@ class WireWriter(Protocol):
         """What the surface wants at the end, its done marker for one."""
 
 
-ReadMore = Callable[[Event], "tuple[str, Any] | None"]
-WriteMore = Callable[[str, Any], Event]
+WriteMore = Callable[..., Event]
+ReadMore = Callable[[Event], "Event | None"]
+_NO_EVENT: Event = {}
 
 
-class Repeats(Protocol):
-    """What a `WireReader` and a `WireWriter` may offer beside their methods: the short way of a stream's bulk.
+def write_nothing(text: str, beside: Any = None) -> Event:
+    """The `WriteMore` of deltas that send nothing yet, because what they are pieces of goes out whole."""
+    return _NO_EVENT
 
-    Most events of a stream are the last one over again, but for the text of their delta. `repeat` is asked after each
-    event that went the long way, of which one canonical event and one wire event were made.
 
-    A reader answers with a function that takes the next wire event and gives its text and what else of it may differ
-    (padding: for this protocol's own writer alone; None where there is none), or None when it is anything else than
-    more of the same; the reader has then noted nothing of it. A writer answers with a function that makes the wire
-    event for that. Either answers None when the last event was no delta, or not one of this kind. The suite checks
-    that the short way and the long way give the same.
+class WritesMore(Protocol):
+    """The writer's half of the short way of a stream's bulk, which a `WireWriter` may offer.
+
+    Nearly all events of a stream are the last one over again, but for the text of their delta. After each event that
+    went the long way as one canonical event, both sides are asked whether they know how the next one like it goes.
+    The suite checks that the short way and the long way give the same.
     """
 
-    def repeat(self) -> Any:
-        """`ReadMore` from a reader, `WriteMore` from a writer, or None."""
+    def write_more(self) -> WriteMore | None:
+        """What makes the wire event of the text of a delta like the last one; None where that was no delta.
+
+        It is called as `write(text)`, or as `write(text, beside)` by a reader whose events may differ in more than
+        their text (padding, counts): that is for its own protocol's writer, and the others pass over it.
+        """
+
+
+class ReadsMore(Protocol):
+    """The reader's half, which a `WireReader` may offer (see `WritesMore`)."""
+
+    def read_more(self, write: WriteMore) -> ReadMore | None:
+        """What gives to `write` the text of a wire event like the last one, and gives back what that makes of it.
+
+        It gives None, and has noted nothing, for an event that is anything else; and there is none of it (None) where
+        the last event was no delta.
+        """
 
 
 class Framing(NamedTuple):

@@ -54,8 +54,8 @@ class LeavingWriter:
     def __init__(self, writer: WireWriter, reading: Reader | None, writing: Writer, crossing: bool) -> None:
         self.writer, self.reading, self.writing, self.crossing = writer, reading, writing, crossing
         self.items: dict[int, Node] = {}
-        if hasattr(writer, "repeat"):
-            self.repeat = writer.repeat
+        if hasattr(writer, "write_more"):
+            self.write_more = writer.write_more
 
     def feed(self, event: Event) -> list[Event]:
         kind = event["type"]

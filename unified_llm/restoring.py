@@ -7,7 +7,6 @@ flows on as it comes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .jsonvalue import load_text
@@ -15,7 +14,7 @@ from .schema import Lowered, NameRule, SchemaProfile, restore_arguments
 from .stream import FRAME, TERMINAL
 
 if TYPE_CHECKING:
-    from .adapter import WireWriter
+    from .adapter import WireWriter, WriteMore
     from .exchange import Exchange
     from .reading import Reader
 
@@ -153,7 +152,7 @@ class RestoringWriter:
         # The protocol whose frames are left out.
         self.frames = frames
         self.held: dict[Place, _Held] = {}
-        self._more = getattr(writer, "repeat", None)
+        self._more = getattr(writer, "write_more", None)
         self._passed = False
 
     def feed(self, event: Event) -> list[Event]:
@@ -170,7 +169,7 @@ class RestoringWriter:
             out += self.writer.feed(each)
         return out
 
-    def repeat(self) -> Callable[[str], Event] | None:
+    def write_more(self) -> WriteMore | None:
         """How the writer would write more of the same, where it was given the last event as it came."""
         return self._more() if self._more is not None and self._passed else None
 

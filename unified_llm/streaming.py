@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from .adapter import ReadMore, WireWriter, WriteMore
+from .adapter import ReadMore, WireWriter, write_nothing
 from .convert import Facing
 from .custody import LeavingWriter
 from .exchange import Exchange
@@ -92,7 +92,11 @@ class _Pipe:
         self.losses: dict[Loss, None] = {}
         self.trail = Trail(self.reading, self.writing, self.origin)
         self.sent = self.turned = 0
-        self.feed = self._feeder()
+        # The short way of the next event, how many went it since the last one that did not, and whether they are sent.
+        self.more: ReadMore = _no_more
+        self.passed = 0
+        self.audible = True
+        self.anew = self._feeder()
 
     def _writer(self, exchange: Exchange | None) -> WireWriter:
         """The target's writer, behind what turns the answer back where the request was changed."""
@@ -112,27 +116,28 @@ class _Pipe:
             return writer
         return RestoringWriter(writer, undoing, self.reading, self.goal.protocol if anew else "")
 
+    def feed(self, event: Event) -> list[Event]:
+        """The wire events of the next wire event."""
+        found = self.more(event)
+        if found is None:
+            return self.anew(event)
+        self.passed += 1
+        return [found] if found else []
+
     def _feeder(self) -> Callable[[Event], list[Event]]:
-        """The way of one event, with everything it needs at hand: a stream goes it a thousand times."""
+        """The long way of an event, with everything it needs at hand."""
         reading, trace, notes, raw = self.reading, self.reading.trace, self.reading.notes, self.writing.raw
         reader, check, writer = self.reader, self.grammar.feed, self.writer
-        read = reader.feed
-        # Nearly all of a stream is more of what the last event brought; see `Repeats` in adapter.py.
-        repeats = self.repeats and hasattr(reader, "repeat") and hasattr(writer, "repeat")
-        read_more: ReadMore | None = None
-        write_more: WriteMore | None = None
+        read, write = reader.feed, writer.feed
+        read_more = getattr(reader, "read_more", None)
+        write_more = getattr(writer, "write_more", None) if self.repeats and read_more is not None else None
         noted = 0
         reading.number = -1
 
-        def feed(event: Event) -> list[Event]:
-            nonlocal noted, read_more, write_more
-            if write_more is not None:
-                more = read_more(event)  # type: ignore[misc]
-                if more is not None:
-                    reading.number += 1  # type: ignore[operator]
-                    self.sent += 1
-                    return [write_more(*more)]
-                write_more = None
+        def anew(event: Event) -> list[Event]:
+            nonlocal noted
+            self.more = _no_more
+            self._count_passed()
             reading.number += 1  # type: ignore[operator]
             reading.doc = event["data"]
             events = read(event)
@@ -141,25 +146,34 @@ class _Pipe:
                 noted = len(trace)
                 self._tell(events)
             if len(events) == 1:
-                canonical = events[0]
-                check(canonical)
-                out = writer.feed(canonical)
-                if repeats:
-                    read_more = reader.repeat()  # type: ignore[attr-defined]
-                    write_more = writer.repeat() if read_more is not None else None  # type: ignore[attr-defined]
+                check(events[0])
+                out = write(events[0])
+                how = write_more() if write_more is not None else None
+                if how is not None:
+                    # Nearly all of a stream is more of what the last event brought (see `WritesMore`).
+                    self.more = read_more(how) or _no_more  # type: ignore[misc]
+                    self.audible = how is not write_nothing
             else:
                 out = []
                 for canonical in events:
                     check(canonical)
-                    out += writer.feed(canonical)
+                    out += write(canonical)
             if raw or notes:
                 self._report(events, out)
             self.sent += len(out)
             return out
 
-        return feed
+        return anew
+
+    def _count_passed(self) -> None:
+        passed, self.passed = self.passed, 0
+        if passed:
+            self.reading.number += passed  # type: ignore[operator]
+            if self.audible:
+                self.sent += passed
 
     def close(self) -> list[Event]:
+        self._count_passed()
         out: list[Event] = []
         events = self.reader.close()
         for canonical in events:
@@ -195,6 +209,11 @@ class _Pipe:
         enforce(new, self.on_loss)
 
 
+def _no_more(event: Event) -> Event | None:
+    """The short way where nobody knows one."""
+    return None
+
+
 class ConvertedStream:
     """The wire events of a converted stream; iterate it once. `.losses` grows on the way and is final at exhaustion."""
 
@@ -213,14 +232,21 @@ class ConvertedStream:
         return next(self._events)
 
     def _run(self, events: Iterable[Event]) -> Iterator[Event]:
-        feed = self._pipe.feed
+        pipe = self._pipe
+        more, passed = pipe.more, 0
         for event in events:
-            out = feed(event)
-            if len(out) == 1:
-                yield out[0]
+            # What `feed` does, without a call more than it takes.
+            found = more(event)
+            if found is None:
+                pipe.passed, passed = passed, 0
+                yield from pipe.anew(event)
+                more = pipe.more
             else:
-                yield from out
-        yield from self._pipe.close()
+                passed += 1
+                if found:
+                    yield found
+        pipe.passed = passed
+        yield from pipe.close()
 
 
 class AsyncConvertedStream:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.adapter import ReadMore
+from unified_llm.adapter import ReadMore, WriteMore
 from unified_llm.stream import FRAME
 
 from .carriers import carried_by, join_carried
@@ -60,29 +60,30 @@ class MessagesReader(BlockReader):
             return self._named(event, data, _HANDLERS[kind](self, data, event))
         return [*self._flush(), self._frame(event)]
 
-    def repeat(self) -> ReadMore | None:
+    def read_more(self, write: WriteMore) -> ReadMore | None:
         if self.last is None:
             return None
         block, data = self.last
-        kind = data["delta"]["type"]
+        index, kind = data["index"], data["delta"]["type"]
         key = _PIECES.get(kind)
         if key is None:
             return None
-        delta = {"type": kind, key: ""}
+        delta = data["delta"].copy()
         like = {"event": "content_block_delta", "data": {**data, "delta": delta}}
         said = block.buffer.append
 
-        def more(event: Event) -> tuple[str, Any] | None:
+        def more(event: Event) -> Event | None:
             """Only the piece may differ."""
             try:
                 data = event["data"]
                 text = delta[key] = data["delta"][key]
-                if event != like or type(text) is not str or not text or type(data["index"]) is not int:
+                # Of what is equal to an index, only the very number is one.
+                if event != like or not text or type(text) is not str or data["index"] is not index:
                     return None
             except (KeyError, TypeError):
                 return None
             said(text)
-            return text, None
+            return write(text)
 
         return more
 

@@ -65,7 +65,7 @@ class BlockReader:
         self.text: Node | None = None
         self.text_at = 0
         self.pending: Event | None = None
-        # The last frame if it was a plain delta, and its block (`repeat`).
+        # The last frame if it was a plain delta, and its block (`read_more`).
         self.last: tuple[Block, Node] | None = None
         self.carried: list[Node] = []
         # Where the message and its usage were said, piece by piece.

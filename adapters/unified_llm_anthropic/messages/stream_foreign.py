@@ -54,7 +54,7 @@ class ForeignWriter(FrameWriter):
         self.waiting: dict[Any, list[Event]] = {}
         self._sent = ""
         self.pieces: list[str] = []
-        # The last frame if it was a plain delta (`repeat`).
+        # The last frame if it was a plain delta (`write_more`).
         self.last: Node | None = None
         self.part: Any = None
         self.inner = False

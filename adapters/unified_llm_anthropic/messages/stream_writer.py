@@ -44,13 +44,13 @@ class MessagesWriter(ForeignWriter):
         """Whether neither this protocol nor another keeps anything with an event that is told each time."""
         return self.w.protocol not in extra and not any("rest" in drawer for drawer in extra.values())
 
-    def repeat(self) -> WriteMore | None:
+    def write_more(self) -> WriteMore | None:
         if self.last is None:
             return None
         index, kind = self.last["index"], self.last["delta"]["type"]
         key, said = _KEYS[kind], self.pieces.append
 
-        def more(text: str, _: Any = None) -> Event:
+        def more(text: str, beside: Any = None) -> Event:
             said(text)
             data = {"type": "content_block_delta", "index": index, "delta": {"type": kind, key: text}}
             return {"event": "content_block_delta", "data": data}

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.adapter import ReadMore
+from unified_llm.adapter import ReadMore, WriteMore
 from unified_llm.reading import Reader
 
 from .errors import read_error_node
@@ -42,6 +42,7 @@ class GenerateContentReader:
         # The last event, where the next may be more of it.
         self.last: Event | None = None
         self.held_at: int | None = None
+        self.counted: Node | None = None
         # The frames that say what the end puts together: number and frame, by key.
         self.told: dict[str, tuple[int | None, Node]] = {}
         self.started = False
@@ -51,6 +52,8 @@ class GenerateContentReader:
     def feed(self, event: Event) -> list[Event]:
         data = event["data"]
         self.last = None
+        if self.counted is not None:
+            self._note_counted(None if self.r.number is None else self.r.number - 1)
         if type(data) is dict and "error" not in data:
             out = self._release(False) if self.held is not None else []
             if self._finishes(data):
@@ -78,10 +81,17 @@ class GenerateContentReader:
             )
         return out
 
-    def repeat(self) -> ReadMore | None:
-        return reader_of_more(self.last, self) if self.last is not None else None
+    def read_more(self, write: WriteMore) -> ReadMore | None:
+        return reader_of_more(self.last, self, write) if self.last is not None else None
+
+    def _note_counted(self, number: int | None) -> None:
+        """Say which frame brought the usage that went the short way last: its number is known when another comes."""
+        counted, self.counted = self.counted, None
+        if counted is not None:
+            self.told["usageMetadata"] = (number, counted)
 
     def close(self) -> list[Event]:
+        self._note_counted(self.r.number)
         if self.held is not None:
             return self._release(True)
         if self.ended:

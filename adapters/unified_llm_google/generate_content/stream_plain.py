@@ -24,7 +24,7 @@ _CANDIDATE = frozenset(("content", "index"))
 _CONTENT = frozenset(("parts", "role"))
 
 
-def reader_of_more(event: Event, reader: GenerateContentReader) -> ReadMore | None:
+def reader_of_more(event: Event, reader: GenerateContentReader, write: WriteMore) -> ReadMore | None:
     """What reads more frames like this one, which is one delta of a text that is open; None for any other frame."""
     data = event["data"]
     wires = data.get("candidates")
@@ -44,9 +44,9 @@ def reader_of_more(event: Event, reader: GenerateContentReader) -> ReadMore | No
     varying = part.copy()
     top = {**data, "candidates": [{**wire, "content": {**content, "parts": [varying]}}]}
     like = {**event, "data": top}
-    said, head, told, r = state.text.append, reader.head, reader.told, reader.r
+    said, head = state.text.append, reader.head
 
-    def more(event: Event) -> tuple[str, Any] | None:
+    def more(event: Event) -> Event | None:
         usage = None
         try:
             data = event["data"]
@@ -55,17 +55,16 @@ def reader_of_more(event: Event, reader: GenerateContentReader) -> ReadMore | No
                 usage = top[_USAGE] = data[_USAGE]
         except (KeyError, TypeError, IndexError):
             return None
-        if event != like or type(text) is not str or not text:
+        if event != like or not text or type(text) is not str:
             return None
         if counted:
             if type(usage) is not dict:
                 return None
             before = head[_USAGE]
             head[_USAGE] = usage if before.keys() <= usage.keys() else {**before, **usage}
-            # The event has its number only once it is known to be more of the same.
-            told[_USAGE] = (None if r.number is None else r.number + 1, data)
+            reader.counted = data
         said(text)
-        return text, usage
+        return write(text, usage)
 
     return more
 
@@ -80,10 +79,10 @@ def is_one_text(data: Node) -> bool:
 
 def more_text(place: int, thought: bool, head: Node) -> WriteMore:
     """What writes more text of another protocol's."""
-    top = {"candidates": None, **head}
+    new = {"candidates": None, **head}.copy
 
-    def more(text: str, _: Any = None) -> Event:
-        data: Node = top.copy()
+    def more(text: str, beside: Any = None) -> Event:
+        data: Node = new()
         part = {"text": text, "thought": True} if thought else {"text": text}
         data["candidates"] = [{"content": {"parts": [part], "role": "model"}, "index": place}]
         return {"event": None, "data": data}

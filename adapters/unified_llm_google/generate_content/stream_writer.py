@@ -13,7 +13,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from unified_llm.adapter import WriteMore
+from unified_llm.adapter import WriteMore, write_nothing
 from unified_llm.mapping import fill
 from unified_llm.writing import Writer
 
@@ -42,6 +42,7 @@ _DELTAS = {
     "response.reasoning_summary_text.delta": True,
     "response.reasoning_text.delta": True,
 }
+_PIECES = frozenset(("response.function_call_arguments.delta", "response.custom_tool_call_input.delta"))
 _TALKING = frozenset(("message", "reasoning"))
 # What repeats the deltas before it, or comes again with the part or the item it belongs to.
 _QUIET = frozenset((*(kind[:-5] + "done" for kind in _DELTAS), "response.output_text.annotation.added"))
@@ -66,6 +67,8 @@ class GenerateContentWriter:
         # What the next piece of the text is like that came last: its choice and whether it is a thought; its frame.
         self.like: tuple[int, bool] | None = None
         self.frame: Event | None = None
+        # Whether the last event was a piece of what goes out whole.
+        self.piece = False
 
     # ---- events -----------------------------------------------------------------------------------------------------
 
@@ -73,16 +76,19 @@ class GenerateContentWriter:
         self.like = self.frame = None
         if self.w.source == PROTOCOL:
             return self._feed(event)
+        self.piece = event["type"] in _PIECES
         if event["type"] in _TERMINAL or event["type"] == "error":
             late = [each for events in self.turn.rest() for each in events]
             return [wire for each in [*late, event] for wire in self._feed(each)]
         ready = self.turn.feed(event)
         return self._feed(event) if len(ready) == 1 else [wire for each in ready for wire in self._feed(each)]
 
-    def repeat(self) -> WriteMore | None:
+    def write_more(self) -> WriteMore | None:
         if self.frame is not None:
             return more_frames(self.frame)
-        return more_text(*self.like, self.head) if self.like is not None else None
+        if self.like is not None:
+            return more_text(*self.like, self.head)
+        return write_nothing if self.piece else None
 
     def _feed(self, event: Event) -> list[Event]:
         kind = event["type"]

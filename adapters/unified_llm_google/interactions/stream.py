@@ -28,7 +28,7 @@ from .timeline import unsealed
 from .usage import read_usage
 
 if TYPE_CHECKING:
-    from unified_llm.adapter import ReadMore
+    from unified_llm.adapter import ReadMore, WriteMore
 
 __all__ = ["LEGACY", "StreamReader"]
 
@@ -78,9 +78,9 @@ class StreamReader:
 
     def feed(self, event: Event) -> list[Event]:
         if self.plain is not None:
-            same = self.plain.feed(event)
+            same = self.plain.same(event)
             if same is not None:
-                return same
+                return [same]
             self.plain = None
         data = event["data"]
         if type(data) is not dict or self.ended:
@@ -102,8 +102,8 @@ class StreamReader:
             self.opened = True
         return before + events
 
-    def repeat(self) -> ReadMore | None:
-        return self.plain.more if self.plain is not None else None
+    def read_more(self, write: WriteMore) -> ReadMore | None:
+        return self.plain.reading(write) if self.plain is not None else None
 
     def close(self) -> list[Event]:
         out = self._flush()

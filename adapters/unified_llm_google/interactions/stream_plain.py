@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from unified_llm.adapter import ReadMore
+    from unified_llm.adapter import ReadMore, WriteMore
 
 __all__ = ["Plain"]
 
@@ -21,29 +21,30 @@ Node = dict[str, Any]
 class Plain:
     """A delta of a text, of a summary's text, or of arguments; `like` is what it became, `said` what notes its text."""
 
-    __slots__ = ("like", "more")
+    __slots__ = ("index", "kind", "said", "same")
 
     def __init__(self, index: int, kind: str, like: Event, said: Callable[[str], None]) -> None:
-        self.like = like
-        self.more = (_in_content if kind == "thought_summary" else _in_delta)(index, kind, said)
+        self.index, self.kind, self.said = index, kind, said
+        # The canonical event of a wire event of this shape, else None.
+        self.same = self.reading(lambda text: {**like, "delta": text})
 
-    def feed(self, event: Event) -> list[Event] | None:
-        """The canonical event of a wire event of this shape, else None."""
-        found = self.more(event)
-        return None if found is None else [{**self.like, "delta": found[0]}]
+    def reading(self, write: WriteMore) -> ReadMore:
+        """What writes the text of a wire event of this shape, noted as said; None for any other."""
+        if self.kind == "thought_summary":
+            return _in_content(self.index, self.kind, self.said, write)
+        return _in_delta(self.index, self.kind, self.said, write)
 
 
 def _wire(index: int, delta: Node) -> Event:
     return {"event": "step.delta", "data": {"index": index, "delta": delta, "event_type": "step.delta"}}
 
 
-def _in_delta(index: int, kind: str, said: Callable[[str], None]) -> ReadMore:
-    """The text of a wire event of this shape, noted as said; None for any other."""
+def _in_delta(index: int, kind: str, said: Callable[[str], None], write: WriteMore) -> ReadMore:
     key = "text" if kind == "text" else "arguments"
     delta = {"type": kind, key: ""}
     like = _wire(index, delta)
 
-    def more(event: Event) -> tuple[str, Any] | None:
+    def more(event: Event) -> Event | None:
         try:
             text = delta[key] = event["data"]["delta"][key]
         except (KeyError, TypeError):
@@ -51,17 +52,17 @@ def _in_delta(index: int, kind: str, said: Callable[[str], None]) -> ReadMore:
         if event != like or not text or type(text) is not str:
             return None
         said(text)
-        return text, None
+        return write(text)
 
     return more
 
 
-def _in_content(index: int, kind: str, said: Callable[[str], None]) -> ReadMore:
-    """The same for the text of a summary, which is a content of its own."""
+def _in_content(index: int, kind: str, said: Callable[[str], None], write: WriteMore) -> ReadMore:
+    """The text of a summary is a content of its own."""
     content = {"type": "text", "text": ""}
     like = _wire(index, {"type": kind, "content": content})
 
-    def more(event: Event) -> tuple[str, Any] | None:
+    def more(event: Event) -> Event | None:
         try:
             text = content["text"] = event["data"]["delta"]["content"]["text"]
         except (KeyError, TypeError):
@@ -69,6 +70,6 @@ def _in_content(index: int, kind: str, said: Callable[[str], None]) -> ReadMore:
         if event != like or not text or type(text) is not str:
             return None
         said(text)
-        return text, None
+        return write(text)
 
     return more

@@ -67,7 +67,7 @@ class StreamWriter(Ends):
         kind = event["type"]
         if self.more is not None:
             if kind == self.like[0] and self._goes_on(event):
-                return [self.more(event["delta"], None)]
+                return [self.more(event["delta"])]
             self.more = None
         own = (event.get("extra") or {}).get(self.w.protocol) or {}
         frame = own.get("frame") or {}
@@ -88,7 +88,7 @@ class StreamWriter(Ends):
             self._learn(kind, event)
         return out
 
-    def repeat(self) -> WriteMore | None:
+    def write_more(self) -> WriteMore | None:
         return self.more
 
     def close(self) -> list[Event]:
@@ -124,7 +124,7 @@ class StreamWriter(Ends):
         if kind == _REPEATED[0] and type(part) is int and part in step.texts and (self.own or step.open == part):
             said = step.texts[part].append
 
-            def more_text(text: str, _: Any = None) -> Event:
+            def more_text(text: str, beside: Any = None) -> Event:
                 said(text)
                 delta = {"text": text, "type": "text"}
                 return {"event": _DELTA, "data": {"index": index, "delta": delta, "event_type": _DELTA}}
@@ -132,7 +132,7 @@ class StreamWriter(Ends):
             self.more, self.like = more_text, (kind, place, part)
         elif kind == _REPEATED[1] and step.args:
 
-            def more_arguments(text: str, _: Any = None) -> Event:
+            def more_arguments(text: str, beside: Any = None) -> Event:
                 delta = {"arguments": text, "type": "arguments_delta"}
                 return {"event": _DELTA, "data": {"index": index, "delta": delta, "event_type": _DELTA}}
 

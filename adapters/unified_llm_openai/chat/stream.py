@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.adapter import ReadMore
+from unified_llm.adapter import ReadMore, WriteMore
 from unified_llm.reading import Reader
 from unified_llm.stream import FRAME
 
@@ -72,17 +72,17 @@ class ChatReader:
     def feed(self, event: Event) -> list[Event]:
         data = event["data"]
         if self.plain is not None:
-            out = self.plain.feed(event)
-            if out is not None:
-                return out
+            same = self.plain.same(event)
+            if same is not None:
+                return [same]
         if type(data) is not dict:
             if type(data) is str and data.startswith("[DONE]"):
                 return self._done(event)
             return [self._whole(event, data)]
         return self._chunk(data, event)
 
-    def repeat(self) -> ReadMore | None:
-        return self.plain.more if self.plain is not None else None
+    def read_more(self, write: WriteMore) -> ReadMore | None:
+        return self.plain.reading(write) if self.plain is not None else None
 
     def close(self) -> list[Event]:
         if self.ended or self.failed:

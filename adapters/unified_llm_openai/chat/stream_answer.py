@@ -36,14 +36,14 @@ _CALLS = frozenset(("function_call", "custom_tool_call"))
 class Call:
     """A call that was announced: what was sent of it, and what waits for the calls before it."""
 
-    __slots__ = ("closed", "index", "key", "kind", "legacy", "sent", "waiting")
+    __slots__ = ("closed", "index", "key", "kind", "legacy", "pieces", "waiting")
 
     def __init__(self, index: int, kind: str, legacy: bool) -> None:
         self.index = index
         self.kind = kind
         self.key = "input" if kind == "custom" else "arguments"
         self.legacy = legacy
-        self.sent = ""
+        self.pieces: list[str] = []
         self.waiting: list[Node] = []
         self.closed = False
 
@@ -57,7 +57,7 @@ class ChoiceWriter:
         self.begun = False
         self.glue = ""
         self.items: list[Node] = []
-        self.length = 0
+        self.content: list[str] = []
         self.messages = 0
         self.calls: dict[int, Call] = {}
         self.texts: dict[tuple[Any, ...], str] = {}
@@ -130,7 +130,7 @@ class ChoiceWriter:
         if key == "content":
             text = self.glue + text
             self.glue = ""
-            self.length += len(text)
+            self.content.append(text)
         return self._first({key: text}, logprobs)
 
     def _reasoning(self, event: Event) -> list[Delta]:
@@ -167,7 +167,7 @@ class ChoiceWriter:
         kind = item.get("type")
         if kind == "message" and item.get("role") in ("assistant", None):
             self.messages += 1
-            if self.messages > 1 and self.length:
+            if self.messages > 1 and self.content:
                 self.glue = "\n\n"
             return []
         if kind not in _CALLS:
@@ -190,7 +190,7 @@ class ChoiceWriter:
         call = self.calls.get(event.get("output_index", 0))
         if call is None or not event["delta"]:
             return []
-        call.sent += event["delta"]
+        call.pieces.append(event["delta"])
         return self._in_turn(call, self._fragment(call, event["delta"]))
 
     def _fragment(self, call: Call, text: str) -> Node:
@@ -284,7 +284,7 @@ class ChoiceWriter:
             if fields.get(f"{key} logprobs") and place not in self.weighed:
                 out += self._first({key: ""}, {"content": None, "refusal": None, key: fields[f"{key} logprobs"]})
         if fields.get("annotations"):
-            w.context["offset"] = self.length - len(fields.get("text") or "")
+            w.context["offset"] = sum(map(len, self.content)) - len(fields.get("text") or "")
             for part in item.get("content") or ():
                 if type(part) is dict and part.get("annotations"):
                     raw = len(w.raw)
@@ -331,9 +331,9 @@ class ChoiceWriter:
         else:
             written = next(iter(write_call(item, self.w)), {})
         text = item.get(call.key) or ""
-        if text.startswith(call.sent) and text != call.sent:
-            out += self._in_turn(call, self._fragment(call, text[len(call.sent) :]))
-            call.sent = text
+        sent = "".join(call.pieces)
+        if text.startswith(sent) and text != sent:
+            out += self._in_turn(call, self._fragment(call, text[len(sent) :]))
         late = {key: value for key, value in written.items() if key not in ("index", "id", "type", call.kind)}
         if late:
             # The SDK's helper breaks down on a fragment without its function.

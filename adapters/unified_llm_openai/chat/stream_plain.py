@@ -8,11 +8,10 @@ template.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from unified_llm.adapter import ReadMore
+    from unified_llm.adapter import ReadMore, WriteMore
 
     from .stream_choice import ChoiceReader
 
@@ -31,49 +30,59 @@ def learn(data: Node, wire: Node, event: Event, path: list[Any], choice: ChoiceR
     delta = wire["delta"]
     if len(path) == 4 and path[3] in _TEXTS and "logprobs" not in event:
         if all(key in _REPEATED or value is None for key, value in delta.items()):
-            return Plain(data, wire, path[3], event, choice.open_fragments, protocol)
+            return Plain(data, path[3], event, choice.open_fragments, protocol)
     elif path[3:6] == ["tool_calls", 0, "function"] and len(delta["tool_calls"]) == 1:
         fragment = delta["tool_calls"][0]
         if len(fragment["function"]) == 1 and not fragment.keys() - {"index", "type", "function"}:
             if all(key == "tool_calls" or (key in _REPEATED and not value) for key, value in delta.items()):
-                return PlainCall(data, wire, "tool_calls", event, choice.calls.last_fragments, protocol)
+                return Plain(data, "arguments", event, choice.calls.last_fragments, protocol)
     return None
 
 
 class Plain:
-    """A delta of text."""
+    """A delta of text, or of a call's arguments."""
 
-    __slots__ = ("event", "extra", "frame", "more", "padded", "protocol")
+    __slots__ = ("data", "event", "extra", "frame", "key", "padded", "protocol", "said", "same")
 
-    def __init__(self, data: Node, choice: Node, key: str, event: Event, fragments: list[str], protocol: str) -> None:
+    def __init__(self, data: Node, key: str, event: Event, fragments: list[str], protocol: str) -> None:
+        self.data, self.key = data, key
         self.event = {name: value for name, value in event.items() if name not in ("delta", "extra")}
         self.padded = "obfuscation" in data
         self.protocol = protocol
+        self.said = fragments.append
         self.extra: Node = {}
         self.frame: Node = {}
-        self.more = self._matcher(data, choice, key, fragments)
+        # The canonical event of a wire event of this shape, else None.
+        self.same = self.reading(self._canonical)
 
-    def _matcher(self, data: Node, choice: Node, key: str, fragments: list[str]) -> ReadMore:
-        """The text of a wire event of this shape, noted as said, and its padding; None for any other."""
-        delta = choice["delta"].copy()
-        top = {**data, "choices": [{**choice, "delta": delta}]}
+    def reading(self, write: WriteMore) -> ReadMore:
+        """What writes the text of a wire event of this shape, noted as said, with its padding; None for any other."""
+        key, padded, said = self.key, self.padded, self.said
+        called = key == "arguments"
+        (choice,) = self.data["choices"]
+        varying = delta = choice["delta"].copy()
+        if called:
+            varying = delta["tool_calls"][0]["function"].copy()
+            delta["tool_calls"] = [{**delta["tool_calls"][0], "function": varying}]
+        top = {**self.data, "choices": [{**choice, "delta": delta}]}
         like = {"event": None, "data": top}
-        text_of, padded, said = self.text_of(choice["delta"][key]), self.padded, fragments.append
 
-        def more(event: Event) -> tuple[str, Any] | None:
+        def more(event: Event) -> Event | None:
             padding = None
             try:
                 data = event["data"]
-                piece = delta[key] = data["choices"][0]["delta"][key]
-                text = text_of(piece)
+                delta = data["choices"][0]["delta"]
+                if called:
+                    delta = delta["tool_calls"][0]["function"]
+                text = varying[key] = delta[key]
                 if padded:
                     padding = top["obfuscation"] = data["obfuscation"]
-            except (KeyError, TypeError, ValueError, IndexError):
+            except (KeyError, TypeError, IndexError):
                 return None
-            if not text or event != like:
+            if event != like or not text or type(text) is not str:
                 return None
             said(text)
-            return text, padding
+            return write(text, padding)
 
         return more
 
@@ -82,34 +91,8 @@ class Plain:
         self.extra = event["extra"]
         self.frame = self.extra[self.protocol]["frame"]
 
-    def text_of(self, piece: Any) -> Callable[[Any], str | None]:
-        """How to get the text of the varying piece; it gives None where more than the text varies."""
-        return lambda piece: piece if type(piece) is str else None
-
-    def feed(self, event: Event) -> list[Event] | None:
-        """The canonical event of a wire event of this shape, else None."""
-        more = self.more(event)
-        if more is None:
-            return None
-        text, padding = more
+    def _canonical(self, text: str, padding: Any) -> Event:
         if self.padded:
             frame = {"count": 1, "like": self.frame, "obfuscation": padding}
-            return [{**self.event, "delta": text, "extra": {self.protocol: {"frame": frame}}}]
-        return [{**self.event, "delta": text, "extra": self.extra}]
-
-
-class PlainCall(Plain):
-    """A delta of a call's arguments."""
-
-    __slots__ = ()
-
-    def text_of(self, piece: Any) -> Callable[[Any], str | None]:
-        like = piece[0].copy()
-
-        def text_of(piece: Any) -> str | None:
-            (fragment,) = piece
-            function = like["function"] = fragment["function"]
-            text = function["arguments"]
-            return text if type(text) is str and len(function) == 1 and fragment == like else None
-
-        return text_of
+            return {**self.event, "delta": text, "extra": {self.protocol: {"frame": frame}}}
+        return {**self.event, "delta": text, "extra": self.extra}

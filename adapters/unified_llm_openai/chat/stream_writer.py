@@ -13,7 +13,6 @@ https://platform.openai.com/docs/api-reference/chat-streaming
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from unified_llm.adapter import WriteMore
@@ -74,7 +73,7 @@ class ChatWriter:
                 and not event.get("logprobs")
                 and event["delta"]
             ):
-                return [hot[2](event["delta"], None)]
+                return [hot[2](event["delta"])]
             self.hot = None
         if extra is not None and not self.group:
             own = extra.get(self.w.protocol)
@@ -91,7 +90,7 @@ class ChatWriter:
             return self._rebuilt() if len(self.group) >= self.frame["count"] else []
         return self._write(event)
 
-    def repeat(self) -> WriteMore | None:
+    def write_more(self) -> WriteMore | None:
         if self.hot is not None:
             return self.hot[2]
         return self._plain[1] if self._plain is not None else None
@@ -99,19 +98,24 @@ class ChatWriter:
     def _more(self, choice: ChoiceWriter, call: Call | None) -> WriteMore:
         """How the next piece of a text, or of a call's arguments, is written."""
         # Copies of a dict that has all its keys are quicker than any way to build one.
-        top, index = {**(self.head or {}), "choices": None}, choice.index
+        top: Node = {**(self.head or {}), "choices": None}
+        wire: Node = {"index": choice.index, "delta": None, "finish_reason": None, "logprobs": None}
+        new_data, new_choice = top.copy, wire.copy
+        said = (choice.content if call is None else call.pieces).append
+        number = call.index if call is not None else 0
 
-        def more_text(text: str, _: Any = None) -> Event:
-            choice.length += len(text)
-            data = top.copy()
-            data["choices"] = [{"index": index, "delta": {"content": text}, "finish_reason": None, "logprobs": None}]
+        def more_text(text: str, beside: Any = None) -> Event:
+            said(text)
+            choice, data = new_choice(), new_data()
+            choice["delta"] = {"content": text}
+            data["choices"] = [choice]
             return {"event": None, "data": data}
 
-        def more_arguments(text: str, _: Any = None) -> Event:
-            call.sent += text  # type: ignore[union-attr]
-            delta = {"tool_calls": [{"index": call.index, "function": {"arguments": text}}]}  # type: ignore[union-attr]
-            data = top.copy()
-            data["choices"] = [{"index": index, "delta": delta, "finish_reason": None, "logprobs": None}]
+        def more_arguments(text: str, beside: Any = None) -> Event:
+            said(text)
+            choice, data = new_choice(), new_data()
+            choice["delta"] = {"tool_calls": [{"index": number, "function": {"arguments": text}}]}
+            data["choices"] = [choice]
             return {"event": None, "data": data}
 
         return more_text if call is None else more_arguments
@@ -188,12 +192,14 @@ class ChatWriter:
         choice = data["choices"][0]
         delta = choice["delta"]
         padded = "obfuscation" in data
-        make: Callable[[str], Node]
+        new_data, new_choice, new_delta = data.copy, choice.copy, delta.copy
         if len(path) == 4:
             key = path[3]
 
             def make(text: str) -> Node:
-                return {**delta, key: text}
+                made: Node = new_delta()
+                made[key] = text
+                return made
 
         elif path[3:6] == ["tool_calls", 0, "function"] and len(delta["tool_calls"]) == 1:
             call = delta["tool_calls"][0]
@@ -206,11 +212,12 @@ class ChatWriter:
             return
 
         def write(text: str, padding: Any) -> Event:
-            again = data.copy()
-            again["choices"] = [{**choice, "delta": make(text)}]
+            data, choice = new_data(), new_choice()
+            choice["delta"] = make(text)
+            data["choices"] = [choice]
             if padded:
-                again["obfuscation"] = padding
-            return {"event": None, "data": again}
+                data["obfuscation"] = padding
+            return {"event": None, "data": data}
 
         self._plain = (frame.get("like", frame), write, data.get("obfuscation"))
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.adapter import ReadMore
+from unified_llm.adapter import ReadMore, WriteMore
 from unified_llm.mapping import ILL_TYPED
 from unified_llm.reading import Reader
 from unified_llm.stream import FRAME
@@ -62,7 +62,7 @@ class ResponsesReader:
         # The part or item whose deltas come now: (type, output_index, index of the part), and its pieces.
         self.hot: tuple[Any, ...] = ()
         self.pieces: list[str] = []
-        # The last such delta as a template for the next one (`repeat`).
+        # The last such delta as a template for the next one (`read_more`).
         self.like: Node = {}
         self.frames: dict[tuple[Any, ...], Node] = {}
 
@@ -90,14 +90,14 @@ class ResponsesReader:
                 return [data]
         return self._feed(event, data, kind)
 
-    def repeat(self) -> ReadMore | None:
+    def read_more(self, write: WriteMore) -> ReadMore | None:
         like, said = self.like, self.pieces.append
         if not like:
             return None
         expected = like["data"]
         padded = "obfuscation" in expected
 
-        def more(event: Event) -> tuple[str, Any] | None:
+        def more(event: Event) -> Event | None:
             """Only the text, the number and the padding may differ."""
             try:
                 data = event["data"]
@@ -107,10 +107,10 @@ class ResponsesReader:
                     expected["obfuscation"] = data["obfuscation"]
             except (KeyError, TypeError):
                 return None
-            if event != like or type(text) is not str or not text:
+            if event != like or not text or type(text) is not str:
                 return None
             said(text)
-            return text, None
+            return write(text, data)
 
         return more
 

@@ -41,8 +41,11 @@ _STRICT_NAMES = {
     "response.reasoning_text.delta": "response.reasoning.delta",
     "response.reasoning_text.done": "response.reasoning.done",
 }
-_CALL = "response.function_call_arguments.delta"
-_NO_LOGPROBS: list[Any] = []
+# Deltas that a stream is full of.
+_HOT = frozenset(
+    f"response.{stem}.delta"
+    for stem in "output_text function_call_arguments refusal reasoning_text reasoning_summary_text".split()
+)
 
 
 class _Place:
@@ -71,48 +74,35 @@ class ForeignWriter:
         self.head: Node = {}
         self.untold: list[Any] = []
         self.state = "idle"
-        self.hot: tuple[Any, ...] = ()
-        self.hot_id = ""
-        self.hot_index = 0
+        # What the deltas that come now go on with (`_spot`), and how the next one is written.
+        self.hot: tuple[Any, ...] | None = None
+        self.more: WriteMore | None = None
 
     def feed(self, event: Event) -> list[Event]:
         kind = event["type"]
-        hot = self.hot
         # The next piece of a text or of arguments, with nothing beside it but frames of other protocols.
-        if hot and hot[0] == kind and hot[1] == event.get("output_index") and "choice" not in event:
+        if self.more is not None and self.hot == _spot(event) and not event.get("logprobs"):
             extra = event.get("extra")
             if extra is None or self.w.protocol not in extra:
-                if kind == _CALL or (hot[2] == event.get("content_index") and not event.get("logprobs")):
-                    return [self._more(event["delta"])]
+                return [self.more(event["delta"])]
         return self._feed(event, kind)
 
-    def repeat(self) -> WriteMore | None:
-        return self._more if self.hot else None
+    def write_more(self) -> WriteMore | None:
+        return self.more
 
-    def _more(self, text: str, _: Any = None) -> Event:
-        """The next piece of the text or the arguments that the last event brought one of."""
-        kind = self.hot[0]
-        number = self.number
-        self.number = number + 1
-        if kind == _CALL:
-            data = {
-                "type": kind,
-                "sequence_number": number,
-                "output_index": self.hot_index,
-                "delta": text,
-                "item_id": self.hot_id,
-            }
-        else:
-            data = {
-                "type": kind,
-                "sequence_number": number,
-                "item_id": self.hot_id,
-                "output_index": self.hot_index,
-                "content_index": self.hot[2],
-                "delta": text,
-                "logprobs": _NO_LOGPROBS,
-            }
-        return {"event": kind, "data": data}
+    def _more(self, last: Node) -> WriteMore:
+        """How the next piece of the text or the arguments is written that `last` brought one of."""
+        kind, copy = last["type"], last.copy
+
+        def more(text: str, beside: Any = None) -> Event:
+            # A copy of a dict that has all its keys is quicker than any way to build one.
+            data = copy()
+            data["sequence_number"] = self.number
+            data["delta"] = text
+            self.number += 1
+            return {"event": kind, "data": data}
+
+        return more
 
     def close(self) -> list[Event]:
         out: list[Event] = []
@@ -128,7 +118,7 @@ class ForeignWriter:
 
     def _feed(self, event: Event, kind: str) -> list[Event]:
         w = self.w
-        self.hot = ()
+        self.more = None
         if kind == FRAME:
             return []
         if event.get("choice"):
@@ -379,14 +369,8 @@ class ForeignWriter:
         if "item_id" in EVENTS[kind]:
             wire["item_id"] = place.id
         wire["output_index"] = place.index
-        if kind == _CALL and not self.strict:
-            self.hot = (kind, event.get("output_index"))
-            self.hot_id, self.hot_index = place.id, place.index
         if "content_index" in EVENTS[kind]:
             wire.setdefault("content_index", 0)
-            if kind == "response.output_text.delta":
-                self.hot = (kind, event.get("output_index"), event.get("content_index"))
-                self.hot_id, self.hot_index = place.id, place.index
         if kind.startswith("response.output_text.") and "annotation" not in kind:
             probabilities = wire.get("logprobs") or []
             wire["logprobs"] = with_bytes(probabilities) if self.strict else without_bytes(probabilities)
@@ -396,4 +380,12 @@ class ForeignWriter:
             complete_text(wire["part"], w)
         elif self.strict and wire.get("annotation") and wire["annotation"].get("type") != "url_citation":
             return []
-        return self._send(kind, wire)
+        out = self._send(kind, wire)
+        if kind in _HOT and not wire.get("logprobs"):
+            self.hot, self.more = _spot(event), self._more(out[0]["data"])
+        return out
+
+
+def _spot(event: Event) -> tuple[Any, ...]:
+    """Which text, or which arguments, a delta goes on with."""
+    return (event["type"], *map(event.get, ("output_index", "content_index", "summary_index", "choice")))

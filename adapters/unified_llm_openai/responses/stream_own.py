@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from unified_llm.adapter import WriteMore
 from unified_llm.stream import FRAME
 from unified_llm.writing import Writer
 
@@ -46,11 +47,15 @@ class OwnWriter:
         self.w = w
         # Events that were built by hand have no numbers.
         self.number = 0 if w.source is None else None
+        # The type of the last event, if it was written as it was.
+        self.kind = ""
 
     def feed(self, event: Event) -> list[Event]:
         kind = event["type"]
         extra = event.get("extra")
+        self.kind = ""
         if extra is None and kind not in _NODES and kind in EVENTS and "choice" not in event and self.number is None:
+            self.kind = kind
             return [{"event": kind, "data": event}]
         w = self.w
         drawer = (extra or {}).get(w.protocol) or {}
@@ -76,6 +81,10 @@ class OwnWriter:
                 data["sequence_number"] = self.number
             self.number += 1
         return [{"event": frame.get("event", data["type"]), "data": data}]
+
+    def write_more(self) -> WriteMore | None:
+        kind = self.kind
+        return (lambda text, data: {"event": kind, "data": data}) if kind else None
 
     def close(self) -> list[Event]:
         return []

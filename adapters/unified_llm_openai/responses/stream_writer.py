@@ -36,8 +36,8 @@ class ResponsesWriter:
             self.feed = self.writer.feed  # type: ignore[method-assign]
         return self.writer.feed(event)
 
-    def repeat(self) -> WriteMore | None:
-        return self.writer.repeat() if isinstance(self.writer, ForeignWriter) else None
+    def write_more(self) -> WriteMore | None:
+        return self.writer.write_more() if self.writer is not None else None
 
     def close(self) -> list[Event]:
         return self.writer.close() if self.writer is not None else []
