@@ -75,7 +75,8 @@ def read_message_items(
         message = _opened(message, r)
         items.append(r.made(message, wire))
     items.extend((*late, *made))
-    if form and not (form == "empty" and message.get("content") == ""):
+    # In a request null is how nothing is said.
+    if form and (answer or form != "null") and not (form == "empty" and message.get("content") == ""):
         r.form(items[0], "content", form)
     for key, hollow in HOLLOW.items():
         if key in rest and _is_hollow(rest[key], hollow):

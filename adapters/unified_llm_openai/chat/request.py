@@ -10,6 +10,7 @@ https://platform.openai.com/docs/api-reference/chat/create
 from __future__ import annotations
 
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from unified_llm.errors import InvalidBody
@@ -23,7 +24,7 @@ from .messages import is_call, read_message_items, write_assistant
 from .settings import read_settings, write_settings
 from .tables import NEVER_NULL, REFUSES, REQUEST
 from .tools import call_id_of, is_foreign
-from .usual import read_usual, write_texts, write_usual, write_usual_result
+from .usual import read_usual, write_usual
 
 __all__ = ["messages", "read_request", "write_messages", "write_request"]
 
@@ -93,17 +94,11 @@ class _Open:
 def _read_messages(wires: list[Any], r: Reader) -> list[Node]:
     items: list[Node] = []
     open_ = _Open()
-    tagged = "reasoning_tags" in r.dialect
-    plain = True
-    for number, wire in enumerate(wires):
-        role = wire.get("role") if type(wire) is dict else None
-        if (
-            type(role) is str
-            and not (tagged and role == "assistant")
-            and read_usual(wire, role, number, items, open_, r)
-        ):
-            continue
-        plain = False
+    walk = enumerate(wires)
+    r.plain = True
+    while (unusual := read_usual(walk, items, open_, r)) is not None:
+        number, wire = unusual
+        r.plain = False
         mark = len(r.trace)
         try:
             items.extend(_read_message(wire, number, r, open_))
@@ -112,7 +107,6 @@ def _read_messages(wires: list[Any], r: Reader) -> list[Node]:
         except (IllTyped, KeyError, TypeError, AttributeError, ValueError):
             del r.trace[mark:]
             items.append(r.unread(wire, messages.name, within=(wires, number)))
-    r.plain = plain
     return items
 
 
@@ -190,52 +184,41 @@ def write_messages(items: Any, w: Writer) -> list[Node]:
     out: list[Node] = []
     group: list[Node] = []
     media: list[tuple[Node, list[Node]]] = []
-    plain = w.same or "result_names" not in w.dialect
 
     def flush() -> None:
         if group:
-            usual = write_usual(group, w)
-            message = write_assistant(group, w) if usual is None else usual
+            message = write_assistant(group, w)
             if message != _NOTHING or not is_foreign(w) or any(item["type"] != "reasoning" for item in group):
                 out.append(message)
             group.clear()
 
-    for item in items or ():
-        kind = item.get("type")
-        if kind in _OUTPUTS:
-            if group:
+    walk = iter(items or ())
+    # Where nothing is open, the usual way is tried again.
+    while unusual := (list(islice(walk, 1)) if group or media else write_usual(walk, out, w)):
+        for item in unusual:
+            kind = item.get("type")
+            if kind in _OUTPUTS:
                 flush()
-            usual = write_usual_result(item, w) if plain else None
-            if usual is None:
-                usual = w.turn(item, w.piece(partial(_write_output, item, media), item))
-            out.append(usual)
-            continue
-        if media:
-            out.append(_write_media(media))
-        if kind == "message" and item.get("role") != "assistant":
-            if group:
-                flush()
-            content = item.get("content")
-            texts = write_texts(content) if type(content) is list and (w.same or not w.dialect) else None
-            if texts is not None and len(item) == (4 if "turn" in item else 3):
-                out.append({"role": item.get("role"), "content": texts})
-            elif len(item) == 3 and type(content) is str and (w.same or "roles" not in w.dialect):
-                out.append({"role": item.get("role"), "content": content})
-            else:
-                out.append(w.turn(item, w.piece(partial(_write_message, item), item)))
-        elif kind == "message" or kind == "reasoning" or kind in _CALLS or is_call(item, w):
-            if group and not _joins(group, item, kind):
-                flush()
-            group.append(item)
-        else:
-            if w.form(item, "native") == messages.name:
-                flush()
-                out.append(w.native(item, messages.name))
+                out.append(w.turn(item, w.piece(partial(_write_output, item, media), item)))
                 continue
-            native = w.native(item, messages.name, messages.cannots.get(kind, "") if type(kind) is str else "")
-            if native is not None:
+            if media:
+                out.append(_write_media(media))
+            if kind == "message" and item.get("role") != "assistant":
                 flush()
-                out.append(native)
+                out.append(w.turn(item, w.piece(partial(_write_message, item), item)))
+            elif kind == "message" or kind == "reasoning" or kind in _CALLS or is_call(item, w):
+                if group and not _joins(group, item, kind):
+                    flush()
+                group.append(item)
+            else:
+                if w.form(item, "native") == messages.name:
+                    flush()
+                    out.append(w.native(item, messages.name))
+                    continue
+                native = w.native(item, messages.name, messages.cannots.get(kind, "") if type(kind) is str else "")
+                if native is not None:
+                    flush()
+                    out.append(native)
     if media:
         out.append(_write_media(media))
     flush()

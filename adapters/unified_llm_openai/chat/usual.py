@@ -1,18 +1,20 @@
 """The shapes that nearly every message of an agent's history has, read and written in one go.
 
 A conversation is mostly texts, calls and results with nothing beside them, and this is where the time of a long request
-goes. What is not exactly of these shapes is None here and goes to the pairs; what is, must come out as the pairs would
-have it (`tests/test_openai_chat_usual.py` converts everything with and without this file).
+goes: each of the two loops takes messages, or items, as long as they are of these shapes, and hands over the first that
+is not, which goes to the pairs. What is of these shapes must come out as the pairs would have it
+(`tests/test_openai_chat_usual.py` converts everything with and without this file).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-__all__ = ["read_usual", "write_texts", "write_usual", "write_usual_result"]
+__all__ = ["read_usual", "write_usual"]
 
 Node = dict[str, Any]
 
@@ -24,134 +26,176 @@ class Waiting(Protocol):
     custom: set[str]
 
 
-_SAID = (str, list)
 _TEXTS = frozenset(("input_text", "output_text", "text"))
+_STATED = frozenset(("id", "status"))
 
 
-def read_usual(wire: Node, role: str, number: int, items: list[Node], waiting: Waiting, r: Reader) -> bool:
-    """Read a text, a text with calls, or a result to `items`; whether it was one of these.
+# ---- reading --------------------------------------------------------------------------------------------------------
 
-    `waiting` are the calls without a result so far.
+
+def read_usual(
+    messages: Iterator[tuple[int, Any]], items: list[Node], waiting: Waiting, r: Reader
+) -> tuple[int, Any] | None:
+    """Read numbered messages to `items` while each is a text, a text with calls, or a result.
+
+    Gives the first that is none of these, None at the end.
     """
-    content = wire.get("content")
-    if len(wire) == 2:
-        if type(content) is not str or role == "tool" or role == "function" or (role == "assistant" and not content):
-            return False
-        item = {"type": "message", "role": role, "content": content}
-    elif len(wire) != 3:
-        return False
-    elif role == "tool":
-        call_id = wire.get("tool_call_id")
-        if type(content) is not str or type(call_id) is not str or not call_id or call_id in waiting.custom:
-            return False
-        calls = waiting.calls
-        if calls and call_id == calls[0]:
-            del calls[0]
-        elif call_id in calls:
-            calls.remove(call_id)
-        item = {"type": "function_call_output", "call_id": call_id, "output": content}
-    elif role == "assistant" and "tool_calls" in wire and (type(content) is str and content):
-        return _read_calling(wire, content, number, items, waiting.calls, r)
-    elif role == "assistant" and "tool_calls" in wire and content is None and "content" in wire:
-        return _read_calling(wire, None, number, items, waiting.calls, r)
-    else:
-        return False
-    r.trace.append((item, wire))
-    items.append(item)
-    return True
+    add, trace, calls = items.append, r.trace.append, waiting.calls
+    thoughts = "reasoning_tags" in r.dialect
+    for number, wire in messages:
+        try:
+            role, content, size = wire["role"], wire["content"], len(wire)
+            if size == 3 and role == "tool":
+                call_id = wire["tool_call_id"]
+                if type(content) is not str or type(call_id) is not str or not call_id or call_id in waiting.custom:
+                    return number, wire
+                if calls and call_id == calls[0]:
+                    del calls[0]
+                elif call_id in calls:
+                    calls.remove(call_id)
+                item = {"type": "function_call_output", "call_id": call_id, "output": content}
+            elif size == 3:
+                if role != "assistant" or thoughts or not _read_calls(wire, content, number, items, calls, r):
+                    return number, wire
+                continue
+            elif size != 2 or type(content) is not str or type(role) is not str or role in ("tool", "function"):
+                return number, wire
+            elif role == "assistant" and (not content or thoughts):
+                return number, wire
+            else:
+                item = {"type": "message", "role": role, "content": content}
+        except (KeyError, TypeError):
+            return number, wire
+        add(item)
+        trace((item, wire))
+    return None
 
 
-def _read_calling(
-    wire: Node, content: str | None, number: int, items: list[Node], waiting: list[str], r: Reader
-) -> bool:
+def _read_calls(wire: Node, content: Any, number: int, items: list[Node], waiting: list[str], r: Reader) -> bool:
+    """Read a message of calls, with a text or null beside them; nothing of it where that is not what it is."""
     calls = wire["tool_calls"]
-    if type(calls) is not list or not calls:
+    if (content is not None and (type(content) is not str or not content)) or type(calls) is not list or not calls:
         return False
-    traced: list[tuple[Node, Node]] = []
+    mark, marked = len(items), len(r.trace)
+    add, trace = items.append, r.trace.append
     if content is not None:
-        traced.append(({"type": "message", "role": "assistant", "content": content}, wire))
-    for call in calls:
-        if type(call) is not dict or len(call) != 3 or call.get("type") != "function":
-            return False
-        function, call_id = call.get("function"), call.get("id")
-        if type(function) is not dict or len(function) != 2 or type(call_id) is not str or not call_id:
-            return False
-        name, arguments = function.get("name"), function.get("arguments")
-        if type(name) is not str or type(arguments) is not str or not arguments:
-            return False
-        traced.append(({"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}, call))
-    made = [item for item, _ in traced]
-    if len(made) > 1:
-        for item in made:
-            item["turn"] = number
-    if content is None:
-        made[0]["extra"] = {r.protocol: {"form": {"content": "null"}}}
-    waiting += [call["id"] for call in calls]
-    r.context["calls"] = r.context.get("calls", 0) + len(calls)
-    r.trace += traced
-    items += made
+        item: Node = {"type": "message", "role": "assistant", "content": content, "turn": number}
+        add(item)
+        trace((item, wire))
+    joined = content is not None or len(calls) > 1
+    ids = []
+    try:
+        for call in calls:
+            function, call_id = call["function"], call["id"]
+            name, arguments = function["name"], function["arguments"]
+            if not (
+                len(call) == 3
+                and len(function) == 2
+                and call["type"] == "function"
+                and type(call_id) is str
+                and type(name) is str
+                and type(arguments) is str
+                and call_id
+                and arguments
+            ):
+                break
+            item = {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}
+            if joined:
+                item["turn"] = number
+            add(item)
+            trace((item, call))
+            ids.append(call_id)
+    except (KeyError, TypeError):
+        pass
+    if len(ids) < len(calls):
+        del items[mark:], r.trace[marked:]
+        return False
+    waiting += ids
+    r.context["calls"] = r.context.get("calls", 0) + len(ids)
     return True
 
 
-def write_usual_result(item: Node, w: Writer) -> Node | None:
-    """The message of a plain result."""
-    call_id, output = item.get("call_id"), item.get("output")
-    if len(item) != (4 if "turn" in item else 3) or type(output) is not str or type(call_id) is not str:
-        return None
-    return {"role": "tool", "tool_call_id": call_id, "content": output}
+# ---- writing --------------------------------------------------------------------------------------------------------
 
 
-def write_usual(group: list[Node], w: Writer) -> Node | None:
-    """The message of a plain text, of plain calls, or of both."""
-    if w.dialect and not w.same:
-        return None
-    content: Any = None
-    marker = "null"
-    named = False
-    calls: list[Node] = []
-    for item in group:
-        plain = 5 if "turn" in item else 4
-        if item["type"] == "message":
-            content = item.get("content")
+def write_usual(items: Iterator[Node], out: list[Node], w: Writer) -> list[Node]:
+    """Write items to `out` while each is a plain text, call or result.
+
+    Gives the first that is not, behind those that its message may have to be written with; nothing at the end.
+    """
+    # What a dialect wants is known to the pairs.
+    dialect = () if w.same else w.dialect
+    named_results, named_roles = "result_names" in dialect, "roles" in dialect
+    add = out.append
+    gathered: list[Node] = []  # the items of the assistant's message that is open
+    turn, calls, mark = None, None, 0
+    for item in items:
+        kind, size, its = item.get("type"), len(item), item.get("turn")
+        if its is not None:
+            size -= 1
+        if kind == "function_call":
+            call_id, name, arguments = item.get("call_id"), item.get("name"), item.get("arguments")
+            joins = gathered and its == turn
+            silent = size == 5 and not joins and _says_no_content(item, w)
+            if (size != 4 and not silent) or dialect or not (type(call_id) is type(name) is type(arguments) is str):
+                break
+            call = {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+            if not joins:
+                gathered, turn, calls, mark = [item], its, [call], len(w.raw)
+                content = {} if silent else {"content": None}
+                add({"role": "assistant", **content, "tool_calls": calls})
+                continue
+            if calls is None:
+                calls = out[-1]["tool_calls"] = []
+            calls.append(call)
+            gathered.append(item)
+        elif kind == "function_call_output":
+            call_id, output = item.get("call_id"), item.get("output")
+            if size != 3 or named_results or not (type(call_id) is type(output) is str):
+                break
+            add({"role": "tool", "tool_call_id": call_id, "content": output})
+            gathered = []
+        elif kind != "message":
+            break
+        else:
+            role, content = item.get("role"), item.get("content")
+            if role != "assistant":
+                if type(content) is list and not dialect:
+                    content = _write_texts(content)
+                elif type(content) is not str or named_roles:
+                    break
+                if size != 3 or content is None or type(role) is not str:
+                    break
+                add({"role": role, "content": content})
+                gathered = []
+                continue
+            if dialect or (gathered and its is not None and its == turn):
+                break
             if type(content) is list:
                 content = _write_texts(content)
-            size = plain - 1 + ("id" in item) + ("status" in item)
-            if len(item) != size or calls or item is not group[0] or type(content) not in _SAID or not content:
-                return None
-            named = size != plain - 1
-            continue
-        if len(item) != plain:
-            found = _only_marker(item, w) if item is group[0] and len(item) == plain + 1 else None
-            if found is None:
-                return None
-            marker = found
-        if item["type"] != "function_call":
-            return None
-        call_id, name, arguments = item.get("call_id"), item.get("name"), item.get("arguments")
-        if type(call_id) is not str or type(name) is not str or type(arguments) is not str:
-            return None
-        calls.append({"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}})
-    if named:
-        # What names an item has no place here, and is told to be lost.
-        w.piece(_take_said, group[0])
-    if not calls:
-        return {"role": "assistant", "content": content}
-    if content is None and marker == "absent":
-        return {"role": "assistant", "tool_calls": calls}
-    return {"role": "assistant", "content": content, "tool_calls": calls}
+                if content is not None and len(content) == 1:
+                    content = content[0]["text"]
+            stated = 0 if size == 3 else len(_STATED & item.keys())
+            if size != 3 + stated or not content or (type(content) is not str and type(content) is not list):
+                break
+            gathered, turn, calls, mark = [item], its, None, len(w.raw)
+            if stated:
+                # What states an item has no place here, and is told to be lost.
+                w.piece(_take_said, item)
+            add({"role": "assistant", "content": content})
+    else:
+        return []
+    if gathered:
+        out.pop()
+        del w.raw[mark:]
+    return [*gathered, item]
 
 
 def _take_said(c: Node, w: Writer) -> None:
     del c["role"], c["content"]
 
 
-def _write_texts(parts: list[Node]) -> str | list[Node] | None:
-    """The content of parts that are plain texts and say something; one alone is a string."""
-    texts = write_texts(parts)
-    return texts[0]["text"] if texts is not None and len(texts) == 1 else texts
-
-
-def write_texts(parts: list[Node]) -> list[Node] | None:
+def _write_texts(parts: list[Node]) -> list[Node] | None:
     """The parts of plain texts that say something."""
     out = []
     for part in parts:
@@ -164,13 +208,6 @@ def write_texts(parts: list[Node]) -> list[Node] | None:
     return out or None
 
 
-def _only_marker(item: Node, w: Writer) -> str | None:
-    """The marker of content on an item that carries nothing else from this protocol and nothing from others."""
-    extra = item.get("extra")
-    if type(extra) is not dict or len(extra) != 1:
-        return None
-    drawer = extra.get(w.protocol)
-    if type(drawer) is not dict or len(drawer) != 1 or type(drawer.get("form")) is not dict or len(drawer["form"]) != 1:
-        return None
-    marker = drawer["form"].get("content")
-    return marker if marker == "null" or marker == "absent" else None
+def _says_no_content(item: Node, w: Writer) -> bool:
+    """Whether an item carries but the marker that its message came without content."""
+    return item.get("extra") == {w.protocol: {"form": {"content": "absent"}}}
