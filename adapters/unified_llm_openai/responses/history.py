@@ -38,17 +38,14 @@ def read_items(wires: list[Any], r: Reader) -> list[Node]:
     """The items of a list on the wire."""
     nodes: list[Node] = []
     sealed = []
-    plain = True
-    for index, wire in enumerate(wires):
+    walk = iter(wires)
+    r.plain = True
+    while unusual := read_usual(walk, nodes, r):
+        (wire,), index = unusual, len(nodes)
+        r.plain = False
         if type(wire) is not dict:
-            plain = False
             nodes.append(r.unread(wire, items.name, items.tag, (wires, index)))
             continue
-        usual = read_usual(wire, r)
-        if usual is not None:
-            nodes.append(usual)
-            continue
-        plain = False
         nodes += r.nodes(items, (wire,))
         if wire.get("type") is None and "role" not in wire and type(wire.get("id")) is str:
             # An item with nothing but an id refers to a stored one.
@@ -59,7 +56,6 @@ def read_items(wires: list[Any], r: Reader) -> list[Node]:
             _unslugged(nodes[index], r)
         elif is_sealed(wire.get("encrypted_content")):
             sealed.append(index)
-    r.plain = plain
     return _opened(nodes, wires, sealed, r) if sealed else nodes
 
 
@@ -121,14 +117,12 @@ def _write_foreign(nodes: list[Node], w: Writer) -> list[Any]:
     ids = [node.get("call_id") for node in nodes if node.get("type") == "custom_tool_call"]
     custom = w.context["custom calls"] = {call_id for call_id in ids if type(call_id) is str}
     out: list[Any] = []
-    for node in nodes:
-        usual = write_usual(node, w) if not custom else None
-        if usual is not None:
-            out.append(usual)
-            continue
-        # What came home is what it was.
-        family = items if "extra" in node and w.form(node, "home") else request_items
-        out += w.nodes(family, _sendable([node], w))
+    walk = iter(nodes)
+    while unusual := (list(walk) if custom else write_usual(walk, out, w)):
+        for node in unusual:
+            # What came home is what it was.
+            family = items if "extra" in node and w.form(node, "home") else request_items
+            out += w.nodes(family, _sendable([node], w))
     return out
 
 

@@ -1,12 +1,14 @@
 """The shapes that nearly every item of an agent's history has, read, and written for a provider, in one go.
 
 A text, a call or a result with nothing beside it is on the wire what it is in the canonical model, whoever it is from.
-What is not exactly of these shapes is None here and goes to the pairs; what is, must come out as the pairs would have
-it (`tests/test_openai_responses_usual.py` converts everything with and without this file).
+Each of the two loops goes on while it finds these shapes, and hands over the first item that has another, which goes to
+the pairs. What is of these shapes must come out as the pairs would have it (`tests/test_openai_responses_usual.py`
+converts everything with and without this file).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from unified_llm.reading import Reader
@@ -17,60 +19,74 @@ __all__ = ["read_usual", "write_usual"]
 Node = dict[str, Any]
 
 
-def read_usual(wire: Node, r: Reader) -> Node | None:
-    """The item of a plain text, call of a function, or result of one."""
-    kind, size = wire.get("type"), len(wire)
-    if kind == "function_call":
-        if size != 4 or type(wire.get("call_id")) is not str or type(wire.get("name")) is not str:
-            return None
-        if type(wire.get("arguments")) is not str:
-            return None
-        item = wire.copy()
-    elif kind == "function_call_output":
-        if size != 3 or type(wire.get("call_id")) is not str or type(wire.get("output")) is not str:
-            return None
-        item = wire.copy()
-    elif type(wire.get("role")) is not str or type(wire.get("content")) is not str:
-        return None
-    elif kind == "message" and size == 3:
-        item = wire.copy()
-    elif size == 2:
-        item = {"type": "message", **wire, "extra": {r.protocol: {"form": {"tag": "absent"}}}}
-    else:
-        return None
-    r.trace.append((item, wire))
-    return item
+def read_usual(wires: Iterator[Any], items: list[Node], r: Reader) -> list[Any]:
+    """Read to `items` while each is a plain text, call of a function, or result of one.
+
+    Gives the first that is not, alone in a list; an empty one at the end.
+    """
+    add, trace = items.append, r.trace.append
+    for wire in wires:
+        if type(wire) is not dict:
+            return [wire]
+        kind, size = wire.get("type"), len(wire)
+        if kind == "function_call":
+            call_id, name, arguments = wire.get("call_id"), wire.get("name"), wire.get("arguments")
+            if size != 4 or not (type(call_id) is type(name) is type(arguments) is str):
+                return [wire]
+            item = wire.copy()
+        elif kind == "function_call_output":
+            if size != 3 or not (type(wire.get("call_id")) is type(wire.get("output")) is str):
+                return [wire]
+            item = wire.copy()
+        elif not (type(wire.get("role")) is type(wire.get("content")) is str):
+            return [wire]
+        elif kind == "message" and size == 3:
+            item = wire.copy()
+        elif size == 2:
+            item = {"type": "message", **wire, "extra": {r.protocol: {"form": {"tag": "absent"}}}}
+        else:
+            return [wire]
+        add(item)
+        trace((item, wire))
+    return []
 
 
-def write_usual(item: Node, w: Writer) -> Node | None:
-    """The wire item of a plain text, call of a function, or result of one."""
-    kind, size = item.get("type"), len(item)
-    if "turn" in item:
-        size -= 1
-    if "extra" in item:
-        if not _is_silent(item["extra"], w):
-            return None
-        size -= 1
-    if kind == "function_call":
-        call_id, name, arguments = item.get("call_id"), item.get("name"), item.get("arguments")
-        if size != 4 or type(call_id) is not str or type(name) is not str or type(arguments) is not str:
-            return None
-        return {"type": kind, "call_id": call_id, "name": name, "arguments": arguments}
-    if size != 3:
-        return None
-    if kind == "function_call_output":
-        call_id, output = item.get("call_id"), item.get("output")
-        if type(call_id) is not str or type(output) is not str:
-            return None
-        return {"type": kind, "call_id": call_id, "output": output}
-    if kind != "message":
-        return None
-    role, content = item.get("role"), item.get("content")
-    if type(content) is list:
-        content = _only_text(content) if role == "assistant" else _texts(content)
-    if content is None or type(role) is not str or (type(content) is not str and type(content) is not list):
-        return None
-    return {"type": kind, "role": role, "content": content}
+def write_usual(items: Iterator[Node], out: list[Any], w: Writer) -> list[Node]:
+    """Write to `out` while each is a plain text, call of a function, or result of one.
+
+    Gives the first that is not, alone in a list; an empty one at the end.
+    """
+    add = out.append
+    for item in items:
+        kind, size = item.get("type"), len(item)
+        if "turn" in item:
+            size -= 1
+        if "extra" in item:
+            if not _is_silent(item["extra"], w):
+                return [item]
+            size -= 1
+        if kind == "function_call":
+            call_id, name, arguments = item.get("call_id"), item.get("name"), item.get("arguments")
+            if size != 4 or not (type(call_id) is type(name) is type(arguments) is str):
+                return [item]
+            add({"type": kind, "call_id": call_id, "name": name, "arguments": arguments})
+        elif size != 3:
+            return [item]
+        elif kind == "function_call_output":
+            call_id, output = item.get("call_id"), item.get("output")
+            if not (type(call_id) is type(output) is str):
+                return [item]
+            add({"type": kind, "call_id": call_id, "output": output})
+        elif kind != "message":
+            return [item]
+        else:
+            role, content = item.get("role"), item.get("content")
+            if type(content) is list:
+                content = _only_text(content) if role == "assistant" else _texts(content)
+            if type(role) is not str or (type(content) is not str and type(content) is not list):
+                return [item]
+            add({"type": kind, "role": role, "content": content})
+    return []
 
 
 def _only_text(content: list[Node]) -> str | None:
