@@ -20,7 +20,7 @@ from unified_llm.writing import Writer
 from .blocks import blocks
 from .carriers import carried_by, carrier_of, join_carried
 from .content import answer_parts, own_born, parts, said
-from .usual import arguments_of, read_usual, write_usual
+from .usual import read_usual, write_usual
 
 __all__ = [
     "read_content",
@@ -36,7 +36,6 @@ Node = dict[str, Any]
 FAMILY = "anthropic-messages messages"
 _OUTPUTS = frozenset(("function_call_output", "custom_tool_call_output"))
 _SEALED_THEMSELVES = frozenset(("reasoning", "compaction"))
-_USUAL = {"function_call": "assistant", "function_call_output": "user"}
 _ROLES = {"user": "user", "assistant": "assistant", "system": "system", "developer": "system"}
 
 
@@ -46,27 +45,30 @@ _ROLES = {"user": "user", "assistant": "assistant", "system": "system", "develop
 def read_messages(messages: list[Any], r: Reader) -> list[Node]:
     """The items of a list of messages."""
     items: list[Node] = []
+    walk = enumerate(messages)
     before: Any = None
-    plain = True
-    for number, wire in enumerate(messages):
-        role = wire.get("role") if type(wire) is dict else None
-        found = read_usual(wire, role, number, r) if type(role) is str and len(wire) == 2 else None
-        if found is None:
-            plain = False
-            mark = len(r.trace), len(r.turns)
-            try:
-                found = _read_message(wire, number, r)
-            except ILL_TYPED:
-                del r.trace[mark[0] :], r.turns[mark[1] :]
-                found = [r.unread(wire, FAMILY)]
+    r.plain = True
+    while (unusual := read_usual(walk, before, items, r)) is not None:
+        number, wire = unusual
+        r.plain = False
+        mark = len(r.trace), len(r.turns)
+        try:
+            found = _read_message(wire, number, r)
+        except ILL_TYPED:
+            del r.trace[mark[0] :], r.turns[mark[1] :]
+            found = [r.unread(wire, FAMILY)]
+        before, role = _role_in(messages[number - 1] if number else None), _role_in(wire)
         if role == before and role is not None:
             r.form(found[0], "opens", True)
         if role == "system" and not items:
             r.form(found[0], "place", "messages")
         before = role
         items += found
-    r.plain = plain
     return items
+
+
+def _role_in(wire: Any) -> Any:
+    return wire.get("role") if type(wire) is dict else None
 
 
 def _read_message(wire: Node, number: int, r: Reader) -> list[Node]:
@@ -147,34 +149,32 @@ def write_messages(items: Any, w: Writer) -> list[Node]:
     items = items or []
     if w.facing == "provider" and not own_born(w):
         items = _paired(items, w)
-    load = arguments_of(items)
     out: list[Any] = []
-    group: list[Node] = []
-    content: list[Node] | None = []
-    role = ""
-    for item in items:
-        kind, opens = item.get("type"), False
-        if "extra" in item and w.protocol in (item["extra"] or ()):
-            if w.form(item, "native") == FAMILY:
-                out += _written(group, content, role, w)
-                group, content = [], []
-                out.append(w.native(item, FAMILY))
-                _look_at(out[-1], w)
-                continue
-            its, opens = role_of(item, w), w.form(item, "opens")
-        else:
-            its = _USUAL.get(kind) or role_of(item, None)
-        if its != role or opens or (its == "system" and not _same_turn(group, item)):
-            if content and len(group) > 1:
-                out.append({"role": role, "content": content})
-            elif group:
-                out += _written(group, content, role, w)
-            group, content, role = [item], [], its
-        else:
-            group.append(item)
-        if content is not None and not write_usual(item, kind, content, role, load, w):
-            content = None
-    return out + _written(group, content, role, w)
+    start = 0
+    while (start := write_usual(items, start, out, w)) < len(items):
+        start = _write_unusual(items, start, out, w)
+    return out
+
+
+def _write_unusual(items: list[Node], start: int, out: list[Any], w: Writer) -> int:
+    """Write the message that an item opens; the number of the item behind it."""
+    first = items[start]
+    if w.form(first, "native") == FAMILY:
+        out.append(w.native(first, FAMILY))
+        _look_at(out[-1], w)
+        return start + 1
+    role, end = role_of(first, w), start + 1
+    while end < len(items) and _joins(items[end - 1], items[end], role, w):
+        end += 1
+    out += _written(items[start:end], role, w)
+    return end
+
+
+def _joins(last: Node, item: Node, role: str, w: Writer) -> bool:
+    """Whether an item belongs to the message being gathered."""
+    if w.form(item, "native") == FAMILY or role_of(item, w) != role or w.form(item, "opens"):
+        return False
+    return role != "system" or (item.get("turn") is not None and last.get("turn") == item["turn"])
 
 
 def _look_at(message: Any, w: Writer) -> None:
@@ -182,17 +182,8 @@ def _look_at(message: Any, w: Writer) -> None:
     w.context.setdefault("unusual", []).append(message)
 
 
-def _same_turn(group: list[Node], item: Node) -> bool:
-    return bool(group) and item.get("turn") is not None and group[-1].get("turn") == item["turn"]
-
-
-def _written(group: list[Node], usual: list[Node] | None, role: str, w: Writer) -> list[Node]:
-    """The message of a group of items; `usual` are its blocks where all of them are of the usual shapes."""
-    if not group:
-        return []
-    if usual:
-        alone = len(group) == 1 and "content" in group[0] and type(group[0]["content"]) is str
-        return [{"role": role, "content": group[0]["content"] if alone else usual}]
+def _written(group: list[Node], role: str, w: Writer) -> list[Node]:
+    """The message of a group of items."""
     first = group[0]
     if len(group) == 1 and first.get("type") == "message" and type(first.get("content")) is str:
         if first["content"] or own_born(w):

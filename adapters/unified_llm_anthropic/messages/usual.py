@@ -1,20 +1,21 @@
 """The shapes that nearly every message of an agent's history has, read and written in one go.
 
 A conversation is mostly texts, calls and results with nothing beside them, and this is where the time of a long request
-goes. What is not exactly of these shapes is None here and goes to the pairs; what is, must come out as the pairs would
-have it (`tests/test_anthropic_messages_usual.py` converts everything with and without this file).
+goes: each of the two loops goes on while it finds these shapes, and hands over the first message that has another,
+which goes to the pairs. What is of these shapes must come out as the pairs would have it
+(`tests/test_anthropic_messages_usual.py` converts everything with and without this file).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from unified_llm.jsonvalue import dump_text, loader_of
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-__all__ = ["arguments_of", "read_usual", "write_usual"]
+__all__ = ["read_usual", "write_usual"]
 
 Node = dict[str, Any]
 
@@ -25,68 +26,82 @@ _TEXTS = frozenset(("input_text", "output_text"))
 # ---- reading --------------------------------------------------------------------------------------------------------
 
 
-def read_usual(wire: Node, role: str, number: int, r: Reader) -> list[Node] | None:
-    """The items of a message that holds a text, or plain blocks of text, calls and results."""
-    content = wire.get("content")
-    if role not in _ROLES:
-        return None
-    if type(content) is str:
-        message = {"type": "message", "role": role, "content": content}
-        r.trace.append((message, wire))
-        return [message]
-    if type(content) is not list or not content:
-        return None
-    mark = len(r.trace)
-    items = _read_blocks(content, wire, role, r.trace)
-    if items is None:
-        del r.trace[mark:]
-    elif len(items) > 1:
-        for item in items:
-            item["turn"] = number
-    return items
+def read_usual(
+    messages: Iterator[tuple[int, Any]], before: Any, items: list[Node], r: Reader
+) -> tuple[int, Any] | None:
+    """Read numbered messages to `items` while each holds a text, or plain blocks of text, calls and results.
+
+    Gives the first that does not, None at the end. `before` is the role of the message in front of them.
+    """
+    add, trace = items.append, r.trace.append
+    for number, wire in messages:
+        if type(wire) is not dict or len(wire) != 2:
+            return number, wire
+        role, content, mark = wire.get("role"), wire.get("content"), len(items)
+        if type(role) is not str or role not in _ROLES:
+            return number, wire
+        if type(content) is str:
+            message = {"type": "message", "role": role, "content": content}
+            add(message)
+            trace((message, wire))
+        elif type(content) is not list or not content or not _read_blocks(content, wire, role, number, items, r):
+            return number, wire
+        if role == before:
+            r.form(items[mark], "opens", True)
+        if role == "system" and not mark:
+            r.form(items[mark], "place", "messages")
+        before = role
+    return None
 
 
-def _read_blocks(content: list[Any], wire: Node, role: str, trace: list[tuple[Node, Node]]) -> list[Node] | None:
-    items: list[Node] = []
+def _read_blocks(content: list[Any], wire: Node, role: str, number: int, items: list[Node], r: Reader) -> bool:
+    """Read the blocks of a message; nothing of them where one is of another shape."""
+    mark, marked = len(items), len(r.trace)
+    add, trace = items.append, r.trace.append
     gathering: list[Node] | None = None
     for block in content:
         if type(block) is not dict:
-            return None
-        kind = block.get("type")
+            break
+        kind, size = block.get("type"), len(block)
         if kind == "tool_use":
             call_id, name, value = block.get("id"), block.get("name"), block.get("input")
-            if len(block) != 4 or type(call_id) is not str or type(name) is not str or type(value) is not dict:
-                return None
-            if role != "assistant":
-                return None
+            if size != 4 or not (type(call_id) is type(name) is str) or type(value) is not dict or role != "assistant":
+                break
             item: Node = {"type": "function_call", "call_id": call_id, "name": name, "arguments": dump_text(value)}
         elif kind == "tool_result":
             call_id, output = block.get("tool_use_id"), block.get("content")
             if type(output) is list:
-                output = _read_texts(output, trace)
+                output = _read_texts(output, r.trace)
             if type(call_id) is not str or (type(output) is not str and type(output) is not list) or role != "user":
-                return None
+                break
             item = {"type": "function_call_output", "call_id": call_id, "output": output}
-            if len(block) != 3:
-                if len(block) != 4 or type(block.get("is_error")) is not bool:
-                    return None
+            if size != 3:
+                if size != 4 or type(block.get("is_error")) is not bool:
+                    break
                 item["is_error"] = block["is_error"]
-        elif kind == "text" and len(block) == 2 and type(block.get("text")) is str:
+        elif kind == "text" and size == 2 and type(block.get("text")) is str:
             part = {"type": "output_text" if role == "assistant" else "input_text", "text": block["text"]}
-            trace.append((part, block))
+            trace((part, block))
             if gathering is None:
                 gathering = [part]
-                items.append({"type": "message", "role": role, "content": gathering})
-                trace.append((items[-1], wire))
+                item = {"type": "message", "role": role, "content": gathering}
+                add(item)
+                trace((item, wire))
             else:
                 gathering.append(part)
             continue
         else:
-            return None
+            break
         gathering = None
-        trace.append((item, block))
-        items.append(item)
-    return items
+        add(item)
+        trace((item, block))
+    else:
+        if len(items) > mark + 1:
+            for item in items[mark:]:
+                item["turn"] = number
+        return True
+    del items[mark:], r.trace[marked:]
+    return False
 
 
 def _read_texts(blocks: list[Any], trace: list[tuple[Node, Node]]) -> list[Node] | None:
@@ -105,56 +120,85 @@ def _read_texts(blocks: list[Any], trace: list[tuple[Node, Node]]) -> list[Node]
 # ---- writing --------------------------------------------------------------------------------------------------------
 
 
-def arguments_of(items: list[Node]) -> Callable[[str], Any]:
+def write_usual(items: list[Node], start: int, out: list[Any], w: Writer) -> int:
+    """Write items from `start` on to messages while all that goes into one is a plain text, call or result.
+
+    Gives the number of the first item of a message in which there is something else; their count at the end.
+    """
+    add, load = out.append, _arguments_of(items, start)
+    opened, role, turn = start, None, None
+    message: Node = {}
+    blocks: list[Node] | None = None
+    number = start - 1
+    try:
+        for item in items[start:] if start else items:
+            number += 1
+            kind, size = item["type"], len(item)
+            if "turn" in item:
+                size -= 1
+            if "extra" in item:
+                if not _is_silent(item["extra"], w):
+                    break
+                size -= 1
+            if kind == "function_call":
+                call_id, name, arguments = item["call_id"], item["name"], item["arguments"]
+                if size != 4 or not (type(call_id) is type(name) is type(arguments) is str):
+                    break
+                value = load(arguments)
+                if type(value) is not dict:
+                    break
+                its, found = "assistant", {"type": "tool_use", "id": call_id, "name": name, "input": value}
+            elif kind == "function_call_output":
+                call_id, output = item["call_id"], item["output"]
+                if type(output) is list:
+                    output = _write_texts(output)
+                if type(call_id) is not str or (type(output) is not str and type(output) is not list):
+                    break
+                its, found = "user", {"type": "tool_result", "tool_use_id": call_id, "content": output}
+                if size != 3:
+                    if size != 4 or "is_error" not in item:
+                        break
+                    found["is_error"] = item["is_error"]
+            elif kind != "message" or size != 3:
+                break
+            else:
+                its, found = item["role"], item["content"]
+                if type(found) is list:
+                    found = _write_texts(found)
+                if not found or (type(found) is not str and type(found) is not list) or its not in _ROLES:
+                    break
+                if its != role or (its == "system" and (turn is None or turn != item.get("turn"))):
+                    message = {"role": its, "content": found}
+                    add(message)
+                    opened, role, turn, blocks = number, its, item.get("turn"), None
+                    continue
+                if type(found) is str:
+                    found = {"type": "text", "text": found}
+            if its != role:
+                blocks = [found]
+                add({"role": its, "content": blocks})
+                opened, role = number, its
+                continue
+            if blocks is None:
+                blocks = message["content"]
+                if type(blocks) is str:
+                    blocks = message["content"] = [{"type": "text", "text": blocks}]
+            if type(found) is list:
+                blocks += found
+            else:
+                blocks.append(found)
+        else:
+            return len(items)
+    except (KeyError, TypeError, ValueError):
+        pass
+    if opened > start or role is not None:
+        out.pop()
+    return opened
+
+
+def _arguments_of(items: list[Node], start: int) -> Callable[[str], Any]:
     """What loads the arguments of these calls: found out once for all of them."""
-    return loader_of([item.get("arguments", "") for item in items if item.get("type") == "function_call"])
-
-
-def write_usual(item: Node, kind: Any, content: list[Node], role: str, load: Callable[[str], Any], w: Writer) -> bool:
-    """Write a plain text, call or result to the blocks of its message; whether it was one of these."""
-    size = len(item)
-    if "turn" in item:
-        size -= 1
-    if "extra" in item:
-        if not _is_silent(item["extra"], w):
-            return False
-        size -= 1
-    if kind == "function_call":
-        call_id, name, arguments = item.get("call_id"), item.get("name"), item.get("arguments")
-        if size != 4 or type(call_id) is not str or type(name) is not str or type(arguments) is not str:
-            return False
-        try:
-            value = load(arguments)
-        except ValueError:
-            return False
-        if type(value) is not dict:
-            return False
-        content.append({"type": "tool_use", "id": call_id, "name": name, "input": value})
-        return True
-    if kind == "function_call_output":
-        call_id, output = item.get("call_id"), item.get("output")
-        if type(output) is list:
-            output = _write_texts(output)
-        if type(call_id) is not str or (type(output) is not str and type(output) is not list):
-            return False
-        block: Node = {"type": "tool_result", "tool_use_id": call_id, "content": output}
-        if size != 3:
-            if size != 4 or "is_error" not in item:
-                return False
-            block["is_error"] = item["is_error"]
-        content.append(block)
-        return True
-    if kind != "message" or size != 3 or item.get("role") != role:
-        return False
-    text = item.get("content")
-    if type(text) is str and text:
-        content.append({"type": "text", "text": text})
-        return True
-    texts = _write_texts(text) if type(text) is list else None
-    if texts is None:
-        return False
-    content += texts
-    return True
+    return loader_of([item["arguments"] for item in items[start:] if "arguments" in item])
 
 
 def _write_texts(parts: list[Node]) -> list[Node] | None:
