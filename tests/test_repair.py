@@ -16,7 +16,10 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import unified_llm as ul
+from corpus import records
 from unified_llm import repair as repair_package
+from unified_llm.outline import outline
+from unified_llm.reading import Reader
 from unified_llm.registry import adapter
 from unified_llm.repair import Rules, repair
 from unified_llm.writing import Writer
@@ -122,11 +125,31 @@ def test_what_is_accepted_is_not_touched(protocol: str, items: list[Node]) -> No
 @MANY
 @given(items=histories())
 def test_the_first_look_lets_nothing_through_that_has_to_be_repaired(protocol: str, items: list[Node]) -> None:
-    if repair_package.is_sound(items, rules_of(protocol)):
+    if repair_package.is_sound(items, rules_of(protocol), outline(items)):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(repair_package, "is_sound", lambda items, rules: False)
+            patch.setattr(repair_package, "is_sound", lambda *_: False)
             given_, done, _ = mended(items, protocol)
         assert done is given_
+
+
+@pytest.mark.parametrize("source", ["anthropic-messages", "openai-chat", "openai-responses"])
+def test_what_a_reader_says_of_a_plain_conversation_is_so(source: str) -> None:
+    plain = 0
+    for record in records(source, "request"):
+        reader = Reader(source)
+        try:
+            node = reader.root(adapter(source).kinds["request"].read, record["body"])
+        except ul.UnifiedLLMError:
+            continue
+        if not reader.plain or type(node.get("input")) is not list:
+            continue
+        plain += 1
+        assert not reader.letters or "".join(reader.letters) == outline(node["input"]), record["id"]
+        for protocol in PROTOCOLS:
+            rules, letters = rules_of(protocol), outline(node["input"])
+            found = [repair_package.is_sound(node["input"], rules, letters, said) for said in (True, False)]
+            assert found[0] is found[1], (record["id"], protocol)
+    assert plain
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

@@ -50,7 +50,8 @@ def prepare(
             if rules is not None and meets:
                 from .repair import repair as mend
 
-                mended = mend(node, rules, writer, whole=kind is goal.adapter.kinds.get("request"))
+                letters = _plainly(node["input"], reader, writer)
+                mended = mend(node, rules, writer, whole=kind is goal.adapter.kinds.get("request"), letters=letters)
                 if mended is not node:
                     writer.context["given"] = {**node}
                     node.clear()
@@ -76,6 +77,13 @@ def prepare(
     if type(node.get("output")) is list:
         leaving(node, reader, writer, crossing)
     return node
+
+
+def _plainly(items: list[Any], reader: Reader | None, writer: Writer) -> str:
+    """The outline of a conversation of which its reader said that it is plain, and nothing came to it since."""
+    if reader is None or not reader.plain or writer.vault is not None or len(reader.letters) != len(items):
+        return ""
+    return "".join(reader.letters)
 
 
 def prompt_for(node: Any, kind: Kind, goal: Adapter, writer: Writer) -> list[Any] | None:

@@ -31,6 +31,7 @@ class Reader:
         "facing",
         "gathered",
         "http",
+        "letters",
         "model",
         "notes",
         "number",
@@ -68,6 +69,8 @@ class Reader:
         # A reader says so that found nothing in a conversation but texts, calls of functions, and their results as
         # text: nothing that could be a handle or bear an opaque piece.
         self.plain = False
+        # What each item of such a conversation is (`outline.py`).
+        self.letters: list[str] = []
         # Items put back as they were, with the origin of what they name.
         self.restored: list[tuple[Node, Node]] = []
         self.http: MappingABC[str, Any] = http or {}

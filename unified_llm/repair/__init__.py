@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..outline import outline
 from ..writing import Writer
 from .mending import Mending
 from .pairs import mend_pairs
@@ -26,11 +27,12 @@ __all__ = ["CALLS", "Rules", "repair"]
 Node = dict[str, Any]
 
 
-def repair(request: Node, rules: Rules, writer: Writer, *, whole: bool = True) -> Node:
+def repair(request: Node, rules: Rules, writer: Writer, *, whole: bool = True, letters: str = "") -> Node:
     """The request as the target's rules want it: the same object when nothing had to change.
 
     `rules` are those of the adapter; the dialect of `writer` and the model of the request have their say. `whole` is
     False for a request that wants no answer (it counts tokens, or compacts), whose history may end as it likes.
+    `letters` is the outline of a conversation that holds nothing but texts, calls of functions and their results.
     """
     items = request.get("input")
     if type(items) is not list:
@@ -38,8 +40,14 @@ def repair(request: Node, rules: Rules, writer: Writer, *, whole: bool = True) -
     # For demands that only the writer can meet, of a request that may have been read from its own protocol.
     writer.context["repaired"] = True
     rules = rules.of(writer.dialect, writer.model or request.get("model"))
+    plain = bool(letters)
+    letters = letters or outline(items)
+    sound = is_sound(items, rules, letters, plain)
+    thoughts = rules.reasoning_opens or rules.reasoning_off
+    if sound and not thoughts and (not rules.reasoning_proof or "r" not in letters):
+        return request
     m = Mending(request, rules, writer)
-    if not is_sound(items, rules):
+    if not sound:
         mend_fields(m)
         if rules.blank:
             leave_out_blanks(m)
@@ -55,8 +63,8 @@ def repair(request: Node, rules: Rules, writer: Writer, *, whole: bool = True) -
             join_neighbours(m)
         mend_end(m, whole)
         declare_tools(m)
-    if rules.reasoning_proof:
+    if rules.reasoning_proof and "r" in letters:
         leave_out_unproved(m)
-    if rules.reasoning_opens or rules.reasoning_off:
+    if thoughts:
         mend_reasoning(m)
     return {**m.request, "input": m.items} if m.changed else request

@@ -70,15 +70,22 @@ def has_asked(items: list[Node]) -> bool:
 class Mending:
     """The items of one request while they are repaired."""
 
-    __slots__ = ("_copies", "_made", "asked", "changed", "items", "request", "rules", "writer")
+    __slots__ = ("_asked", "_copies", "_made", "changed", "items", "request", "rules", "writer")
 
     def __init__(self, request: Node, rules: Rules, writer: Writer) -> None:
         self.request, self.rules, self.writer = request, rules, writer
         self.items: list[Node] = request["input"]
         self.changed = False
-        self.asked = has_asked(self.items)
+        self._asked: bool | None = None
         self._copies: set[int] = set()
         self._made: list[Node] = writer.context.setdefault("made up", [])
+
+    @property
+    def asked(self) -> bool:
+        """Whether the user said anything at all, before anything was mended."""
+        if self._asked is None:
+            self._asked = has_asked(self.request["input"])
+        return self._asked
 
     def put(self, items: list[Node]) -> None:
         """Other items from here on."""

@@ -1,15 +1,15 @@
 """Whether a conversation is plainly what the rules want: a few looks at the whole let most through at once.
 
-Every item is one letter of a text, and what has to hold of turns and steps is read off that text, because this is done
-for every request and must cost next to nothing. A no proves nothing: the repair then looks closely, and may find
-nothing to do either. A yes has to be true.
+What has to hold of turns and steps is read off the conversation's outline, because this is done for every request and
+must cost next to nothing. A no proves nothing: the repair then looks closely, and may find nothing to do either. A yes
+has to be true.
 """
 
 from __future__ import annotations
 
 import re
 from functools import cache
-from itertools import compress, pairwise
+from itertools import compress
 from operator import ne
 from typing import Any
 
@@ -18,20 +18,6 @@ from .rules import Rules
 __all__ = ["is_sound"]
 
 Node = dict[str, Any]
-
-_ROLES = {"assistant": "a", "system": "s", "developer": "s"}  # any other is the user's: u
-_KINDS = {
-    "reasoning": "r",
-    "function_call": "c",
-    "custom_tool_call": "c",
-    "function_call_output": "o",
-    "custom_tool_call_output": "o",
-    # Items of the model that no rule is about.
-    "web_search_call": "p",
-    "file_search_call": "p",
-    "image_generation_call": "p",
-    "compaction": "p",
-}
 
 
 def _mask(letters: str) -> bytes:
@@ -51,23 +37,20 @@ def _ids(form: str) -> re.Pattern[str]:
     return re.compile(f"(?:(?:{form})\0)*", re.DOTALL)
 
 
-def is_sound(items: list[Node], rules: Rules) -> bool:
-    """Whether nothing has to be done about `items`; no is no proof of the contrary."""
-    letters = "".join(
-        [
-            _ROLES.get(item.get("role", ""), "u") if (kind := item.get("type")) == "message" else _KINDS.get(kind, "x")  # type: ignore[arg-type]
-            for item in items
-        ]
-    )
+def is_sound(items: list[Node], rules: Rules, letters: str, plain: bool = False) -> bool:
+    """Whether nothing has to be done about `items`, whose outline is `letters`; no is no proof of the contrary.
+
+    `plain` are items with nothing beside what makes them a text, a call of a function, or its result.
+    """
     if rules.declared or "x" in letters or not _turns(letters, rules):
         return False
-    if ("c" in letters or "o" in letters) and not _calls(letters, items, rules):
+    if ("c" in letters or "o" in letters) and not _calls(letters, items, rules, plain):
         return False
-    if rules.item_ids and [1 for item in items if "id" in item]:
+    if rules.item_ids and not plain and [1 for item in items if "id" in item]:
         return False
-    if rules.blank or rules.name_form:
+    if rules.blank or (rules.name_form and not plain):
         messages = list(compress(items, letters.encode().translate(_MESSAGE)))
-        if rules.name_form and [1 for item in messages if "name" in item]:
+        if rules.name_form and not plain and [1 for item in messages if "name" in item]:
             return False
         if rules.blank and not _texts([item.get("content") for item in messages]):
             return False
@@ -87,7 +70,7 @@ def _turns(letters: str, rules: Rules) -> bool:
     return not ((rules.opens and spoken[0] != "u") or ((rules.closes or rules.trailing) and spoken[-1] == "a"))
 
 
-def _calls(letters: str, items: list[Node], rules: Rules) -> bool:
+def _calls(letters: str, items: list[Node], rules: Rules, plain: bool) -> bool:
     if not _paired(letters) or (rules.one_turn and not _joined(letters, items)):
         return False
     mask = letters.encode()
@@ -96,7 +79,7 @@ def _calls(letters: str, items: list[Node], rules: Rules) -> bool:
     ids: list[Any] = [call.get("call_id") for call in calls]
     if ids[: len(results)] != [result.get("call_id") for result in results]:
         return False
-    if not all(ids) or len(set(ids)) < len(ids) or not _SPECIAL.isdisjoint(set().union(*calls)):
+    if not all(ids) or len(set(ids)) < len(ids) or not (plain or _SPECIAL.isdisjoint(set().union(*calls))):
         return False
     if rules.call_id_length is not None and max(map(len, ids), default=0) > rules.call_id_length:
         return False
@@ -104,7 +87,7 @@ def _calls(letters: str, items: list[Node], rules: Rules) -> bool:
         joined = "\0".join([*ids, ""])
         if joined.count("\0") != len(ids) or not _ids(rules.call_id_form).fullmatch(joined):
             return False
-    if rules.named:
+    if rules.named and not plain:
         names = [result.get("name") for result in results]
         if any(names) and any(name not in (None, call.get("name")) for call, name in zip(calls, names)):
             return False
@@ -128,11 +111,13 @@ def _paired(letters: str) -> bool:
 
 def _joined(letters: str, items: list[Node]) -> bool:
     """Whether what the model said in one go is one message already."""
+    if any(pair in letters for pair in _UNJOINED):
+        return False
     turns = [item.get("turn") for item in items]
     model = letters.encode().translate(_MODEL)
-    if (1, 1) in compress(pairwise(model), map(ne, turns, turns[1:])):
-        return False
-    return not any(pair in letters for pair in _UNJOINED)
+    # A one for each two neighbours of the model's: all of them in one go, as numbers.
+    both = int.from_bytes(model[1:]) & int.from_bytes(model[:-1])
+    return not any(compress(both.to_bytes(len(model) - 1), map(ne, turns, turns[1:])))
 
 
 def _texts(contents: list[Any]) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from unified_llm.jsonvalue import dump_text, loader_of
+from unified_llm.outline import CALL, RESULT, ROLES, USER
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
@@ -19,7 +20,7 @@ __all__ = ["read_usual", "write_usual"]
 
 Node = dict[str, Any]
 
-_ROLES = frozenset(("user", "assistant", "system"))
+_ROLES = {"user": USER, "assistant": ROLES["assistant"], "system": ROLES["system"]}
 _TEXTS = frozenset(("input_text", "output_text"))
 
 
@@ -44,6 +45,7 @@ def read_usual(
             message = {"type": "message", "role": role, "content": content}
             add(message)
             trace((message, wire))
+            r.letters.append(_ROLES[role])
         elif type(content) is not list or not content or not _read_blocks(content, wire, role, number, items, r):
             return number, wire
         if role == before:
@@ -59,6 +61,7 @@ def _read_blocks(content: list[Any], wire: Node, role: str, number: int, items: 
     mark, marked = len(items), len(r.trace)
     add, trace = items.append, r.trace.append
     gathering: list[Node] | None = None
+    letters = ""
     for block in content:
         if type(block) is not dict:
             break
@@ -68,6 +71,7 @@ def _read_blocks(content: list[Any], wire: Node, role: str, number: int, items: 
             if size != 4 or not (type(call_id) is type(name) is str) or type(value) is not dict or role != "assistant":
                 break
             item: Node = {"type": "function_call", "call_id": call_id, "name": name, "arguments": dump_text(value)}
+            letters += CALL
         elif kind == "tool_result":
             call_id, output = block.get("tool_use_id"), block.get("content")
             if type(output) is list:
@@ -79,6 +83,7 @@ def _read_blocks(content: list[Any], wire: Node, role: str, number: int, items: 
                 if size != 4 or type(block.get("is_error")) is not bool:
                     break
                 item["is_error"] = block["is_error"]
+            letters += RESULT
         elif kind == "text" and size == 2 and type(block.get("text")) is str:
             part = {"type": "output_text" if role == "assistant" else "input_text", "text": block["text"]}
             trace((part, block))
@@ -87,6 +92,7 @@ def _read_blocks(content: list[Any], wire: Node, role: str, number: int, items: 
                 item = {"type": "message", "role": role, "content": gathering}
                 add(item)
                 trace((item, wire))
+                letters += _ROLES[role]
             else:
                 gathering.append(part)
             continue
@@ -99,6 +105,7 @@ def _read_blocks(content: list[Any], wire: Node, role: str, number: int, items: 
         if len(items) > mark + 1:
             for item in items[mark:]:
                 item["turn"] = number
+        r.letters += letters
         return True
     del items[mark:], r.trace[marked:]
     return False
@@ -126,8 +133,11 @@ def write_usual(items: list[Node], start: int, out: list[Any], w: Writer) -> int
     Gives the number of the first item of a message in which there is something else; their count at the end.
     """
     add, load = out.append, _arguments_of(items, start)
-    opened, role, turn = start, None, None
+    opened = start
+    role: Any = None
+    turn: Any = None
     message: Node = {}
+    found: Any = None
     blocks: list[Node] | None = None
     number = start - 1
     try:

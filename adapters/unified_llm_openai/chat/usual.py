@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Protocol
 
+from unified_llm.outline import CALL, RESULT, ROLES, USER
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
@@ -40,7 +41,7 @@ def read_usual(
 
     Gives the first that is none of these, None at the end.
     """
-    add, trace, calls = items.append, r.trace.append, waiting.calls
+    add, trace, calls, letter = items.append, r.trace.append, waiting.calls, r.letters.append
     thoughts = "reasoning_tags" in r.dialect
     for number, wire in messages:
         try:
@@ -54,6 +55,7 @@ def read_usual(
                 elif call_id in calls:
                     calls.remove(call_id)
                 item = {"type": "function_call_output", "call_id": call_id, "output": content}
+                letter(RESULT)
             elif size == 3:
                 if role != "assistant" or thoughts or not _read_calls(wire, content, number, items, calls, r):
                     return number, wire
@@ -64,6 +66,7 @@ def read_usual(
                 return number, wire
             else:
                 item = {"type": "message", "role": role, "content": content}
+                letter(ROLES.get(role, USER))
         except (KeyError, TypeError):
             return number, wire
         add(item)
@@ -110,6 +113,10 @@ def _read_calls(wire: Node, content: Any, number: int, items: list[Node], waitin
     if len(ids) < len(calls):
         del items[mark:], r.trace[marked:]
         return False
+    if content is None:
+        r.letters += CALL * len(ids)
+    else:
+        r.letters += ROLES["assistant"] + CALL * len(ids)
     waiting += ids
     r.context["calls"] = r.context.get("calls", 0) + len(ids)
     return True
@@ -127,8 +134,11 @@ def write_usual(items: Iterator[Node], out: list[Node], w: Writer) -> list[Node]
     dialect = () if w.same else w.dialect
     named_results, named_roles = "result_names" in dialect, "roles" in dialect
     add = out.append
+    item: Node = {}
     gathered: list[Node] = []  # the items of the assistant's message that is open
-    turn, calls, mark = None, None, 0
+    turn: Any = None
+    calls: list[Node] | None = None
+    mark = 0
     for item in items:
         kind, size, its = item.get("type"), len(item), item.get("turn")
         if its is not None:
@@ -142,8 +152,8 @@ def write_usual(items: Iterator[Node], out: list[Node], w: Writer) -> list[Node]
             call = {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
             if not joins:
                 gathered, turn, calls, mark = [item], its, [call], len(w.raw)
-                content = {} if silent else {"content": None}
-                add({"role": "assistant", **content, "tool_calls": calls})
+                said: Node = {} if silent else {"content": None}
+                add({"role": "assistant", **said, "tool_calls": calls})
                 continue
             if calls is None:
                 calls = out[-1]["tool_calls"] = []

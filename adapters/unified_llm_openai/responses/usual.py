@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from unified_llm.outline import CALL, RESULT, ROLES, USER
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
@@ -24,7 +25,7 @@ def read_usual(wires: Iterator[Any], items: list[Node], r: Reader) -> list[Any]:
 
     Gives the first that is not, alone in a list; an empty one at the end.
     """
-    add, trace = items.append, r.trace.append
+    add, trace, letter = items.append, r.trace.append, r.letters.append
     for wire in wires:
         if type(wire) is not dict:
             return [wire]
@@ -34,21 +35,26 @@ def read_usual(wires: Iterator[Any], items: list[Node], r: Reader) -> list[Any]:
             if size != 4 or not (type(call_id) is type(name) is type(arguments) is str):
                 return [wire]
             item = wire.copy()
+            letter(CALL)
         elif kind == "function_call_output":
             if size != 3 or not (type(wire.get("call_id")) is type(wire.get("output")) is str):
                 return [wire]
             item = wire.copy()
+            letter(RESULT)
         elif not (type(wire.get("role")) is type(wire.get("content")) is str):
             return [wire]
-        elif kind == "message" and size == 3:
-            item = wire.copy()
-        elif size == 2:
-            item = {"type": "message", **wire, "extra": {r.protocol: {"form": {"tag": "absent"}}}}
+        elif (kind == "message" and size == 3) or size == 2:
+            item = wire.copy() if size == 3 else {"type": "message", **wire, "extra": _untagged(r)}
+            letter(ROLES.get(wire["role"], USER))
         else:
             return [wire]
         add(item)
         trace((item, wire))
     return []
+
+
+def _untagged(r: Reader) -> Node:
+    return {r.protocol: {"form": {"tag": "absent"}}}
 
 
 def write_usual(items: Iterator[Node], out: list[Any], w: Writer) -> list[Node]:
