@@ -10,7 +10,7 @@ import pytest
 from corpus import records
 from quick_way import converted, read, replaced
 from unified_llm import suite
-from unified_llm_google.generate_content import request
+from unified_llm_google.generate_content import history
 
 GEMINI = "google-generate-content"
 OTHER = "openai-chat"
@@ -18,7 +18,7 @@ MESSAGES = "anthropic-messages"
 
 
 def without_the_quick_way(patch: pytest.MonkeyPatch) -> AbstractContextManager[None]:
-    return replaced(patch, request, read_usual=lambda *_: None, write_usual=lambda *_: None)
+    return replaced(patch, history, read_usual=lambda *_: None, usual_of=lambda *_: None)
 
 
 @pytest.mark.parametrize(("source", "target"), [(GEMINI, GEMINI), (GEMINI, OTHER), (OTHER, GEMINI), (MESSAGES, GEMINI)])
@@ -41,17 +41,15 @@ def test_requests_are_read_alike_with_the_quick_way_and_without(monkeypatch: pyt
     assert [record["id"] for record, one, other in zip(found, quick, slow) if one != other] == []
 
 
-@pytest.mark.parametrize(("source", "target", "name"), [(GEMINI, OTHER, "read_usual"), (OTHER, GEMINI, "write_usual")])
+@pytest.mark.parametrize(
+    ("source", "target", "name"), [(GEMINI, OTHER, "_read_content"), (OTHER, GEMINI, "_write_content")]
+)
 def test_the_quick_way_is_taken(source: str, target: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    taken = []
-    usual = getattr(request, name)
-
-    def counting(*arguments: Any) -> Any:
-        found = usual(*arguments)
-        taken.append(found is not None)
-        return found
-
-    monkeypatch.setattr(request, name, counting)
+    slow: list[Any] = []
+    pairs = getattr(history, name)
+    monkeypatch.setattr(history, name, lambda *arguments: slow.append(arguments) or pairs(*arguments))
+    contents = 0
     for record in records(source, "request"):
-        suite.outcome(record, target)
-    assert sum(taken) > len(taken) / 2
+        done = suite.outcome(record, target)
+        contents += len((record["body"] if source == GEMINI else done.value or {}).get("contents", ()))
+    assert 0 < len(slow) < contents / 2

@@ -7,10 +7,11 @@ dropped on the way back to a protocol that had none.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Any
 
-__all__ = ["is_made", "made_id", "seed_of"]
+__all__ = ["is_made", "made_among", "made_id", "seed_of"]
 
 _MARK = "_ulm_"
 
@@ -28,6 +29,12 @@ def made_id(prefix: str, seed: str, *position: object) -> str:
 def is_made(value: Any) -> bool:
     """True for an id that `made_id` made."""
     return type(value) is str and _MARK in value and len(value) < 64 and value.partition(_MARK)[2].isalnum()
+
+
+def made_among(ids: Iterable[str]) -> frozenset[str]:
+    """Those of the ids that `made_id` made: mostly none, and then one look at all of them is enough."""
+    ids = list(ids)
+    return frozenset(filter(is_made, ids)) if _MARK in "\0".join(ids) else frozenset()
 
 
 def seed_of(*texts: object) -> str:

@@ -7,13 +7,14 @@ it, by its name, or by its value, and else the smallest node it can have come fr
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ._tables import KNOWN_TYPES
-from .losses import Loss, Losses
-from .naming import Naming
-from .paths import Keys, Paths, at, find, find_object, follow, ids_below, kept, leaves, paths_below, pointer
+from .losses import Fate, Loss, Losses, Side
+from .notes import Notes
+from .paths import Keys, at, find, find_object, follow, ids_below, kept, leaves, paths_below, pointer
 
 if TYPE_CHECKING:
     from .adapter import Adapter
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["locate"]
 
 Node = dict[str, Any]
-
-_NEAR = 48  # notes of a reading
 
 # Counts that a canonical sum includes by its definition: what becomes of the sum becomes of them.
 PARTS: dict[Keys, str] = {
@@ -39,7 +38,7 @@ def locate(
     root: Any, target: Any, writer: Writer, reader: Reader | None, source: Adapter | None, name: str, base: Keys = ()
 ) -> Losses:
     """The report of one conversion: `root` canonical, `target` the result, `name` the canonical kind of the root."""
-    if not writer.raw and not (reader and reader.notes):
+    if not (writer.raw or writer.alike or writer.filled or (reader and reader.notes)):
         return Losses()
     finder = Finder(root, target, writer, reader, source, name, base)
     # What repair made up was never said, so nothing of it can be lost.
@@ -47,100 +46,30 @@ def locate(
     found = [finder.loss(*entry) for entry in writer.raw if id(entry[0]) not in made]
     for node, keys, fate, detail in reader.notes if reader else ():
         found.append(finder.loss(node, keys, fate, detail, None))
-    return Losses(dict.fromkeys(loss for group in found for loss in group))
+    losses = list(dict.fromkeys(loss for group in found for loss in group))
+    for entry, nodes in writer.alike.items():
+        losses += finder.alike([node for node in nodes if id(node) not in made], *entry)
+    for where, places, keys, detail, capability in writer.filled:
+        above = finder._added(where, ())
+        losses += map(_maker(above, keys, capability, "added", detail, "target"), places)
+    return Losses(losses)
 
 
-class Finder(Naming):
+@lru_cache(maxsize=16)
+def _maker(
+    above: Keys, below: Keys, capability: str, fate: Fate, detail: str, side: Side = "source"
+) -> Callable[[Keys], Loss]:
+    """What makes the losses of one leaf at many places. They are kept: a conversation comes again with each request."""
+
+    @lru_cache(maxsize=4096)
+    def made(place: Keys) -> Loss:
+        return Loss(pointer((*above, *place, *below)), capability, fate, detail, side)
+
+    return made
+
+
+class Finder(Notes):
     """The search for the sources of losses, over the documents of one conversion."""
-
-    def __init__(
-        self,
-        root: Any,
-        target: Any,
-        writer: Writer,
-        reader: Reader | None,
-        source: Adapter | None,
-        name: str,
-        base: Keys,
-    ) -> None:
-        super().__init__(root, name)
-        self.target, self.base = target, base
-        self.writer, self.reader, self.source = writer, reader, source
-        self.doc = writer.context.get("given", root) if reader is None else reader.doc
-        self._inside: dict[tuple[int, int], Keys] = {}
-
-    # Most losses are settings of the root: nothing below is walked for those.
-
-    @cached_property
-    def wires(self) -> dict[int, Any]:
-        return {} if self.reader is None else {id(node): wire for node, wire in self.reader.trace}
-
-    @cached_property
-    def _near(self) -> dict[int, Any]:
-        """The last of them: what stands beside the conversation is read after it, what was made fit later still."""
-        return {} if self.reader is None else {id(node): wire for node, wire in self.reader.trace[-_NEAR:]}
-
-    @cached_property
-    def _read(self) -> dict[int, Any]:
-        return {} if self.reader is None else {id(node): node for node, _ in self.reader.trace}
-
-    @cached_property
-    def turns(self) -> dict[int, Any]:
-        return {} if self.reader is None else {id(node): wire for node, wire in self.reader.turns}
-
-    @cached_property
-    def _given(self) -> dict[int, Any]:
-        """What repair replaced, as the caller gave it."""
-        return {id(new): old for new, old in self.writer.context.get("replaced", ())}
-
-    @cached_property
-    def _replaced(self) -> frozenset[int]:
-        return frozenset(id(old) for old in self._given.values())
-
-    @cached_property
-    def _made_of(self) -> dict[int, list[int]]:
-        """The canonical nodes that were read from each wire node."""
-        found: dict[int, list[int]] = {}
-        for made, wire in self.reader.trace if self.reader is not None else ():
-            found.setdefault(id(wire), []).append(id(made))
-        return found
-
-    @cached_property
-    def _given_root(self) -> Any:
-        """The canonical root before anything was made to fit the target."""
-        return self.writer.context.get("given", self.root)
-
-    @cached_property
-    def _paths(self) -> Paths:
-        return Paths(self.doc)
-
-    @cached_property
-    def _target_paths(self) -> Paths:
-        return Paths(self.target)
-
-    def _wire(self, node: Any) -> Any:
-        if node is self.root and self.reader is not None and type(self.doc) is dict:
-            return self.doc
-        if type(node) is not dict:
-            return None
-        near = self._near.get(id(node))
-        return near if near is not None else self.wires.get(id(node))
-
-    def _path(self, wire: Any) -> Keys:
-        return () if wire is self.doc else self._paths.get(id(wire), ())
-
-    def _join(self, wire: Any, keys: Keys) -> Keys:
-        """The path of what is at `keys` of a wire node."""
-        return self._path(wire) + keys
-
-    def _within(self, keys: Keys) -> Any:
-        """What is at this path of the caller's document."""
-        return at(self.doc, keys)
-
-    def _added(self, node: Any, keys: Keys) -> Keys:
-        """The path in the result of what the source did not say."""
-        above = () if node is self.target else self._target_paths.get(id(node), ())
-        return (*above, *keys)
 
     def loss(self, node: Node, keys: Keys, fate: str, detail: str, capability: str | None) -> list[Loss]:
         if fate == "added":
@@ -177,13 +106,20 @@ class Finder(Naming):
         out = [Loss(pointer(self.base + path), capability, fate, detail) for path in paths]  # type: ignore[arg-type]
         return out if keys else out + self._left_with(node, bool(found), fate, detail)
 
+    def alike(self, nodes: list[Node], keys: Keys, fate: str, detail: str) -> list[Loss]:
+        """The losses of one leaf of many nodes of one kind."""
+        stands = self.reader.stands if self.reader is not None else {}
+        if not nodes or not all(id(node) in stands for node in nodes):
+            return [loss for node in nodes for loss in self.loss(node, keys, fate, detail, None)]
+        capability, below = self._capability(nodes[0], keys), self._place(id(nodes[0]), keys) or keys
+        return list(map(_maker(self.base, below, capability, fate, detail), [stands[id(node)] for node in nodes]))
+
     def _plain(self, node: Node, keys: Keys) -> Keys | None:
         """The path of most losses: a setting of the root, or what is in a value that was handed on as it was."""
         if self.reader is None or id(node) in self.reader.below:
             return None
         wire, key = self._wire(node), keys[0]
-        places = self._places_of.get(id(node))
-        if type(wire) is not dict or (places is not None and any(place[0] == key for place in places)):
+        if type(wire) is not dict or any(place[0] == key for place in self._placed_below(id(node))):
             return None
         if node is self.root:
             table = self.source.settings.get(self.name) if self.source is not None else None
@@ -193,7 +129,11 @@ class Finder(Naming):
             return (named,) if named is not None and named in wire else None
         value = node.get(key)
         if len(keys) == 1:
-            return self._join(wire, keys) if key in wire and wire[key] is value else None
+            if key in wire:
+                return self._join(wire, keys) if wire[key] is value else None
+            # One level deeper, where a wire has an object around it.
+            around = [name for name, inner in wire.items() if type(inner) is dict and inner.get(key) is value]
+            return self._join(wire, (*around, key)) if len(around) == 1 and value is not None else None
         if type(value) is dict and keys[-2:] not in PARTS:
             place = (id(wire), id(value))
             inside = self._inside.get(place)
@@ -204,8 +144,7 @@ class Finder(Naming):
 
     def _half_said(self, node: Node, keys: Keys) -> bool:
         """Whether another canonical leaf came from the same place, and was not lost."""
-        places = self.reader.places if self.reader is not None else {}
-        place = places.get((id(node), *keys))
+        place = self._place(id(node), keys)
         if place is None:
             return False
         others = self._said.get(self._absolute(id(node), place), ())
@@ -215,11 +154,6 @@ class Finder(Naming):
             for key in others
             if key[1:] != keys or self._stands_for(key[0]) != stands_for
         )
-
-    def _stands_for(self, node: int) -> int:
-        """The node that the caller gave: the same for all that were made of it."""
-        given = self._given.get(node)
-        return node if given is None else id(given)
 
     @cached_property
     def _said(self) -> dict[Keys, list[Keys]]:
@@ -257,22 +191,13 @@ class Finder(Naming):
 
     def _placed(self, node: Node, keys: Keys) -> list[Keys]:
         """Where the leaves of an object came from, if its reader gathered them from several places."""
-        places = self.reader.places if self.reader is not None else {}
-        if not keys or self.reader is None or (id(node), *keys) in places:
+        if not keys or self.reader is None or self._place(id(node), keys) is not None:
             return []
-        below = [key for key in self._places_of.get(id(node), ()) if key[: len(keys)] == keys]
+        below = [key for key in self._placed_below(id(node)) if key[: len(keys)] == keys]
         table = self.source.settings.get(self.name) if self.source is not None and node is self.root else None
         if table is not None and len(keys) == 1:
             below += table.below(keys[0])
         return [self._source(node, path) for path in dict.fromkeys(below) if at(node, path) is not None]
-
-    @cached_property
-    def _places_of(self) -> dict[int, list[Keys]]:
-        """The keys that a reader told the place of, by node."""
-        found: dict[int, list[Keys]] = {}
-        for node, *keys in self.reader.places if self.reader is not None else ():
-            found.setdefault(node, []).append(tuple(keys))
-        return found
 
     def _source(self, node: Any, keys: Keys) -> Keys:
         """The path in the caller's document of the canonical leaf `keys` below `node`."""
@@ -301,13 +226,25 @@ class Finder(Naming):
         # What another node says as well did not go with this one.
         told = dict.fromkeys(self._as_read(node, keys) for keys in own_leaves)
         gone = [keys for keys in told if not self._half_said(node, keys)]
-        found = (self._leaf(node, wire, keys, exact=True) for keys in gone or told)
-        return list(dict.fromkeys(path[1:] if path[0] is ... else self._join(wire, path) for path in found if path))
+        found = (self._by_itself(node, wire, keys) for keys in gone or told)
+        return list(dict.fromkeys(path for path in found if path))
+
+    def _by_itself(self, node: Node, wire: Any, keys: Keys) -> Keys:
+        """The path of a leaf of a node that shares its wire node: the leaf's own, else that of what it was read in."""
+        for depth in range(len(keys)):
+            inner = at(node, keys[:depth])
+            its = wire if depth == 0 else self.wires.get(id(inner)) if type(inner) is dict else None
+            if its is None or (depth and its is wire):
+                continue
+            leaf = self._leaf(inner, its, keys[depth:], exact=True)
+            if leaf or depth:
+                return leaf[1:] if leaf[:1] == (...,) else self._join(its, leaf)
+        return ()
 
     def _as_read(self, node: Node, keys: Keys) -> Keys:
         """The part of a canonical path that was read in one piece."""
-        places = self.reader.places if self.reader is not None else {}
-        return next((keys[:depth] for depth in range(len(keys), 0, -1) if (id(node), *keys[:depth]) in places), keys)
+        depths = range(len(keys), 0, -1)
+        return next((keys[:depth] for depth in depths if self._place(id(node), keys[:depth]) is not None), keys)
 
     def _elsewhere(self, node: Node) -> list[Keys]:
         """The leaves of a node that stand outside its wire node, and go with it when it is dropped."""
@@ -322,9 +259,9 @@ class Finder(Naming):
             return below
         if not keys or type(wire) is not dict:
             return ()
-        if self.reader is not None and self.reader.places:
+        if self.reader is not None and (self.reader.places or self.reader.stands):
             for depth in range(len(keys), 0, -1):
-                place = self.reader.places.get((id(node), *keys[:depth]))
+                place = self._place(id(node), keys[:depth])
                 if place is not None and place[:1] == (...,):
                     return place + follow(self._within(place[1:]), keys[depth:])
                 if place is not None:

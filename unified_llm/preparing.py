@@ -111,6 +111,8 @@ def _follow(replaced: Iterable[tuple[Any, Any]], reader: Reader | None) -> None:
     for key, place in list(reader.places.items()):
         if key[0] in made:
             reader.places[id(made[key[0]]), *key[1:]] = place
+    for key_of in made.keys() & reader.stands.keys():
+        reader.stands[id(made[key_of])] = reader.stands[key_of]
     for key_of, below in list(reader.below.items()):
         if key_of in made:
             reader.below[id(made[key_of])] = below

@@ -31,6 +31,7 @@ class Reader:
         "facing",
         "gathered",
         "http",
+        "laid",
         "letters",
         "model",
         "notes",
@@ -43,6 +44,7 @@ class Reader:
         "scope",
         "seed",
         "signed",
+        "stands",
         "trace",
         "turns",
     )
@@ -79,6 +81,10 @@ class Reader:
         self.trace: list[tuple[Node, Node]] = []
         self.below: dict[int, tuple[Any, ...]] = {}
         self.places: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+        # Where those nodes stand in the document whose reader knew it anyway, by identity, and where the leaves of
+        # their kinds are in them: said once for all of a kind, and not of each as in `places`.
+        self.stands: dict[int, tuple[Any, ...]] = {}
+        self.laid: dict[str, dict[tuple[Any, ...], tuple[Any, ...]]] = {}
         # Of a stream: the number of the event that is read now, the events that losses may have to be found in, and
         # the wire nodes that were put together from several events, with where their pieces came from.
         self.number: int | None = None

@@ -13,7 +13,7 @@ from .ids import is_made
 from .mapping import NATIVE, Fated, IllTyped, Mapping, Owned, WritePair, alike, fill
 from .provenance import is_own
 
-__all__ = ["Writer"]
+__all__ = ["REPEATED", "Writer"]
 
 Node = dict[str, Any]
 
@@ -22,12 +22,14 @@ class Writer:
     """One writing, canonical to wire: every key that no pair pops becomes an entry in `raw`, to be located later."""
 
     __slots__ = (
+        "alike",
         "carries",
         "context",
         "dialect",
         "doc",
         "exchange",
         "facing",
+        "filled",
         "here",
         "http",
         "model",
@@ -76,6 +78,11 @@ class Writer:
         self.seed = ""
         self.http: dict[str, Any] = {}
         self.raw: list[tuple[Node, tuple[Any, ...], str, str, str | None]] = []
+        # Entries of which a long conversation has very many, kept together: the nodes of which one thing is to be said
+        # (by leaf, fate and detail), and the places below a list of the result where one leaf was added (with detail
+        # and capability).
+        self.alike: dict[tuple[tuple[Any, ...], str, str], list[Node]] = {}
+        self.filled: list[tuple[Any, list[tuple[Any, ...]], tuple[Any, ...], str, str]] = []
         self.context: dict[str, Any] = {}
 
     def root(self, pair: WritePair, node: Any) -> Any:
@@ -196,7 +203,7 @@ class Writer:
                 for index, each in enumerate(value):
                     self._leftover(node, (*keys, key, index), original[key][index], each)
             elif key == "name" and not keys and self._is_called(node, value):
-                self.raw.append((node, (key,), "approximated", "its call says it", None))
+                self.raw.append((node, *REPEATED, None))
             elif key == "opaque" and value and any(not is_own(piece, self) for piece in value):
                 self.raw.append((node, (*keys, key), "parked" if self.vault is not None else "lost", "foreign", None))
             elif not (_says_nothing(value) or (key in ("id", "call_id") and is_made(value))):
@@ -204,9 +211,12 @@ class Writer:
 
     def _is_called(self, node: Node, name: Any) -> bool:
         """Whether `name`, left on a result, is the name of the call it answers."""
-        if node.get("type") not in _RESULTS:
-            return False
-        names = self.context.get("called")
+        call_id = node.get("call_id")
+        return node.get("type") in _RESULTS and type(call_id) is str and self.called().get(call_id) == name
+
+    def called(self) -> dict[Any, Any]:
+        """The names of the calls of the document that is written, by their ids."""
+        names: dict[Any, Any] | None = self.context.get("called")
         if names is None:
             items = self.doc.get("input") or self.doc.get("output") if type(self.doc) is dict else None
             names = self.context["called"] = {
@@ -214,8 +224,7 @@ class Writer:
                 for item in (items if type(items) is list else ())
                 if type(item) is dict and item.get("type") in _CALLS
             }
-        call_id = node.get("call_id")
-        return type(call_id) is str and names.get(call_id) == name
+        return names
 
     def _foreign(self, node: Node, keys: tuple[Any, ...], rest: Any) -> None:
         self.raw.append((node, keys, "lost", "", None))
@@ -239,6 +248,9 @@ class Writer:
         self.drop(node, reason)
         return []
 
+
+REPEATED = (("name",), "approximated", "its call says it")
+"""What is told of the name of a result that is left out, since it is that of the call it answers."""
 
 # What may be left without being a loss, and what the name of a result may repeat.
 _RESULTS = frozenset(("function_call_output", "custom_tool_call_output"))

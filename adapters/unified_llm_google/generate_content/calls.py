@@ -21,11 +21,13 @@ from unified_llm.writing import Writer
 from .content import items, parts, read_part
 from .signature import write_signature
 from .spelling import actual, to_snake
-from .usual import called
 
-__all__ = ["names_of", "place", "read_id", "sealed_part", "write_id"]
+__all__ = ["NAMED", "names_of", "place", "read_id", "sealed_part", "write_id"]
 
 Node = dict[str, Any]
+
+NAMED = ("that of its call", "tools.function")
+"""What is told of a result that was given the name of its call."""
 
 
 def place(r: Reader, node: Node, key: str, *wire: str) -> None:
@@ -121,13 +123,16 @@ def write_custom_call(c: Node, w: Writer) -> Node:
     return sealed_part(c, {"functionCall": call}, w)
 
 
+_CALLS = frozenset(("function_call", "custom_tool_call"))
+
+
 def names_of(history: Any) -> dict[str, str]:
     """The name of every call of a conversation, by its id."""
     calls = history if type(history) is list else ()
     return {
         item["call_id"]: item["name"]
         for item in calls
-        if item.get("type") in ("function_call", "custom_tool_call") and item.get("call_id") and item.get("name")
+        if item.get("type") in _CALLS and type(item.get("call_id")) is str and type(item.get("name")) is str
     }
 
 
@@ -204,7 +209,7 @@ def _write_response(c: Node, w: Writer) -> Node:
     else:
         answer["name"] = known or "unknown"
         if known:
-            called(answer, w)
+            w.report(answer, ("name",), "added", *NAMED)
         else:
             w.added(answer, "name", "no call of that id is there to name it")
     output = c.pop("output", None)

@@ -8,28 +8,26 @@ file).
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable, Iterator
 from typing import Any
 
-from unified_llm.ids import is_made, made_id, seed_of
-from unified_llm.jsonvalue import dump_text, load_text
+from unified_llm.ids import is_made, made_among, made_id, seed_of
+from unified_llm.jsonvalue import dump_text, load_objects
 from unified_llm.provenance import is_own, is_sealed, opaque_piece
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
 from .signature import KIND, SLOT
 
-__all__ = ["called", "read_usual", "write_usual"]
+__all__ = ["LAID", "read_usual", "usual_of", "write_beside"]
 
 Node = dict[str, Any]
 
-_CONTENT = {"role", "parts"}
-_CALL = {"name", "args"}
-_CALL_ID = {"id", "name", "args"}
-_RESULT = {"name", "response"}
-_RESULT_ID = {"id", "name", "response"}
-_ARGS = ("functionCall", "args")
-_NAME = ("functionResponse", "name")
-_RESPONSE = ("functionResponse", "response")
+LAID: dict[str, dict[tuple[Any, ...], tuple[Any, ...]]] = {
+    "function_call": {("arguments",): ("functionCall", "args")},
+    "function_call_output": {("name",): ("functionResponse", "name"), ("output",): ("functionResponse", "response")},
+}
+"""Where the leaves of the usual calls and results are in their parts."""
 _MARKED = {"form": {"id": "absent"}}
 
 
@@ -38,36 +36,42 @@ _MARKED = {"form": {"id": "absent"}}
 
 def read_usual(wire: Any, number: int, before: bool | None, r: Reader) -> list[Node] | None:
     """The items of a content of plain texts and calls, or of plain results; `before` is the side of the one before."""
-    if type(wire) is not dict or wire.keys() != _CONTENT:
+    if type(wire) is not dict or len(wire) != 2:
         return None
-    role, parts = wire["role"], wire["parts"]
+    role, parts = wire.get("role"), wire.get("parts")
     if type(parts) is not list or not parts:
         return None
     model = role == "model"
-    if model is before or not (model or role == "user"):
-        return None
     first = parts[0]
-    if type(first) is not dict:
+    if type(first) is not dict or not (model or role == "user"):
         return None
-    if len(parts) == 1 and len(first) == 1:
-        text = first.get("text")
-        if type(text) is str and text:
-            item = {"type": "message", "role": "assistant" if model else "user", "content": text}
-            r.trace.append((item, wire))
-            return [item]
-    if model:
-        return _read_model(parts, wire, number, r)
-    return _read_results(parts, wire, number, r) if "functionResponse" in first else None
+    if len(parts) == 1 and len(first) == 1 and "text" in first:
+        text = first["text"]
+        if type(text) is not str or not text:
+            return None
+        items: list[Node] | None = [{"type": "message", "role": "assistant" if model else "user", "content": text}]
+        r.trace.append((items[0], wire))  # type: ignore[index]
+    elif model:
+        items = _read_model(parts, wire, number, r)
+    elif "functionResponse" in first:
+        items = _read_results(parts, number, r)
+    else:
+        return None
+    if items is not None and (len(items) > 1 or model is before):
+        for item in items:
+            item["turn"] = number
+    return items
 
 
 def _read_model(parts: list[Any], wire: Node, number: int, r: Reader) -> list[Node] | None:
     items: list[Node] = []
     signed: list[tuple[Node, str]] = []
     traced: list[tuple[Node, Node]] = []
+    stands: dict[int, tuple[Any, ...]] = {}
     calls: list[Node] = []
     text: list[Node] | None = None
     made = 0
-    for part in parts:
+    for index, part in enumerate(parts):
         if type(part) is not dict:
             return None
         signature: Any = None
@@ -77,24 +81,20 @@ def _read_model(parts: list[Any], wire: Node, number: int, r: Reader) -> list[No
                 return None
         call = part.get("functionCall")
         if type(call) is dict:
-            name, args = call.get("name"), call.get("args")
-            keys = call.keys()
+            call_id, name, args = call.get("id"), call.get("name"), call.get("args")
             if type(name) is not str or type(args) is not dict:
                 return None
-            if keys == _CALL_ID:
-                call_id = call["id"]
-                if type(call_id) is not str or not call_id:
-                    return None
+            if type(call_id) is str and call_id and len(call) == 3:
                 node: Node = {"type": "function_call", "call_id": call_id, "name": name, "arguments": dump_text(args)}
-            elif keys == _CALL:
+            elif len(call) == 2:
                 made += 1
                 call_id = made_id("call", _seed(r), number, made)
-                arguments = dump_text(args)
-                node = {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}
+                node = {"type": "function_call", "call_id": call_id, "name": name, "arguments": dump_text(args)}
                 node["extra"] = {r.protocol: {"form": {"id": "absent"}}}
             else:
                 return None
             text = None
+            stands[id(node)] = ("contents", number, "parts", index)
             items.append(node)
             calls.append(node)
         else:
@@ -114,68 +114,48 @@ def _read_model(parts: list[Any], wire: Node, number: int, r: Reader) -> list[No
     for node, signature in signed:
         node["opaque"] = [opaque_piece(KIND, signature, r)]
         r.places[id(node), "opaque"] = (SLOT,)
-    for node in calls:
-        r.places[id(node), "arguments"] = _ARGS
     if calls:
         r.context.setdefault("open", []).extend(calls)
-    if len(items) > 1:
-        for item in items:
-            item["turn"] = number
+        r.stands.update(stands)
     r.trace += traced
-    r.turns.append((items[0], wire))
     return items
 
 
-def _read_results(parts: list[Any], wire: Node, number: int, r: Reader) -> list[Node] | None:
-    waiting: list[Node] = r.context.get("open") or []
-    if waiting:
-        waiting = waiting.copy()
+def _read_results(parts: list[Any], number: int, r: Reader) -> list[Node] | None:
+    waiting: list[Node] = (r.context.get("open") or []).copy()
     items: list[Node] = []
     made = 0
-    item: Node
     for part in parts:
         answer = part.get("functionResponse") if type(part) is dict and len(part) == 1 else None
         if type(answer) is not dict:
             return None
-        keys = answer.keys()
-        name, response = answer.get("name"), answer.get("response")
+        call_id, name, response = answer.get("id"), answer.get("name"), answer.get("response")
         if type(name) is not str or type(response) is not dict or len(response) != 1:
             return None
         output = response.get("output")
         if type(output) is not str:
             return None
-        if keys == _RESULT_ID:
-            call_id = answer["id"]
-            if type(call_id) is not str or not call_id:
+        item: Node = {"type": "function_call_output", "call_id": call_id}
+        if not (type(call_id) is str and call_id and len(answer) == 3):
+            if len(answer) != 2:
                 return None
-            item = {"type": "function_call_output", "call_id": call_id, "output": output, "name": name}
-        elif keys == _RESULT:
-            item = {"type": "function_call_output", "call_id": "", "extra": {r.protocol: {"form": {"id": "absent"}}}}
+            item["extra"] = {r.protocol: {"form": {"id": "absent"}}}
             call_id = next((call["call_id"] for call in waiting if call["name"] == name), None)
             if call_id is None:
                 made += 1
                 call_id = made_id("call", _seed(r), number, made)
             item["call_id"] = call_id
-            item["output"] = output
-            item["name"] = name
-        else:
-            return None
+        item["output"] = output
+        item["name"] = name
         for index, call in enumerate(waiting):
             if call["call_id"] == call_id:
                 del waiting[index]
                 break
         items.append(item)
     r.context["open"] = waiting
-    places, trace = r.places, r.trace
-    several = len(items) > 1
-    for item, part in zip(items, parts):
-        here = id(item)
-        places[here, "name"] = _NAME
-        places[here, "output"] = _RESPONSE
-        trace.append((item, part))
-        if several:
-            item["turn"] = number
-    r.turns.append((items[0], wire))
+    r.trace += zip(items, parts)
+    for index, item in enumerate(items):
+        r.stands[id(item)] = ("contents", number, "parts", index)
     return items
 
 
@@ -189,99 +169,69 @@ def _seed(r: Reader) -> str:
 # ---- writing --------------------------------------------------------------------------------------------------------
 
 
-def write_usual(group: list[Node], out: Any, w: Writer) -> Node | None:
-    """The content of plain texts and calls, or of plain results; `out` are the contents before it."""
-    parts: list[Node] = []
-    role = "model"
-    names = w.context.get("names", {})
-    unnamed = len(w.raw)
-    for item in group:
-        kind = item["type"]
-        size = len(item) - 1 if "turn" in item else len(item)
-        if size == 3 and kind == "function_call_output":
-            # The bulk of it: nothing but the id and the text.
-            call_id, output = item.get("call_id"), item.get("output")
-            name = names.get(call_id) if type(call_id) is str else None
-            if type(name) is not str or type(output) is not str:
-                break
-            role = "user"
-            # Where it stands is known here, and need not be looked for.
-            w.raw.append((out, (len(out), "parts", len(parts), "functionResponse", "name"), *_NAMED))
-            answer = {"name": name, "response": {"output": output}}
-            parts.append({"functionResponse": answer if is_made(call_id) else {"id": call_id, **answer}})
-            continue
-        if kind == "message":
-            role = _message(item, size, parts, w)
-            if role:
-                continue
-            break
-        signature, marked = None, False
-        if size > 4 or (size > 3 and "extra" in item):
-            found = _beside(item, w)
-            if found is None:
-                break
-            signature, marked, others = found
-            size -= others
-        call_id = item.get("call_id")
-        if type(call_id) is not str:
-            break
-        wire: Node = {} if marked or is_made(call_id) else {"id": call_id}
-        if kind == "function_call":
-            name, arguments = item.get("name"), item.get("arguments")
-            if size != 4 or type(name) is not str or type(arguments) is not str:
-                break
-            try:
-                args = load_text(arguments)
-            except ValueError:
-                break
-            if type(args) is not dict:
-                break
-            wire["name"] = name
-            wire["args"] = args
-            part: Node = {"functionCall": wire}
-        elif kind == "function_call_output":
-            role = "user"
-            name, output = item.get("name"), item.get("output")
-            if size != 4 or type(name) is not str or type(output) is not str:
-                break
-            wire["name"] = name
-            wire["response"] = {"output": output}
-            part = {"functionResponse": wire}
-        else:
-            break
-        if signature is not None:
-            part[SLOT] = signature
-        parts.append(part)
+def usual_of(history: Iterable[Node], names: Node) -> tuple[Container[str], Iterator[Node | None]] | None:
+    """What is found out once for a history: which ids are made up, and the arguments of its calls of functions.
+
+    `names` are those of the calls by their ids. Arguments that are no object are None.
+    """
+    texts = [item.get("arguments") for item in history if item.get("type") == "function_call"]
+    return made_among(names), iter(load_objects(texts))
+
+
+def write_beside(item: Node, kind: Any, size: int, arguments: Node | None, parts: list[Node], w: Writer) -> bool:
+    """Add to `parts` an item that has a signature or a form beside it, or a message in parts; False for others."""
+    if kind == "message":
+        return _write_message(item, size, parts, w)
+    signature, marked, others = None, False, 0
+    if "opaque" in item or "extra" in item:
+        found = _beside(item, w)
+        if found is None:
+            return False
+        signature, marked, others = found
+    call_id, name = item.get("call_id"), item.get("name")
+    if size - others != 4 or type(call_id) is not str or type(name) is not str:
+        return False
+    wire: Node = {} if marked or is_made(call_id) else {"id": call_id}
+    wire["name"] = name
+    if kind == "function_call":
+        if arguments is None:
+            return False
+        wire["args"] = arguments
+        part: Node = {"functionCall": wire}
+    elif kind == "function_call_output" and type(item.get("output")) is str:
+        wire["response"] = {"output": item["output"]}
+        part = {"functionResponse": wire}
     else:
-        return {"role": role, "parts": parts}
-    del w.raw[unnamed:]
-    return None
+        return False
+    if signature is not None:
+        part[SLOT] = signature
+    parts.append(part)
+    return True
 
 
-def _message(item: Node, size: int, parts: list[Node], w: Writer) -> str:
-    """Whose message it is, its parts added to `parts`; empty where it is not of the usual kind."""
-    role = item.get("role")
-    role = "model" if role == "assistant" else role if role == "user" else ""
-    content = item.get("content")
+def _write_message(item: Node, size: int, parts: list[Node], w: Writer) -> bool:
+    role, content = item.get("role"), item.get("content")
+    if not (role == "assistant" or role == "user"):
+        return False
     if size != 3 and (size != 4 or _beside(item, w) != (None, False, 1)):
-        return ""
+        return False
     if type(content) is str:
         parts.append({"text": content})
-        return role if content else ""
+        return bool(content)
     if type(content) is not list or not content:
-        return ""
+        return False
     for part in content:
         text = part.get("text")
         if type(text) is not str or not text or part.get("type") not in _TEXTS:
-            return ""
+            return False
         if len(part) == 2:
             parts.append({"text": text})
             continue
         proof = _signature(part.get("opaque"), w) if len(part) == 3 else None
         if proof is None:
-            return ""
+            return False
         parts.append({"text": text, SLOT: proof})
-    return role
+    return True
 
 
 def _beside(item: Node, w: Writer) -> tuple[str | None, bool, int] | None:
@@ -308,14 +258,6 @@ def _beside(item: Node, w: Writer) -> tuple[str | None, bool, int] | None:
 
 
 _TEXTS = frozenset(("input_text", "output_text", "text"))
-
-
-_NAMED = ("added", "that of its call", "tools.function")
-
-
-def called(wire: Node, w: Writer) -> None:
-    """Tell that a result was given the name of its call."""
-    w.report(wire, ("name",), *_NAMED)
 
 
 def _signature(pieces: Any, w: Writer) -> str | None:

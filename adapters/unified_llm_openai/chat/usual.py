@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from unified_llm.outline import CALL, RESULT, ROLES, USER
 from unified_llm.reading import Reader
-from unified_llm.writing import Writer
+from unified_llm.writing import REPEATED, Writer
 
 __all__ = ["read_usual", "write_usual"]
 
@@ -147,7 +147,7 @@ def write_usual(items: Iterator[Node], out: list[Node], w: Writer) -> list[Node]
             call_id, name, arguments = item.get("call_id"), item.get("name"), item.get("arguments")
             joins = gathered and its == turn
             silent = size == 5 and not joins and _says_no_content(item, w)
-            if (size != 4 and not silent) or dialect or not (type(call_id) is type(name) is type(arguments) is str):
+            if (size != 4 and not silent and not (size == 5 and _is_silent(item, w))) or dialect or not (type(call_id) is type(name) is type(arguments) is str):
                 break
             call = {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
             if not joins:
@@ -161,7 +161,13 @@ def write_usual(items: Iterator[Node], out: list[Node], w: Writer) -> list[Node]
             gathered.append(item)
         elif kind == "function_call_output":
             call_id, output = item.get("call_id"), item.get("output")
-            if size != 3 or named_results or not (type(call_id) is type(output) is str):
+            if named_results or not (type(call_id) is type(output) is str):
+                break
+            if size == 4 and "name" in item and w.source is not None and not w.same and w.source != w.protocol:
+                if not call_id or w.called().get(call_id) != item["name"]:
+                    break
+                w.alike.setdefault(REPEATED, []).append(item)
+            elif size != 3:
                 break
             add({"role": "tool", "tool_call_id": call_id, "content": output})
             gathered = []
@@ -221,3 +227,11 @@ def _write_texts(parts: list[Node]) -> list[Node] | None:
 def _says_no_content(item: Node, w: Writer) -> bool:
     """Whether an item carries but the marker that its message came without content."""
     return item.get("extra") == {w.protocol: {"form": {"content": "absent"}}}
+
+
+def _is_silent(item: Node, w: Writer) -> bool:
+    """Whether all that is kept with an item is what forms it had on other wires."""
+    extra = item.get("extra")
+    if type(extra) is not dict or w.protocol in extra:
+        return False
+    return not any("rest" in drawer or "turn" in drawer for drawer in extra.values())

@@ -1,0 +1,148 @@
+"""What a conversion noted of its nodes: which came from which, where they stand, and where their leaves are.
+
+A reading notes pairs of nodes, and the place of a leaf only where it is not told by its key or its value. What is made
+of these notes here is made when a loss asks for it (`locate.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from .naming import Naming
+from .paths import Keys, Paths, at
+
+if TYPE_CHECKING:
+    from .adapter import Adapter
+    from .reading import Reader
+    from .writing import Writer
+
+__all__ = ["Notes"]
+
+Node = dict[str, Any]
+
+_NEAR = 48  # notes of a reading
+
+
+class Notes(Naming):
+    """What is known of the nodes of one conversion, each found out when it is first asked for."""
+
+    def __init__(
+        self,
+        root: Any,
+        target: Any,
+        writer: Writer,
+        reader: Reader | None,
+        source: Adapter | None,
+        name: str,
+        base: Keys,
+    ) -> None:
+        super().__init__(root, name)
+        self.target, self.base = target, base
+        self.writer, self.reader, self.source = writer, reader, source
+        self.doc = writer.context.get("given", root) if reader is None else reader.doc
+        self._inside: dict[tuple[int, int], Keys] = {}
+
+    # Most losses are settings of the root: nothing below is walked for those.
+
+    @cached_property
+    def wires(self) -> dict[int, Any]:
+        return {} if self.reader is None else {id(node): wire for node, wire in self.reader.trace}
+
+    @cached_property
+    def _near(self) -> dict[int, Any]:
+        """The last of them: what stands beside the conversation is read after it, what was made fit later still."""
+        return {} if self.reader is None else {id(node): wire for node, wire in self.reader.trace[-_NEAR:]}
+
+    @cached_property
+    def _read(self) -> dict[int, Any]:
+        return {} if self.reader is None else {id(node): node for node, _ in self.reader.trace}
+
+    @cached_property
+    def turns(self) -> dict[int, Any]:
+        return {} if self.reader is None else {id(node): wire for node, wire in self.reader.turns}
+
+    @cached_property
+    def _given(self) -> dict[int, Any]:
+        """What repair replaced, as the caller gave it."""
+        return {id(new): old for new, old in self.writer.context.get("replaced", ())}
+
+    @cached_property
+    def _replaced(self) -> frozenset[int]:
+        return frozenset(id(old) for old in self._given.values())
+
+    @cached_property
+    def _made_of(self) -> dict[int, list[int]]:
+        """The canonical nodes that were read from each wire node."""
+        found: dict[int, list[int]] = {}
+        for made, wire in self.reader.trace if self.reader is not None else ():
+            found.setdefault(id(wire), []).append(id(made))
+        return found
+
+    @cached_property
+    def _given_root(self) -> Any:
+        """The canonical root before anything was made to fit the target."""
+        return self.writer.context.get("given", self.root)
+
+    @cached_property
+    def _paths(self) -> Paths:
+        return Paths(self.doc)
+
+    @cached_property
+    def _target_paths(self) -> Paths:
+        return Paths(self.target)
+
+    def _wire(self, node: Any) -> Any:
+        if node is self.root and self.reader is not None and type(self.doc) is dict:
+            return self.doc
+        if type(node) is not dict:
+            return None
+        near = self._near.get(id(node))
+        return near if near is not None else self.wires.get(id(node))
+
+    def _path(self, wire: Any) -> Keys:
+        return () if wire is self.doc else self._paths.get(id(wire), ())
+
+    def _join(self, wire: Any, keys: Keys) -> Keys:
+        """The path of what is at `keys` of a wire node."""
+        return self._path(wire) + keys
+
+    def _within(self, keys: Keys) -> Any:
+        """What is at this path of the caller's document."""
+        return at(self.doc, keys)
+
+    def _added(self, node: Any, keys: Keys) -> Keys:
+        """The path in the result of what the source did not say."""
+        above = () if node is self.target else self._target_paths.get(id(node), ())
+        return (*above, *keys)
+
+    def _stands_for(self, node: int) -> int:
+        """The node that the caller gave: the same for all that were made of it."""
+        given = self._given.get(node)
+        return node if given is None else id(given)
+
+    def _place(self, node: int, keys: Keys) -> Keys | None:
+        """Where a leaf of a node is in its wire node, if its reader told."""
+        if self.reader is None:
+            return None
+        place = self.reader.places.get((node, *keys))
+        return self._laid(node).get(keys) if place is None else place
+
+    def _placed_below(self, node: int) -> Iterable[Keys]:
+        """The leaves of a node whose place its reader told."""
+        return (*self._places_of.get(node, ()), *self._laid(node))
+
+    def _laid(self, node: int) -> dict[Keys, Keys]:
+        """The places that its reader told of all nodes of its kind."""
+        if self.reader is None or node not in self.reader.stands:
+            return {}
+        return self.reader.laid.get(self._read[node]["type"], {})
+
+    @cached_property
+    def _places_of(self) -> dict[int, list[Keys]]:
+        """The keys that a reader told the place of, by node."""
+        found: dict[int, list[Keys]] = {}
+        for node, *keys in self.reader.places if self.reader is not None else ():
+            found.setdefault(node, []).append(tuple(keys))
+        return found
