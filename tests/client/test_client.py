@@ -510,6 +510,24 @@ def test_an_agent_works_in_the_background_and_its_stream_is_taken_up_again() -> 
     assert events.last == "e5"
 
 
+def test_what_was_said_is_once_in_the_conversation_although_the_provider_keeps_it_with_the_answer() -> None:
+    # https://ai.google.dev/gemini-api/docs/interactions: a kept interaction is the whole timeline, user input included
+    made = ul.Client(model="local/echo", protocol="google-interactions")
+    asked = {"background": True, "store": True}
+    text = "[[reason Hm.]] [[call get_weather city=Oslo]] [[then]] Rain."
+    tool = {"type": "function", "name": "get_weather", "parameters": {"type": "object", "properties": {}}}
+    first = made.responses.create(input=text, tools=[tool], **asked).wait(poll=0.001)
+    assert [item["type"] for item in first.items] == ["message", "reasoning", "function_call"]
+    result = {"type": "function_call_output", "call_id": first.items[2]["call_id"], "output": "Rain"}
+    second = made.responses.create(previous=first, input=[result], tools=[tool], **asked).wait(poll=0.001)
+    assert [item["type"] for item in second.items] == [
+        *("message", "reasoning", "function_call", "function_call_output", "message"),
+    ]
+    assert sum(each.length for each in second.segments) == 5
+    kept = made.responses.retrieve(second, upstream="local/echo")
+    assert [item["type"] for item in kept.items][-1] == "message" and len(kept.items) == len(kept.output)
+
+
 _found = {"type": "model_output", "content": [{"type": "text", "text": "Found."}]}
 
 

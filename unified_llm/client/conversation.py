@@ -50,9 +50,26 @@ def continued(items: list[Node], output: Sequence[Node]) -> list[Node]:
     """A conversation with an answer behind it. Turns are counted on: those of two answers are not the same ones."""
     base = 1 + max((item["turn"] for item in items if type(item.get("turn")) is int), default=-1)
     out = list(items)
-    for item in map(said, output):
+    for item in map(said, output[_heard(items, output) :]):
         out.append({**item, "turn": item["turn"] + base} if base and type(item.get("turn")) is int else item)
     return out
+
+
+def _heard(items: list[Node], output: Sequence[Node]) -> int:
+    """How much of an output is what was said to it: answers that a provider keeps may begin with that.
+
+    https://ai.google.dev/gemini-api/docs/interactions
+    """
+    given = {item.get("call_id") for item in items if str(item.get("type")).endswith("_output")}
+    for at in range(len(output), 0, -1) if items else ():
+        item = output[at - 1]
+        if item.get("type") == "message":
+            ours = item.get("role") in ("user", "system", "developer")
+        else:
+            ours = str(item.get("type")).endswith("_output") and item.get("call_id") in given
+        if ours:
+            return at
+    return 0
 
 
 class _Report:
