@@ -5,6 +5,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$p; break; }; done)
 VENV   ?= .venv
 BENCH  ?= .venv-bench
+SDKS   ?= .venv-bench-sdks
 ARGS   ?=
 
 PIP = -m pip install --quiet --disable-pip-version-check
@@ -27,18 +28,18 @@ lint: $(VENV)/.stamp-dev ## check style with ruff
 types: $(VENV)/.stamp-dev ## check types with mypy --strict
 	$(VENV)/bin/python -m mypy $(ARGS)
 
-bench: $(BENCH)/.stamp ## measure against peers, in an environment of its own; prints ratios
-	$(BENCH)/bin/python benchmarks/run.py $(ARGS)
+bench: $(BENCH)/.stamp $(SDKS)/.stamp ## measure against peers, in environments of their own; prints ratios
+	$(BENCH)/bin/python benchmarks/run.py --sdks $(SDKS)/bin/python $(ARGS)
 
 docs: $(VENV)/.stamp-dev ## run every example in the docstrings and the pages
 	$(VENV)/bin/python -m pytest -q --doctest-modules --doctest-glob='*.md' unified_llm adapters docs README.md $(ARGS)
 
 clean: ## remove environments, caches and builds
-	rm -rf $(VENV) $(BENCH) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(BENCH) $(SDKS) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find unified_llm adapters tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # `python -m venv` on an environment that is there leaves what is installed in it, so an interrupted set-up heals itself.
-$(VENV)/bin/python $(BENCH)/bin/python:
+$(VENV)/bin/python $(BENCH)/bin/python $(SDKS)/bin/python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer was not found; set PYTHON=/path/to/python3"; exit 1; }
 	@echo "Creating $(@D:/bin=) with $$($(PYTHON) --version)"
 	@$(PYTHON) -m venv $(@D:/bin=)
@@ -56,4 +57,9 @@ $(VENV)/.stamp-dev: pyproject.toml | $(VENV)/bin/python
 $(BENCH)/.stamp: pyproject.toml benchmarks/requirements.txt | $(BENCH)/bin/python
 	@echo "Installing unified-llm and the peers it is measured against into $(BENCH) (once)"
 	@$(BENCH)/bin/python $(PIP) -e ".[cli]" -r benchmarks/requirements.txt
+	@touch $@
+
+$(SDKS)/.stamp: pyproject.toml benchmarks/requirements-sdks.txt | $(SDKS)/bin/python
+	@echo "Installing unified-llm and the newest official SDKs into $(SDKS) (once)"
+	@$(SDKS)/bin/python $(PIP) -e . -r benchmarks/requirements-sdks.txt
 	@touch $@

@@ -20,7 +20,9 @@ from typing import Any
 
 import orjson
 
-from benchmarks.workloads import CHAT, RESPONSES, Workload, stream_data
+from benchmarks.answers import stream_data
+from benchmarks.documents import CHAT, RESPONSES
+from benchmarks.workloads import Workload
 
 ROOT = Path(__file__).resolve().parent.parent
 Run = Callable[[], object]

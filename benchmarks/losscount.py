@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 
 from benchmarks.contenders import Contender, Ours, Unsupported
-from benchmarks.workloads import CHAT, RESPONSES, chat_request
+from benchmarks.documents import CHAT, RESPONSES, chat_request
 
 # Values of closed sets, which no marker may touch; property names under `required` name keys.
 _CLOSED = frozenset({"role", "type", "tool_choice", "reasoning_effort", "required"})

@@ -12,18 +12,10 @@ from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
+from benchmarks.answers import chat_response, responses_response, stream_data
 from benchmarks.contenders import Contender, Ours, Run, Said, Unsupported, dumps, loads, overheard
-from benchmarks.workloads import (
-    CHAT,
-    GENERATE,
-    INTERACTIONS,
-    MESSAGES,
-    RESPONSES,
-    Workload,
-    chat_response,
-    responses_response,
-    stream_data,
-)
+from benchmarks.documents import CHAT, GENERATE, INTERACTIONS, MESSAGES, RESPONSES
+from benchmarks.workloads import Workload
 
 
 class Rosetta(Contender):

@@ -1,10 +1,11 @@
 """Print one table: what converting costs, ours and others', as multiples of parsing and printing the same bytes.
 
     python benchmarks/run.py [--quick] [--only GLOB] [--rounds N] [--json FILE] [--write docs/performance.md] [--check]
+                             [--sdks PYTHON]
 
 `floor` is `orjson.loads` + `orjson.dumps` of the same bytes in the same process; every other figure is bytes in to
-bytes out, the loss report read to its end, as a multiple of it. What cannot be measured says why. `--check` exits 1
-when one of our rows is over its budget.
+bytes out, the loss report read to its end, as a multiple of it. The rows about calls (`client-*`, see `calls.py`) have
+a table of their own. What cannot be measured says why. `--check` exits 1 when one of our rows is over its budget.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[0] = str(ROOT)
 
-from benchmarks import losscount, measure, silence  # noqa: E402
+from benchmarks import calls, losscount, measure, silence  # noqa: E402
 from benchmarks.contenders import Contender, Floor, Ours, Unsupported  # noqa: E402
 from benchmarks.peers import CONTENDERS  # noqa: E402
 from benchmarks.workloads import workloads  # noqa: E402
@@ -42,18 +43,20 @@ def main(argv: list[str] | None = None) -> int:
         Path(options.json).write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n")
     if options.write:
         _write(Path(options.write), results)
-    over = [row["label"] for row in results["rows"] if row["met"] is False]
+    over = [row["label"] for row in [*results["rows"], *results["calls"]["rows"]] if row["met"] is False]
     return 1 if options.check and over else 0
 
 
 def _options(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="What converting costs, ours and others', in one table.")
     parser.add_argument("--quick", action="store_true", help="fewer rounds and rows: about twenty seconds")
-    parser.add_argument("--only", metavar="GLOB", default="*", help="rows by name: 'stream-*', 'import', 'silence'")
+    parser.add_argument("--only", metavar="GLOB", default="*", help="rows by name: 'stream-*', 'import', 'client-*'")
     parser.add_argument("--rounds", type=int, help="rounds to take the least of (default 15; 5 with --quick)")
     parser.add_argument("--json", metavar="FILE", help="write the results as JSON")
     parser.add_argument("--write", metavar="FILE", help="put the results between the markers of this Markdown file")
     parser.add_argument("--check", action="store_true", help="exit 1 when one of our rows is over its budget")
+    here = sys.executable
+    parser.add_argument("--sdks", metavar="PYTHON", default=here, help="an interpreter with the newest official SDKs")
     return parser.parse_args(argv)
 
 
@@ -89,10 +92,12 @@ def measured(contenders: list[Contender], options: argparse.Namespace) -> Result
     if fnmatch.fnmatch("silence", options.only):
         # One column a library: its other ways of being called lose the same.
         told = silence.rows([each for each in contenders if "," not in each.title], options.quick, _progress)
+    pythons = {"sdks": options.sdks, "peers": sys.executable}
+    called = calls.measured(options.only, options.quick, rounds, 0.01 if options.quick else 0.03, pythons, _progress)
     _progress("")
     versions = {c.title: c.version if c.version is not None else c.absent for c in contenders}
     return {
-        "rows": rows, "silence": told, "versions": versions, "rounds": rounds,
+        "rows": rows, "silence": told, "calls": called, "versions": versions, "rounds": rounds,
         "contenders": [c.title for c in contenders],
         "python": platform.python_version(), "system": platform.system(), "cores": os.cpu_count(),
         "load": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
@@ -166,6 +171,8 @@ def _closing(results: Results) -> list[str]:
             if isinstance(value, float) and title != Ours.title
         ]
         out.append("; ".join([f"The reference request, there and back: {ours:.1f} times the floor", *said]) + ".")
+    if results["calls"]["rows"]:
+        out.append(calls.closing(results["calls"]))
     named = {title.split(",")[0]: version for title, version in results["versions"].items()}
     out.append("; ".join(f"{title} {version}" for title, version in named.items()) + ".")
     out.append(
@@ -181,11 +188,13 @@ def _tables(results: Results) -> list[tuple[list[str], list[list[str]], list[str
     if results["silence"]:
         titles = [title for title in results["contenders"] if "," not in title]
         out.append(silence.cells(results["silence"], titles))
+    if results["calls"]["rows"]:
+        out.append(calls.cells(results["calls"]["rows"]))
     return out
 
 
 def _print(results: Results) -> None:
-    over = {row["label"] for row in results["rows"] if row["met"] is False}
+    over = {row["label"] for row in [*results["rows"], *results["calls"]["rows"]] if row["met"] is False}
     for head, lines, notes in _tables(results):
         _print_table(head, lines, notes, over)
     print("\n".join(_closing(results)))

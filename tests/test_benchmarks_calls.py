@@ -1,0 +1,86 @@
+"""The rows of `make bench` about calls: every one runs, for everybody at hand, and no first text is kept waiting.
+
+Nothing here looks at a clock. The processes are those that are measured, over real sockets.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from benchmarks import calls, run
+
+pytest.importorskip("openai")
+pytest.importorskip("anthropic")
+
+HERE = {"sdks": sys.executable, "peers": sys.executable}
+ROWS = calls.rows(quick=False)
+
+
+@pytest.fixture(scope="module")
+def callers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[calls.Contender, calls.Process]]:
+    scratch = tmp_path_factory.mktemp("calls")
+    with calls.serving(scratch) as port:
+        spec = scratch / "spec.json"
+        spec.write_bytes(orjson.dumps({**calls.spec(), "port": port}))
+        made = {
+            each: calls.Process(each, sys.executable, spec)
+            for each in (calls.FLOOR, calls.BARE, calls.CLIENT, calls.UNDER)
+        }
+        yield made
+        for each in made.values():
+            each.close()
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_everybody_at_hand_runs_it(row: calls.Row, callers: dict[calls.Contender, calls.Process]) -> None:
+    for contender in (calls.FLOOR, calls.BARE, row.ours):
+        found = callers[contender].ask(row.job(contender), 1)
+        assert "error" not in found, (contender, found)
+        assert len(found["seconds"]) == 1
+        if row.form == "first":
+            # The server would have gone on only two seconds later.
+            assert found["early"] == 1, contender
+
+
+def test_a_row_says_why_there_is_no_figure(tmp_path: Path) -> None:
+    process = calls.Process(calls.Contender("floor", "sdks"), sys.executable, tmp_path / "there is no such file")
+    try:
+        assert process.absent.startswith("does not import: FileNotFoundError")
+        assert process.ask("chat-chat-short-plain", 1) == {"error": process.absent}
+    finally:
+        process.close()
+
+
+def test_overhead_is_what_is_left_above_the_floor() -> None:
+    row = next(row for row in ROWS if row.name == "client-under-chat-messages-plain")
+    # The SDK is asked on a server of its own, whose floor is another one.
+    found = calls._row(
+        row, {"floor": 5e-6, "base": 2e-6, calls.SDK: 12e-6, calls.OURS: 35e-6, "LiteLLM": "not installed"}
+    )
+    assert (found["floor_us"], found["sdk_us"]) == (pytest.approx(5), pytest.approx(10))
+    assert found["figures"] == {calls.SDK: pytest.approx(1), calls.OURS: pytest.approx(3), "LiteLLM": "not installed"}
+    assert (found["budget"], found["met"]) == (2.5, False)
+    _, (line,), notes = calls.cells([found])
+    assert line == [row.label, "5 µs", "10 µs", "3.0×", "not installed", "–", "–", "≤ 2.5 OVER"]
+    assert notes == []
+
+
+def test_rows_are_chosen_by_name_and_go_into_the_page(tmp_path: Path, capsys: Any) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{run.BEGIN}\nold\n{run.END}\nafter\n")
+    run.main(["--only", "client-chat-first", "--rounds", "1", "--quick", "--write", str(page)])
+    text = page.read_text()
+    assert [line.split("|")[1].strip() for line in text.splitlines() if line.startswith("| ")] == [
+        "a call's overhead",
+        "chat: the first text of a stream",
+        "first texts that waited for the event behind them",
+    ]
+    assert "old" not in text
+    assert text.startswith("before") and text.endswith("after\n")
+    assert "chat: the first text of a stream" in capsys.readouterr().out
