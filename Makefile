@@ -31,8 +31,8 @@ types: $(VENV)/.stamp-dev ## check types with mypy --strict
 bench: $(BENCH)/.stamp $(SDKS)/.stamp ## measure against peers, in environments of their own; prints ratios
 	$(BENCH)/bin/python benchmarks/run.py --sdks $(SDKS)/bin/python $(ARGS)
 
-docs: $(VENV)/.stamp-dev ## run every example in the docstrings and the pages
-	$(VENV)/bin/python -m pytest -q --doctest-modules --doctest-glob='*.md' unified_llm adapters docs README.md $(ARGS)
+docs: $(VENV)/.stamp-dev ## run every example and command in the docstrings and the pages
+	$(VENV)/bin/python -m pytest -q tests/test_docs.py $(ARGS)
 
 clean: ## remove environments, caches and builds
 	rm -rf $(VENV) $(BENCH) $(SDKS) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

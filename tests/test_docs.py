@@ -1,7 +1,8 @@
 """What the documentation shows is what happens: every example and command is run, every link leads somewhere.
 
 An example in Markdown is a doctest; one without prompts has to compile at least. A command stands in an `sh` fence and
-finds the files it names; `# exit code 3` behind it says how it ends.
+finds the files it names; `# exit code 3` behind it says how it ends. Pages of the cookbook run whole: an example there
+finds what the fences before it define.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import doctest
 import importlib
 import importlib.util
 import json
+import os
 import pkgutil
 import re
 import shlex
@@ -27,6 +29,7 @@ import unified_llm as ul
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
+COOKBOOK = sorted((DOCS / "cookbook").glob("*.md"))
 PACKAGES = ["unified_llm", *sorted(path.parent.name for path in (ROOT / "adapters").glob("*/__init__.py"))]
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
@@ -48,7 +51,7 @@ def modules() -> Iterator[str]:
         yield from (each.name for each in pkgutil.walk_packages(found.__path__, f"{package}."))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in COOKBOOK], ids=name_of)
 def test_the_examples_of_a_page(page: Path) -> None:
     failed, attempted = doctest.testfile(str(page), module_relative=False, encoding="utf-8")
     assert not failed
@@ -57,6 +60,36 @@ def test_the_examples_of_a_page(page: Path) -> None:
     for body in fences(page, "python"):
         if body not in shown:
             compile(body, name_of(page), "exec")
+
+
+@pytest.mark.parametrize("page", [page for page in COOKBOOK if page.stem != "README"], ids=name_of)
+def test_a_recipe_runs_from_top_to_bottom(page: Path, tmp_path: Path) -> None:
+    space: dict[str, object] = {"__name__": page.stem}
+    runner, shown, code = doctest.DocTestRunner(), 0, ""
+    for body in fences(page, "python"):
+        if ">>>" in body:
+            example = doctest.DocTestParser().get_doctest(body, space, name_of(page), str(page), 0)
+            assert not runner.run(example, clear_globs=False).failed
+            space, shown = example.globs, shown + len(example.examples)
+        else:
+            code += body
+            if "@pytest.mark." not in body:  # marks are known where the plugin is
+                exec(compile(body, name_of(page), "exec"), space)
+    assert shown >= 3, "a recipe shows what comes out"
+    assert [title for title in ("Before", "After", "What") if f"\n## {title}" not in page.read_text("utf-8")] == []
+    if "def test_" in code:
+        (tmp_path / "test_recipe.py").write_text(code)
+        asked = [sys.executable, "-m", "pytest", "-q", "-p", "unified_llm.drift.plugin", "-p", "no:cacheprovider"]
+        path = os.pathsep.join([str(ROOT), str(ROOT / "adapters")])
+        alone = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": path}
+        done = subprocess.run(asked, cwd=tmp_path, env=alone, capture_output=True, text=True, check=False)
+        assert done.returncode == 0 and re.search(r"\d passed", done.stdout), done.stdout
+
+
+def test_every_recipe_is_in_the_index() -> None:
+    index = (DOCS / "cookbook" / "README.md").read_text("utf-8")
+    assert len(COOKBOOK) > 5
+    assert [page.name for page in COOKBOOK if page.stem != "README" and f"({page.name})" not in index] == []
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/quickstart.md", "docs/errors.md"])
