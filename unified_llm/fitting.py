@@ -154,6 +154,8 @@ class _Fitting:
         if rule is None:
             return
         tools, items = self.request.get("tools"), self.request.get("input")
+        if _all_fit(tools, items, rule):
+            return
         known: list[Any] = []
         if type(tools) is list:
             known = [tool.get("name") for tool in tools if tool.get("type") in _NAMED]
@@ -225,6 +227,17 @@ def _allowed(choice: Node) -> Iterable[tuple[Keys, Node]]:
     for index, tool in enumerate(listed if type(listed) is list else ()):
         if type(tool) is dict:
             yield ("tool_choice", "tools", index), tool
+
+
+def _all_fit(tools: Any, items: Any, rule: NameRule) -> bool:
+    """Whether the rule accepts whatever has a name: one look, which is the last for nearly all requests."""
+    named = [each["name"] for each in tools if "name" in each] if type(tools) is list else []
+    if type(items) is list:
+        named += [item["name"] for item in items if "name" in item]
+    try:
+        return not fitted_names(tuple(sorted(set(named))), rule)
+    except TypeError:
+        return False
 
 
 @lru_cache(maxsize=64)

@@ -106,7 +106,13 @@ def _follow(replaced: Iterable[tuple[Any, Any]], reader: Reader | None) -> None:
     made = {id(old): new for new, old in replaced}
     if reader is None or not made:
         return
-    reader.trace += [(made[id(node)], wire) for node, wire in reader.trace if id(node) in made]
+    followed: dict[int, tuple[Any, Any]] = {}
+    for node, wire in reversed(reader.trace):
+        # From the end, where what stands beside the conversation was read: it is the tools, mostly.
+        if id(node) in made and followed.setdefault(id(node), (made[id(node)], wire))[1] is wire:
+            if len(followed) == len(made):
+                break
+    reader.trace += reversed(followed.values())
     reader.turns += [(made[id(node)], wire) for node, wire in reader.turns if id(node) in made]
     for key, place in list(reader.places.items()):
         if key[0] in made:
