@@ -34,81 +34,82 @@ def read_usual(
 
     Gives the first that does not, None at the end. `before` is the role of the message in front of them.
     """
-    add, trace = items.append, r.trace.append
+    add, note, trace, letters = items.append, r.trace.append, r.trace, r.letters
+    letter = letters.append
     for number, wire in messages:
-        if type(wire) is not dict or len(wire) != 2:
-            return number, wire
-        role, content, mark = wire.get("role"), wire.get("content"), len(items)
-        if type(role) is not str or role not in _ROLES:
-            return number, wire
-        if type(content) is str:
-            message = {"type": "message", "role": role, "content": content}
-            add(message)
-            trace((message, wire))
-            r.letters.append(_ROLES[role])
-        elif type(content) is not list or not content or not _read_blocks(content, wire, role, number, items, r):
-            return number, wire
-        if role == before:
-            r.form(items[mark], "opens", True)
-        if role == "system" and not mark:
-            r.form(items[mark], "place", "messages")
-        before = role
-    return None
-
-
-def _read_blocks(content: list[Any], wire: Node, role: str, number: int, items: list[Node], r: Reader) -> bool:
-    """Read the blocks of a message; nothing of them where one is of another shape."""
-    mark, marked = len(items), len(r.trace)
-    add, trace = items.append, r.trace.append
-    gathering: list[Node] | None = None
-    letters = ""
-    for block in content:
-        if type(block) is not dict:
-            break
-        kind, size = block.get("type"), len(block)
-        if kind == "tool_use":
-            call_id, name, value = block.get("id"), block.get("name"), block.get("input")
-            if size != 4 or not (type(call_id) is type(name) is str) or type(value) is not dict or role != "assistant":
-                break
-            item: Node = {"type": "function_call", "call_id": call_id, "name": name, "arguments": dump_text(value)}
-            letters += CALL
-        elif kind == "tool_result":
-            call_id, output = block.get("tool_use_id"), block.get("content")
-            if type(output) is list:
-                output = _read_texts(output, r.trace)
-            if type(call_id) is not str or (type(output) is not str and type(output) is not list) or role != "user":
-                break
-            item = {"type": "function_call_output", "call_id": call_id, "output": output}
-            if size != 3:
-                if size != 4 or type(block.get("is_error")) is not bool:
-                    break
-                item["is_error"] = block["is_error"]
-            letters += RESULT
-        elif kind == "text" and size == 2 and type(block.get("text")) is str:
-            part = {"type": "output_text" if role == "assistant" else "input_text", "text": block["text"]}
-            trace((part, block))
-            if gathering is None:
-                gathering = [part]
-                item = {"type": "message", "role": role, "content": gathering}
+        mark, marked, lettered = len(items), len(trace), len(letters)
+        try:
+            role, content = wire["role"], wire["content"]
+            said = _ROLES[role]
+            if len(wire) != 2 or not content:
+                return number, wire
+            if type(content) is str:
+                content, joined = (), False
+                item: Node = {"type": "message", "role": role, "content": wire["content"]}
                 add(item)
-                trace((item, wire))
-                letters += _ROLES[role]
+                note((item, wire))
+                letter(said)
             else:
-                gathering.append(part)
-            continue
-        else:
-            break
-        gathering = None
-        add(item)
-        trace((item, block))
-    else:
-        if len(items) > mark + 1:
-            for item in items[mark:]:
-                item["turn"] = number
-        r.letters += letters
-        return True
-    del items[mark:], r.trace[marked:]
-    return False
+                joined = len(content) > 1
+            gathering: list[Node] | None = None
+            for block in content:
+                kind = block["type"]
+                if kind == "text":
+                    if len(block) != 2 or type(block["text"]) is not str:
+                        break
+                    part = {"type": "output_text" if role == "assistant" else "input_text", "text": block["text"]}
+                    note((part, block))
+                    if gathering is not None:
+                        gathering.append(part)
+                        continue
+                    gathering, source = [part], wire
+                    item = {"type": "message", "role": role, "content": gathering}
+                    letter(said)
+                elif kind == "tool_use":
+                    call_id, name, value = block["id"], block["name"], block["input"]
+                    if len(block) != 4 or not (type(call_id) is type(name) is str) or type(value) is not dict:
+                        break
+                    if role != "assistant":
+                        break
+                    item = {"type": "function_call", "call_id": call_id, "name": name, "arguments": dump_text(value)}
+                    gathering, source = None, block
+                    letter(CALL)
+                elif kind == "tool_result":
+                    call_id, output, size = block["tool_use_id"], block["content"], len(block)
+                    if type(output) is list:
+                        output = _read_texts(output, trace)
+                    if type(call_id) is not str or (type(output) is not str and type(output) is not list):
+                        break
+                    item = {"type": "function_call_output", "call_id": call_id, "output": output}
+                    if size != 3:
+                        if size != 4 or type(block["is_error"]) is not bool:
+                            break
+                        item["is_error"] = block["is_error"]
+                    if role != "user":
+                        break
+                    gathering, source = None, block
+                    letter(RESULT)
+                else:
+                    break
+                if joined:
+                    item["turn"] = number
+                add(item)
+                note((item, source))
+            else:
+                if joined and len(items) == mark + 1:
+                    # Several texts are one item.
+                    del item["turn"]
+                if role == before:
+                    r.form(items[mark], "opens", True)
+                if role == "system" and not mark:
+                    r.form(items[0], "place", "messages")
+                before = role
+                continue
+        except (KeyError, TypeError):
+            pass
+        del items[mark:], trace[marked:], letters[lettered:]
+        return number, wire
+    return None
 
 
 def _read_texts(blocks: list[Any], trace: list[tuple[Node, Node]]) -> list[Node] | None:

@@ -28,6 +28,7 @@ class Waiting(Protocol):
 
 
 _TEXTS = frozenset(("input_text", "output_text", "text"))
+_RESULTS = frozenset(("tool", "function"))
 _STATED = frozenset(("id", "status"))
 
 
@@ -41,85 +42,75 @@ def read_usual(
 
     Gives the first that is none of these, None at the end.
     """
-    add, trace, calls, letter = items.append, r.trace.append, waiting.calls, r.letters.append
+    add, note, trace, letter = items.append, r.trace.append, r.trace, r.letters.append
+    open_, custom = waiting.calls, waiting.custom
     thoughts = "reasoning_tags" in r.dialect
     for number, wire in messages:
         try:
             role, content, size = wire["role"], wire["content"], len(wire)
+            item: Node
             if size == 3 and role == "tool":
                 call_id = wire["tool_call_id"]
-                if type(content) is not str or type(call_id) is not str or not call_id or call_id in waiting.custom:
+                if not (type(content) is type(call_id) is str) or not call_id or call_id in custom:
                     return number, wire
-                if calls and call_id == calls[0]:
-                    del calls[0]
-                elif call_id in calls:
-                    calls.remove(call_id)
+                if open_ and call_id == open_[0]:
+                    del open_[0]
+                elif call_id in open_:
+                    open_.remove(call_id)
                 item = {"type": "function_call_output", "call_id": call_id, "output": content}
                 letter(RESULT)
-            elif size == 3:
-                if role != "assistant" or thoughts or not _read_calls(wire, content, number, items, calls, r):
+            elif size == 2:
+                if not (type(content) is type(role) is str) or role in _RESULTS:
                     return number, wire
-                continue
-            elif size != 2 or type(content) is not str or type(role) is not str or role in ("tool", "function"):
-                return number, wire
-            elif role == "assistant" and (not content or thoughts):
-                return number, wire
-            else:
+                if role == "assistant" and (thoughts or not content):
+                    return number, wire
                 item = {"type": "message", "role": role, "content": content}
                 letter(ROLES.get(role, USER))
+            else:
+                calls = wire["tool_calls"]
+                if size != 3 or role != "assistant" or thoughts or type(calls) is not list or not calls:
+                    return number, wire
+                joined = content is not None or len(calls) > 1
+                mark, marked, ids = len(items), len(trace), []
+                if content is not None:
+                    if type(content) is not str or not content:
+                        return number, wire
+                    item = {"type": "message", "role": "assistant", "content": content, "turn": number}
+                    add(item)
+                    note((item, wire))
+                try:
+                    for call in calls:
+                        function, call_id = call["function"], call["id"]
+                        name, arguments = function["name"], function["arguments"]
+                        if (
+                            len(call) != 3
+                            or len(function) != 2
+                            or call["type"] != "function"
+                            or not (type(call_id) is type(name) is type(arguments) is str)
+                            or not call_id
+                            or not arguments
+                        ):
+                            break
+                        item = {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}
+                        if joined:
+                            item["turn"] = number
+                        add(item)
+                        note((item, call))
+                        ids.append(call_id)
+                    else:
+                        open_ += ids
+                        r.context["calls"] = r.context.get("calls", 0) + len(ids)
+                        r.letters += (ROLES["assistant"] if content is not None else "") + CALL * len(ids)
+                        continue
+                except (KeyError, TypeError):
+                    pass
+                del items[mark:], trace[marked:]
+                return number, wire
         except (KeyError, TypeError):
             return number, wire
         add(item)
-        trace((item, wire))
+        note((item, wire))
     return None
-
-
-def _read_calls(wire: Node, content: Any, number: int, items: list[Node], waiting: list[str], r: Reader) -> bool:
-    """Read a message of calls, with a text or null beside them; nothing of it where that is not what it is."""
-    calls = wire["tool_calls"]
-    if (content is not None and (type(content) is not str or not content)) or type(calls) is not list or not calls:
-        return False
-    mark, marked = len(items), len(r.trace)
-    add, trace = items.append, r.trace.append
-    if content is not None:
-        item: Node = {"type": "message", "role": "assistant", "content": content, "turn": number}
-        add(item)
-        trace((item, wire))
-    joined = content is not None or len(calls) > 1
-    ids = []
-    try:
-        for call in calls:
-            function, call_id = call["function"], call["id"]
-            name, arguments = function["name"], function["arguments"]
-            if not (
-                len(call) == 3
-                and len(function) == 2
-                and call["type"] == "function"
-                and type(call_id) is str
-                and type(name) is str
-                and type(arguments) is str
-                and call_id
-                and arguments
-            ):
-                break
-            item = {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}
-            if joined:
-                item["turn"] = number
-            add(item)
-            trace((item, call))
-            ids.append(call_id)
-    except (KeyError, TypeError):
-        pass
-    if len(ids) < len(calls):
-        del items[mark:], r.trace[marked:]
-        return False
-    if content is None:
-        r.letters += CALL * len(ids)
-    else:
-        r.letters += ROLES["assistant"] + CALL * len(ids)
-    waiting += ids
-    r.context["calls"] = r.context.get("calls", 0) + len(ids)
-    return True
 
 
 # ---- writing --------------------------------------------------------------------------------------------------------
