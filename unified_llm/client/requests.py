@@ -14,6 +14,7 @@ from typing import Any
 
 from .._tables import ITEM_TYPES, KEYS, PART_TYPES
 from ..errors import InvalidBody
+from ..jsonvalue import copied
 from ..losses import Levels, Losses
 from .conversation import Segment, continued, said, withheld
 from .params import Asked
@@ -63,8 +64,11 @@ def call_of(given: Mapping[str, Any]) -> Call:
             meant = f"; did you mean {near[0]!r}?" if near else "; what only one provider knows goes into extra_body="
             raise TypeError(f"a request has no {name!r}{meant}")
     options = {name: given[name] for name in OPTIONS if given.get(name) is not None}
-    body = {name: _plain(value) for name, value in given.items() if name in fields and value is not None}
-    body.pop("model", None)
+    body = {
+        name: value if name in _LATER else _plain(value)
+        for name, value in given.items()
+        if name in fields and name != "model" and value is not None
+    }
     tools: dict[str, Tool] = {}
     if "tools" in body:
         body["tools"], tools = _tools(given["tools"])
@@ -93,6 +97,9 @@ def call_of(given: Mapping[str, Any]) -> Call:
         api_key=options.get("api_key"),
         base_url=options.get("base_url"),
     )
+
+
+_LATER = frozenset(("input", "tools"))  # with rules of their own
 
 
 def input_items(given: Any) -> str | list[Node] | None:
@@ -137,8 +144,19 @@ def _unknown(kind: Any, known: Iterable[str], what: str) -> str:
     return f"{what} of type {kind!r} is none that is known" + (f"; did you mean {near[0]!r}?" if near else "")
 
 
+_SCALAR = frozenset((str, int, float, bool, type(None)))
+
+
 def _plain(value: Any) -> Any:
-    """A value with the JSON form of the objects in it."""
+    """A value of our own, with the JSON form of the objects in it."""
+    kind = type(value)
+    if kind in _SCALAR:
+        return value
+    if kind is dict or kind is list:
+        try:
+            return copied(value)
+        except (TypeError, ValueError):
+            pass  # there are objects in it, most likely
     if hasattr(value, "dump") and not isinstance(value, type):
         return value.dump()
     if hasattr(value, "model_dump") and not isinstance(value, type):
