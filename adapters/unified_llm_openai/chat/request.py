@@ -83,20 +83,31 @@ def write_request(c: Node, w: Writer) -> Node:
 class _Open:
     """The calls that wait for a result, for results that do not say whose they are, and those of custom tools."""
 
-    __slots__ = ("calls", "custom", "legacy")
+    __slots__ = ("_calls", "_looked", "_r", "custom", "items", "legacy")
 
-    def __init__(self) -> None:
-        self.calls: list[str] = []
+    def __init__(self, r: Reader) -> None:
+        self.items: list[Node] = []
         self.custom: set[str] = set()
         self.legacy: list[str] = []
+        self._r, self._calls, self._looked = r, list[str](), 0
+
+    def calls(self) -> list[str]:
+        """The ids of the calls without a result, found out when a result asks."""
+        for item in self.items[self._looked :]:
+            if item.get("type") in _CALLS and not _is_legacy(item, self._r):
+                self._calls.append(item["call_id"])
+            elif item.get("type") in _OUTPUTS and item.get("call_id") in self._calls:
+                self._calls.remove(item["call_id"])
+        self._looked = len(self.items)
+        return self._calls
 
 
 def _read_messages(wires: list[Any], r: Reader) -> list[Node]:
-    items: list[Node] = []
-    open_ = _Open()
+    open_ = _Open(r)
+    items = open_.items
     walk = enumerate(wires)
     r.plain = True
-    while (unusual := read_usual(walk, items, open_, r)) is not None:
+    while (unusual := read_usual(walk, items, open_.custom, r)) is not None:
         number, wire = unusual
         r.plain = False
         mark = len(r.trace)
@@ -115,7 +126,6 @@ def _read_message(wire: Node, number: int, r: Reader, open_: _Open) -> list[Node
     role = rest.pop("role")
     if role == "assistant":
         items = read_message_items(rest, wire, number, r, open_.legacy)
-        open_.calls += [item["call_id"] for item in items if item["type"] in _CALLS and not _is_legacy(item, r)]
         open_.custom.update(item["call_id"] for item in items if item["type"] == "custom_tool_call")
         return r.turn(items, wire, rest, number)
     if role == "tool":
@@ -149,17 +159,16 @@ def _read_tool(rest: Node, number: int, r: Reader, open_: _Open) -> Node:
     if type(call_id) is str and call_id:
         item["call_id"] = call_id
     elif call_id in (False, None, ""):
-        if len(open_.calls) != 1:
-            waiting = f"{len(open_.calls)} calls wait for one"
+        calls = open_.calls()
+        if len(calls) != 1:
+            waiting = f"{len(calls)} calls wait for one"
             raise InvalidBody(f"/messages/{number}/tool_call_id", f"a result without the id of its call, and {waiting}")
-        item["call_id"] = open_.calls[0]
+        item["call_id"] = calls[0]
         r.form(item, "id", "absent" if call_id is False else "null" if call_id is None else "empty")
     else:
         raise IllTyped("tool_call_id")
     if item["call_id"] in open_.custom:
         item["type"] = "custom_tool_call_output"
-    if item["call_id"] in open_.calls:
-        open_.calls.remove(item["call_id"])
     item["output"] = r.parts(user_parts, rest.pop("content"))
     r.form(item, "role", "tool") if type(item["output"]) is list else None
     return item

@@ -9,7 +9,7 @@ is not, which goes to the pairs. What is of these shapes must come out as the pa
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any
 
 from unified_llm.outline import CALL, RESULT, ROLES, USER
 from unified_llm.reading import Reader
@@ -18,13 +18,6 @@ from unified_llm.writing import REPEATED, Writer
 __all__ = ["read_usual", "write_usual"]
 
 Node = dict[str, Any]
-
-
-class Waiting(Protocol):
-    """The ids of calls without a result so far, and of calls of custom tools."""
-
-    calls: list[str]
-    custom: set[str]
 
 
 _TEXTS = frozenset(("input_text", "output_text", "text"))
@@ -36,48 +29,46 @@ _STATED = frozenset(("id", "status"))
 
 
 def read_usual(
-    messages: Iterator[tuple[int, Any]], items: list[Node], waiting: Waiting, r: Reader
+    messages: Iterator[tuple[int, Any]], items: list[Node], custom: set[str], r: Reader
 ) -> tuple[int, Any] | None:
     """Read numbered messages to `items` while each is a text, a text with calls, or a result.
 
-    Gives the first that is none of these, None at the end.
+    Gives the first that is none of these, None at the end. `custom` are the ids of calls of custom tools.
     """
     add, note, trace, letter = items.append, r.trace.append, r.trace, r.letters.append
-    open_, custom = waiting.calls, waiting.custom
     thoughts = "reasoning_tags" in r.dialect
-    for number, wire in messages:
+    count, unusual = 0, None
+    for unusual in messages:
+        number, wire = unusual
         try:
             role, content, size = wire["role"], wire["content"], len(wire)
             item: Node
             if size == 3 and role == "tool":
                 call_id = wire["tool_call_id"]
                 if not (type(content) is type(call_id) is str) or not call_id or call_id in custom:
-                    return number, wire
-                if open_ and call_id == open_[0]:
-                    del open_[0]
-                elif call_id in open_:
-                    open_.remove(call_id)
+                    break
                 item = {"type": "function_call_output", "call_id": call_id, "output": content}
                 letter(RESULT)
             elif size == 2:
                 if not (type(content) is type(role) is str) or role in _RESULTS:
-                    return number, wire
+                    break
                 if role == "assistant" and (thoughts or not content):
-                    return number, wire
+                    break
                 item = {"type": "message", "role": role, "content": content}
                 letter(ROLES.get(role, USER))
             else:
                 calls = wire["tool_calls"]
                 if size != 3 or role != "assistant" or thoughts or type(calls) is not list or not calls:
-                    return number, wire
+                    break
                 joined = content is not None or len(calls) > 1
-                mark, marked, ids = len(items), len(trace), []
+                mark, marked, letters = len(items), len(trace), CALL * len(calls)
                 if content is not None:
                     if type(content) is not str or not content:
-                        return number, wire
+                        break
                     item = {"type": "message", "role": "assistant", "content": content, "turn": number}
                     add(item)
                     note((item, wire))
+                    letters = ROLES["assistant"] + letters
                 try:
                     for call in calls:
                         function, call_id = call["function"], call["id"]
@@ -96,21 +87,22 @@ def read_usual(
                             item["turn"] = number
                         add(item)
                         note((item, call))
-                        ids.append(call_id)
                     else:
-                        open_ += ids
-                        r.context["calls"] = r.context.get("calls", 0) + len(ids)
-                        r.letters += (ROLES["assistant"] if content is not None else "") + CALL * len(ids)
+                        count += len(calls)
+                        r.letters += letters
                         continue
                 except (KeyError, TypeError):
                     pass
                 del items[mark:], trace[marked:]
-                return number, wire
+                break
         except (KeyError, TypeError):
-            return number, wire
+            break
         add(item)
         note((item, wire))
-    return None
+    else:
+        unusual = None
+    r.context["calls"] = r.context.get("calls", 0) + count
+    return unusual
 
 
 # ---- writing --------------------------------------------------------------------------------------------------------
@@ -138,7 +130,11 @@ def write_usual(items: Iterator[Node], out: list[Node], w: Writer) -> list[Node]
             call_id, name, arguments = item.get("call_id"), item.get("name"), item.get("arguments")
             joins = gathered and its == turn
             silent = size == 5 and not joins and _says_no_content(item, w)
-            if (size != 4 and not silent and not (size == 5 and _is_silent(item, w))) or dialect or not (type(call_id) is type(name) is type(arguments) is str):
+            if (
+                (size != 4 and not silent and not (size == 5 and _is_silent(item, w)))
+                or dialect
+                or not (type(call_id) is type(name) is type(arguments) is str)
+            ):
                 break
             call = {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
             if not joins:
