@@ -10,7 +10,6 @@ https://platform.openai.com/docs/api-reference/chat/create
 from __future__ import annotations
 
 from functools import partial
-from itertools import islice
 from typing import Any
 
 from unified_llm.errors import InvalidBody
@@ -201,33 +200,36 @@ def write_messages(items: Any, w: Writer) -> list[Node]:
                 out.append(message)
             group.clear()
 
-    walk = iter(items or ())
-    # Where nothing is open, the usual way is tried again.
-    while unusual := (list(islice(walk, 1)) if group or media else write_usual(walk, out, w)):
-        for item in unusual:
-            kind = item.get("type")
-            if kind in _OUTPUTS:
+    items, start = items or [], 0
+    while True:
+        # Where nothing is open, the usual way is tried again.
+        start = start if group or media else write_usual(items, start, out, w)
+        if start == len(items):
+            break
+        item, start = items[start], start + 1
+        kind = item.get("type")
+        if kind in _OUTPUTS:
+            flush()
+            out.append(w.turn(item, w.piece(partial(_write_output, item, media), item)))
+            continue
+        if media:
+            out.append(_write_media(media))
+        if kind == "message" and item.get("role") != "assistant":
+            flush()
+            out.append(w.turn(item, w.piece(partial(_write_message, item), item)))
+        elif kind == "message" or kind == "reasoning" or kind in _CALLS or is_call(item, w):
+            if group and not _joins(group, item, kind):
                 flush()
-                out.append(w.turn(item, w.piece(partial(_write_output, item, media), item)))
+            group.append(item)
+        else:
+            if w.form(item, "native") == messages.name:
+                flush()
+                out.append(w.native(item, messages.name))
                 continue
-            if media:
-                out.append(_write_media(media))
-            if kind == "message" and item.get("role") != "assistant":
+            native = w.native(item, messages.name, messages.cannots.get(kind, "") if type(kind) is str else "")
+            if native is not None:
                 flush()
-                out.append(w.turn(item, w.piece(partial(_write_message, item), item)))
-            elif kind == "message" or kind == "reasoning" or kind in _CALLS or is_call(item, w):
-                if group and not _joins(group, item, kind):
-                    flush()
-                group.append(item)
-            else:
-                if w.form(item, "native") == messages.name:
-                    flush()
-                    out.append(w.native(item, messages.name))
-                    continue
-                native = w.native(item, messages.name, messages.cannots.get(kind, "") if type(kind) is str else "")
-                if native is not None:
-                    flush()
-                    out.append(native)
+                out.append(native)
     if media:
         out.append(_write_media(media))
     flush()

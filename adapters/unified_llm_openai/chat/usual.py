@@ -108,90 +108,91 @@ def read_usual(
 # ---- writing --------------------------------------------------------------------------------------------------------
 
 
-def write_usual(items: Iterator[Node], out: list[Node], w: Writer) -> list[Node]:
-    """Write items to `out` while each is a plain text, call or result.
+def write_usual(items: list[Node], start: int, out: list[Node], w: Writer) -> int:
+    """Write items from `start` on to messages while all that goes into one is a plain text, call or result.
 
-    Gives the first that is not, behind those that its message may have to be written with; nothing at the end.
+    Gives the number of the first item of a message in which there is something else; their count at the end.
     """
     # What a dialect wants is known to the pairs.
     dialect = () if w.same else w.dialect
     named_results, named_roles = "result_names" in dialect, "roles" in dialect
+    foreign = w.source is not None and w.source != w.protocol
     add = out.append
-    item: Node = {}
-    gathered: list[Node] = []  # the items of the assistant's message that is open
-    turn: Any = None
+    opened, turn, mark = -1, None, 0  # the assistant's message that is open: where it begins
     calls: list[Node] | None = None
-    mark = 0
-    for item in items:
-        kind, size, its = item.get("type"), len(item), item.get("turn")
-        if its is not None:
-            size -= 1
-        if kind == "function_call":
-            call_id, name, arguments = item.get("call_id"), item.get("name"), item.get("arguments")
-            joins = gathered and its == turn
-            silent = size == 5 and not joins and _says_no_content(item, w)
-            if (
-                (size != 4 and not silent and not (size == 5 and _is_silent(item, w)))
-                or dialect
-                or not (type(call_id) is type(name) is type(arguments) is str)
-            ):
-                break
-            call = {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
-            if not joins:
-                gathered, turn, calls, mark = [item], its, [call], len(w.raw)
-                said: Node = {} if silent else {"content": None}
-                add({"role": "assistant", **said, "tool_calls": calls})
-                continue
-            if calls is None:
-                calls = out[-1]["tool_calls"] = []
-            calls.append(call)
-            gathered.append(item)
-        elif kind == "function_call_output":
-            call_id, output = item.get("call_id"), item.get("output")
-            if named_results or not (type(call_id) is type(output) is str):
-                break
-            if size == 4 and "name" in item and w.source is not None and not w.same and w.source != w.protocol:
-                if not call_id or w.called().get(call_id) != item["name"]:
+    number = start - 1
+    try:
+        for item in items[start:] if start else items:
+            number += 1
+            kind, size, its = item["type"], len(item), None
+            if "turn" in item:
+                its, size = item["turn"], size - 1
+            if kind == "function_call":
+                name, arguments, call_id = item["name"], item["arguments"], item["call_id"]
+                joins = opened >= 0 and its == turn
+                silent = size == 5 and not joins and _says_no_content(item, w)
+                if dialect or (size != 4 and not silent and not (size == 5 and _is_silent(item, w))):
                     break
-                w.alike.setdefault(REPEATED, []).append(item)
-            elif size != 3:
+                if not (type(call_id) is type(name) is type(arguments) is str):
+                    break
+                call = {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+                if joins:
+                    if calls is None:
+                        calls = out[-1]["tool_calls"] = []
+                    calls.append(call)
+                    continue
+                opened, turn, calls, mark = number, its, [call], len(w.raw)
+                if silent:
+                    add({"role": "assistant", "tool_calls": calls})
+                else:
+                    add({"role": "assistant", "content": None, "tool_calls": calls})
+            elif kind == "function_call_output":
+                call_id, output = item["call_id"], item["output"]
+                if named_results or not (type(call_id) is type(output) is str):
+                    break
+                if size != 3:
+                    if size != 4 or not foreign or not call_id or w.called().get(call_id) != item["name"]:
+                        break
+                    w.alike.setdefault(REPEATED, []).append(item)
+                add({"role": "tool", "tool_call_id": call_id, "content": output})
+                opened = -1
+            elif kind != "message":
                 break
-            add({"role": "tool", "tool_call_id": call_id, "content": output})
-            gathered = []
-        elif kind != "message":
-            break
-        else:
-            role, content = item.get("role"), item.get("content")
-            if role != "assistant":
-                if type(content) is list and not dialect:
+            else:
+                role, content = item["role"], item["content"]
+                if role != "assistant":
+                    if type(content) is list and not dialect:
+                        content = _write_texts(content)
+                    elif type(content) is not str or named_roles:
+                        break
+                    if size != 3 or content is None or type(role) is not str:
+                        break
+                    add({"role": role, "content": content})
+                    opened = -1
+                    continue
+                if dialect or (opened >= 0 and its is not None and its == turn):
+                    break
+                if type(content) is list:
                     content = _write_texts(content)
-                elif type(content) is not str or named_roles:
+                    if content is not None and len(content) == 1:
+                        content = content[0]["text"]
+                stated = 0 if size == 3 else len(_STATED & item.keys())
+                if size != 3 + stated or not content or (type(content) is not str and type(content) is not list):
                     break
-                if size != 3 or content is None or type(role) is not str:
-                    break
-                add({"role": role, "content": content})
-                gathered = []
-                continue
-            if dialect or (gathered and its is not None and its == turn):
-                break
-            if type(content) is list:
-                content = _write_texts(content)
-                if content is not None and len(content) == 1:
-                    content = content[0]["text"]
-            stated = 0 if size == 3 else len(_STATED & item.keys())
-            if size != 3 + stated or not content or (type(content) is not str and type(content) is not list):
-                break
-            gathered, turn, calls, mark = [item], its, None, len(w.raw)
-            if stated:
-                # What states an item has no place here, and is told to be lost.
-                w.piece(_take_said, item)
-            add({"role": "assistant", "content": content})
-    else:
-        return []
-    if gathered:
-        out.pop()
-        del w.raw[mark:]
-    return [*gathered, item]
+                opened, turn, calls, mark = number, its, None, len(w.raw)
+                if stated:
+                    # What states an item has no place here, and is told to be lost.
+                    w.piece(_take_said, item)
+                add({"role": "assistant", "content": content})
+        else:
+            return len(items)
+    except KeyError:
+        pass
+    if opened < 0:
+        return number
+    out.pop()
+    del w.raw[mark:]
+    return opened
 
 
 def _take_said(c: Node, w: Writer) -> None:
