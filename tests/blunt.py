@@ -23,7 +23,6 @@ BLUNT: dict[tuple[str, str], str] = {
     # A subset of the tools: only those are declared, and the choice is called approximated as a whole.
     ("google-interactions/request/tool_choice_allowed", "anthropic-messages"): "/generation_config/tool_choice",
     ("google-interactions/request/tool_choice_allowed", "google-generate-content"): "/generation_config/tool_choice",
-    ("openai-chat/request/tool_choice_allowed_tools", "anthropic-messages"): "/tool_choice",
     ("openai-responses/request/tool_choice_allowed_tools", "anthropic-messages"): "/tool_choice",
     ("openai-responses/request/tool_choice_allowed_tools", "google-interactions"): "/tool_choice",
     ("openai-responses/request/tool_choice_custom", "google-interactions"): "/tool_choice",

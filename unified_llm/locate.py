@@ -191,13 +191,17 @@ class Finder(Notes):
 
     def _placed(self, node: Node, keys: Keys) -> list[Keys]:
         """Where the leaves of an object came from, if its reader gathered them from several places."""
-        if not keys or self.reader is None or self._place(id(node), keys) is not None:
+        if not keys or self.reader is None:
             return []
-        below = [key for key in self._placed_below(id(node)) if key[: len(keys)] == keys]
+        below = [key for key in self._placed_below(id(node)) if key[: len(keys)] == keys and key != keys]
         table = self.source.settings.get(self.name) if self.source is not None and node is self.root else None
         if table is not None and len(keys) == 1:
             below += table.below(keys[0])
-        return [self._source(node, path) for path in dict.fromkeys(below) if at(node, path) is not None]
+        found = [self._source(node, path) for path in dict.fromkeys(below) if at(node, path) is not None]
+        if self._place(id(node), keys) is None:
+            return found
+        own = self._source(node, keys)
+        return [own, *(path for path in found if path[: len(own)] != own)]
 
     def _source(self, node: Any, keys: Keys) -> Keys:
         """The path in the caller's document of the canonical leaf `keys` below `node`."""

@@ -21,7 +21,7 @@ from unified_llm.writing import Writer
 from .content import own_born, parts
 from .mcp import read_servers, write_tools
 from .messages import read_messages, write_messages
-from .settings import read_settings, write_settings
+from .settings import only_allowed, read_settings, write_settings
 from .tables import API_VERSION, BETAS, DEFAULT_MAX_TOKENS, LEGACY_VERSION, REQUEST
 from .thinking import model_of
 from .tools import read_tools
@@ -100,6 +100,7 @@ def _write_prompt(c: Node, w: Writer) -> Node:
     """Tools, system text, messages, in the order the cache knows them."""
     own_born(w)
     wire: Node = {}
+    only_allowed(c, w)
     write_tools(c, wire, w)
     items = _write_system(c, wire, w)
     wire["messages"] = write_messages(items, w)

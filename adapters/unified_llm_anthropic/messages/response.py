@@ -324,8 +324,8 @@ def _write_failure(c: Node, w: Writer) -> Any:
     w.doc = doc
     if not c.get("output"):
         c.pop("output", None)
-    c.pop("object", None)
-    c.pop("incomplete_details", None)
+    if c.get("object") == "response":
+        c["object"] = Fated("approximated", "sent as an error")
     return wire
 
 

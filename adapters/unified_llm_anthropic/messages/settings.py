@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Fated, IllTyped, Mapping, take
+from unified_llm.mapping import Fated, IllTyped, Mapping, lookup, take, take_all
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
@@ -18,7 +18,7 @@ from .content import own_born
 from .tables import HOSTED_NAMES, REQUEST_TIER, read_request_tier
 from .thinking import read_thinking, write_thinking
 
-__all__ = ["edits", "read_settings", "write_settings"]
+__all__ = ["edits", "only_allowed", "read_settings", "write_settings"]
 
 Node = dict[str, Any]
 
@@ -136,19 +136,52 @@ def _write_choice(c: Node, choice: Node, wire: Node, w: Writer) -> Node | None:
 
 
 def _write_allowed(c: Node, choice: Node, wire: Node, w: Writer) -> Node | None:
-    """Only the allowed tools are declared: then no other can be called."""
-    listed = [tool for tool in choice["tools"] if type(tool) is dict]
-    names = [tool.get("name") or HOSTED_NAMES.get(str(tool.get("type"))) for tool in listed]
-    mode = choice.get("mode") or "auto"
-    if type(mode) is not str or mode not in _WORDS:
+    word = _word(choice)
+    if word is None or any(type(entry) is not dict for entry in choice["tools"]):
         return None
-    if type(wire.get("tools")) is list:
-        left = {id(node) for tool in wire["tools"] if tool.get("name") not in names for node in (tool, *tool.values())}
-        wire["tools"] = [tool for tool in wire["tools"] if tool.get("name") in names]
-        # What was added to a tool that is not sent is not there.
-        w.raw[:] = [entry for entry in w.raw if entry[2] != "added" or id(entry[0]) not in left]
-    c["tool_choice"] = Fated("approximated", "the other tools are not sent")
-    return {"type": _WORDS[mode]}
+    own = take(c, "tool_choice")
+    del own["type"]
+    if own.pop("mode", None) == "validated":
+        own["mode"] = Fated("approximated", "sent as 'auto'")
+    w.report(w.doc, ("tool_choice", "tools"), "approximated", "the other tools are not sent")
+    for entry in take_all(own, "tools"):
+        if any(_is_meant(tool, entry) for tool in w.context.get("allowed", ())):
+            for key in ("type", _NAMING.get(entry["type"], "type")):
+                entry.pop(key, None)
+    if not wire.get("tools"):
+        c["tool_choice"] = choice
+        return None
+    return {"type": word}
+
+
+def _word(choice: Node) -> str | None:
+    mode = choice.get("mode") or "auto"
+    return "auto" if mode == "validated" else lookup(_WORDS, mode)
+
+
+# What tells one tool from another of its type.
+_NAMING = {"function": "name", "custom": "name", "mcp": "server_label"}
+
+
+def _is_meant(tool: Node, entry: Node) -> bool:
+    kind = entry.get("type")
+    key = _NAMING.get(str(kind), "type")
+    return bool(tool.get("type") == kind and tool.get(key) == entry.get(key))
+
+
+def only_allowed(c: Node, w: Writer) -> None:
+    """Where some tools alone may be called, the others are not declared: then no other can be called."""
+    choice, tools = c.get("tool_choice"), c.get("tools")
+    if type(choice) is not dict or choice.get("type") != "allowed_tools" or type(tools) is not list or own_born(w):
+        return
+    listed = choice.get("tools")
+    if _word(choice) is None or type(listed) is not list or any(type(entry) is not dict for entry in listed):
+        return
+    kept = w.context["allowed"] = [tool for tool in tools if any(_is_meant(tool, entry) for entry in listed)]
+    for tool in tools:
+        if not any(tool is each for each in kept):
+            w.drop(tool, "not among the tools that may be called")
+    c["tools"] = kept
 
 
 # ---- output ---------------------------------------------------------------------------------------------------------

@@ -206,7 +206,7 @@ def _write_action(c: Node, own: Node) -> None:
     del action["type"]
     if type(action.get("queries")) is list:
         own["args"]["queries"] = action.pop("queries")
-        if action.get("query") in own["args"]["queries"]:
+        if "query" in action and action["query"] in own["args"]["queries"]:
             del action["query"]
     elif type(action.get("query")) is str:
         own["args"]["queries"] = [action.pop("query")]

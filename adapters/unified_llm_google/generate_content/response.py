@@ -298,7 +298,8 @@ def write_output(output: list[Node], w: Writer) -> tuple[list[Any], list[tuple[i
 
 def _write_failure(c: Node, w: Writer) -> Node:
     """A failed response as the error body of a failed request."""
-    c.pop("status", None)
+    if c.get("status") == "failed":
+        del c["status"]
     c.pop("output", None)
     error = c.pop("error")
     return write_error_body(error, w)

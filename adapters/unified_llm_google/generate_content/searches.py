@@ -100,7 +100,7 @@ def write_search(c: Node, w: Writer, kind: str) -> Node:
     queries = action.pop("queries", None)
     if type(queries) is not list:
         queries = [action["query"]] if type(action.get("query")) is str else []
-    if action.get("query") in queries:
+    if "query" in action and action["query"] in queries:
         del action["query"]
     if not queries:
         return {}

@@ -207,6 +207,9 @@ def _write_modalities(c: Node, entries: dict[Any, Node], wire: Node, w: Writer, 
         del c["modalities"]
         ordered = {word: entries.pop(word, {"type": word}) for word in words}
         rest = dict(entries)
+        for kind, entry in rest.items():
+            if kind != "text":
+                w.added(entry, "type", "describing a kind of output asks for it")
         entries.clear()
         entries.update(ordered)
         entries.update(rest)

@@ -13,7 +13,7 @@ from unified_llm.mapping import Fated, Mapping
 from unified_llm.writing import Writer
 
 from .content import assistant_parts, citations
-from .messages import AUDIO_KEYS, HOLLOW, is_call, tagged_content, write_call, write_legacy_call
+from .messages import AUDIO_KEYS, HOLLOW, is_call, report_moved, tagged_content, write_call, write_legacy_call
 from .reasoning import seal_message, write_reasoning
 from .tables import REFUSES
 
@@ -87,6 +87,8 @@ def message_fields(c: Node, w: Writer) -> Node:
                     w.context["heard"] = True
             w.context["offset"] = start + len(out.get("text") or "")
             for piece in w.nodes(answer_parts, (part,)):
+                if "text" in piece and "refusal" in out:
+                    w.report(part, (), "approximated", "stands beside the refusal", "item.turn")
                 for key, value in piece.items():
                     if value is None:
                         continue
@@ -150,7 +152,7 @@ def write_answer(output: list[Node], w: Writer) -> tuple[Node, Node]:
             if messages > 1:
                 w.report(item, (), "approximated", "joined with the message before", "item.turn")
             elif tool_calls:
-                w.report(item, (), "approximated", "stands before the calls", "item.turn")
+                report_moved(item, w)
             if "text" in fields:
                 text = fields["text"] if not text else f"{text}\n\n{fields['text']}"
             if "parts" in fields:

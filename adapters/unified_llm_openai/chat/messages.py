@@ -20,7 +20,16 @@ from .content import assistant_parts, citations, takes_names
 from .reasoning import THINKING, read_reasoning, read_thinking, take_late, write_reasoning
 from .tools import call_id_of, calls, read_arguments, write_arguments
 
-__all__ = ["AUDIO_KEYS", "HOLLOW", "is_call", "read_message_items", "tagged_content", "write_assistant", "write_call"]
+__all__ = [
+    "AUDIO_KEYS",
+    "HOLLOW",
+    "is_call",
+    "read_message_items",
+    "report_moved",
+    "tagged_content",
+    "write_assistant",
+    "write_call",
+]
 
 Node = dict[str, Any]
 
@@ -200,6 +209,8 @@ def write_assistant(group: list[Node], w: Writer) -> Node:
         if kind == "message":
             wire.update(w.piece(_write_message, item))
             contents.append(wire.pop("content", None))
+            if tool_calls:
+                report_moved(item, w)
         elif kind == "function_call" and w.form(item, "legacy"):
             wire["function_call"] = w.piece(write_legacy_call, item)
         elif kind != "reasoning":
@@ -225,6 +236,14 @@ def write_assistant(group: list[Node], w: Writer) -> Node:
             wire[field] = ""
             w.report(group[0], (), "lost", "the server wants the reasoning of this turn back", "reasoning.text")
     return w.turn(group[0], wire)
+
+
+def report_moved(item: Node, w: Writer) -> None:
+    """Text after a call: on this wire the text of a message stands before its calls, whatever came first."""
+    content = item.get("content")
+    places = [(part, ()) for part in content] if type(content) is list else [(item, ("content",))]
+    for node, keys in places:
+        w.report(node, keys, "approximated", "stands before the calls", "item.turn")
 
 
 def is_call(item: Node, w: Writer) -> bool:
@@ -261,6 +280,8 @@ def _write_message(c: Node, w: Writer) -> Node:
     if type(content) is list:
         slots = [part for part in content if part.get("type") == "output_audio" or w.form(part, "slot")]
         for part in slots:
+            if part is not content[-1] and any(each not in slots for each in content[content.index(part) :]):
+                w.report(part, (), "approximated", "stands beside the content", "item.turn")
             if "audio" in wire and part.get("type") == "output_audio":
                 w.drop(part, "a message of Chat holds one sound")
                 continue

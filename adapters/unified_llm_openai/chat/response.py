@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.ids import made_id
-from unified_llm.mapping import IllTyped, Mapping, take
+from unified_llm.mapping import Fated, IllTyped, Mapping, take
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
@@ -296,7 +296,8 @@ def _write_choice(output: list[Node], word: Any, index: Any, w: Writer) -> Any:
 
 def _write_failure(c: Node, w: Writer) -> Node:
     """A failed response as the error body of a failed request."""
-    c.pop("status", None)
+    if c.get("status") == "failed":
+        del c["status"]
     error = c.pop("error", None) or {"type": "server_error", "message": "the response failed"}
     if w.source != w.protocol:
         write_http(error, w)
@@ -313,5 +314,6 @@ def _write_failure(c: Node, w: Writer) -> Node:
             wire["usage"] = whole(w, write_usage, usage)
     if not c.get("output"):
         c.pop("output", None)
-    c.pop("object", None)
+    if c.get("object") == "response":
+        c["object"] = Fated("approximated", "sent as an error")
     return wire
