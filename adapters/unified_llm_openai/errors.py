@@ -99,6 +99,8 @@ _BY_STATUS = {
     503: "overloaded",
     529: "overloaded",
 }
+# OpenAI's word for an overload is that of every failure of its own; the status tells them apart.
+_OVERLOAD = (503, 529)
 _OVERFLOW = ("context length", "context window", "prompt is too long", "input token count", "too many tokens")
 
 
@@ -120,6 +122,8 @@ def classify(word: Any, code: Any, message: Any, status: int | None) -> str:
         by_status = _BY_STATUS.get(status) or ("server_error" if status >= 500 else None)
         if by_status is not None:
             return by_status
+    if found == "server_error" and status in _OVERLOAD:
+        return "overloaded"
     return found or ("invalid_request" if status is not None and 400 <= status < 500 else "other")
 
 

@@ -8,6 +8,7 @@ exchange ended.
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -108,11 +109,20 @@ class Loopback:
         pools = (self.pipe._pool, self.apipe._pool)
         return [each for pool in pools for each in pool.connections if not each.is_idle() and not each.is_closed()]
 
-    def until(self, true: Callable[[], Any], seconds: float = 5) -> None:
+    def settle(self) -> None:
+        """Let generators end that an SDK left lying, as google-genai does: its own are closed by the collector alone,
+        in the loop that an application keeps running."""
+        for _ in range(50):
+            if not self.busy:
+                break
+            gc.collect()
+            self.run(asyncio.sleep(0.002))
+
+    def until(self, true: Callable[[], Any], seconds: float = 10) -> None:
         """Wait for the server's side to hear of something."""
         end = time.monotonic() + seconds
         while not true():
-            assert time.monotonic() < end, "the server never heard of it"
+            assert time.monotonic() < end, f"the server never heard of it: {[each.ended for each in self.seen]}"
             time.sleep(0.002)
 
 

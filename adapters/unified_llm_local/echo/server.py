@@ -121,7 +121,7 @@ class Server:
                 elif request.method != b"HEAD":
                     writer.write(connection.send(h11.Data(data=chunk)) or b"")
                     await writer.drain()
-                if reader.at_eof():
+                if _gone(reader):
                     raise ConnectionResetError("the client is gone")
         except Broken:
             writer.transport.abort()
@@ -133,9 +133,14 @@ class Server:
         return connection.our_state is h11.DONE and connection.their_state is h11.DONE
 
 
+def _gone(reader: asyncio.StreamReader) -> bool:
+    """Whether the client has hung up, or its end was reset."""
+    return reader.at_eof() or reader.exception() is not None
+
+
 async def _slept(seconds: float, reader: asyncio.StreamReader) -> None:
     """Wait, but not for a client that has hung up meanwhile: reading on is the only way to hear of that."""
     left = seconds
-    while left > 0 and not reader.at_eof():
+    while left > 0 and not _gone(reader):
         await asyncio.sleep(min(left, _GLANCE))
         left -= _GLANCE
