@@ -1,0 +1,74 @@
+"""Google's Agent Development Kit over other providers' protocols, in event loops and in its own threads."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from frameworks.world import QUESTIONS, Turn, World, foreign
+
+adk = pytest.importorskip("google.adk", reason="google-adk is not installed: make frameworks")
+
+
+def runner_of(world: World, library: str = "httpx2") -> Any:
+    from google import genai
+    from google.adk.agents import LlmAgent
+    from google.adk.models import Gemini
+    from google.adk.runners import InMemoryRunner
+    from google.genai import types
+
+    options = types.HttpOptions(httpx_async_client=world.ahttp(library=library))
+    model = Gemini(model="any", client=genai.Client(api_key="unused", http_options=options))
+    agent = LlmAgent(name="guide", instruction="Be brief.", model=model, tools=list(world.tools()))
+    return InMemoryRunner(agent=agent, app_name="tests")
+
+
+async def converse(runner: Any, streamed: bool = True) -> list[Turn]:
+    from google.adk.agents.run_config import RunConfig, StreamingMode
+    from google.genai import types
+
+    session = await runner.session_service.create_session(app_name="tests", user_id="you")
+    config = RunConfig(streaming_mode=StreamingMode.SSE if streamed else StreamingMode.NONE)
+    turns = []
+    for question in QUESTIONS:
+        message = types.Content(role="user", parts=[types.Part(text=question)])
+        told = {"user_id": "you", "session_id": session.id, "new_message": message, "run_config": config}
+        said: dict[bool, list[str]] = {True: [], False: []}
+        async for event in runner.run_async(**told):
+            parts = (event.content and event.content.parts) or ()
+            said[bool(event.partial)] += [part.text for part in parts if part.text and not part.thought]
+        turns.append(Turn(said[False][-1], said[True]))
+    await runner.close()
+    return turns
+
+
+@pytest.mark.parametrize(("surface", "protocol"), foreign("google-generate-content"))
+@pytest.mark.parametrize("library", ["httpx2", "httpx"])
+def test_a_streamed_conversation_with_tools(surface: str, protocol: str, library: str) -> None:
+    world = World(protocol)
+    world.judge(asyncio.run(converse(runner_of(world, library))), '{{"result":"{}"}}')
+
+
+@pytest.mark.parametrize("protocol", ["anthropic-messages", "openai-responses"])
+def test_from_a_thread_without_a_loop(protocol: str) -> None:
+    from google.adk.agents.run_config import RunConfig, StreamingMode
+    from google.genai import types
+
+    world = World(protocol)
+    runner = runner_of(world)
+    session = asyncio.run(runner.session_service.create_session(app_name="tests", user_id="you"))
+    message = types.Content(role="user", parts=[types.Part(text=QUESTIONS[1])])
+    config = RunConfig(streaming_mode=StreamingMode.SSE)
+    told = {"user_id": "you", "session_id": session.id, "new_message": message, "run_config": config}
+    events = list(runner.run(**told))
+    text = "".join(part.text for part in events[-1].content.parts)
+    assert text == 'At last: get_weather: {"result":"Rain in Paris"}'
+    assert sum(bool(event.partial) for event in events) > 3
+
+
+def test_not_streamed() -> None:
+    world = World("anthropic-messages")
+    first, second = asyncio.run(converse(runner_of(world), streamed=False))
+    assert second.text == 'At last: get_weather: {"result":"Rain in Paris"}' and not first.pieces

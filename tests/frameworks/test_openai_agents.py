@@ -1,0 +1,58 @@
+"""openai-agents over other providers' protocols, in both protocols that it speaks."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from frameworks.world import QUESTIONS, Turn, World, foreign
+
+agents = pytest.importorskip("agents", reason="openai-agents is not installed: make frameworks")
+CASES = foreign("openai-chat", "openai-responses")
+
+
+def settings(world: World, surface: str) -> Any:
+    import openai
+
+    client = openai.AsyncOpenAI(api_key="unused", http_client=world.ahttp())
+    provider = agents.OpenAIProvider(openai_client=client, use_responses=surface == "openai-responses")
+    return agents.RunConfig(model_provider=provider, tracing_disabled=True)
+
+
+def agent_of(world: World) -> Any:
+    tools = [agents.function_tool(tool) for tool in world.tools()]
+    return agents.Agent(name="Guide", instructions="Be brief.", model="any", tools=tools)
+
+
+@pytest.mark.parametrize(("surface", "protocol"), CASES)
+def test_a_streamed_conversation_with_tools(surface: str, protocol: str) -> None:
+    world = World(protocol)
+
+    async def talk() -> list[Turn]:
+        config, agent = settings(world, surface), agent_of(world)
+        turns = []
+        history: list[Any] = []
+        for question in QUESTIONS:
+            history.append({"role": "user", "content": question})
+            run = agents.Runner.run_streamed(agent, history, run_config=config)
+            pieces = [
+                event.data.delta
+                async for event in run.stream_events()
+                if event.type == "raw_response_event" and event.data.type == "response.output_text.delta"
+            ]
+            turns.append(Turn(run.final_output, pieces))
+            history = run.to_input_list()
+        return turns
+
+    world.judge(asyncio.run(talk()))
+
+
+@pytest.mark.parametrize("surface", ["openai-chat", "openai-responses"])
+@pytest.mark.usefixtures("loop")
+def test_synchronous_and_not_streamed(surface: str) -> None:
+    world = World("anthropic-messages")
+    run = agents.Runner.run_sync(agent_of(world), QUESTIONS[1], run_config=settings(world, surface))
+    assert run.final_output == "At last: get_weather: Rain in Paris"
+    assert world.called == [("get_weather", "Paris")]

@@ -1,0 +1,131 @@
+"""One conversation for every framework: two turns with tools, three calls, over a strict upstream that signs.
+
+The first turn asks for two calls at once and thinks twice, the second goes on from what the first left in the
+framework's own history. So ids and signatures of whoever answered go through the framework and home again, where the
+upstream refuses what is not as it made it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import httpx2
+
+import unified_llm as ul
+from unified_llm_local import echo
+
+PROTOCOLS = (
+    "anthropic-messages",
+    "google-generate-content",
+    "google-interactions",
+    "openai-chat",
+    "openai-responses",
+)
+FIRST = (
+    "[[reason Both, then.]] I will look. [[call get_weather city=Oslo]] [[call get_time city=Rome]] "
+    "[[then]] [[reason So it is.]] It is said: [[results]]"
+)
+SECOND = "[[reason Once more.]] [[call get_weather city=Paris]] [[then]] At last: [[results]]"
+QUESTIONS = (FIRST, SECOND)
+
+
+SIGNED = {
+    "anthropic-messages": 3,
+    "google-generate-content": 3,
+    "google-interactions": 4,  # parallel calls are signed one by one
+    "openai-chat": 0,
+    "openai-responses": 3,
+}
+"""What an upstream has signed before its last answer: two thoughts of the first turn and one of the second."""
+SUBSTANCE = {"text.input", "message.role", "tools.call_id", "tools.result", "finish.reason", "usage.tokens"}
+"""What may not be lost: settings and counts may, which protocols have of their own."""
+
+
+class Turn(NamedTuple):
+    """What a framework gave of a turn: its final text, and the pieces of text in which it came."""
+
+    text: str
+    pieces: list[str]
+
+
+def foreign(*own: str) -> list[tuple[str, str]]:
+    """Every surface of a framework with every protocol that is not its own."""
+    return [(surface, protocol) for surface in own for protocol in PROTOCOLS if protocol != surface]
+
+
+class World:
+    """An upstream that speaks `protocol`, and everything that is known of what happened."""
+
+    def __init__(self, protocol: str) -> None:
+        self.protocol = protocol
+        self.service = echo.Echo()
+        inside = echo.transport(self.service)
+        self.upstream = ul.Upstream.of(f"local/echo:{protocol}").with_(
+            http_client=httpx2.Client(transport=inside), async_http_client=httpx2.AsyncClient(transport=inside)
+        )
+        self.told: list[ul.Losses] = []
+        self.called: list[tuple[str, str]] = []
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return {"on_losses": self.told.append}
+
+    def http(self, **options: Any) -> Any:
+        return ul.http_client(self.upstream, **self.options, **options)
+
+    def ahttp(self, **options: Any) -> Any:
+        return ul.async_http_client(self.upstream, **self.options, **options)
+
+    def tools(self) -> tuple[Callable[[str], str], Callable[[str], str]]:
+        """Two tools, as plain functions."""
+
+        def get_weather(city: str) -> str:
+            """Look up the weather in a city."""
+            self.called.append(("get_weather", city))
+            return f"Rain in {city}"
+
+        def get_time(city: str) -> str:
+            """Look up the time in a city."""
+            self.called.append(("get_time", city))
+            return f"Noon in {city}"
+
+        return get_weather, get_time
+
+    def judge(self, turns: list[Turn], result: str = "{}") -> None:
+        """All of it went through: `result` is how the framework wraps what a tool says."""
+        first, second = turns
+        oslo, rome, paris = (result.format(f"{what} in {city}") for what, city in _SAID)
+        assert first.text == f"It is said: get_weather: {oslo}\nget_time: {rome}"
+        assert second.text == f"At last: get_weather: {paris}"
+        assert "".join(first.pieces).endswith(first.text) and "".join(second.pieces).endswith(second.text)
+        assert len(first.pieces) > 9 and len(second.pieces) > 3, "streams are streamed"
+        assert sorted(self.called[:2]) == [("get_time", "Rome"), ("get_weather", "Oslo")]
+        assert self.called[2:] == [("get_weather", "Paris")]
+        seen = self.service.seen
+        assert [(each.protocol, each.status) for each in seen] == [(self.protocol, 200)] * 4
+        assert {each.ended for each in seen} <= {"done", "closed"}, "some hang up behind the last event"
+        signed = set(opaque(seen[3].body))
+        assert len(signed) == SIGNED[self.protocol], "everything it signed comes home, through the framework's history"
+        assert all(each.startswith(_OWN) for each in signed), "and nothing else does"
+        lost = {loss.capability for losses in self.told for loss in losses if loss.fate == "lost"}
+        assert len(self.told) >= len(seen), "every answer has its report"
+        assert not lost & SUBSTANCE
+
+
+_SAID = (("Rain", "Oslo"), ("Noon", "Rome"), ("Rain", "Paris"))
+_OWN = "CgRlY2hvEh"  # how every signature of echo begins
+_SLOTS = ("signature", "encrypted_content", "thoughtSignature")
+
+
+def opaque(value: Any) -> Iterator[str]:
+    """What providers sign and encrypt, wherever it stands in a document."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key in _SLOTS and isinstance(inner, str):
+                yield inner
+            else:
+                yield from opaque(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from opaque(inner)
