@@ -7,9 +7,10 @@ any vendor. `unified_llm.suite` checks everything that is declared here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
@@ -136,9 +137,9 @@ class Streams(NamedTuple):
     framing: Framing = Framing()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Adapter:
-    """One wire protocol, declared. Built at import of the adapter package and never changed."""
+    """One wire protocol, declared. Built at import of the adapter package and never changed, so known by identity."""
 
     protocol: str
     title: str
@@ -202,6 +203,11 @@ class Surface(NamedTuple):
     adapter: Adapter
     dialect: MappingABC[str, Any]
 
-    def accepts(self, uses: Iterable[str]) -> tuple[SchemaProfile | None, ...]:
+    def accepts(self, uses: tuple[str, ...]) -> tuple[SchemaProfile | None, ...]:
         """What is accepted of schemas for each use, None for everything."""
-        return tuple(self.adapter.profile(use, self.dialect) for use in uses)
+        return _accepted(self.adapter, self.dialect.get("schemas"), uses)
+
+
+@lru_cache(maxsize=256)
+def _accepted(adapter: Adapter, schemas: str | None, uses: tuple[str, ...]) -> tuple[SchemaProfile | None, ...]:
+    return tuple(adapter.profile(use, {"schemas": schemas}) for use in uses)
