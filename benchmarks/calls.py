@@ -42,7 +42,7 @@ _FORMS = {
     "astream": f"a stream of {EVENTS} events, async",
 }
 # Models that everybody's tables know: LiteLLM streams no Responses of any other.
-_MODELS = {CHAT: "gpt-4.1", RESPONSES: "gpt-4.1", MESSAGES: "claude-sonnet-4-5"}
+_MODELS = {CHAT: "gpt-4.1", RESPONSES: "gpt-4.1", MESSAGES: "claude-opus-4-7"}
 _SHOWN = {CHAT: 2, RESPONSES: 5, MESSAGES: 3}  # events up to the first text
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from .ids import is_made
 from .jsonvalue import dump_text
-from .turns import origins, pieces, readdressed, regions, restored, returned, shown, words_of
+from .turns import Shown, origins, pieces, readdressed, regions, restored, returned, shown, words_of
 
 if TYPE_CHECKING:
     from .reading import Reader
@@ -57,6 +57,11 @@ class MemoryVault:
         other._items = self._items
         return other
 
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is kept, for anybody; a vault that can say so quickly spares the looking."""
+        return not self._items
+
     def put(self, key: str, items: list[Node]) -> None:
         self._items[self.scope, key] = items
         self._items.move_to_end((self.scope, key))
@@ -82,9 +87,9 @@ def thread_of(node: Node) -> str:
     return blake2b("".join(words).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest() if words else ""
 
 
-def _keys(items: list[Node], thread: str) -> list[str]:
-    """The keys of an answer, the best first: with its thread and the ids of its calls, then with less."""
-    text, calls = shown(items, True)
+def _keys(told: Shown, thread: str) -> list[str]:
+    """The keys of an answer that shows this, the best first: with thread and ids of its calls, then with less."""
+    text, calls = told
     if not text and not calls:
         return []
     bare = [("", arguments) for _, arguments in calls]
@@ -108,7 +113,7 @@ def park(items: list[Node], vault: Vault, thread: str = "") -> None:
     found = [items[start:end] for start, end in regions(items)]
     for answer in [items, *found] if found != [items] else found:
         if any(pieces(answer)):
-            for number, key in enumerate(_keys(answer, thread)):
+            for number, key in enumerate(_keys(shown(answer, True), thread)):
                 known = vault.get(key) if number else None
                 vault.put(key, answer if known is None or _pieces(known) == _pieces(answer) else [])
 
@@ -119,6 +124,8 @@ def _pieces(items: list[Node]) -> list[tuple[Any, Any]]:
 
 def unpark(items: list[Node], vault: Vault, thread: str = "", reader: Reader | None = None) -> list[Node]:
     """`items` with the pieces of parked answers back where the client dropped them."""
+    if getattr(vault, "empty", False):
+        return items
     out: list[Node] = []
     done = 0
     wires: dict[int, Any] = {}
@@ -126,11 +133,13 @@ def unpark(items: list[Node], vault: Vault, thread: str = "", reader: Reader | N
         there = items[start:end]
         # A client may keep what is signed and drop the ids of its calls, which the signature may be for.
         at = end if any(pieces(there)) and not any(is_made(item.get("call_id")) for item in there) else start
+        told = [shown((item,), True) for item in there] if at < end else []
         while at < end:
             for last in range(end, at, -1):
-                there = items[at:last]
-                found = next((one for one in map(vault.get, _keys(there, thread)) if one), None)
+                keys = _keys(_together(told[at - start : last - start]), thread)
+                found = next((one for one in map(vault.get, keys) if one), None)
                 if found:
+                    there = items[at:last]
                     if reader is not None and not wires:
                         wires = {id(node): wire for node, wire in reader.trace}
                     wire = next((wires[id(item)] for item in there if id(item) in wires), None)
@@ -145,6 +154,11 @@ def unpark(items: list[Node], vault: Vault, thread: str = "", reader: Reader | N
             else:
                 at += 1
     return out + items[done:] if done else items
+
+
+def _together(told: list[Shown]) -> Shown:
+    """What items show together, of what each of them does."""
+    return "".join(text for text, _ in told), [call for _, calls in told for call in calls]
 
 
 class _Scratch:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 import anyio
@@ -39,7 +40,7 @@ def _request(client: Any, outgoing: Outgoing, usual: Any) -> httpx2.Request:
     timeout = outgoing.timeout if outgoing.timeout is not None else usual
     built: httpx2.Request = client.build_request(
         outgoing.method,
-        outgoing.url,
+        _url(outgoing.url),
         headers=dict(outgoing.headers),
         content=outgoing.content,
         params=dict(outgoing.query) or None,
@@ -47,6 +48,12 @@ def _request(client: Any, outgoing: Outgoing, usual: Any) -> httpx2.Request:
         timeout=timeout if timeout is not None else httpx2.USE_CLIENT_DEFAULT,
     )
     return built
+
+
+@lru_cache(256)
+def _url(text: str) -> httpx2.URL:
+    """A URL, taken apart once: the same few are asked again and again."""
+    return httpx2.URL(text)
 
 
 class _Events:

@@ -43,14 +43,21 @@ def recognise(method: str, path: str, headers: Mapping[str, str], surface: str |
     ('openai-chat', 'request', 'chat/completions')
     """
     wanted = (surface.partition(":")[0],) if surface is not None else spoken()
+    told = () if surface is not None else tuple(_marked(adapter(name), headers) for name in wanted)
+    return _recognised(method.upper(), path, surface, wanted, told)
+
+
+@lru_cache(1024)  # a client asks for the same few paths again and again
+def _recognised(
+    method: str, path: str, surface: str | None, wanted: tuple[str, ...], marks: tuple[int, ...]
+) -> Match | None:
     found = []
     for place, name in enumerate(wanted):
-        known = adapter(name)
-        for route in known.routes:
-            match = _pattern(route.path).search(path) if route.method == method.upper() else None
+        for route in adapter(name).routes:
+            match = _pattern(route.path).search(path) if route.method == method else None
             if match is None:
                 continue
-            told = _marked(known, headers) if surface is None else 1
+            told = marks[place] if marks else 1
             # A list of models is everybody's: no surface has it that is known by other headers.
             if told < 0 and route.kind == "models":
                 continue
@@ -98,6 +105,7 @@ def route_of(protocol: str, kind: str, *, stream: bool = False) -> Route | None:
     return None
 
 
+@lru_cache(64)
 def credential_headers(protocol: str) -> frozenset[str]:
     """Headers that stay between a client and us."""
     named = (header for header, _ in adapter(protocol).auth)

@@ -352,19 +352,23 @@ def _kin(upstream: Upstream, kind: str) -> Upstream | None:
 def _told(losses: Losses, hops: Sequence[Hop], whose: Upstream | None) -> dict[str, str]:
     headers = {LOSSES: _bounded([[loss.path, loss.capability, loss.fate, loss.side] for loss in losses])}
     if whose is not None:
-        headers[UPSTREAM] = json.dumps(whose.name)[1:-1]
+        headers[UPSTREAM] = _ascii(whose.name)[1:-1]
     if hops:
         headers[HOPS] = _bounded([[hop.upstream, hop.attempts, hop.reason[:200]] for hop in hops])
     return headers
 
 
+_ascii = json.JSONEncoder(separators=(",", ":")).encode
+
+
 def _bounded(rows: list[list[Any]]) -> str:
     """`{"count": n, "first": [...]}` in ASCII, as many of the first as a header may hold."""
-    shown: list[list[Any]] = []
+    shown: list[str] = []
     size = 0
     for row in rows:
-        size += len(json.dumps(row)) + 1
+        text = _ascii(row)
+        size += len(text) + 1
         if size > _LONGEST:
             break
-        shown.append(row)
-    return json.dumps({"count": len(rows), "first": shown}, separators=(",", ":"))
+        shown.append(text)
+    return f'{{"count":{len(rows)},"first":[{",".join(shown)}]}}'

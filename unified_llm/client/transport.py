@@ -15,6 +15,7 @@ import httpx2
 from ..errors import APIError, ConnectionFailed, Timeout
 from .driving import TIMEOUT, AsyncStream, AsyncWire, Stream, Wire
 from .translating import Incoming, Reply, Translator
+from .wire import lowered
 
 __all__ = ["async_http_client", "http_client", "transport"]
 
@@ -85,8 +86,8 @@ def _incoming(request: Any, content: bytes) -> Incoming:
     return Incoming(
         method=request.method,
         path=request.url.path,
-        query=dict(request.url.params),
-        headers={name.lower(): value for name, value in request.headers.items()},
+        query=dict(request.url.params) if request.url.query else {},
+        headers=lowered(request.headers),
         content=content,
         timeout=httpx2.Timeout(**waits) if isinstance(waits, dict) and len(waits) == 4 else None,
     )

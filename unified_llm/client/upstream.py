@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 import httpx2
@@ -90,7 +91,7 @@ class Upstream:
     @property
     def name(self) -> str:
         """What it is called in reports: provider and model, or its host."""
-        whose = self.provider or httpx2.URL(self.base_url).host
+        whose = self.provider or _host(self.base_url)
         return f"{whose}/{self.model}" if self.model else whose
 
     def with_(self, **changes: Any) -> Upstream:
@@ -110,6 +111,12 @@ class Upstream:
         return self.auth.hide(text) if isinstance(self.auth, KeyAuth) else text
 
 
+@lru_cache(256)
+def _host(url: str) -> str:
+    return httpx2.URL(url).host
+
+
+@lru_cache(1024)
 def join(base: str, path: str) -> str:
     """A URL of a base and a route. What both have (`v1` at the end and at the beginning) is there once.
 

@@ -28,7 +28,7 @@ from .retrying import Retry
 from .upstream import Upstream
 from .whole import as_document, as_stream
 
-__all__ = ["Answer", "Ask", "Effect", "Hop", "Opened", "Outgoing", "answer_kind", "steps"]
+__all__ = ["Answer", "Ask", "Effect", "Hop", "Opened", "Outgoing", "answer_kind", "lowered", "steps"]
 
 Steps = Generator["Effect", Any, "Answer | Opened"]
 
@@ -110,10 +110,14 @@ class _Head:
 
 @dataclass(slots=True, kw_only=True)
 class Answer(_Head):
-    """A whole answer: `value` is the document as the upstream wrote it (`kind` of its protocol), `raw` its bytes."""
+    """A whole answer: `value` is the document as the upstream wrote it (`kind` of its protocol), `raw` its bytes.
+
+    `told` says that it came as a stream all the same; then the bytes are not the document's.
+    """
 
     value: Any
     raw: bytes
+    told: bool = False
 
     def to(self, target: str, **options: Any) -> Converted:
         """The answer as `target` has it; `options` are those of `convert`.
@@ -122,7 +126,9 @@ class Answer(_Head):
         """
         asked = {"exchange": self.sent.exchange, "http": self.http, "scope": self.upstream.scope, **options}
         try:
-            return convert(self.value, source=self.upstream.protocol, target=target, kind=self.kind, **asked)
+            # From the bytes where they are the document: a value would be printed and parsed to make it our own.
+            body = self.value if self.told else self.raw
+            return convert(body, source=self.upstream.protocol, target=target, kind=self.kind, **asked)
         except InvalidBody as error:
             why = f"no {self.kind} of {self.upstream.protocol}: {error}"
         raise unreadable(self.upstream, why, self.raw, self.headers, self.model)
@@ -140,6 +146,19 @@ class Opened(_Head):
 def answer_kind(kind: str) -> str:
     """The kind of the answer to a request of that kind."""
     return f"{kind.removesuffix('request')}response" if kind.endswith("request") else kind
+
+
+def lowered(headers: Any) -> dict[str, str]:
+    """The headers of an HTTP library by their names in lower case; what comes several times is one, as there."""
+    out: dict[str, str] = {}
+    for name, value in headers.raw:
+        key = name.decode("latin-1").lower()
+        try:
+            text = value.decode()
+        except UnicodeDecodeError:
+            text = value.decode("latin-1")
+        out[key] = f"{out[key]}, {text}" if key in out else text
+    return out
 
 
 def steps(ask: Ask, upstreams: Sequence[Upstream], retry: Retry) -> Steps:
@@ -240,7 +259,7 @@ def _once(ask: Ask, upstream: Upstream, sent: Converted) -> Steps:
     model = upstream.model or (sent.exchange.model if sent.exchange is not None else None)
     try:
         response = yield Effect("send", (upstream, _outgoing(ask, upstream, sent, model)))
-        headers = {name.lower(): value for name, value in response.headers.items()}
+        headers = lowered(response.headers)
         status = response.status_code
         head: dict[str, Any] = {"upstream": upstream, "sent": sent, "status": status, "headers": headers}
         head |= {"kind": answer_kind(ask.kind), "model": model}
@@ -269,7 +288,7 @@ def _whole(upstream: Upstream, raw: bytes, head: dict[str, Any]) -> Answer:
     headers, model = head["headers"], head["model"]
     if headers.get("content-type", "").startswith("text/event-stream"):
         # Some servers stream unless they are told not to.
-        return Answer(**head, value=as_document(raw, upstream), raw=raw)
+        return Answer(**head, value=as_document(raw, upstream), raw=raw, told=True)
     return Answer(**head, value=_document(upstream, raw, headers, model), raw=raw)
 
 
