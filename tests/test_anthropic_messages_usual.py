@@ -21,7 +21,7 @@ def without_the_quick_way(patch: pytest.MonkeyPatch) -> AbstractContextManager[N
         patch,
         messages,
         read_usual=lambda numbered, *_: next(numbered, None),
-        write_usual=lambda items, start, *_: start,
+        write_usual=lambda items, arguments, start, *_: start,
     )
 
 

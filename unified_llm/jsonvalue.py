@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Iterable
 from typing import Any
 
 import orjson
@@ -26,7 +25,6 @@ __all__ = [
     "load_all",
     "load_objects",
     "load_text",
-    "loader_of",
     "parse",
 ]
 
@@ -117,21 +115,6 @@ def load_text(text: str | bytes) -> Any:
         return json.loads(text, parse_constant=_finite, parse_float=_finite)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
-
-
-def loader_of(texts: Iterable[Any]) -> Callable[[str], Any]:
-    """What `load_text` does, for all of these texts: quicker where none of them has a long number.
-
-    What is no text among them is for the caller to find.
-
-    >>> texts = ['{"a": 1}', '[2]']
-    >>> list(map(loader_of(texts), texts))
-    [{'a': 1}, [2]]
-    """
-    try:
-        return load_text if _has_long(" ".join(texts).encode()) else orjson.loads
-    except (UnicodeEncodeError, TypeError):
-        return load_text
 
 
 # Between texts that are parsed at once: a string that nobody who wrote one of them can know, so that each text has to

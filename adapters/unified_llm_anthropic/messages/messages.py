@@ -20,7 +20,7 @@ from unified_llm.writing import Writer
 from .blocks import blocks
 from .carriers import carried_by, carrier_of, join_carried
 from .content import answer_parts, own_born, parts, said
-from .usual import read_usual, write_usual
+from .usual import arguments_of, read_usual, write_usual
 
 __all__ = [
     "read_content",
@@ -150,8 +150,8 @@ def write_messages(items: Any, w: Writer) -> list[Node]:
     if w.facing == "provider" and not own_born(w):
         items = _paired(items, w)
     out: list[Any] = []
-    start = 0
-    while (start := write_usual(items, start, out, w)) < len(items):
+    start, arguments = 0, arguments_of(items)
+    while (start := write_usual(items, arguments, start, out, w)) < len(items):
         start = _write_unusual(items, start, out, w)
     return out
 

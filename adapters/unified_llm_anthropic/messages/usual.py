@@ -8,15 +8,15 @@ which goes to the pairs. What is of these shapes must come out as the pairs woul
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from unified_llm.jsonvalue import dump_text, loader_of
+from unified_llm.jsonvalue import dump_text, load_objects
 from unified_llm.outline import CALL, RESULT, ROLES, USER
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-__all__ = ["read_usual", "write_usual"]
+__all__ = ["arguments_of", "read_usual", "write_usual"]
 
 Node = dict[str, Any]
 
@@ -128,12 +128,19 @@ def _read_texts(blocks: list[Any], trace: list[tuple[Node, Node]]) -> list[Node]
 # ---- writing --------------------------------------------------------------------------------------------------------
 
 
-def write_usual(items: list[Node], start: int, out: list[Any], w: Writer) -> int:
+def arguments_of(items: list[Node]) -> list[Node | None]:
+    """The arguments of each item that has some, where they are an object; None for any other item."""
+    found = iter(load_objects([item["arguments"] for item in items if "arguments" in item]))
+    return [next(found) if "arguments" in item else None for item in items]
+
+
+def write_usual(items: list[Node], arguments: list[Node | None], start: int, out: list[Any], w: Writer) -> int:
     """Write items from `start` on to messages while all that goes into one is a plain text, call or result.
 
     Gives the number of the first item of a message in which there is something else; their count at the end.
+    `arguments` are those of the items, by number.
     """
-    add, load = out.append, _arguments_of(items, start)
+    add = out.append
     opened = start
     role: Any = None
     turn: Any = None
@@ -152,11 +159,8 @@ def write_usual(items: list[Node], start: int, out: list[Any], w: Writer) -> int
                     break
                 size -= 1
             if kind == "function_call":
-                call_id, name, arguments = item["call_id"], item["name"], item["arguments"]
-                if size != 4 or not (type(call_id) is type(name) is type(arguments) is str):
-                    break
-                value = load(arguments)
-                if type(value) is not dict:
+                call_id, name, value = item["call_id"], item["name"], arguments[number]
+                if size != 4 or value is None or not (type(call_id) is type(name) is str):
                     break
                 its, found = "assistant", {"type": "tool_use", "id": call_id, "name": name, "input": value}
             elif kind == "function_call_output":
@@ -200,16 +204,11 @@ def write_usual(items: list[Node], start: int, out: list[Any], w: Writer) -> int
                 blocks.append(found)
         else:
             return len(items)
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError):
         pass
     if opened > start or role is not None:
         out.pop()
     return opened
-
-
-def _arguments_of(items: list[Node], start: int) -> Callable[[str], Any]:
-    """What loads the arguments of these calls: found out once for all of them."""
-    return loader_of([item["arguments"] for item in items[start:] if "arguments" in item])
 
 
 def _write_texts(parts: list[Node]) -> list[Node] | None:
