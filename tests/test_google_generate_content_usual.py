@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -17,8 +19,16 @@ OTHER = "openai-chat"
 MESSAGES = "anthropic-messages"
 
 
-def without_the_quick_way(patch: pytest.MonkeyPatch) -> AbstractContextManager[None]:
-    return replaced(patch, history, read_usual=lambda *_: None, usual_of=lambda *_: None)
+tools = import_module("unified_llm_google.generate_content.tools")
+
+
+@contextmanager
+def without_the_quick_way(patch: pytest.MonkeyPatch) -> Iterator[None]:
+    with (
+        replaced(patch, history, read_usual=lambda contents, *_: next(contents, None), usual_of=lambda *_: None),
+        replaced(patch, tools, read_usual_functions=lambda *_: None, write_usual_functions=lambda *_: None),
+    ):
+        yield
 
 
 @pytest.mark.parametrize(("source", "target"), [(GEMINI, GEMINI), (GEMINI, OTHER), (OTHER, GEMINI), (MESSAGES, GEMINI)])

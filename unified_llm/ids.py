@@ -7,7 +7,6 @@ dropped on the way back to a protocol that had none.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Any
 
@@ -31,10 +30,14 @@ def is_made(value: Any) -> bool:
     return type(value) is str and _MARK in value and len(value) < 64 and value.partition(_MARK)[2].isalnum()
 
 
-def made_among(ids: Iterable[str]) -> frozenset[str]:
+def made_among(ids: list[Any]) -> frozenset[str]:
     """Those of the ids that `made_id` made: mostly none, and then one look at all of them is enough."""
-    ids = list(ids)
-    return frozenset(filter(is_made, ids)) if _MARK in "\0".join(ids) else frozenset()
+    try:
+        if _MARK not in "\0".join(ids):
+            return frozenset()
+    except TypeError:
+        pass
+    return frozenset(filter(is_made, ids))
 
 
 def seed_of(*texts: object) -> str:

@@ -43,15 +43,18 @@ def locate(
     finder = Finder(root, target, writer, reader, source, name, base)
     # What repair made up was never said, so nothing of it can be lost.
     made = {id(node) for node in writer.context.get("made up", ())}
-    found = [finder.loss(*entry) for entry in writer.raw if id(entry[0]) not in made]
+    groups: dict[tuple[Keys, str, str, str | None], list[Node]] = {}
+    for node, keys, fate, detail, capability in writer.raw:
+        if id(node) not in made:
+            groups.setdefault((keys, fate, detail, capability), []).append(node)
+    found = [finder.alike(nodes, *entry) for entry, nodes in groups.items()]
     for node, keys, fate, detail in reader.notes if reader else ():
         found.append(finder.loss(node, keys, fate, detail, None))
     losses = list(dict.fromkeys(loss for group in found for loss in group))
-    for entry, nodes in writer.alike.items():
-        losses += finder.alike([node for node in nodes if id(node) not in made], *entry)
+    for told, nodes in writer.alike.items():
+        losses += finder.told([node for node in nodes if id(node) not in made] if made else nodes, *told)
     for where, places, keys, detail, capability in writer.filled:
-        above = finder._added(where, ())
-        losses += map(_maker(above, keys, capability, "added", detail, "target"), places)
+        losses += map(_maker(finder._added(where, ()), keys, capability, "added", detail, "target"), places)
     return Losses(losses)
 
 
@@ -106,13 +109,46 @@ class Finder(Notes):
         out = [Loss(pointer(self.base + path), capability, fate, detail) for path in paths]  # type: ignore[arg-type]
         return out if keys else out + self._left_with(node, bool(found), fate, detail)
 
-    def alike(self, nodes: list[Node], keys: Keys, fate: str, detail: str) -> list[Loss]:
-        """The losses of one leaf of many nodes of one kind."""
+    def told(self, nodes: list[Node], keys: Keys, fate: str, detail: str) -> list[Loss]:
+        """The losses of one leaf of nodes of one kind, of which the reader may have told where they stand."""
         stands = self.reader.stands if self.reader is not None else {}
-        if not nodes or not all(id(node) in stands for node in nodes):
+        places = [stands[id(node)] for node in nodes if id(node) in stands]
+        if self.reader is None or not places or len(places) < len(nodes):
             return [loss for node in nodes for loss in self.loss(node, keys, fate, detail, None)]
-        capability, below = self._capability(nodes[0], keys), self._place(id(nodes[0]), keys) or keys
-        return list(map(_maker(self.base, below, capability, fate, detail), [stands[id(node)] for node in nodes]))
+        below = self.reader.laid.get(nodes[0]["type"], {}).get(keys, keys)
+        return list(map(_maker(self.base, below, self._capability(nodes[0], keys), fate, detail), places))
+
+    def alike(self, nodes: list[Node], keys: Keys, fate: str, detail: str, capability: str | None) -> list[Loss]:
+        """The losses of one leaf of one or many nodes; what holds of the first mostly holds of all of its kind."""
+        wires = self._all_beside(nodes, keys) if len(nodes) > 1 and len(keys) == 1 and fate != "added" else None
+        if wires is None:
+            return [loss for node in nodes for loss in self.loss(node, keys, fate, detail, capability)]
+        below = self._beside(nodes[0], wires[0], keys[0]) or keys
+        make = _maker(self.base, below, capability or self._capability(nodes[0], keys), fate, detail)
+        return [make(self._path(wire)) for wire in wires]
+
+    def _all_beside(self, nodes: list[Node], keys: Keys) -> list[Node] | None:
+        """The wire nodes of nodes of one kind that all have this leaf in the same place of them."""
+        if self.reader is None or keys[0] == "extra":
+            return None
+        wires, kind, key = [self._wire(node) for node in nodes], nodes[0].get("type"), keys[0]
+        below = self._beside(nodes[0], wires[0], key) if type(wires[0]) is dict else None
+        placed, made, stands = self._places_of, self.reader.below, self.reader.stands
+        for node, wire in zip(nodes, wires):
+            here = id(node)
+            if below is None or node.get("type") != kind or here in placed or here in made or here in stands:
+                return None
+            if node is self.root or type(wire) is not dict or at(wire, below) is not node.get(key):
+                return None
+        return wires
+
+    def _beside(self, node: Node, wire: Node, key: str) -> Keys | None:
+        """Where the wire node has the very value of a leaf: under its own name, be it in an object of its own."""
+        value = node.get(key)
+        if key in wire:
+            return (key,) if wire[key] is value else None
+        around = [name for name, inner in wire.items() if type(inner) is dict and inner.get(key) is value]
+        return (*around, key) if len(around) == 1 and value is not None else None
 
     def _plain(self, node: Node, keys: Keys) -> Keys | None:
         """The path of most losses: a setting of the root, or what is in a value that was handed on as it was."""
@@ -129,11 +165,8 @@ class Finder(Notes):
             return (named,) if named is not None and named in wire else None
         value = node.get(key)
         if len(keys) == 1:
-            if key in wire:
-                return self._join(wire, keys) if wire[key] is value else None
-            # One level deeper, where a wire has an object around it.
-            around = [name for name, inner in wire.items() if type(inner) is dict and inner.get(key) is value]
-            return self._join(wire, (*around, key)) if len(around) == 1 and value is not None else None
+            beside = self._beside(node, wire, key)
+            return self._join(wire, beside) if beside is not None else None
         if type(value) is dict and keys[-2:] not in PARTS:
             place = (id(wire), id(value))
             inside = self._inside.get(place)
@@ -147,7 +180,10 @@ class Finder(Notes):
         place = self._place(id(node), keys)
         if place is None:
             return False
-        others = self._said.get(self._absolute(id(node), place), ())
+        where = self._absolute(id(node), place)
+        # Places that end in the same key are looked at, and no others: this is asked for few leaves.
+        near = [*self._ends.get(where[-1:], ()), *self._ends.get((), ())]
+        others = [key for key, other in near if self._absolute(key[0], other) == where]
         stands_for = self._stands_for(id(node))
         return any(
             at(self._read[key[0]], key[1:]) is not None and not self._is_lost(key)
@@ -156,12 +192,12 @@ class Finder(Notes):
         )
 
     @cached_property
-    def _said(self) -> dict[Keys, list[Keys]]:
-        """The canonical leaves with a place, by where in the document that is."""
-        found: dict[Keys, list[Keys]] = {}
+    def _ends(self) -> dict[Keys, list[tuple[Keys, Keys]]]:
+        """The canonical leaves with a place, each with it, by the last key of it."""
+        found: dict[Keys, list[tuple[Keys, Keys]]] = {}
         for key, place in self.reader.places.items() if self.reader is not None else ():
             if key[0] in self._read:
-                found.setdefault(self._absolute(key[0], place), []).append(key)
+                found.setdefault(place[-1:], []).append((key, place))
         return found
 
     def _absolute(self, node: int, place: Keys) -> Keys:

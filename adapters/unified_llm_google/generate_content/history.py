@@ -20,7 +20,7 @@ from unified_llm.writing import Writer
 from .calls import NAMED, names_of
 from .content import read_parts, write_items
 from .tables import PROTOCOL
-from .usual import LAID, read_usual, usual_of, write_beside
+from .usual import LAID, read_usual, stay_apart, usual_of, write_beside
 
 __all__ = ["read_contents", "write_contents"]
 
@@ -36,26 +36,33 @@ _MODEL = frozenset(("model", "assistant"))
 
 def read_contents(contents: list[Any], r: Reader) -> list[Node]:
     items: list[Node] = []
-    before: bool | None = None
-    last: list[Node] = []
+    starts: list[int] = []  # the first item of each content
+    numbered = enumerate(contents)
+    r.laid = LAID
     # Where its parts stand is known of a conversation in its own place alone.
     quick = type(r.doc) is dict and r.doc.get("contents") is contents
-    r.laid = LAID
-    for number, wire in enumerate(contents):
+    r.plain = quick
+    before: bool | None = None
+    while (found := read_usual(numbered, before, starts, items, r) if quick else next(numbered, None)) is not None:
+        number, wire = found
+        before = _is_model(contents[number - 1]) if number else None
         mark = len(r.trace)
         try:
-            read = (quick and read_usual(wire, number, before, r)) or _read_content(wire, number, before, r)
+            read = _read_content(wire, number, before, r)
         except ILL_TYPED:
             del r.trace[mark:]
             read = [r.unread(wire, _FAMILY, within=(contents, number))]
-        side = wire.get("role") in _MODEL if type(wire) is dict else None
+        side = _is_model(wire)
         if side is before and number:
-            # Two contents of one side stay two: both say which turn they are.
-            for item in last:
-                item.setdefault("turn", number - 1)
+            stay_apart(items, starts, number)
+        starts.append(len(items))
         items += read
-        before, last = side, read
+        before, r.plain = side, False
     return items
+
+
+def _is_model(wire: Any) -> bool | None:
+    return wire.get("role") in _MODEL if type(wire) is dict else None
 
 
 def _read_content(wire: Node, number: int, before: bool | None, r: Reader) -> list[Node]:
@@ -75,11 +82,11 @@ def _read_content(wire: Node, number: int, before: bool | None, r: Reader) -> li
         items = [r.made({"type": "message", "role": "assistant" if model else "user", "content": []}, wire)]
         r.form(items[0], "parts", "empty" if wires == [] else "null" if "parts" in wire else "absent")
     first = items[0]
-    if len(items) == 1 and type(first.get("content")) is list and len(first["content"]) == 1:
-        part = first["content"][0]
-        if len(part) == 2 and part.get("text"):
-            # The same whether the content says its role or not.
-            first["content"] = part["text"]
+    for item in items:
+        content = item.get("content")
+        if item["type"] == "message" and type(content) is list and len(content) == 1:
+            if len(content[0]) == 2 and content[0].get("text"):
+                item["content"] = content[0]["text"]
     own = "model" if _side(items) == "model" else "user"
     if role != own or "role" not in wire:
         _mark_role(first, items, role, "role" in wire, r)
@@ -124,77 +131,100 @@ def _side(items: list[Node]) -> str:
 
 def write_contents(history: Any, w: Writer) -> list[Any]:
     """The contents of a list of items (or of a string, one user message)."""
-    names = w.context["names"] = names_of(history)
+    names: dict[str, str] = {}
+    w.context["names"] = names
     if type(history) is str:
         return [{"role": "user", "parts": [{"text": history}]}]
     history = history or ()
     out: list[Any] = []
-    usual = usual_of(history, names)
+    usual = usual_of(history)
     made, values = usual or ((), repeat(None))
-    # Where a result was given the name of its call; how many that were when the group began.
+    # Where a result was given the name of its call.
     named: list[tuple[Any, ...]] = []
-    mark = 0
-    # The items of one content, and its parts as long as all of them are usual.
-    group: list[Node] = []
+    # The first item of the content that is open, and its parts as long as all of them are usual.
+    start, place = 0, 0
     parts: list[Node] | None = None
-    # Whose content it is, whether its last item is a result or a message, and of which turn that is.
-    side, answered, talking, before = "", False, False, None
-    for item in history:
+    # Whose it is (results stand apart), whether its last item is a message, and of which turn that is.
+    its, talking, before = "", False, None
+    for index, item in enumerate(history):
         kind, turn = item.get("type"), item.get("turn")
-        arguments = next(values) if kind == "function_call" else None
+        talks = kind == "message"
+        if talks:
+            side = "model" if item.get("role") == "assistant" else "user"
+        else:
+            side = "results" if kind in _OUTPUTS else "model"
+        arguments = next(values) if "arguments" in item else None
         if "extra" in item and _is_unread(item, w):
-            _close(group, side, parts, out, w)
-            group = []
+            _close(history, start, index, parts, out, w)
+            start, parts, its = index + 1, None, ""
             out.append(w.native(item, _FAMILY))
             continue
-        answers, talks = kind in _OUTPUTS, kind == "message"
-        its = "user" if answers or (talks and item.get("role") != "assistant") else "model"
-        joins = bool(group) and its == side and answers is answered
-        if group and turn is not None and before is not None:
-            joins = turn == before and (joins or _is_whole(group[0], w))
+        joins = side == its
+        if turn is not None and before is not None and its:
+            joins = turn == before and (joins or _is_whole(history[start], w))
         elif joins:
             joins = not (talks and talking)
+        talking, before = talks, turn
         if not joins:
-            _close(group, side, parts, out, w)
-            group, side, mark = [], its, len(named)
-            parts = [] if usual is not None and "sealed" not in w.context else None
-        elif its == "model":
-            side = its
-        group.append(item)
-        answered, talking, before = answers, talks, turn
+            _close(history, start, index, parts, out, w)
+            start, its, parts = index, side, None
+            if usual is not None and "sealed" not in w.context:
+                parts, place = [], len(out)
+                out.append({"role": "user" if side == "results" else side, "parts": parts})
+        elif side == "model":
+            its = side
         if parts is None:
             continue
         size = len(item) if turn is None else len(item) - 1
         call_id = item.get("call_id")
-        if size == 3 and kind == "function_call_output":
+        if side == "results":
             output = item.get("output")
-            if type(call_id) is str and call_id in names and type(output) is str:
+            plain = size == 3 and kind == "function_call_output"
+            if plain and type(call_id) is type(output) is str and call_id in names:
                 answer: Node = {} if call_id in made else {"id": call_id}
                 answer["name"] = names[call_id]
                 answer["response"] = {"output": output}
-                named.append((len(out), "parts", len(parts)))
+                named.append((place, "parts", len(parts)))
                 parts.append({"functionResponse": answer})
                 continue
-        elif size == 4 and arguments is not None:
-            name = item.get("name")
-            if type(call_id) is str and type(name) is str:
-                call: Node = {} if call_id in made else {"id": call_id}
-                call["name"] = name
-                call["args"] = arguments
-                parts.append({"functionCall": call})
-                continue
-        elif size == 3 and talks:
-            text, role = item.get("content"), item.get("role")
-            if type(text) is str and text and (role == "user" or role == "assistant"):
+        elif talks:
+            text = item.get("content")
+            if size == 3 and type(text) is str and text and (side == "model" or item.get("role") == "user"):
                 parts.append({"text": text})
                 continue
+        elif arguments is not None:
+            name = item.get("name")
+            if type(call_id) is type(name) is str and kind == "function_call":
+                names[call_id] = name
+                if size == 4:
+                    call: Node = {} if call_id in made else {"id": call_id}
+                    call["name"] = name
+                    call["args"] = arguments
+                    parts.append({"functionCall": call})
+                    continue
         if not write_beside(item, kind, size, arguments, parts, w):
             parts = None
-            del named[mark:]
-    _close(group, side, parts, out, w)
+            out.pop()
+            while named and named[-1][0] == place:
+                named.pop()
+    _close(history, start, len(history), parts, out, w)
     if named:
         w.filled.append((out, named, ("functionResponse", "name"), *NAMED))
     return out
+
+
+def _close(history: Any, start: int, end: int, parts: list[Node] | None, out: list[Any], w: Writer) -> None:
+    """Write the items from `start` to `end` as one content, unless that is done: `parts` are those of usual ones."""
+    if parts is not None or start == end:
+        return
+    # What was called may stand anywhere.
+    w.context["names"].update((key, name) for key, name in names_of(history).items() if key not in w.context["names"])
+    wire = _write_content(list(history[start:end]), w)
+    if wire is not None:
+        out.append(wire)
+    moved = w.context.pop("moved", None)
+    if moved:
+        out.append({"role": "user", "parts": moved})
 
 
 def _is_unread(item: Node, w: Writer) -> bool:
@@ -205,20 +235,6 @@ def _is_unread(item: Node, w: Writer) -> bool:
 def _is_whole(first: Node, w: Writer) -> bool:
     """Whether the content that opens with this item came with items of both sides."""
     return "extra" in first and bool(w.form(first, "content") == "mixed" or w.form(first, "role"))
-
-
-def _close(group: list[Node], side: str, parts: list[Node] | None, out: list[Any], w: Writer) -> None:
-    if not group:
-        return
-    if parts is not None:
-        out.append({"role": side, "parts": parts})
-        return
-    wire = _write_content(group, w)
-    if wire is not None:
-        out.append(wire)
-    moved = w.context.pop("moved", None)
-    if moved:
-        out.append({"role": "user", "parts": moved})
 
 
 def _write_content(group: list[Node], w: Writer) -> Node | None:

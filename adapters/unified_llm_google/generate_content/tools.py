@@ -18,6 +18,7 @@ from unified_llm.writing import Writer
 from .schema import from_dialect, to_dialect
 from .spelling import actual, snake, to_camel, to_snake
 from .tables import PROTOCOL, TOOL
+from .usual import read_usual_functions, write_usual_functions
 
 __all__ = ["SERVERS", "grouped", "is_mixed", "read_tools", "tools", "write_tools"]
 
@@ -38,6 +39,10 @@ def read_tools(wires: Any, r: Reader) -> list[Node]:
         raise IllTyped("tools")
     out: list[Node] = []
     for group, wire in enumerate(wires):
+        usual = read_usual_functions(wire, group, r)
+        if usual is not None:
+            out += usual
+            continue
         w = wire.copy()
         spelled = to_camel(w, TOOL)
         first = len(out)
@@ -105,6 +110,9 @@ def _read_tool(key: str, wire: Any, r: Reader, spelled: list[str]) -> Node | Non
 
 def write_tools(nodes: list[Node], w: Writer) -> list[Any]:
     """The `Tool` objects: grouped as they were, else all functions in one and every other tool in its own."""
+    usual = write_usual_functions(nodes, w)
+    if usual is not None:
+        return [usual]
     groups: dict[Any, Node] = {}
     for number, tool in enumerate(nodes):
         kind = tool.get("type")

@@ -13,13 +13,22 @@ from typing import Any
 
 from unified_llm.ids import is_made, made_among, made_id, seed_of
 from unified_llm.jsonvalue import dump_text, load_objects
+from unified_llm.outline import CALL, RESULT, ROLES, USER
 from unified_llm.provenance import is_own, is_sealed, opaque_piece
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
 from .signature import KIND, SLOT
 
-__all__ = ["LAID", "read_usual", "usual_of", "write_beside"]
+__all__ = [
+    "LAID",
+    "read_usual",
+    "read_usual_functions",
+    "stay_apart",
+    "usual_of",
+    "write_beside",
+    "write_usual_functions",
+]
 
 Node = dict[str, Any]
 
@@ -34,129 +43,174 @@ _MARKED = {"form": {"id": "absent"}}
 # ---- reading --------------------------------------------------------------------------------------------------------
 
 
-def read_usual(wire: Any, number: int, before: bool | None, r: Reader) -> list[Node] | None:
-    """The items of a content of plain texts and calls, or of plain results; `before` is the side of the one before."""
-    if type(wire) is not dict or len(wire) != 2:
-        return None
-    role, parts = wire.get("role"), wire.get("parts")
-    if type(parts) is not list or not parts:
-        return None
-    model = role == "model"
-    first = parts[0]
-    if type(first) is not dict or not (model or role == "user"):
-        return None
-    if len(parts) == 1 and len(first) == 1 and "text" in first:
-        text = first["text"]
-        if type(text) is not str or not text:
-            return None
-        items: list[Node] | None = [{"type": "message", "role": "assistant" if model else "user", "content": text}]
-        r.trace.append((items[0], wire))  # type: ignore[index]
-    elif model:
-        items = _read_model(parts, wire, number, r)
-    elif "functionResponse" in first:
-        items = _read_results(parts, number, r)
-    else:
-        return None
-    if items is not None and (len(items) > 1 or model is before):
-        for item in items:
-            item["turn"] = number
-    return items
+def read_usual(
+    contents: Iterator[tuple[int, Any]], before: bool | None, starts: list[int], items: list[Node], r: Reader
+) -> tuple[int, Any] | None:
+    """Read numbered contents to `items` while each holds plain texts and calls of the model's, or a text, or results.
+
+    Gives the first that does not, None at the end. `before` is the side of the content in front of them; where the
+    items of each content start is noted in `starts`.
+    """
+    add, trace, letter = items.append, r.trace.append, r.letters.append
+    r.context.setdefault("open", [])
+    for number, wire in contents:
+        if type(wire) is not dict or len(wire) != 2:
+            return number, wire
+        role, parts, start = wire.get("role"), wire.get("parts"), len(items)
+        if type(parts) is not list or not parts or not (role == "model" or role == "user"):
+            return number, wire
+        model, first = role == "model", parts[0]
+        if type(first) is dict and len(first) == len(parts) == 1 and "text" in first:
+            if type(first["text"]) is not str or not first["text"]:
+                return number, wire
+            item: Node = {"type": "message", "role": "assistant" if model else "user", "content": first["text"]}
+            add(item)
+            trace((item, wire))
+            letter(ROLES["assistant"] if model else USER)
+        elif not (_read_model(parts, wire, number, items, r) if model else _read_results(parts, number, items, r)):
+            for item in items[start:]:
+                r.stands.pop(id(item), None)
+            del items[start:]
+            return number, wire
+        if len(items) > start + 1 or model is before:
+            for item in items[start:]:
+                item["turn"] = number
+            if model is before:
+                stay_apart(items, starts, number)
+        starts.append(start)
+        before = model
+    return None
 
 
-def _read_model(parts: list[Any], wire: Node, number: int, r: Reader) -> list[Node] | None:
-    items: list[Node] = []
+def stay_apart(items: list[Node], starts: list[int], number: int) -> None:
+    """Two contents of one side stay two: the one before this, too, says which turn it is."""
+    for item in items[starts[-1] :]:
+        item.setdefault("turn", number - 1)
+
+
+def _read_model(parts: list[Any], wire: Node, number: int, items: list[Node], r: Reader) -> bool:
+    """Read texts and calls to `items`; whether that was all there is."""
+    mark, letters, made = len(r.trace), "", 0
+    add, trace, calls = items.append, r.trace.append, []
+    message: Node | None = None  # the one that a text would join
+    alone: Node = {}  # the part of its one text
     signed: list[tuple[Node, str]] = []
-    traced: list[tuple[Node, Node]] = []
-    stands: dict[int, tuple[Any, ...]] = {}
-    calls: list[Node] = []
-    text: list[Node] | None = None
-    made = 0
-    for index, part in enumerate(parts):
-        if type(part) is not dict:
-            return None
-        signature: Any = None
-        if len(part) > 1:
-            signature = part.get(SLOT)
-            if len(part) != 2 or type(signature) is not str or not signature or is_sealed(signature):
-                return None
-        call = part.get("functionCall")
-        if type(call) is dict:
-            call_id, name, args = call.get("id"), call.get("name"), call.get("args")
-            if type(name) is not str or type(args) is not dict:
-                return None
-            if type(call_id) is str and call_id and len(call) == 3:
-                node: Node = {"type": "function_call", "call_id": call_id, "name": name, "arguments": dump_text(args)}
-            elif len(call) == 2:
-                made += 1
-                call_id = made_id("call", _seed(r), number, made)
-                node = {"type": "function_call", "call_id": call_id, "name": name, "arguments": dump_text(args)}
-                node["extra"] = {r.protocol: {"form": {"id": "absent"}}}
+    node: Node = {}
+    try:
+        for index, part in enumerate(parts):
+            signature = None
+            if len(part) != 1:
+                signature = part[SLOT]
+                if len(part) != 2 or type(signature) is not str or not signature or is_sealed(signature):
+                    break
+            if "functionCall" in part:
+                call = part["functionCall"]
+                name, args, size = call["name"], call["args"], len(call)
+                if type(name) is not str or type(args) is not dict:
+                    break
+                if size == 3:
+                    call_id = call["id"]
+                    if type(call_id) is not str or not call_id:
+                        break
+                    node = {"type": "function_call", "call_id": call_id, "name": name, "arguments": dump_text(args)}
+                elif size == 2:
+                    made += 1
+                    call_id = made_id("call", _seed(r), number, made)
+                    node = {"type": "function_call", "call_id": call_id, "name": name, "arguments": dump_text(args)}
+                    node["extra"] = {r.protocol: {"form": {"id": "absent"}}}
+                else:
+                    break
+                r.stands[id(node)] = ("contents", number, "parts", index)
+                add(node)
+                calls.append(node)
+                letters += CALL
+                message = None
             else:
-                return None
-            text = None
-            stands[id(node)] = ("contents", number, "parts", index)
-            items.append(node)
-            calls.append(node)
+                text = part["text"]
+                if type(text) is not str or not text:
+                    break
+                if message is None:
+                    message = {"type": "message", "role": "assistant", "content": text}
+                    add(message)
+                    trace((message, wire))
+                    letters += ROLES["assistant"]
+                    if signature is None:
+                        alone = part
+                        continue
+                    message["content"] = []
+                elif type(message["content"]) is str:
+                    node = {"type": "output_text", "text": message["content"]}
+                    message["content"] = [node]
+                    trace((node, alone))
+                node = {"type": "output_text", "text": text}
+                message["content"].append(node)
+            if signature is not None:
+                signed.append((node, signature))
+            trace((node, part))
         else:
-            said = part.get("text")
-            if type(said) is not str or not said:
-                return None
-            node = {"type": "output_text", "text": said}
-            if text is None:
-                text = []
-                item: Node = {"type": "message", "role": "assistant", "content": text}
-                items.append(item)
-                traced.append((item, wire))
-            text.append(node)
-        if signature is not None:
-            signed.append((node, signature))
-        traced.append((node, part))
-    for node, signature in signed:
-        node["opaque"] = [opaque_piece(KIND, signature, r)]
-        r.places[id(node), "opaque"] = (SLOT,)
-    if calls:
-        r.context.setdefault("open", []).extend(calls)
-        r.stands.update(stands)
-    r.trace += traced
-    return items
+            r.context["open"] += calls
+            r.letters += letters
+            for node, signature in signed:
+                node["opaque"] = [opaque_piece(KIND, signature, r)]
+                r.places[id(node), "opaque"] = (SLOT,)
+                r.plain = False
+            return True
+    except (KeyError, TypeError):
+        pass
+    del r.trace[mark:]
+    return False
 
 
-def _read_results(parts: list[Any], number: int, r: Reader) -> list[Node] | None:
-    waiting: list[Node] = (r.context.get("open") or []).copy()
-    items: list[Node] = []
-    made = 0
-    for part in parts:
-        answer = part.get("functionResponse") if type(part) is dict and len(part) == 1 else None
-        if type(answer) is not dict:
-            return None
-        call_id, name, response = answer.get("id"), answer.get("name"), answer.get("response")
-        if type(name) is not str or type(response) is not dict or len(response) != 1:
-            return None
-        output = response.get("output")
-        if type(output) is not str:
-            return None
-        item: Node = {"type": "function_call_output", "call_id": call_id}
-        if not (type(call_id) is str and call_id and len(answer) == 3):
-            if len(answer) != 2:
-                return None
-            item["extra"] = {r.protocol: {"form": {"id": "absent"}}}
-            call_id = next((call["call_id"] for call in waiting if call["name"] == name), None)
-            if call_id is None:
+def _read_results(parts: list[Any], number: int, items: list[Node], r: Reader) -> bool:
+    """Read results to `items`; whether that was all there is."""
+    mark, made, plain = len(r.trace), 0, True
+    add, trace, stands = items.append, r.trace.append, r.stands
+    waiting = r.context["open"].copy()
+    try:
+        for index, part in enumerate(parts):
+            answer = part["functionResponse"]
+            name, response, size = answer["name"], answer["response"], len(answer)
+            output = response["output"]
+            if not (type(name) is type(output) is str) or len(response) != 1 or len(part) != 1:
+                break
+            call_id = answer["id"] if size == 3 else _named(name, waiting) if size == 2 else None
+            if size == 2 and call_id is None:
                 made += 1
                 call_id = made_id("call", _seed(r), number, made)
-            item["call_id"] = call_id
-        item["output"] = output
-        item["name"] = name
-        for index, call in enumerate(waiting):
-            if call["call_id"] == call_id:
-                del waiting[index]
+            if type(call_id) is not str or not call_id:
                 break
-        items.append(item)
-    r.context["open"] = waiting
-    r.trace += zip(items, parts)
-    for index, item in enumerate(items):
-        r.stands[id(item)] = ("contents", number, "parts", index)
-    return items
+            item: Node = {"type": "function_call_output", "call_id": call_id, "output": output, "name": name}
+            if size == 2:
+                item["extra"] = {r.protocol: {"form": {"id": "absent"}}}
+            if waiting and waiting[0]["call_id"] == call_id:
+                plain = waiting.pop(0)["name"] == name and plain
+            else:
+                plain = False
+                waiting = _without(call_id, waiting)
+            stands[id(item)] = ("contents", number, "parts", index)
+            add(item)
+            trace((item, part))
+        else:
+            r.context["open"] = waiting
+            r.letters += RESULT * len(parts)
+            if not plain:
+                r.plain = False
+            return True
+    except (KeyError, TypeError):
+        pass
+    del r.trace[mark:]
+    return False
+
+
+def _named(name: str, calls: list[Node]) -> Any:
+    """The id of the first call of this name."""
+    return next((call["call_id"] for call in calls if call["name"] == name), None)
+
+
+def _without(call_id: str, calls: list[Node]) -> list[Node]:
+    """The calls without the first of this id."""
+    at = next((index for index, call in enumerate(calls) if call["call_id"] == call_id), len(calls))
+    return calls[:at] + calls[at + 1 :]
 
 
 def _seed(r: Reader) -> str:
@@ -169,13 +223,14 @@ def _seed(r: Reader) -> str:
 # ---- writing --------------------------------------------------------------------------------------------------------
 
 
-def usual_of(history: Iterable[Node], names: Node) -> tuple[Container[str], Iterator[Node | None]] | None:
-    """What is found out once for a history: which ids are made up, and the arguments of its calls of functions.
+def usual_of(history: Iterable[Node]) -> tuple[Container[str], Iterator[Node | None]] | None:
+    """What is found out once for a history: ids that are made up, and what `arguments` stand for, one after the other.
 
-    `names` are those of the calls by their ids. Arguments that are no object are None.
+    Arguments that are no object are None.
     """
-    texts = [item.get("arguments") for item in history if item.get("type") == "function_call"]
-    return made_among(names), iter(load_objects(texts))
+    calls = [item for item in history if "arguments" in item]
+    made = made_among([item.get("call_id") for item in calls])
+    return made, iter(load_objects([item["arguments"] for item in calls]))
 
 
 def write_beside(item: Node, kind: Any, size: int, arguments: Node | None, parts: list[Node], w: Writer) -> bool:
@@ -272,3 +327,48 @@ def _signature(pieces: Any, w: Writer) -> str | None:
         return None
     data: str = piece["data"]
     return data
+
+
+# ---- tools ----------------------------------------------------------------------------------------------------------
+
+
+def read_usual_functions(wire: Node, group: int, r: Reader) -> list[Node] | None:
+    """The tools of a `Tool` object that holds nothing but functions with a description and a JSON schema."""
+    declared = wire.get("functionDeclarations")
+    if len(wire) != 1 or type(declared) is not list or not declared:
+        return None
+    tools: list[Node] = []
+    for each in declared:
+        if type(each) is not dict or len(each) != 3:
+            return None
+        name, description, schema = each.get("name"), each.get("description"), each.get("parametersJsonSchema")
+        if not (type(name) is type(description) is str) or type(schema) is not dict:
+            return None
+        tool: Node = {"type": "function", "name": name, "description": description, "parameters": schema}
+        tool["extra"] = {r.protocol: {"form": {"group": group}}}
+        tools.append(tool)
+    r.trace += zip(tools, declared)
+    for tool in tools:
+        r.places[id(tool), "parameters"] = ("parametersJsonSchema",)
+    return tools
+
+
+def write_usual_functions(tools: list[Node], w: Writer) -> Node | None:
+    """The `Tool` object of functions with a description and a schema, and nothing beside them but `strict`."""
+    declared = []
+    strict = []
+    for tool in tools:
+        name, size = tool.get("name"), len(tool)
+        if type(tool.get("strict")) is bool:
+            size -= 1
+            strict.append(tool)
+        if size != 4 or tool.get("type") != "function" or type(name) is not str:
+            return None
+        if not ("description" in tool and "parameters" in tool):
+            return None
+        declared.append({"name": name, "description": tool["description"], "parametersJsonSchema": tool["parameters"]})
+    if not declared or w.dialect.get("schemas") == "openapi":
+        return None
+    for tool in strict:
+        w.report(tool, ("strict",), "lost")
+    return {"functionDeclarations": declared}
