@@ -33,7 +33,7 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     invoke_without_command=True,
-    help="Translate between the wire formats of language models.",
+    help="Talk to language models, and translate between their wire formats.",
 )
 
 Source = Annotated[str, typer.Option("--from", help="protocol[:dialect] of the input", metavar="PROTOCOL")]
@@ -125,7 +125,7 @@ app.add_typer(drift, name="drift")
 def about(
     version: Annotated[bool, typer.Option("--version", help="show the version and exit", is_eager=True)] = False,
 ) -> None:
-    """Translate between the wire formats of language models."""
+    """Talk to language models, and translate between their wire formats."""
     if version:
         print(f"unified-llm {ul.__version__}")
         raise typer.Exit

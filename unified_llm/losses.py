@@ -115,7 +115,9 @@ def check_levels(levels: Levels) -> None:
             raise ValueError(f"on_loss: {pattern!r} names the fate {fate!r}, which is not one of {', '.join(FATES)}")
         glob = pattern.partition("@")[0]
         if not glob.startswith("x.") and not any(fnmatchcase(capability, glob) for capability in CAPABILITIES):
-            raise ValueError(f"on_loss: {pattern!r} matches no capability; did you mean {glob + '.*'!r}?")
+            near = [name for name in sorted(CAPABILITIES) if glob.rstrip(".*") in name.split(".")]
+            meant = (glob + ".*" if near[0].startswith(f"{glob}.") else near[0]) if near else ""
+            raise ValueError(f"on_loss: {pattern!r} matches no capability" + (meant and f"; did you mean {meant!r}?"))
 
 
 def level_of(loss: Loss, levels: Levels) -> Level:

@@ -109,6 +109,7 @@ def test_commands() -> None:
     terminal = Terminal()
     assert "/model" in terminal.type("/help")
     assert "no provider 'nobody'" in terminal.type("/model nobody/x")
+    assert "whose is x? /model PROVIDER/MODEL" in terminal.type("/model x")
     assert "local/echo" in terminal.type("/model")
     assert "Nothing was sent" in terminal.type("/losses") and "Nothing was sent" in terminal.type("/cost")
     assert "/helf?" in terminal.type("/helf")
@@ -193,6 +194,15 @@ def test_a_request_is_of_the_protocol_that_understands_it(protocol: str) -> None
     assert format_of(REQUESTS[protocol][0]) == protocol
 
 
+# Fields that the SDK of one of two declares, and the reader of the other understands as another vendor's word.
+# https://docs.claude.com/en/api/messages
+@pytest.mark.parametrize("field", [{"thinking": {"type": "adaptive"}}, {"output_config": {"effort": "low"}}])
+def test_a_request_that_two_understand_is_of_the_one_whose_sdk_declares_it(field: Any) -> None:
+    body = {"model": "m", "max_tokens": 99, "messages": [{"role": "user", "content": "Hi"}]}
+    assert format_of({**body, **field}) == "anthropic-messages"
+    assert format_of({**body, "n": 1}) == "openai-chat"
+
+
 @pytest.mark.parametrize("body", [{}, [], 7, {"prompt": "Hi"}, {"messages": []}])
 def test_what_is_of_no_protocol(body: Any) -> None:
     with pytest.raises(ul.InvalidBody, match="none of the protocols"):
@@ -239,7 +249,12 @@ def test_losses_go_to_stderr_and_a_level_can_be_set() -> None:
     [
         ('{"model": "m", "input": "Hi"}', [], 2, "--model"),
         ('{"model": "m", "input": "Hi"}', ["-m", "nobody/x"], 2, "nobody"),
+        ('{"model": "m", "input": "Hi"}', ["-m", "nobody"], 2, "a model is named provider/model"),
         ("{", ["-m", "local/echo"], 2, "JSON"),
+        ("Hello.", ["-m", "local/echo"], 2, "unified-llm chat takes plain text"),
+        ("", ["-m", "local/echo"], 2, "a request is a JSON document"),
+        ('{"input": "Hi"}', ["-m", "local/echo", "--on-loss", "seed=raise"], 2, "did you mean 'sampling.seed'?"),
+        ('{"input": "Hi"}', ["-m", "local/echo", "--on-loss", "sampling=raise"], 2, "did you mean 'sampling.*'?"),
         ('{"input": "Hi"}', ["-m", "local/echo", "--on-loss", "x"], 2, "on_loss"),
         ('{"input": "[[error 400]]"}', ["-m", "local/echo"], 4, "InvalidRequest"),
     ],
@@ -253,3 +268,23 @@ def test_what_goes_wrong_is_one_line(stdin: str, more: list[str], code: int, tol
 def test_a_file_that_is_not_there() -> None:
     code, _, err = run("run", "nowhere.json", "-m", "local/echo")
     assert code == 2 and "nowhere.json" in err
+    code, _, err = run("chat", "--tools", "nowhere.py", "Hi")
+    assert code == 2 and err.endswith("nowhere.py: No such file or directory\n")
+
+
+def test_what_had_to_be_said_besides_is_no_loss_to_a_reader_of_text() -> None:
+    body = '{"model": "m", "messages": [{"role": "user", "content": "Hi"}]}'
+    asked = ["run", "-m", "local/echo", "--protocol", "openai-responses"]
+    assert run(*asked, stdin=body) == (0, "Hi\n", "")  # `store: false` was added
+    assert "/store" in run(*asked, "--json", stdin=body)[2]
+
+
+def test_a_server_of_ones_own_wants_a_model() -> None:
+    code, out, err = run("chat", "--base-url", "http://localhost:1", "Hi")
+    assert (code, out) == (2, "") and "--model" in err
+
+
+def test_the_model_may_stand_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNIFIED_LLM_MODEL", "nobody/x")
+    code, out, err = run("chat", "Hi")
+    assert (code, out) == (4, "") and "no provider 'nobody'" in err

@@ -179,8 +179,11 @@ class Chat:
         if name:
             try:
                 self.client._core.upstreams(self.client._core.call({"model": name}))
-            except (UnifiedLLMError, ValueError) as error:
+            except UnifiedLLMError as error:
                 self.note(str(error))
+                return
+            except ValueError:
+                self.note(f"whose is {name}? /model PROVIDER/MODEL")
                 return
             self.model = name
         self.note(f"the model is {self.model}")

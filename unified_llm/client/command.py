@@ -15,13 +15,21 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from ..errors import APIError, CapabilityLost, UnifiedLLMError
+from ..errors import APIError, CapabilityLost, UnifiedLLMError, UnknownProvider
 from ..jsonvalue import dump
-from ..losses import check_levels
+from ..losses import Losses, check_levels
 
 __all__ = ["chat", "run"]
 
-Model = Annotated[str, typer.Option("--model", "-m", help="provider/model; local/echo needs no key and no network")]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        "-m",
+        envvar="UNIFIED_LLM_MODEL",
+        help="provider/model; without one local/echo, which repeats what it is told and needs no key",
+    ),
+]
 Protocol = Annotated[str | None, typer.Option(help="speak this protocol[:dialect] with the provider in any case")]
 BaseURL = Annotated[str | None, typer.Option(help="a server of one's own, e.g. http://localhost:8000/v1")]
 ECHO = "local/echo"
@@ -29,7 +37,7 @@ ECHO = "local/echo"
 
 def chat(
     prompt: Annotated[str, typer.Argument(metavar="[PROMPT]", help="say this, print the answer, and end")] = "",
-    model: Model = ECHO,
+    model: Model = None,
     instructions: Annotated[str | None, typer.Option("--instructions", "-i", help="the system's text")] = None,
     effort: Annotated[str | None, typer.Option(help="how much to think: none, low, medium, high, ...")] = None,
     tools: Annotated[
@@ -45,6 +53,9 @@ def chat(
     from .chat import Chat
     from .client import Client
 
+    if model is None and base_url is not None:
+        _fail(2, "--base-url wants --model too: what the server calls its model")
+    model = model or ECHO
     options: dict[str, Any] = {}
     if instructions is not None:
         options["instructions"] = instructions
@@ -54,7 +65,9 @@ def chat(
     with contextlib.ExitStack() as stack:
         try:
             offered = _tools(tools or [], mcp or [], stack)
-        except (OSError, ImportError, TypeError) as error:
+        except OSError as error:
+            _fail(2, f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        except (ImportError, TypeError) as error:
             _fail(2, str(error))
         client = stack.enter_context(Client(protocol=protocol, base_url=base_url))
         talk = Chat(
@@ -72,6 +85,8 @@ def chat(
         else:
             if typed:
                 talk.note(f"{model}; /help lists the commands")
+                if model == ECHO:
+                    talk.note("it repeats what it is told; /model PROVIDER/MODEL goes on with one that thinks")
             for line in _lines(typed):
                 if not talk.line(line) or (talk.failed and not typed):
                     break
@@ -81,7 +96,10 @@ def chat(
 
 def run(
     file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="a request, or - for standard input")] = "-",
-    model: Annotated[str | None, typer.Option("--model", "-m", help="provider/model; else the request's own")] = None,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", "-m", help="provider/model, or a provider for the request's own model"),
+    ] = None,
     source: Annotated[
         str | None, typer.Option("--from", metavar="PROTOCOL", help="the protocol of the request; else by looking")
     ] = None,
@@ -100,6 +118,8 @@ def run(
     try:
         levels = _levels(on_loss)
         data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"{", b"["):
+            raise ValueError(f"{file}: a request is a JSON document; unified-llm chat takes plain text")
         done = send(data, source, model, stream=stream, on_loss=levels, protocol=protocol, base_url=base_url)
         if done.pieces is None:
             _print(dump(done.document) if as_json else done.text.encode())
@@ -120,8 +140,14 @@ def run(
         _fail(4, f"{type(error).__name__}: {error}")
     except OSError as error:
         _fail(2, f"{file}: {error.strerror or error}")
+    except UnknownProvider as error:
+        named = model or ""
+        _fail(2, f"{error}; a model is named provider/model" if named and "/" not in named else str(error))
     except (UnifiedLLMError, ValueError) as error:
         _fail(2, str(error))
+    if not as_json:
+        # What had to be said besides is no news to who reads the text.
+        losses = Losses(loss for loss in losses if loss.fate != "added")
     if not quiet and losses:
         sys.stdout.flush()
         print(losses.table(), file=sys.stderr)

@@ -1,7 +1,8 @@
 """One request from a file, in any wire format, to any model; the answer in the format it was asked in.
 
 A request says by its shape which protocol it is of: the one that understands most of it. Where two understand it
-equally well, the order in which providers recommend them decides.
+equally well, it is the one whose official SDK declares most of its fields, and then the order in which providers
+recommend them decides.
 """
 
 from __future__ import annotations
@@ -33,8 +34,10 @@ def format_of(body: Any) -> str:
     'openai-chat'
     >>> format_of({"contents": [{"parts": [{"text": "Hi"}]}]})
     'google-generate-content'
+    >>> format_of({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}], "system": "Short."})
+    'anthropic-messages'
     """
-    best: tuple[int, int, str] | None = None
+    best: tuple[int, int, int, str] | None = None
     for place, name in enumerate(_by_preference()):
         spoken = adapter(name)
         reader = Reader(spoken.protocol, facing="client")
@@ -44,12 +47,21 @@ def format_of(body: Any) -> str:
             continue
         if not node.get("input"):
             continue
-        found = (_unread(node), place, name)
+        found = (_unread(node), _undeclared(body, name), place, name)
         if best is None or found < best:
             best = found
     if best is None:
         raise InvalidBody("", f"a request of none of the protocols: {', '.join(sorted(_by_preference()))}")
-    return best[2]
+    return best[3]
+
+
+def _undeclared(body: Any, protocol: str) -> int:
+    """How many fields of a request its own SDK does not declare; readers understand other vendors' words too."""
+    from ..drift.sdk import pinned
+
+    known = pinned(protocol)
+    fields = known.nodes.get("request") if known is not None else None
+    return len(body.keys() - fields.keys()) if fields and isinstance(body, dict) else 0
 
 
 def _unread(value: Any) -> int:
@@ -90,7 +102,7 @@ def send(
     said = body.get("model") if isinstance(body, dict) else None
     ref = model or (said if isinstance(said, str) and "/" in said else None)
     if ref is None and not where.get("base_url"):
-        raise ValueError("say whom to ask: --model provider/model")
+        raise ValueError("say whom to ask: --model provider/model (local/echo needs no key and no network)")
     goal = upstream(ref or where.pop("base_url"), request=body, source=source, **where)
     streamed = bool(body.get("stream")) if stream is None and isinstance(body, dict) else bool(stream)
     # Some say in the body that they want a stream, others by the route they take.
