@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import orjson
 
 from .jsonvalue import dump_text, load_text
+from .paths import follow
 from .schema import Change, Lowered, NameRule, SchemaProfile, fit_name, lower
 from .writing import Writer
 
@@ -100,8 +101,7 @@ class _Fitting:
         for number, key, text, changes, undo in _plan(tools, self.demands[:3]):
             tool = made[number]
             given = self.given(tool)
-            for keys, fate, detail in changes:
-                self.writer.report(given, keys, fate, detail, "tools.function")
+            self.writer.relaxed.append((given, key, changes))
             new = self.copy(tool)
             if text is None:
                 del new[key]
@@ -338,7 +338,7 @@ def _planned(tools: list[Node], profiles: tuple[SchemaProfile | None, ...]) -> t
                     number,
                     key,
                     None if done.schema is None else dump_text(done.schema).encode(),
-                    tuple(((key, *keys), fate, detail) for keys, fate, detail in told(done, schema)),
+                    tuple((follow(schema, keys), fate, detail) for keys, fate, detail in told(done, schema)),
                     None if undo is None else dump_text(undo).encode(),
                 )
             )

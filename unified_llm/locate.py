@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["locate"]
 
 Node = dict[str, Any]
+Changes = tuple[tuple[Keys, str, str], ...]
 
 # Counts that a canonical sum includes by its definition: what becomes of the sum becomes of them.
 PARTS: dict[Keys, str] = {
@@ -38,7 +39,7 @@ def locate(
     root: Any, target: Any, writer: Writer, reader: Reader | None, source: Adapter | None, name: str, base: Keys = ()
 ) -> Losses:
     """The report of one conversion: `root` canonical, `target` the result, `name` the canonical kind of the root."""
-    if not (writer.raw or writer.alike or writer.filled or (reader and reader.notes)):
+    if not (writer.raw or writer.alike or writer.filled or writer.relaxed or (reader and reader.notes)):
         return Losses()
     finder = Finder(root, target, writer, reader, source, name, base)
     # What repair made up was never said, so nothing of it can be lost.
@@ -50,6 +51,7 @@ def locate(
     found = [finder.alike(nodes, *entry) for entry, nodes in groups.items()]
     for node, keys, fate, detail in reader.notes if reader else ():
         found.append(finder.loss(node, keys, fate, detail, None))
+    found += [finder.relaxed(*entry) for entry in writer.relaxed]
     losses = list(dict.fromkeys(loss for group in found for loss in group))
     for told, nodes in writer.alike.items():
         losses += finder.told([node for node in nodes if id(node) not in made] if made else nodes, *told)
@@ -69,6 +71,12 @@ def _maker(
         return Loss(pointer((*above, *place, *below)), capability, fate, detail, side)
 
     return made
+
+
+@lru_cache(maxsize=512)
+def _relaxed(above: Keys, changes: Changes) -> tuple[Loss, ...]:
+    """They are kept: the tools of a conversation come again with each request."""
+    return tuple(Loss(pointer(above + keys), "tools.function", fate, detail) for keys, fate, detail in changes)  # type: ignore[arg-type]
 
 
 class Finder(Notes):
@@ -149,6 +157,15 @@ class Finder(Notes):
             return (key,) if wire[key] is value else None
         around = [name for name, inner in wire.items() if type(inner) is dict and inner.get(key) is value]
         return (*around, key) if len(around) == 1 and value is not None else None
+
+    def relaxed(self, tool: Node, key: str, changes: Changes) -> list[Loss]:
+        """The losses below a schema, which is the caller's own object."""
+        wire, schema = self._wire(tool), tool.get(key)
+        if type(wire) is not dict or (self.reader is not None and id(tool) in self.reader.below):
+            found = (self.loss(tool, (key, *keys), fate, said, "tools.function") for keys, fate, said in changes)
+            return [loss for losses in found for loss in losses]
+        inside = (key,) if wire.get(key) is schema else find_object(wire, schema)
+        return list(_relaxed(self.base + self._path(wire) + inside, changes))
 
     def _plain(self, node: Node, keys: Keys) -> Keys | None:
         """The path of most losses: a setting of the root, or what is in a value that was handed on as it was."""

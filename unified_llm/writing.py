@@ -37,6 +37,7 @@ class Writer:
         "protocol",
         "raw",
         "refuses",
+        "relaxed",
         "same",
         "seed",
         "source",
@@ -83,6 +84,8 @@ class Writer:
         # and capability).
         self.alike: dict[tuple[tuple[Any, ...], str, str], list[Node]] = {}
         self.filled: list[tuple[Any, list[tuple[Any, ...]], tuple[Any, ...], str, str]] = []
+        # What became of the schemas of tools: the tool, the schema's key, and the leaves below it with their fates.
+        self.relaxed: list[tuple[Node, str, tuple[tuple[tuple[Any, ...], str, str], ...]]] = []
         self.context: dict[str, Any] = {}
 
     def root(self, pair: WritePair, node: Any) -> Any:
