@@ -48,17 +48,19 @@ class MessagesReader(BlockReader):
             delta = data.get("delta")
             if block is not None and type(delta) is dict:
                 plain = len(delta) == 2 and not block.shift
-                found = self._delta(block, delta) if plain else self._odd_delta(data)
+                found = self._delta(block, delta) if plain else self._odd_delta(data, event)
+                if found == []:
+                    return [self._frame(event)]
                 if found is not None:
                     if plain and len(found) == 1:
                         self.last = block, data
                     return found
         elif kind == "content_block_delta":
             if self.pending is None:
-                return self._named(event, data, self._odd_delta(data))
+                return self._named(event, data, self._odd_delta(data, event))
         elif kind in _HANDLERS and type(data) is dict:
             return self._named(event, data, _HANDLERS[kind](self, data, event))
-        return [*self._flush(), self._frame(event)]
+        return [*self._flush(), self._frame(event, data if kind != "ping" else None)]
 
     def read_more(self, write: WriteMore) -> ReadMore | None:
         if self.last is None:
@@ -88,24 +90,22 @@ class MessagesReader(BlockReader):
         return more
 
     def _named(self, event: Event, data: Node, found: list[Event] | None) -> list[Event]:
-        """Note how a frame was named when it was not named after its data."""
+        """Note how a frame was named when it was not named after its data; what could not be read is told whole."""
         if found is None:
-            return [*self._flush(), self._frame(event)]
+            return [*self._flush(), self._frame(event, data)]
         if event["event"] != data.get("type"):
             first = next((each for each in found if not _is_synthetic(each, self.r.protocol)), None)
             if first is not None and first["type"] != FRAME:
                 self._mark(first)["event"] = event["event"]
         return found
 
-    def _frame(self, event: Event) -> Event:
+    def _frame(self, event: Event, rest: Any = None) -> Event:
+        """A frame that means nothing to the others; `rest` is what of it nobody will tell."""
         data = event["data"]
         own: Node = {"frame": {"event": event["event"], "data": data}}
         found: Event = {"type": FRAME, "extra": {self.r.protocol: own}}
-        kind = data.get("type") if type(data) is dict else None
-        known = type(kind) is str and kind in _KNOWN
-        if type(data) is dict and (not known or (self.state == "closed" and kind in _HANDLERS)):
-            # An event of a type nobody knows, or a second answer after the end: nobody else hears of it.
-            own["rest"] = data
+        if type(rest) is dict:
+            own["rest"] = rest
             self.r.made(found, data)
         return found
 
@@ -123,6 +123,7 @@ class MessagesReader(BlockReader):
                 self.message = self.r.gather({**self.message, **message}, self.sources)
                 self.sources.update({(key,): self.r.here("message", key) for key in message})
                 self.open.clear()
+                return [*self._flush(), self._frame(event)]
             return None
         self.state = "open"
         self.sources[()] = self.r.here("message")
@@ -239,7 +240,7 @@ class MessagesReader(BlockReader):
             # Its item may be whole already: then the end of the stream tells it with that item.
             self.carried.append(carried)
             join_carried(self.items, [carried])
-            return None
+            return [*self._flush(), self._frame(event)]
         out = self._flush()
         if kind == "fallback" and type(wire.get("to")) is dict and type(wire["to"].get("model")) is str:
             # From here on it is the other model's answer, as it is when the answer comes in one piece.
@@ -257,7 +258,7 @@ class MessagesReader(BlockReader):
         self._rest(first, data, ("type", "index", "content_block"))
         return out + found
 
-    def _odd_delta(self, data: Node) -> list[Event] | None:
+    def _odd_delta(self, data: Node, event: Event) -> list[Event] | None:
         """A delta that is read and yet needs its frame: another name, another index, more keys."""
         block = self.open.get(data["index"]) if type(data.get("index")) is int else None
         delta = data.get("delta")
@@ -269,22 +270,28 @@ class MessagesReader(BlockReader):
         found = self._delta(block, known)
         if found is None:
             return None
-        event = found[-1]
         rest: Node = {key: value for key, value in data.items() if key not in ("type", "index", "delta")}
         more = {key: value for key, value in delta.items() if key not in known}
         if more:
             rest["delta"] = more
+        if not found:
+            return [self._frame(event, rest or None)]
+        last = found[-1]
         if rest:
-            event.setdefault("extra", {}).setdefault(self.r.protocol, {})["rest"] = rest
-            self.r.made(event, data)
+            last.setdefault("extra", {}).setdefault(self.r.protocol, {})["rest"] = rest
+            self.r.made(last, data)
         if block.shift:
-            self._mark(event)["index"] = block.index
+            self._mark(last)["index"] = block.index
         return found
 
     def _block_stop(self, data: Node, event: Event) -> list[Event] | None:
         block = self.open.pop(data.get("index"), None) if type(data.get("index")) is int else None
-        if self.state != "open" or block is None:
+        if self.state != "open":
             return None
+        if block is None:
+            # A block that came whole has ended already.
+            left = {key: value for key, value in data.items() if key not in ("type", "index")}
+            return [*self._flush(), self._frame(event, left or None)]
         out = self._finish(block)
         if block.shift:
             self._mark(out[0])["index"] = block.index
@@ -324,7 +331,6 @@ _HANDLERS: dict[Any, Any] = {
     "message_stop": MessagesReader._stop,
     "error": MessagesReader._error,
 }
-_KNOWN = frozenset((*_HANDLERS, "ping"))
 
 
 def _is_synthetic(event: Event, protocol: str) -> bool:

@@ -152,12 +152,12 @@ class BlockReader:
         return self.r.nodes(blocks, (wire,))[0]
 
     def _delta(self, block: Block, delta: Node) -> list[Event] | None:
-        """The events of a delta that is just what its block calls for; None for any other."""
+        """The events of a delta that its block calls for; none of one that the end of the block tells; None for others."""
         kind = delta.get("type")
         if kind == "text_delta" and block.kind == "text":
             text = delta.get("text")
             if type(text) is not str or not text:
-                return None
+                return [] if text == "" else None
             if not block.buffer:
                 block.sources[("text",)] = self.r.here("delta", "text")
             block.buffer.append(text)
@@ -165,15 +165,15 @@ class BlockReader:
         if kind == "input_json_delta" and block.kind in _INPUT:
             piece = delta.get("partial_json")
             if type(piece) is not str or not piece:
-                return None
+                return [] if piece == "" else None
             if not block.buffer:
                 block.sources[("input",)] = self.r.here("delta", "partial_json")
             block.buffer.append(piece)
             stem = _INPUT[block.kind]
-            return [{"type": f"{stem}.delta", **block.at, "delta": piece}] if stem else None
+            return [{"type": f"{stem}.delta", **block.at, "delta": piece}] if stem else []
         if kind == "thinking_delta" and block.kind == "thinking":
             text = delta.get("thinking")
-            return self._thinking(block, text) if type(text) is str and text else None
+            return self._thinking(block, text) if type(text) is str and text else [] if text == "" else None
         if kind == "citations_delta" and block.kind == "text" and type(delta.get("citation")) is dict:
             annotation = self.r.nodes(citations, (delta["citation"],))[0]
             block.citations.append(delta["citation"])
@@ -182,10 +182,12 @@ class BlockReader:
         if kind == "signature_delta" and block.kind == "thinking":
             block.wire["signature"] = delta.get("signature")
             block.sources[("signature",)] = self.r.here("delta", "signature")
-        elif kind == "compaction_delta":
+            return []
+        if kind == "compaction_delta":
             block.wire.update({key: value for key, value in delta.items() if key != "type"})
             block.sources.update({(key,): self.r.here("delta", key) for key in delta})
             block.sources[("type",)] = block.sources[()]
+            return []
         return None
 
     def _thinking(self, block: Block, text: str) -> list[Event]:

@@ -29,6 +29,7 @@ Node = dict[str, Any]
 _GROWING = frozenset(("response.output_text.delta", "response.reasoning_summary_text.delta"))
 _INCOMPLETE = frozenset(("length", "context_window", "safety", "recitation", "pause"))
 _FAILED = frozenset(("malformed_call", "error", "cancelled"))
+_SPEAKER = {"role": "model"}
 
 
 class GenerateContentReader:
@@ -48,6 +49,7 @@ class GenerateContentReader:
         self.started = False
         self.ended = False
         self.blocked = False
+        self.odd: dict[int, Any] = {}
 
     def feed(self, event: Event) -> list[Event]:
         data = event["data"]
@@ -73,7 +75,7 @@ class GenerateContentReader:
             error = read_error_node(rest, data, self.r)
             made: Event = {"type": "error", "error": error}
             if rest:
-                made["extra"] = {PROTOCOL: {"frame": {"count": 1, "rest": rest}}}
+                made["extra"] = {PROTOCOL: {"frame": {"count": 1}, "rest": rest}}
             out.append(self.r.made(made, data))
         else:
             out.append(
@@ -172,22 +174,29 @@ class GenerateContentReader:
             self._end(frame, out)
         frame["count"] = len(out)
         if not out:
-            return [{"type": "unified_llm:frame", "extra": {PROTOCOL: {"frame": {"whole": data, "event": None}}}}]
+            out.append({"type": "unified_llm:frame"})
+            frame = {"whole": data, "event": None}
         first = out[0]
-        first["extra"] = {
-            **first.get("extra", {}),
-            PROTOCOL: {**first.get("extra", {}).get(PROTOCOL, {}), "frame": frame},
-        }
+        extra = first.get("extra", {})
+        first["extra"] = {**extra, PROTOCOL: {**extra.get(PROTOCOL, {}), "frame": frame, **self._odd(data)}}
+        if "rest" in first["extra"][PROTOCOL]:
+            self.r.made(first, data)
         return out
+
+    def _odd(self, data: Node) -> Node:
+        """What of a frame no event tells, neither now nor at the end: `{"rest": ...}`, or nothing."""
+        odd, self.odd = self.odd, {}
+        if not odd:
+            return {}
+        return {"rest": {"candidates": [odd.get(place, {}) for place in range(len(data["candidates"]))]}}
 
     def _candidate(self, wire: Any, place: int, data: Node, out: list[Event]) -> Node:
         """What a candidate's frame holds beside its parts; the events of the parts are added to `out`."""
-        if type(wire) is not dict:
+        index = wire.get("index", place) if type(wire) is dict else None
+        if type(index) is not int:
+            self.odd[place] = wire
             return {"literal": wire}
         rest = wire.copy()
-        index = rest.get("index", place)
-        if type(index) is not int:
-            return {"literal": wire}
         state = self.candidates.get(index)
         if state is None:
             state = self.candidates[index] = Candidate(index, self.r)
@@ -197,6 +206,9 @@ class GenerateContentReader:
             inner = content.copy()
             wires = inner.pop("parts", None)
             rest["content"] = inner
+            if inner and inner != _SPEAKER:
+                left = {key: value for key, value in inner.items() if _SPEAKER.get(key) != value}
+                self.odd[place] = {"content": left}
             if type(wires) is list:
                 if len(wires) == 1 and type(wires[0]) is dict and len(wires[0]) == 1 and wires[0].get("text"):
                     if type(wires[0]["text"]) is str:

@@ -378,5 +378,5 @@ class GenerateContentWriter:
             error = {key: event[key] for key in ("code", "message", "param", "status") if event.get(key) is not None}
             error["type"] = "server_error"
         body = write_error_body(error, self.w)
-        rest = (extra.get("frame") or {}).get("rest")
+        rest = extra.get("rest")
         return [{"event": None, "data": fill(body, rest) if rest else body}]

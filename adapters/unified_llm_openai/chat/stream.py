@@ -295,4 +295,7 @@ class ChatReader:
         if self.ended:
             return [self._whole(event, data)]
         self.ended = True
-        return self._framed(out, {"chunk": copied(data), "slots": [], "bare": list(_HEAD), **_beside(event)})
+        # What the chunks before said as well was told.
+        left = {key: value for key, value in rest.items() if key not in PADDING and self.first.get(key, ...) != value}
+        frame = {"chunk": copied(data), "slots": [], "bare": list(_HEAD), **_beside(event)}
+        return self._framed(out, frame, left)
