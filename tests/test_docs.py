@@ -28,7 +28,7 @@ import unified_llm as ul
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "examples").rglob("*.md")])
 COOKBOOK = sorted((DOCS / "cookbook").glob("*.md"))
 PACKAGES = ["unified_llm", *sorted(path.parent.name for path in (ROOT / "adapters").glob("*/__init__.py"))]
 
@@ -84,12 +84,6 @@ def test_a_recipe_runs_from_top_to_bottom(page: Path, tmp_path: Path) -> None:
         alone = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": path}
         done = subprocess.run(asked, cwd=tmp_path, env=alone, capture_output=True, text=True, check=False)
         assert done.returncode == 0 and re.search(r"\d passed", done.stdout), done.stdout
-
-
-def test_every_recipe_is_in_the_index() -> None:
-    index = (DOCS / "cookbook" / "README.md").read_text("utf-8")
-    assert len(COOKBOOK) > 5
-    assert [page.name for page in COOKBOOK if page.stem != "README" and f"({page.name})" not in index] == []
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/quickstart.md", "docs/errors.md"])
@@ -187,6 +181,28 @@ def test_links_lead_somewhere(page: Path) -> None:
         and not (page.parent / target).exists()
     ]
     assert not dead
+
+
+def reached(page: Path) -> set[Path]:
+    """The pages that a page leads to."""
+    links = LINK.findall(FENCE.sub("", page.read_text("utf-8")))
+    return {(page.parent / target.partition("#")[0]).resolve() for target in links if "://" not in target}
+
+
+def test_every_page_has_a_place() -> None:
+    for index in [DOCS / "README.md", DOCS / "cookbook" / "README.md", DOCS / "decisions" / "README.md"]:
+        folders = [index.parent, DOCS / "protocols"] if index.parent == DOCS else [index.parent]
+        pages = {page for folder in folders for page in folder.glob("*.md")} - {index, index.parent / "template.md"}
+        assert {page.name for page in pages - reached(index)} == set()
+    examples = ROOT / "examples"
+    shown = {path for path in examples.iterdir() if path.suffix == ".py"} - reached(examples / "README.md")
+    assert not shown
+
+
+def test_the_readme_leads_to_the_documentation() -> None:
+    assert {DOCS / "README.md", DOCS / "cookbook" / "README.md", ROOT / "examples" / "README.md"} <= reached(
+        ROOT / "README.md"
+    )
 
 
 def generator() -> ModuleType:
