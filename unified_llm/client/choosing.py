@@ -9,20 +9,24 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import httpx2
 
 from ..adapter import Adapter
+from ..errors import UnknownProtocol
 from ..models.endpoints import Endpoint, Provider, compatible, provider, table
 from ..models.selection import select
 from ..registry import adapter, protocols, split
 from .credentials import KeyAuth, load_source, loaded
 from .upstream import Upstream
 
-__all__ = ["from_env", "from_sdk", "load", "upstream"]
+__all__ = ["AUTO", "from_env", "from_sdk", "load", "upstream"]
+
+AUTO = "auto"
+"""In the place of a protocol: whichever carries most of a request."""
 
 
 def upstream(
@@ -39,9 +43,10 @@ def upstream(
     """The upstream that `ref` names.
 
     `ref` is "provider/model" or "provider" (`unified_llm.models`), a base URL of any server, an official SDK's client,
-    or an `Upstream`. `protocol` (with a dialect behind a colon) is spoken in any case; else the one that loses least
-    for `request` (a wire document of `source`, or a canonical one), or for the model. For a URL whose host nobody knows
-    it is the one most servers are compatible with. `api_key` is a key, or a function that gives one; without it the
+    or an `Upstream`. `protocol` (with a dialect behind a colon) is spoken in any case. With None or "auto" a provider
+    that has several is spoken to in the one that loses least: of `request` (a wire document of `source`, or a canonical
+    one) where it is given, else of each request as it comes (`Upstream.others`). For a URL whose host nobody knows it
+    is the one most servers are compatible with. `api_key` is a key, or a function that gives one; without it the
     provider's environment variables are looked at as a request leaves. `variables` fill names in the provider's URL
     (`resource`, `region`, `project`). `changes` are fields of `Upstream`.
 
@@ -54,6 +59,7 @@ provider='anthropic', scope=None, defaults={}, fixed={}, omitted=(), path='', st
     >>> upstream("http://localhost:8000/v1", model="qwen3").protocol
     'openai-chat'
     """
+    auto, protocol = protocol == AUTO, None if protocol == AUTO else protocol
     if isinstance(ref, Upstream):
         given = {"protocol": protocol, "base_url": base_url}
         changes.update({key: value for key, value in given.items() if value is not None})
@@ -61,10 +67,11 @@ provider='anthropic', scope=None, defaults={}, fixed={}, omitted=(), path='', st
             changes["auth"] = _auth(split(protocol or ref.protocol)[0], (), api_key)
         return ref.with_(**changes) if changes else ref
     if not isinstance(ref, str):
-        return from_sdk(ref, protocol=protocol, **changes)
+        return from_sdk(ref, protocol=AUTO if auto else protocol, **changes)
     if "://" in ref:
         return _at(ref, protocol, api_key, changes)
     name, _, model = ref.partition("/")
+    others: tuple[Endpoint, ...] = ()
     if base_url is None:
         owner = provider(name, model=model or None)
         if owner.transports and ":" in model:
@@ -74,11 +81,32 @@ provider='anthropic', scope=None, defaults={}, fixed={}, omitted=(), path='', st
             endpoint = _first(owner, protocol)
         else:
             endpoint = select(owner.id, model, request, source=source, force_protocol=protocol).endpoint
+        if protocol is None and request is None:
+            offered = owner.serving(model) if model else owner.endpoints
+            others = tuple(each for each in offered if each.protocol != endpoint.protocol)
     else:
         choice = select(name, model or "-", force_protocol=protocol or compatible(), base_url=base_url)
         owner, endpoint = choice.provider, choice.endpoint
     made = _made(owner, endpoint, model or None, api_key, variables or {})
+    if others:
+        made = made.with_(others=tuple(_alike(owner, others, made, api_key, variables or {})))
     return made.with_(**changes) if changes else made
+
+
+def _alike(
+    owner: Provider, endpoints: Iterable[Endpoint], made: Upstream, key: Any, variables: Mapping[str, str]
+) -> Iterator[Upstream]:
+    """The same place in other protocols. One that needs a variable which nothing says is no choice."""
+    seen = set()
+    for endpoint in endpoints:
+        if endpoint.protocol in seen:
+            continue
+        seen.add(endpoint.protocol)
+        try:
+            other = _made(owner, endpoint, made.model, key, variables, twin=made)
+        except (ValueError, UnknownProtocol):
+            continue
+        yield other
 
 
 def _first(owner: Provider, protocol: str | None) -> Endpoint:
@@ -89,9 +117,18 @@ def _first(owner: Provider, protocol: str | None) -> Endpoint:
     raise ValueError(f"nothing is known to serve {owner.id}{told}; say protocol= and base_url=")
 
 
-def _made(owner: Provider, endpoint: Endpoint, model: str | None, key: Any, variables: Mapping[str, str]) -> Upstream:
+def _made(
+    owner: Provider,
+    endpoint: Endpoint,
+    model: str | None,
+    key: Any,
+    variables: Mapping[str, str],
+    twin: Upstream | None = None,
+) -> Upstream:
     clients: Mapping[str, Any] = {}
-    if owner.transports:
+    if owner.transports and twin is not None:
+        clients = {"http_client": twin.http_client, "async_http_client": twin.async_http_client}
+    elif owner.transports:
         inside = loaded(owner.transports)()
         clients = {
             "http_client": httpx2.Client(transport=inside),
@@ -158,19 +195,29 @@ def from_sdk(*clients: Any, protocol: str | None = None, **changes: Any) -> Upst
 
     Give the synchronous client, the asynchronous one, or both: each serves calls of its own kind. What the SDK does to
     a request (tokens of a directory, signatures of a cloud, paths of a platform) it does to these too; its own retries
-    are off. `protocol` chooses where the SDK speaks several.
+    are off. `protocol` chooses where the SDK speaks several; "auto" leaves it to each request.
 
     Raises `TypeError` for an object no installed adapter knows.
     """
     if not clients:
         raise TypeError("from_sdk needs a client")
+    auto, protocol = protocol == AUTO, None if protocol == AUTO else protocol
     for spoken in (split(protocol)[0],) if protocol else map(adapter, _by_preference()):
         for root, where in spoken.clients.items():
             if all(_is_of(client, root) for client in clients):
                 made: Upstream = loaded(where)(*clients, protocol=protocol)
+                if auto and made.provider is not None:
+                    made = made.with_(others=tuple(_through(clients, where, made)))
                 return made.with_(**changes) if changes else made
     told = f" for {protocol}" if protocol else ""
     raise TypeError(f"no adapter{told} knows clients of {type(clients[0]).__module__}")
+
+
+def _through(clients: tuple[Any, ...], where: str, made: Upstream) -> Iterator[Upstream]:
+    """The same clients in the other protocols that their SDK speaks and their provider has."""
+    for name in provider(str(made.provider)).protocols:
+        if name != made.protocol.partition(":")[0] and where in adapter(name).clients.values():
+            yield loaded(where)(*clients, protocol=name)
 
 
 def _by_preference() -> list[str]:

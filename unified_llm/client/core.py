@@ -21,6 +21,7 @@ from .failures import failed
 from .requests import Call, call_of, travelling
 from .results import Listed, Made, Result, TokenCount, items_of, result_of
 from .retrying import Retry
+from .settling import settled
 from .steps import Send, Steps
 from .structured import STRATEGIES, Wanted, choose, parsing, wanted
 from .upstream import Upstream
@@ -55,13 +56,25 @@ class Core:
         self.retry = retry if retry is not None else Retry()
         self.headers = headers or {}
         self._known: dict[Any, Upstream] = {}
-        self.upstream = None if upstream is None else self._upstream(upstream, {}, None)
+        self._ref = upstream
+        self.upstream = None if upstream is None else self._upstream(upstream, None)
 
     # ---- whom to ask ------------------------------------------------------------------------------------------------
 
     def upstreams(self, call: Call) -> tuple[Upstream, ...]:
-        """Whom a call is sent to, in order; raises `ValueError` where nothing says it."""
-        default = self.upstream if call.upstream is None else self._upstream(call.upstream, call.body, call)
+        """Whom a call is sent to, in order, each in the protocol that carries most of it.
+
+        Raises `ValueError` where nothing says whom.
+        """
+        found = self._asked(call)
+        if call.body.keys() <= {"model"}:
+            return found
+        return tuple(settled(each, call.body) for each in found)
+
+    def _asked(self, call: Call) -> tuple[Upstream, ...]:
+        ref = self._ref if call.upstream is None else call.upstream
+        own = call.protocol or call.api_key or call.base_url or call.upstream is not None
+        default = self.upstream if ref is None or not own else self._upstream(ref, call)
         names = call.names() or (((self.model, *self.models)) if self.model else self.models)
         if default is not None and call.body.get("agent") and not call.names():
             # An agent stands in the place of a model.
@@ -84,27 +97,24 @@ class Core:
     def _named(self, name: Any, call: Call) -> Upstream:
         if isinstance(name, str) and "/" not in name and (call.base_url or self.base_url):
             # A server of one's own at a URL, and a model on it.
-            return self._upstream(call.base_url or self.base_url, call.body, call).with_(model=name)
+            return self._upstream(call.base_url or self.base_url, call).with_(model=name)
         if isinstance(name, str) and "/" not in name:
             raise ValueError(f"model={name!r} does not say whose: 'provider/{name}', or Client(upstream=...)")
-        return self._upstream(name, call.body, call)
+        return self._upstream(name, call)
 
-    def _upstream(self, ref: Any, body: Node, call: Call | None) -> Upstream:
+    def _upstream(self, ref: Any, call: Call | None) -> Upstream:
         protocol = (call.protocol if call else None) or self.protocol
         key = (call.api_key if call else None) or self.api_key
         options: dict[str, Any] = {"protocol": protocol, "api_key": key}
         if isinstance(ref, str) and "://" not in ref:
             options["base_url"] = (call.base_url if call else None) or self.base_url
         try:
-            at = (ref, protocol, key if isinstance(key, str) else id(key), options.get("base_url"), _shape(body))
+            at = (ref, protocol, key if isinstance(key, str) else id(key), options.get("base_url"))
             known = self._known.get(at)
         except TypeError:
             return choose_upstream(ref, **options)
         if known is None:
-            # What is asked for decides between the protocols of a provider; requests of one shape go one way.
-            asked = {name: value for name, value in body.items() if name != "model"} if body else None
-            request = None if asked is None else {"model": "model", **asked}
-            known = self._known[at] = choose_upstream(ref, request=request, **options)
+            known = self._known[at] = choose_upstream(ref, **options)
         return known
 
     # ---- responses --------------------------------------------------------------------------------------------------
@@ -314,18 +324,3 @@ def _is_plain(name: str, upstream: Upstream) -> bool:
         return bool(get(f"{upstream.provider}/{name}"))
     except (UnknownModel, UnknownProvider):
         return False
-
-
-def _shape(body: Node) -> Any:
-    """What of a request decides between protocols: which fields and kinds of nodes it has, not what they say."""
-    if not body:
-        return ()
-    given = body.get("input")
-    kinds: set[Any] = set()
-    for item in given if type(given) is list else ():
-        kinds.add(item.get("type"))
-        content = item.get("content")
-        kinds |= {("part", part.get("type")) for part in content} if type(content) is list else set()
-    tools = {("tool", tool.get("type")) for tool in body.get("tools") or ()}
-    format_ = ((body.get("text") or {}).get("format") or {}).get("type")
-    return (frozenset(body), frozenset(kinds | tools), format_)

@@ -32,14 +32,16 @@ from ..registry import adapter
 from ..vault import MemoryVault, Vault
 from .choosing import upstream as choose
 from .retrying import Retry
+from .settling import settled
 from .surface import Match, credential_headers, recognise, route_of, spoken
 from .upstream import Upstream
 from .wire import Answer, Ask, Hop, Opened, answer_kind, steps
 
-__all__ = ["HOPS", "LOSSES", "UPSTREAM", "Incoming", "Reply", "SurfaceStream", "Translator"]
+__all__ = ["HOPS", "LOSSES", "PROTOCOL", "UPSTREAM", "Incoming", "Reply", "SurfaceStream", "Translator"]
 
 LOSSES = "x-unified-llm-losses"
 UPSTREAM = "x-unified-llm-upstream"
+PROTOCOL = "x-unified-llm-protocol"
 HOPS = "x-unified-llm-hops"
 ESTIMATE = "x-unified-llm-estimate"
 _LONGEST = 4_000  # HTTP servers and clients take headers of 8 kB
@@ -189,6 +191,7 @@ class Translator:
             model = match.names.get("model") or (said if isinstance(said, str) else None)
             asked = self.upstreams(model)
             if match.route.kind.endswith("request"):
+                asked = [settled(each, body, match.protocol) for each in asked]
                 return (yield from self._request(incoming, match, body, asked))
             return (yield from self._stored(incoming, match, body, asked))
         except (ConnectionFailed, Timeout):
@@ -254,7 +257,8 @@ class Translator:
             http = {"method": route.method, "path": route.path}
             found = yield from steps(Ask(kind=kind, http=http, patience=ask.patience), able[:1], self.retry)
             return self._shown(found, match.protocol)
-        own = [each for each in asked if each.protocol.partition(":")[0] == match.protocol.partition(":")[0]]
+        offered = [each for given in asked for each in (given, *given.others)]
+        own = [each for each in offered if each.protocol.partition(":")[0] == match.protocol.partition(":")[0]]
         if not own:
             told = f"{asked[0].name} speaks {asked[0].protocol} and keeps nothing under {incoming.path}"
             raise NotFound(told, error={"type": "not_found"}, status=404)
@@ -353,6 +357,7 @@ def _told(losses: Losses, hops: Sequence[Hop], whose: Upstream | None) -> dict[s
     headers = {LOSSES: _bounded([[loss.path, loss.capability, loss.fate, loss.side] for loss in losses])}
     if whose is not None:
         headers[UPSTREAM] = _ascii(whose.name)[1:-1]
+        headers[PROTOCOL] = f"{whose.protocol}; {_ascii(whose.why)[1:-1][:500]}" if whose.why else whose.protocol
     if hops:
         headers[HOPS] = _bounded([[hop.upstream, hop.attempts, hop.reason[:200]] for hop in hops])
     return headers

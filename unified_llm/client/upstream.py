@@ -30,6 +30,8 @@ class Upstream:
     `omitted` are taken out, where a platform wants that. `path` and `stream_path` replace the protocol's own route of
     a request (`{model}` is filled in). `timeout` is seconds, or the HTTP library's own. `http_client` and
     `async_http_client` bring a connection pool, proxies, certificates; they are used as they are, and never closed.
+    `others` are the same place in its other protocols: each request goes in the one that carries most of it, and then
+    `why` says what spoke against the others. An upstream without them speaks its own.
 
     >>> Upstream(protocol="openai-chat", base_url="http://localhost:8000/v1").url({"path": "chat/completions"})
     'http://localhost:8000/v1/chat/completions'
@@ -51,10 +53,12 @@ class Upstream:
     timeout: Any = None
     http_client: httpx2.Client | None = field(default=None, repr=False, compare=False)
     async_http_client: httpx2.AsyncClient | None = field(default=None, repr=False, compare=False)
+    others: tuple[Upstream, ...] = field(default=(), repr=False, compare=False)
+    why: str = field(default="", repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        url = httpx2.URL(self.base_url)
-        if url.userinfo:
+        url = httpx2.URL(self.base_url) if "@" in self.base_url else None
+        if url is not None and url.userinfo:
             # A password in a URL would be in every report of it.
             object.__setattr__(self, "base_url", str(url.copy_with(username=None, password=None)))
             if self.auth is None:
@@ -95,7 +99,11 @@ class Upstream:
         return f"{whose}/{self.model}" if self.model else whose
 
     def with_(self, **changes: Any) -> Upstream:
-        """The same with other fields."""
+        """The same with other fields. Where it says what is spoken, or whom to ask, nothing else is spoken."""
+        others = self.others
+        if others and "others" not in changes:
+            fixed = any(name in changes for name in _OWN)
+            changes["others"] = () if fixed else tuple(each.with_(**changes) for each in others)
         return replace(self, **changes)
 
     def url(self, http: Mapping[str, Any], *, stream: bool = False, model: str | None = None) -> str:
@@ -109,6 +117,10 @@ class Upstream:
     def hide(self, text: str) -> str:
         """The text without the credentials."""
         return self.auth.hide(text) if isinstance(self.auth, KeyAuth) else text
+
+
+# What the protocols of one place do not have in common.
+_OWN = frozenset(("protocol", "base_url", "path", "stream_path", "auth", "provider", "defaults", "fixed", "omitted"))
 
 
 @lru_cache(256)
