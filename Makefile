@@ -5,22 +5,27 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$p; break; }; done)
 VENV   ?= .venv
 BENCH  ?= .venv-bench
+FRAMES ?= .venv-frameworks
 SDKS   ?= .venv-bench-sdks
 ARGS   ?=
 
 PIP = -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types bench docs clean
+.PHONY: help demo test frameworks lint types bench docs clean
 
 help: ## list the targets
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
 demo: $(VENV)/.stamp-core ## set up, and run an agent in three SDKs, with somebody else behind each of them
 	@$(VENV)/bin/python examples/demo.py $(ARGS)
 
 test: $(VENV)/.stamp-dev ## set up and run the tests (ARGS="-n 2 -k sse" goes to pytest)
 	$(VENV)/bin/python -m pytest $(ARGS)
+
+frameworks: $(FRAMES)/.stamp $(FRAMES)-google/.stamp ## run agent frameworks of PyPI on other providers, in two environments
+	$(FRAMES)/bin/python -m pytest tests/frameworks $(ARGS)
+	$(FRAMES)-google/bin/python -m pytest tests/frameworks $(ARGS)
 
 lint: $(VENV)/.stamp-dev ## check style with ruff
 	$(VENV)/bin/python -m ruff check --output-format concise . $(ARGS)
@@ -35,11 +40,11 @@ docs: $(VENV)/.stamp-dev ## run every example and command in the docstrings and 
 	$(VENV)/bin/python -m pytest -q tests/test_docs.py $(ARGS)
 
 clean: ## remove environments, caches and builds
-	rm -rf $(VENV) $(BENCH) $(SDKS) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(BENCH) $(SDKS) $(FRAMES) $(FRAMES)-google build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find unified_llm adapters tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # `python -m venv` on an environment that is there leaves what is installed in it, so an interrupted set-up heals itself.
-$(VENV)/bin/python $(BENCH)/bin/python $(SDKS)/bin/python:
+$(VENV)/bin/python $(BENCH)/bin/python $(SDKS)/bin/python $(FRAMES)/bin/python $(FRAMES)-google/bin/python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer was not found; set PYTHON=/path/to/python3"; exit 1; }
 	@echo "Creating $(@D:/bin=) with $$($(PYTHON) --version)"
 	@$(PYTHON) -m venv $(@D:/bin=)
@@ -62,4 +67,15 @@ $(BENCH)/.stamp: pyproject.toml benchmarks/requirements.txt | $(BENCH)/bin/pytho
 $(SDKS)/.stamp: pyproject.toml benchmarks/requirements-sdks.txt | $(SDKS)/bin/python
 	@echo "Installing unified-llm and the newest official SDKs into $(SDKS) (once)"
 	@$(SDKS)/bin/python $(PIP) -e . -r benchmarks/requirements-sdks.txt
+	@touch $@
+
+# Two, because those of Google want an elder SDK of Google than the rest. Most of what is installed is never imported.
+$(FRAMES)/.stamp: pyproject.toml | $(FRAMES)/bin/python
+	@echo "Installing unified-llm and agent frameworks into $(FRAMES) (once)"
+	@$(FRAMES)/bin/python $(PIP) --no-compile -e ".[frameworks]"
+	@touch $@
+
+$(FRAMES)-google/.stamp: pyproject.toml | $(FRAMES)-google/bin/python
+	@echo "Installing unified-llm and agent frameworks into $(FRAMES)-google (once)"
+	@$(FRAMES)-google/bin/python $(PIP) --no-compile -e ".[frameworks-google]"
 	@touch $@

@@ -8,9 +8,13 @@ from collections.abc import Iterator
 
 import pytest
 
-# A user's own settings are none of a test's, and nothing is sent anywhere.
-for name in [name for name in os.environ if name.startswith(("LANGSMITH_", "LANGCHAIN_", "OPENAI_", "ANTHROPIC_"))]:
-    del os.environ[name]
+
+@pytest.fixture(autouse=True)
+def nothing_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user's keys, addresses and tracing are none of a test's."""
+    for name in list(os.environ):
+        if name.startswith(("LANGSMITH_", "LANGCHAIN_", "OPENAI_", "ANTHROPIC_", "GOOGLE_", "GEMINI_")):
+            monkeypatch.delenv(name)
 
 
 @pytest.fixture

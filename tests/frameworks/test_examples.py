@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pathlib
+import re
 import runpy
 import sys
 
 import pytest
 
-FOLDER = pathlib.Path(__file__).parents[2] / "examples" / "frameworks"
+ROOT = pathlib.Path(__file__).parents[2]
+FOLDER = ROOT / "examples" / "frameworks"
 NEEDS = {
     "with_google_adk": "google.adk",
     "with_langchain_anthropic": "langchain_anthropic",
@@ -21,6 +23,17 @@ NEEDS = {
 
 def test_every_example_is_here() -> None:
     assert {path.stem for path in FOLDER.glob("*.py")} == set(NEEDS)
+
+
+def test_the_page_names_every_example_and_shows_what_they_do() -> None:
+    page = (ROOT / "docs" / "frameworks.md").read_text("utf-8")
+    assert set(re.findall(r"examples/frameworks/(\w+)\.py", page)) == set(NEEDS)
+    code = "".join(path.read_text("utf-8") for path in FOLDER.glob("*.py"))
+    shown = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    assert len(shown) == len(NEEDS)
+    for fence in shown:
+        for name in re.findall(r"\b(?:\w+=|ul\.\w+|[A-Z]\w+(?=\())", fence):
+            assert name in code, "the page does something that no example does"
 
 
 @pytest.mark.parametrize("upstream", [None, "local/echo:openai-chat"])
