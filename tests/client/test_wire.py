@@ -429,3 +429,40 @@ def test_defaults_fill_gaps_and_a_platforms_fields_are_fixed(ask_for: Call) -> N
     canned = Canned(CHAT, **fields)
     ask_for(PLAIN, canned)
     assert canned.sent[0] == {"messages": BODY["messages"], "temperature": 0, "platform": 1}
+
+
+# ---- a history that came around -------------------------------------------------------------------------------------
+
+ORPHAN = {"role": "tool", "tool_call_id": "call_1", "content": "4 degrees"}
+AROUND = {"model": "m", "messages": [{"role": "user", "content": "Hi"}, ORPHAN]}
+
+
+@both
+def test_what_its_own_provider_refuses_is_mended_and_asked_once_more(ask_for: Call) -> None:
+    canned = Canned(refusal(400, openai("invalid_request_error", None)), CHAT)
+    answer = ask_for(Ask(body=AROUND, source="openai-chat"), canned, retry=Retry.never())
+    assert answer.value["choices"][0]["message"]["content"] == "Hello"
+    assert [body["messages"] for body in canned.sent] == [AROUND["messages"], AROUND["messages"][:1]]
+    assert [(loss.path, loss.fate) for loss in answer.sent.losses] == [("/messages/1", "lost")]
+
+
+@both
+def test_a_second_refusal_is_of_what_the_caller_wrote(ask_for: Call) -> None:
+    refusals = [refusal(400, openai("invalid_request_error", None)), refusal(400, {"error": {"message": "other"}})]
+    canned = Canned(*refusals)
+    with pytest.raises(ul.InvalidRequest) as caught:
+        ask_for(Ask(body=AROUND, source="openai-chat"), canned)
+    assert "other" not in str(caught.value) and len(canned.seen) == 2
+
+
+@both
+@pytest.mark.parametrize(
+    ("status", "repair", "messages"),
+    [(400, "auto", AROUND["messages"][:1]), (400, "never", AROUND["messages"]), (404, "auto", AROUND["messages"])],
+    ids=["nothing to mend", "not wanted", "another refusal"],
+)
+def test_what_cannot_be_mended_is_refused_at_once(ask_for: Call, status: int, repair: Any, messages: Any) -> None:
+    canned = Canned(refusal(status, openai("invalid_request_error", None)))
+    with pytest.raises(ul.APIError):
+        ask_for(Ask(body={**AROUND, "messages": messages}, source="openai-chat", repair=repair), canned)
+    assert len(canned.seen) == 1

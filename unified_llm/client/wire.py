@@ -9,13 +9,13 @@ once output has begun: the first event of a stream is awaited here, what comes a
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import httpx2
 
 from ..convert import Converted, Repair, convert, write
-from ..errors import APIError, CapabilityLost, CapabilityRefused, InvalidBody
+from ..errors import APIError, CapabilityLost, CapabilityRefused, InvalidBody, InvalidRequest
 from ..jsonarray import StreamDecoder
 from ..jsonvalue import dump, parse
 from ..losses import Levels, Losses
@@ -30,6 +30,7 @@ from .whole import as_document, as_stream
 
 __all__ = ["Answer", "Ask", "Effect", "Hop", "Opened", "Outgoing", "answer_kind", "lowered", "steps"]
 
+_REFUSED = frozenset((400, 422))
 Steps = Generator["Effect", Any, "Answer | Opened"]
 
 
@@ -180,18 +181,25 @@ def steps(ask: Ask, upstreams: Sequence[Upstream], retry: Retry) -> Steps:
             hops.append(Hop(upstream.name, 0, f"{type(error).__name__}: {error}", error))
             continue
         tried = 0
+        refusal: APIError | None = None
         while True:
             tried += 1
             try:
                 found = yield from _once(ask, upstream, sent)
             except APIError as error:
+                mended = _mended(ask, upstream, sent, error) if refusal is None else None
+                if mended is not None:
+                    sent, refusal = mended, error
+                    continue
+                if refusal is not None and isinstance(error, InvalidRequest):
+                    error = refusal  # of what the caller wrote
                 wait = retry.delay(error, tried)
                 if wait is not None:
                     yield Effect("sleep", (wait,))
                     continue
                 error.hops = tuple(hops)
                 if last:
-                    raise
+                    raise error from None
                 hops.append(Hop(upstream.name, tried, f"{type(error).__name__}: {error}", error))
                 break
             found.hops, found.attempts = tuple(hops), tried
@@ -216,6 +224,21 @@ def _converted(ask: Ask, upstream: Upstream) -> Converted:
         repair=ask.repair,
         **options,
     )
+
+
+def _mended(ask: Ask, upstream: Upstream, sent: Converted, error: APIError) -> Converted | None:
+    """Another form of a request that was refused: its history as the provider takes it; None where there is none.
+
+    A request in its upstream's own protocol goes out as it is. But a client that was moved from provider to provider
+    holds what others made, in the same words, and only the provider can tell that it takes none of that.
+    """
+    if type(error) is not InvalidRequest or error.status not in _REFUSED or ask.repair != "auto" or ask.source is None:
+        return None
+    try:
+        mended = _converted(replace(ask, repair="always"), upstream)
+    except (CapabilityLost, CapabilityRefused):
+        return None
+    return mended if mended.value != sent.value else None
 
 
 def _outgoing(ask: Ask, upstream: Upstream, sent: Converted, model: str | None) -> Outgoing:

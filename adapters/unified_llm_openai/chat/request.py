@@ -196,7 +196,7 @@ def write_messages(items: Any, w: Writer) -> list[Node]:
     def flush() -> None:
         if group:
             message = write_assistant(group, w)
-            if message != _NOTHING or not is_foreign(w) or any(item["type"] != "reasoning" for item in group):
+            if message != _NOTHING or w.source == w.protocol or any(item["type"] != "reasoning" for item in group):
                 out.append(message)
             group.clear()
 
