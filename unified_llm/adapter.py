@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .writing import Writer
 
 __all__ = [
+    "NOTHING_MORE",
     "Adapter",
     "Framing",
     "Kind",
@@ -33,7 +34,6 @@ __all__ = [
     "WireWriter",
     "WriteMore",
     "WritesMore",
-    "write_nothing",
 ]
 
 Event = dict[str, Any]
@@ -81,14 +81,46 @@ class WireWriter(Protocol):
         """What the surface wants at the end, its done marker for one."""
 
 
-WriteMore = Callable[..., Event]
-ReadMore = Callable[[Event], "Event | None"]
+class WriteMore(NamedTuple):
+    """How the next delta is written if it is like the last one.
+
+    `event` makes the wire event of its text: it is called with the text, and with what else of the source's event may
+    differ (padding, counts) by a reader that has such; that is for its own protocol's writer, and the others pass over
+    it. An empty event stands for none.
+
+    Where `key` is given, the bytes of such events are the same but for the value of `key`, which is the text, and that
+    of `number`, if there is one, which `next_number` gives. Such bytes may be written without the event; then `said` notes
+    the text.
+    """
+
+    event: Callable[..., Event]
+    said: Callable[[str], None] | None = None
+    key: str = ""
+    number: str = ""
+    next_number: Callable[[], int] | None = None
+
+
 _NO_EVENT: Event = {}
+# Deltas that send nothing yet, because what they are pieces of goes out whole.
+NOTHING_MORE = WriteMore(lambda text, beside=None: _NO_EVENT)
 
 
-def write_nothing(text: str, beside: Any = None) -> Event:
-    """The `WriteMore` of deltas that send nothing yet, because what they are pieces of goes out whole."""
-    return _NO_EVENT
+class ReadMore(NamedTuple):
+    """How the next wire event is read if it is like the last one.
+
+    `event` gives its text to the writer's function, and gives back what that makes of it; it gives None, and has noted
+    nothing, for an event that is anything else.
+
+    Where `key` is given, an event is known by its bytes as well: they are those of the last one but for the value of
+    `key`, which is the text, and of the keys in `beside`, which mean nothing to other protocols but in the last of such
+    events. Then `said` notes the text, and `last`, if there is one, is given that last event.
+    """
+
+    event: Callable[[Event], Event | None]
+    said: Callable[[str], None]
+    key: str = ""
+    beside: tuple[str, ...] = ()
+    last: Callable[[Event], None] | None = None
 
 
 class WritesMore(Protocol):
@@ -100,22 +132,14 @@ class WritesMore(Protocol):
     """
 
     def write_more(self) -> WriteMore | None:
-        """What makes the wire event of the text of a delta like the last one; None where that was no delta.
-
-        It is called as `write(text)`, or as `write(text, beside)` by a reader whose events may differ in more than
-        their text (padding, counts): that is for its own protocol's writer, and the others pass over it.
-        """
+        """How more of the last delta is written; None where the last event was no delta."""
 
 
 class ReadsMore(Protocol):
-    """The reader's half, which a `WireReader` may offer (see `WritesMore`)."""
+    """The reader's half, which a `WireReader` may offer."""
 
-    def read_more(self, write: WriteMore) -> ReadMore | None:
-        """What gives to `write` the text of a wire event like the last one, and gives back what that makes of it.
-
-        It gives None, and has noted nothing, for an event that is anything else; and there is none of it (None) where
-        the last event was no delta.
-        """
+    def read_more(self, write: Callable[..., Event]) -> ReadMore | None:
+        """How more of the last delta is read and given to `write`; None where the last event was no delta."""
 
 
 class Framing(NamedTuple):

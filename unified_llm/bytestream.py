@@ -1,13 +1,17 @@
 """The front door for streams as bytes: what comes from an upstream's socket, as the target's own clients read it.
 
 Around the pipe of `streaming.py` stand the two framings there are: server-sent events, and one JSON array of them all.
+The short way of a stream's bulk is shorter here: a frame that is known by its bytes is neither parsed nor built
+(`alike.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from .adapter import NOTHING_MORE, ReadMore
+from .alike import Read, Write, reader_of, writer_of
 from .exchange import Exchange
 from .halves import Halves
 from .jsonarray import JSONArrayEncoder, StreamDecoder
@@ -18,6 +22,9 @@ __all__ = ["ByteStream", "atranslate_sse", "translate_sse"]
 
 Event = dict[str, Any]
 
+_END = b"\n\n"
+_TRIES = 3  # frames that went the short way may still be told in other bytes each time
+
 
 class ByteStream:
     """Bytes in, bytes out around a pipe, one write per event; options are those of `translate_sse`."""
@@ -27,7 +34,14 @@ class ByteStream:
         self.decoder = StreamDecoder() if self.pipe.origin.streams.framing.array else SSEDecoder()
         framing = self.pipe.goal.streams.framing
         self.named = framing.named
-        self.dump = Halves().dump
+        self.halves = Halves()
+        self.heads: dict[str | None, bytes] = {}
+        # How more of the last frame is read the short way, and the frames that are known by their bytes.
+        self.reads_more: ReadMore | None = None
+        self.tries = 0
+        self.said: Callable[[str], object] = str
+        self.read: Read | None = None
+        self.write: Write | None = None
         if array and not framing.array:
             raise ValueError(f"a stream of {target} has no form as a JSON array")
         if array is None:
@@ -36,7 +50,38 @@ class ByteStream:
         self.array = JSONArrayEncoder() if array else None
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        return self._through(self.decoder.feed(chunk))
+        read = self.read
+        if read is not None and self.decoder.plain:
+            text = read(chunk)
+            if text and not self.halves.held:
+                self.said(text)
+                self.pipe.passed += 1
+                return [self.write(text)] if self.write is not None else []
+        if chunk.count(_END) > 1:
+            *frames, rest = chunk.split(_END)
+            return [done for frame in frames for done in self.feed(frame + _END)] + self.feed(rest)
+        return self._frames(chunk)
+
+    def _frames(self, chunk: bytes) -> list[bytes]:
+        """The way of bytes that nothing is known of."""
+        pipe, plain = self.pipe, self.decoder.plain
+        events = self.decoder.feed(chunk)
+        out = self._through(events)
+        if pipe.reads_more is not self.reads_more:
+            self.reads_more, self.read, self.tries = pipe.reads_more, None, 0
+        elif self.reads_more is not None and self.read is None and plain and len(events) == 1 and self.tries < _TRIES:
+            self.tries += 1
+            self._learn(chunk, out)
+        return out
+
+    def _learn(self, frame: bytes, out: list[bytes]) -> None:
+        """A frame went the short way: remember what it is like."""
+        reads, writes = self.reads_more, self.pipe.writes_more
+        if reads is None or (self.pipe.origin is self.pipe.goal and reads.beside):
+            return  # what is beside its text is for its own protocol's writer
+        self.write = writer_of(out[0], writes) if len(out) == 1 else None
+        if self.write is not None or (writes is NOTHING_MORE and not out):
+            self.read, self.said = reader_of(frame, reads), reads.said
 
     def close(self) -> list[bytes]:
         out = self._through(self.decoder.close())
@@ -59,8 +104,15 @@ class ByteStream:
     def _encode(self, event: Event) -> bytes:
         data = event["data"]
         if self.array is not None:
-            return self.array.encode(self.dump(data))
-        return encode(event["event"] if self.named else None, data if isinstance(data, str) else self.dump(data))
+            return self.array.encode(self.halves.dump(data))
+        if isinstance(data, str):
+            return encode(event["event"] if self.named else None, data)
+        name = event["event"] if self.named else None
+        head = self.heads.get(name)
+        if head is None:
+            # What follows it is JSON on one line.
+            head = self.heads[name] = encode(name, b"").removesuffix(b"\n\n")
+        return b"%b%b\n\n" % (head, self.halves.dump(data))
 
 
 def translate_sse(chunks: Iterable[bytes], *, source: str, target: str, **options: Any) -> Iterator[bytes]:

@@ -129,6 +129,11 @@ class StreamDecoder:
         self._head = b""
         self._inner: SSEDecoder | JSONArrayDecoder | None = None
 
+    @property
+    def plain(self) -> bool:
+        """Whether what comes next opens a block of server-sent events."""
+        return isinstance(self._inner, SSEDecoder) and self._inner.plain
+
     def feed(self, chunk: bytes) -> list[SSEEvent]:
         """Take the next bytes and return the events they complete."""
         if self._inner is None:

@@ -5,12 +5,15 @@ The tables say it for every declared field; an untyped node (usage, finish, ...)
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any
 
 from ._tables import CAPABILITY, CHILDREN
 from .paths import Keys, at
 from .registry import split
+
+if TYPE_CHECKING:
+    from .adapter import Adapter
 
 __all__ = ["Naming"]
 
@@ -23,6 +26,25 @@ def _called(field: str) -> list[str]:
     return sorted({fields[field] for fields in CAPABILITY.values() if field in fields})
 
 
+@lru_cache(maxsize=2048)
+def _added(goal: Adapter, name: str, names: tuple[str, ...]) -> str:
+    """The capability of the wire field at these names, in a document of this kind."""
+    last = names[-1] if names else ""
+    for start in range(len(names)):
+        found = goal.natives.get(".".join(names[start:]))
+        if found is not None:
+            return found
+    table = goal.settings.get(name)
+    hub = table.hub_key(last) if table is not None else None
+    named = CAPABILITY.get(name, {}).get(hub or "")
+    if hub and named:
+        return named
+    # The hub's own name for it, where the hub has but one; else the one that its place speaks for.
+    called = _called(last)
+    near = [name for name in called if name.partition(".")[0] in names]
+    return called[0] if len(called) == 1 else near[0] if len(near) == 1 else "native.field"
+
+
 class Naming:
     """The names of places below `root`, a canonical document of the kind `name`."""
 
@@ -33,21 +55,7 @@ class Naming:
 
     def _added_capability(self, path: Keys, target: str) -> str:
         """The capability of a wire field that the target demands, as its adapter declares it or the hub calls it."""
-        names = [key for key in path if type(key) is str]
-        goal, last = split(target)[0], names[-1] if names else ""
-        for start in range(len(names)):
-            found = goal.natives.get(".".join(names[start:]))
-            if found is not None:
-                return found
-        table = goal.settings.get(self.name)
-        hub = table.hub_key(last) if table is not None else None
-        named = CAPABILITY.get(self.name, {}).get(hub or "")
-        if hub and named:
-            return named
-        # The hub's own name for it, where the hub has but one; else the one that its place speaks for.
-        called = _called(last)
-        near = [name for name in called if name.partition(".")[0] in names]
-        return called[0] if len(called) == 1 else near[0] if len(near) == 1 else "native.field"
+        return _added(split(target)[0], self.name, tuple([key for key in path if type(key) is str]))
 
     def _capability(self, node: Node, keys: Keys) -> str:
         """The capability declared for the field at `keys` below `node`, or for the node itself."""

@@ -61,12 +61,13 @@ class SSEDecoder:
         self._pending: list[bytes] = []  # the open block, in pieces
         self._start = True  # nothing came yet, so a byte order mark may
         self._swallow_lf = False
-        self._plain = False  # nothing of the above needs a look
+        # Nothing of the above needs a look: what comes next opens a block.
+        self.plain = False
 
     def feed(self, chunk: bytes) -> list[SSEEvent]:
         """Take the next bytes (any number of them) and return the events they complete."""
         # The usual case, whole events, keeps no state.
-        if self._plain and chunk[-1:] == b"\n":
+        if self.plain and chunk[-1:] == b"\n":
             if b"\r" in chunk:
                 chunk = _unify(chunk)
             if chunk[-2:] == b"\n\n":
@@ -91,7 +92,7 @@ class SSEDecoder:
             if end + 2 < len(whole):
                 pending.append(whole[end + 2 :])
             events = self._blocks(self._decode(whole[:end]))
-        self._plain = not (pending or self._start or self._swallow_lf)
+        self.plain = not (pending or self._start or self._swallow_lf)
         return events
 
     def close(self) -> list[SSEEvent]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from .adapter import ReadMore, WireWriter, write_nothing
+from .adapter import NOTHING_MORE, ReadMore, WireWriter, WriteMore
 from .convert import Facing
 from .custody import LeavingWriter
 from .exchange import Exchange
@@ -92,10 +92,11 @@ class _Pipe:
         self.losses: dict[Loss, None] = {}
         self.trail = Trail(self.reading, self.writing, self.origin)
         self.sent = self.turned = 0
-        # The short way of the next event, how many went it since the last one that did not, and whether they are sent.
-        self.more: ReadMore = _no_more
+        # The short way of the next event: how it is read and written, and how many went it since the last that did not.
+        self.more: Callable[[Event], Event | None] = _no_more
+        self.reads_more: ReadMore | None = None
+        self.writes_more = NOTHING_MORE
         self.passed = 0
-        self.audible = True
         self.anew = self._feeder()
 
     def _writer(self, exchange: Exchange | None) -> WireWriter:
@@ -136,7 +137,7 @@ class _Pipe:
 
         def anew(event: Event) -> list[Event]:
             nonlocal noted
-            self.more = _no_more
+            self.more, self.reads_more = _no_more, None
             self._count_passed()
             reading.number += 1  # type: ignore[operator]
             reading.doc = event["data"]
@@ -148,11 +149,11 @@ class _Pipe:
             if len(events) == 1:
                 check(events[0])
                 out = write(events[0])
-                how = write_more() if write_more is not None else None
-                if how is not None:
+                how: WriteMore | None = write_more() if write_more is not None else None
+                more = read_more(how.event) if how is not None else None  # type: ignore[misc]
+                if more is not None and how is not None:
                     # Nearly all of a stream is more of what the last event brought (see `WritesMore`).
-                    self.more = read_more(how) or _no_more  # type: ignore[misc]
-                    self.audible = how is not write_nothing
+                    self.more, self.reads_more, self.writes_more = more.event, more, how
             else:
                 out = []
                 for canonical in events:
@@ -169,7 +170,7 @@ class _Pipe:
         passed, self.passed = self.passed, 0
         if passed:
             self.reading.number += passed  # type: ignore[operator]
-            if self.audible:
+            if self.writes_more is not NOTHING_MORE:
                 self.sent += passed
 
     def close(self) -> list[Event]:
@@ -192,15 +193,20 @@ class _Pipe:
 
         What a message had beside its items may be known only when the first of them is long done.
         """
-        reading, own, raw = self.reading, self.goal.protocol, self.writing.raw
+        reading = self.reading
         reading.docs[reading.number or 0] = reading.doc
-        kept = [(event, "rest") for event in events]
-        kept += [(node, "turn") for node, _ in reading.turns[self.turned :]]
-        self.turned = len(reading.turns)
-        for node, slot in kept:
-            for protocol, drawer in node.get("extra", {}).items():
-                if slot in drawer and protocol != own:
-                    raw.append((node, ("extra", protocol, slot), "lost", "", None))
+        for event in events:
+            if "extra" in event:
+                self._tell_kept(event, "rest")
+        if len(reading.turns) != self.turned:
+            for node, _ in reading.turns[self.turned :]:
+                self._tell_kept(node, "turn")
+            self.turned = len(reading.turns)
+
+    def _tell_kept(self, node: Event, slot: str) -> None:
+        for protocol, drawer in node.get("extra", {}).items():
+            if slot in drawer and protocol != self.goal.protocol:
+                self.writing.raw.append((node, ("extra", protocol, slot), "lost", "", None))
 
     def _report(self, events: list[Event], out: list[Event]) -> None:
         found = self.trail.report(events, [event["data"] for event in out], self.sent)

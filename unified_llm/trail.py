@@ -93,11 +93,16 @@ class _StreamFinder(Finder):
     def _wire(self, node: Any) -> Any:
         return self.wires.get(id(node)) if type(node) is dict else None
 
+    def _path(self, wire: Any) -> Keys:
+        return self._join(wire, ())
+
     def _join(self, wire: Any, keys: Keys) -> Keys:
-        found = self.trail.path(wire)
-        if found is not None:
-            return found + keys
-        _, sources = self.reader.gathered.get(id(wire), (None, {})) if self.reader is not None else (None, {})
+        gathered = self.reader.gathered.get(id(wire)) if self.reader is not None else None
+        if gathered is None:
+            found = self.trail.path(wire)
+            return self.now if found is None else found + keys
+        # What was put together stands in no event.
+        sources = gathered[1]
         for depth in range(len(keys), -1, -1):
             source = sources.get(keys[:depth])
             if source is not None:

@@ -12,9 +12,10 @@ https://docs.claude.com/en/api/messages-streaming
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from unified_llm.adapter import ReadMore, WriteMore
+from unified_llm.adapter import ReadMore
 from unified_llm.stream import FRAME
 
 from .carriers import carried_by, join_carried
@@ -62,7 +63,7 @@ class MessagesReader(BlockReader):
             return self._named(event, data, _HANDLERS[kind](self, data, event))
         return [*self._flush(), self._frame(event, data if kind != "ping" else None)]
 
-    def read_more(self, write: WriteMore) -> ReadMore | None:
+    def read_more(self, write: Callable[..., Event]) -> ReadMore | None:
         if self.last is None:
             return None
         block, data = self.last
@@ -87,7 +88,7 @@ class MessagesReader(BlockReader):
             said(text)
             return write(text)
 
-        return more
+        return ReadMore(more, said, key)
 
     def _named(self, event: Event, data: Node, found: list[Event] | None) -> list[Event]:
         """Note how a frame was named when it was not named after its data; what could not be read is told whole."""

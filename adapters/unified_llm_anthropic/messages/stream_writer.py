@@ -55,7 +55,7 @@ class MessagesWriter(ForeignWriter):
             data = {"type": "content_block_delta", "index": index, "delta": {"type": kind, key: text}}
             return {"event": "content_block_delta", "data": data}
 
-        return more
+        return WriteMore(more, said, key)
 
     def _feed(self, event: Event) -> list[Event]:
         extra = event.get("extra")

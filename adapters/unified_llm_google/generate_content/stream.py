@@ -10,9 +10,10 @@ https://ai.google.dev/api/generate-content#method:-models.streamgeneratecontent
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from unified_llm.adapter import ReadMore, WriteMore
+from unified_llm.adapter import ReadMore
 from unified_llm.reading import Reader
 
 from .errors import read_error_node
@@ -83,7 +84,7 @@ class GenerateContentReader:
             )
         return out
 
-    def read_more(self, write: WriteMore) -> ReadMore | None:
+    def read_more(self, write: Callable[..., Event]) -> ReadMore | None:
         return reader_of_more(self.last, self, write) if self.last is not None else None
 
     def _note_counted(self, number: int | None) -> None:

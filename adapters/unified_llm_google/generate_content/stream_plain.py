@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from unified_llm.adapter import ReadMore, WriteMore
+
 if TYPE_CHECKING:
-    from unified_llm.adapter import ReadMore, WriteMore
+    from collections.abc import Callable
 
     from .stream import GenerateContentReader
 
@@ -24,7 +26,7 @@ _CANDIDATE = frozenset(("content", "index"))
 _CONTENT = frozenset(("parts", "role"))
 
 
-def reader_of_more(event: Event, reader: GenerateContentReader, write: WriteMore) -> ReadMore | None:
+def reader_of_more(event: Event, reader: GenerateContentReader, write: Callable[..., Event]) -> ReadMore | None:
     """What reads more frames like this one, which is one delta of a text that is open; None for any other frame."""
     data = event["data"]
     wires = data.get("candidates")
@@ -66,7 +68,7 @@ def reader_of_more(event: Event, reader: GenerateContentReader, write: WriteMore
         said(text)
         return write(text, usage)
 
-    return more
+    return ReadMore(more, said, "" if counted else "text")
 
 
 def is_one_text(data: Node) -> bool:
@@ -87,7 +89,7 @@ def more_text(place: int, thought: bool, head: Node) -> WriteMore:
         data["candidates"] = [{"content": {"parts": [part], "role": "model"}, "index": place}]
         return {"event": None, "data": data}
 
-    return more
+    return WriteMore(more, None, "text")
 
 
 def more_frames(like: Event) -> WriteMore:
@@ -104,4 +106,4 @@ def more_frames(like: Event) -> WriteMore:
             data[_USAGE] = usage
         return {"event": None, "data": data}
 
-    return more
+    return WriteMore(more)

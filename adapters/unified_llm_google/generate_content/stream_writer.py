@@ -13,7 +13,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from unified_llm.adapter import WriteMore, write_nothing
+from unified_llm.adapter import NOTHING_MORE, WriteMore
 from unified_llm.mapping import fill
 from unified_llm.writing import Writer
 
@@ -88,7 +88,7 @@ class GenerateContentWriter:
             return more_frames(self.frame)
         if self.like is not None:
             return more_text(*self.like, self.head)
-        return write_nothing if self.piece else None
+        return NOTHING_MORE if self.piece else None
 
     def _feed(self, event: Event) -> list[Event]:
         kind = event["type"]

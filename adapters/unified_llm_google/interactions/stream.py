@@ -12,8 +12,9 @@ https://ai.google.dev/gemini-api/docs/interactions#streaming
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from unified_llm.adapter import ReadMore
 from unified_llm.mapping import ILL_TYPED, IllTyped, Owned, lookup, remainder, take
 from unified_llm.reading import Reader
 from unified_llm.stream import FRAME
@@ -26,9 +27,6 @@ from .stream_plain import Plain
 from .stream_steps import ARGUMENTS, MEDIA, Step
 from .timeline import unsealed
 from .usage import read_usage
-
-if TYPE_CHECKING:
-    from unified_llm.adapter import ReadMore, WriteMore
 
 __all__ = ["LEGACY", "StreamReader"]
 
@@ -102,8 +100,9 @@ class StreamReader:
             self.opened = True
         return before + events
 
-    def read_more(self, write: WriteMore) -> ReadMore | None:
-        return self.plain.reading(write) if self.plain is not None else None
+    def read_more(self, write: Callable[..., Event]) -> ReadMore | None:
+        plain = self.plain
+        return ReadMore(plain.reading(write), plain.said, plain.key) if plain is not None else None
 
     def close(self) -> list[Event]:
         out = self._flush()

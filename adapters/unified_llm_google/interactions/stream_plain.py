@@ -7,40 +7,38 @@ says whether anything else differs; if not, the event is known but for its text.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from unified_llm.adapter import ReadMore, WriteMore
+from typing import Any
 
 __all__ = ["Plain"]
 
 Event = dict[str, Any]
 Node = dict[str, Any]
+Like = Callable[[Event], "Event | None"]
 
 
 class Plain:
     """A delta of a text, of a summary's text, or of arguments; `like` is what it became, `said` what notes its text."""
 
-    __slots__ = ("index", "kind", "said", "same")
+    __slots__ = ("index", "key", "kind", "said", "same")
 
     def __init__(self, index: int, kind: str, like: Event, said: Callable[[str], None]) -> None:
         self.index, self.kind, self.said = index, kind, said
+        self.key = "arguments" if kind == "arguments_delta" else "text"
         # The canonical event of a wire event of this shape, else None.
         self.same = self.reading(lambda text: {**like, "delta": text})
 
-    def reading(self, write: WriteMore) -> ReadMore:
+    def reading(self, write: Callable[..., Event]) -> Like:
         """What writes the text of a wire event of this shape, noted as said; None for any other."""
         if self.kind == "thought_summary":
             return _in_content(self.index, self.kind, self.said, write)
-        return _in_delta(self.index, self.kind, self.said, write)
+        return _in_delta(self.index, self.kind, self.key, self.said, write)
 
 
 def _wire(index: int, delta: Node) -> Event:
     return {"event": "step.delta", "data": {"index": index, "delta": delta, "event_type": "step.delta"}}
 
 
-def _in_delta(index: int, kind: str, said: Callable[[str], None], write: WriteMore) -> ReadMore:
-    key = "text" if kind == "text" else "arguments"
+def _in_delta(index: int, kind: str, key: str, said: Callable[[str], None], write: Callable[..., Event]) -> Like:
     delta = {"type": kind, key: ""}
     like = _wire(index, delta)
 
@@ -57,7 +55,7 @@ def _in_delta(index: int, kind: str, said: Callable[[str], None], write: WriteMo
     return more
 
 
-def _in_content(index: int, kind: str, said: Callable[[str], None], write: WriteMore) -> ReadMore:
+def _in_content(index: int, kind: str, said: Callable[[str], None], write: Callable[..., Event]) -> Like:
     """The text of a summary is a content of its own."""
     content = {"type": "text", "text": ""}
     like = _wire(index, {"type": kind, "content": content})

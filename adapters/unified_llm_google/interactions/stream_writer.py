@@ -10,8 +10,9 @@ https://ai.google.dev/gemini-api/docs/interactions#streaming
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from unified_llm.adapter import WriteMore
 from unified_llm.mapping import fill
 from unified_llm.stream import FRAME, TERMINAL
 from unified_llm.writing import Writer
@@ -32,9 +33,6 @@ from .stream_frames import (
     write_head,
     write_update,
 )
-
-if TYPE_CHECKING:
-    from unified_llm.adapter import WriteMore
 
 __all__ = ["StreamWriter"]
 
@@ -67,7 +65,7 @@ class StreamWriter(Ends):
         kind = event["type"]
         if self.more is not None:
             if kind == self.like[0] and self._goes_on(event):
-                return [self.more(event["delta"])]
+                return [self.more.event(event["delta"])]
             self.more = None
         own = (event.get("extra") or {}).get(self.w.protocol) or {}
         frame = own.get("frame") or {}
@@ -129,14 +127,14 @@ class StreamWriter(Ends):
                 delta = {"text": text, "type": "text"}
                 return {"event": _DELTA, "data": {"index": index, "delta": delta, "event_type": _DELTA}}
 
-            self.more, self.like = more_text, (kind, place, part)
+            self.more, self.like = WriteMore(more_text, said, "text"), (kind, place, part)
         elif kind == _REPEATED[1] and step.args:
 
             def more_arguments(text: str, beside: Any = None) -> Event:
                 delta = {"arguments": text, "type": "arguments_delta"}
                 return {"event": _DELTA, "data": {"index": index, "delta": delta, "event_type": _DELTA}}
 
-            self.more, self.like = more_arguments, (kind, place, part)
+            self.more, self.like = WriteMore(more_arguments, None, "arguments"), (kind, place, part)
 
     # ---- frames -----------------------------------------------------------------------------------------------------
 

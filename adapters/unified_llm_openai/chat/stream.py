@@ -14,9 +14,10 @@ https://platform.openai.com/docs/api-reference/chat-streaming
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from unified_llm.adapter import ReadMore, WriteMore
+from unified_llm.adapter import ReadMore
 from unified_llm.reading import Reader
 from unified_llm.stream import FRAME
 
@@ -81,8 +82,11 @@ class ChatReader:
             return [self._whole(event, data)]
         return self._chunk(data, event)
 
-    def read_more(self, write: WriteMore) -> ReadMore | None:
-        return self.plain.reading(write) if self.plain is not None else None
+    def read_more(self, write: Callable[..., Event]) -> ReadMore | None:
+        plain = self.plain
+        if plain is None:
+            return None
+        return ReadMore(plain.reading(write), plain.said, plain.key, ("obfuscation",) if plain.padded else ())
 
     def close(self) -> list[Event]:
         if self.ended or self.failed:

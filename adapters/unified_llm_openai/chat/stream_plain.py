@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from unified_llm.adapter import ReadMore, WriteMore
+    from collections.abc import Callable
 
     from .stream_choice import ChoiceReader
 
@@ -55,7 +55,7 @@ class Plain:
         # The canonical event of a wire event of this shape, else None.
         self.same = self.reading(self._canonical)
 
-    def reading(self, write: WriteMore) -> ReadMore:
+    def reading(self, write: Callable[..., Event]) -> Callable[[Event], Event | None]:
         """What writes the text of a wire event of this shape, noted as said, with its padding; None for any other."""
         key, padded, said = self.key, self.padded, self.said
         called = key == "arguments"

@@ -73,7 +73,7 @@ class ChatWriter:
                 and not event.get("logprobs")
                 and event["delta"]
             ):
-                return [hot[2](event["delta"])]
+                return [hot[2].event(event["delta"])]
             self.hot = None
         if extra is not None and not self.group:
             own = extra.get(self.w.protocol)
@@ -82,7 +82,7 @@ class ChatWriter:
                 plain = self._plain
                 if plain is not None and (frame is plain[0] or frame.get("like") is plain[0]):
                     padding = frame["obfuscation"] if frame is not plain[0] else plain[2]
-                    return [plain[1](event["delta"], padding)]
+                    return [plain[1].event(event["delta"], padding)]
                 self._plain = None
                 return self._framed(event, frame)
         if self.group:
@@ -118,7 +118,9 @@ class ChatWriter:
             data["choices"] = [choice]
             return {"event": None, "data": data}
 
-        return more_text if call is None else more_arguments
+        if call is None:
+            return WriteMore(more_text, said, "content")
+        return WriteMore(more_arguments, said, "arguments")
 
     def close(self) -> list[Event]:
         return self._rebuilt() if self.group else []
@@ -219,7 +221,7 @@ class ChatWriter:
                 data["obfuscation"] = padding
             return {"event": None, "data": data}
 
-        self._plain = (frame.get("like", frame), write, data.get("obfuscation"))
+        self._plain = (frame.get("like", frame), WriteMore(write), data.get("obfuscation"))
 
     # ---- chunks of our own ---------------------------------------------------------------------------------------
 

@@ -10,9 +10,10 @@ https://platform.openai.com/docs/api-reference/responses-streaming
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from unified_llm.adapter import ReadMore, WriteMore
+from unified_llm.adapter import ReadMore
 from unified_llm.mapping import ILL_TYPED
 from unified_llm.reading import Reader
 from unified_llm.stream import FRAME
@@ -90,7 +91,7 @@ class ResponsesReader:
                 return [data]
         return self._feed(event, data, kind)
 
-    def read_more(self, write: WriteMore) -> ReadMore | None:
+    def read_more(self, write: Callable[..., Event]) -> ReadMore | None:
         like, said = self.like, self.pieces.append
         if not like:
             return None
@@ -98,7 +99,6 @@ class ResponsesReader:
         padded = "obfuscation" in expected
 
         def more(event: Event) -> Event | None:
-            """Only the text, the number and the padding may differ."""
             try:
                 data = event["data"]
                 text = expected["delta"] = data["delta"]
@@ -112,7 +112,8 @@ class ResponsesReader:
             said(text)
             return write(text, data)
 
-        return more
+        # Only the text, the number and the padding may differ.
+        return ReadMore(more, said, "delta", ("sequence_number", "obfuscation") if padded else ("sequence_number",))
 
     def close(self) -> list[Event]:
         if self.state not in ("idle", "open"):

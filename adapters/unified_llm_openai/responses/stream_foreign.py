@@ -84,7 +84,7 @@ class ForeignWriter:
         if self.more is not None and self.hot == _spot(event) and not event.get("logprobs"):
             extra = event.get("extra")
             if extra is None or self.w.protocol not in extra:
-                return [self.more(event["delta"])]
+                return [self.more.event(event["delta"])]
         return self._feed(event, kind)
 
     def write_more(self) -> WriteMore | None:
@@ -92,17 +92,21 @@ class ForeignWriter:
 
     def _more(self, last: Node) -> WriteMore:
         """How the next piece of the text or the arguments is written that `last` brought one of."""
-        kind, copy = last["type"], last.copy
+        kind, copy, count = last["type"], last.copy, self._count
 
         def more(text: str, beside: Any = None) -> Event:
             # A copy of a dict that has all its keys is quicker than any way to build one.
             data = copy()
-            data["sequence_number"] = self.number
+            data["sequence_number"] = count()
             data["delta"] = text
-            self.number += 1
             return {"event": kind, "data": data}
 
-        return more
+        return WriteMore(more, None, "delta", "sequence_number", count)
+
+    def _count(self) -> int:
+        number = self.number
+        self.number = number + 1
+        return number
 
     def close(self) -> list[Event]:
         out: list[Event] = []
@@ -194,7 +198,9 @@ class ForeignWriter:
             self._set_head(event["response"])
             if kind == "response.created":
                 self.state = "open"
-                return self._send(kind, {"response": self._copy(self.head["status"])})
+                # What was filled in is told of the very node that goes out.
+                response, self.head = self.head, self.head.copy()
+                return self._send(kind, {"response": response})
             del self.w.raw[mark:]
             out = self._send("response.created", {"response": self._copy("in_progress")})
             self.state = "open"
