@@ -188,14 +188,70 @@ def messages_stream(events: int = 1000) -> list[Json]:
     return out
 
 
+def generate_stream(events: int = 1000) -> list[Json]:
+    """About the same answer as `events` frames of generateContent: calls come whole, and every frame counts."""
+
+    def frame(parts: list[Json], **more: Any) -> Json:
+        counts = {"promptTokenCount": 9120, "candidatesTokenCount": len(out) + 1, "totalTokenCount": 9121 + len(out)}
+        usage = {**counts, "promptTokensDetails": [{"modality": "TEXT", "tokenCount": 9120}]}
+        candidate = {"content": {"parts": parts, "role": "model"}, **more, "index": 0}
+        return {"candidates": [candidate], "usageMetadata": usage, "modelVersion": MODEL, "responseId": _HEX[:24]}
+
+    out: list[Json] = []
+    for piece in _pieces(words(2, 5), events - 1 - len(_CALLS)):
+        out.append(frame([{"text": piece}]))
+    for call_id, name, args in _CALLS:
+        out.append(frame([{"functionCall": {"name": name, "args": orjson.loads(args), "id": call_id}}]))
+    return [*out, frame([{"text": ""}], finishReason="STOP")]
+
+
+def interactions_stream(events: int = 1000) -> list[Json]:
+    """About the same answer as `events` Interactions events."""
+    out: list[Json] = []
+
+    def emit(kind: str, **fields: Any) -> None:
+        out.append({**fields, "event_type": kind})
+
+    def step(start: Json, deltas: list[Json]) -> None:
+        index = sum(each["event_type"] == "step.start" for each in out)
+        emit("step.start", index=index, step=start)
+        for delta in deltas:
+            emit("step.delta", index=index, delta=delta)
+        emit("step.stop", index=index)
+
+    fragments, name = events // 10, f"v1_{_HEX}"
+    begun = {"id": name, "status": "in_progress", "object": "interaction", "model": MODEL}
+    emit("interaction.created", interaction=begun)
+    emit("interaction.status_update", interaction_id=name, status="in_progress")
+    texts = events - 6 - len(_CALLS) * (fragments + 2)
+    step({"type": "model_output"}, [{"text": piece, "type": "text"} for piece in _pieces(words(2, 5), texts)])
+    for call_id, function, _ in _CALLS:
+        pieces = ['{"text":"', *_pieces("slack water after the front", fragments - 2), '"}']
+        start = {"type": "function_call", "id": call_id, "name": function, "arguments": {}}
+        step(start, [{"arguments": piece, "type": "arguments_delta"} for piece in pieces])
+    emit("interaction.status_update", interaction_id=name, status="requires_action")
+    usage = {
+        "total_tokens": 9430, "total_input_tokens": 9120, "total_cached_tokens": 8960, "total_output_tokens": 182,
+        "total_tool_use_tokens": 0, "total_thought_tokens": 128,
+    }  # fmt: skip
+    emit("interaction.completed", interaction={**begun, "status": "requires_action", "usage": usage})
+    return out
+
+
+def name_of(event: Json) -> str | None:
+    """What a frame of this event is called: Responses, Messages and Interactions name theirs."""
+    found: str | None = event.get("event_type", event.get("type"))
+    return found
+
+
 def sse(events: list[Json]) -> bytes:
-    """Prints events as their API frames them: Responses and Messages name them, Chat closes with a done marker."""
-    named = "type" in events[0]
-    head = b"event: %s\ndata: %s\n\n"
-    frames = [
-        head % (e["type"].encode(), orjson.dumps(e)) if named else b"data: " + orjson.dumps(e) + b"\n\n" for e in events
-    ]
-    return b"".join(frames) + (b"" if named else b"data: [DONE]\n\n")
+    """Prints events as their API frames them: with their names, or without; Chat closes with a done marker."""
+    frames = []
+    for event in events:
+        name = name_of(event)
+        frames.append(b"event: %s\n" % name.encode() if name else b"")
+        frames.append(b"data: %s\n\n" % orjson.dumps(event))
+    return b"".join(frames) + (b"data: [DONE]\n\n" if "object" in events[0] else b"")
 
 
 def stream_data(body: bytes) -> list[bytes]:

@@ -20,8 +20,8 @@ from typing import Any
 
 import orjson
 
-from benchmarks.answers import stream_data
-from benchmarks.documents import CHAT, RESPONSES
+from benchmarks.answers import name_of, stream_data
+from benchmarks.documents import CHAT
 from benchmarks.workloads import Workload
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -152,7 +152,7 @@ class Ours(Contender):
     def stream(self, source: str, target: str, body: bytes) -> Run:
         convert_stream = self.lib.convert_stream
         # An event's name comes from the framing, which the floor does not parse either.
-        data = [(loads(line)["type"] if source == RESPONSES else None, line) for line in stream_data(body)]
+        data = [(name_of(loads(line)), line) for line in stream_data(body)]
 
         def events() -> Iterator[dict[str, Any]]:
             for name, line in data:

@@ -8,7 +8,16 @@ from typing import Any, Literal
 
 import orjson
 
-from benchmarks.answers import chat_response, chat_stream, responses_response, responses_stream, sse
+from benchmarks.answers import (
+    chat_response,
+    chat_stream,
+    generate_stream,
+    interactions_stream,
+    messages_stream,
+    responses_response,
+    responses_stream,
+    sse,
+)
 from benchmarks.documents import (
     CHAT,
     GENERATE,
@@ -86,17 +95,36 @@ def workloads(quick: bool = False) -> list[Workload]:
         Workload("response-there", "response: chat → responses", "response", CHAT, RESPONSES, chat),
         Workload("response-from", "response: responses → chat", "response", RESPONSES, CHAT, responses),
     ]
-    for name, source, target, events in (
-        ("stream-there", CHAT, RESPONSES, chat_stream()),
-        ("stream-from", RESPONSES, CHAT, responses_stream()),
-        ("stream-chat", CHAT, CHAT, chat_stream()),
-        ("stream-messages", CHAT, MESSAGES, chat_stream()),
-        ("stream-google", CHAT, GENERATE, chat_stream()),
-        ("stream-steps", CHAT, INTERACTIONS, chat_stream()),
-    ):
-        way, body, n = f"{SHORT[source]} → {SHORT[target]}", sse(events), len(events)
-        rows.append(Workload(name, f"stream, an event: {way}", "stream", source, target, body, budget=3.5, events=n))
-        if {source, target} == {CHAT, RESPONSES}:
-            label = f"stream as SSE bytes, an event: {way}"
-            rows.append(Workload(f"{name}-bytes", label, "stream", source, target, body, events=n, framed=True))
+    for framed in (False, True):
+        rows += [row for row in _streams(framed) if not quick or CHAT in (row.source, row.target)]
+    return rows
+
+
+_STREAMS = {
+    CHAT: chat_stream,
+    RESPONSES: responses_stream,
+    MESSAGES: messages_stream,
+    GENERATE: generate_stream,
+    INTERACTIONS: interactions_stream,
+}
+
+
+def _streams(framed: bool) -> list[Workload]:
+    """Every protocol's stream to every protocol: parsed events to events, or bytes to bytes.
+
+    The bytes of a stream that stays in its protocol are passed on as they are.
+    """
+    rows = []
+    for source, make in _STREAMS.items():
+        events = make()
+        for target in _STREAMS:
+            if framed and source == target:
+                continue
+            name = f"stream-{SHORT[source]}-{SHORT[target]}{'-bytes' if framed else ''}".lower()
+            label = f"stream{' as SSE bytes' if framed else ''}, an event: {SHORT[source]} → {SHORT[target]}"
+            rows.append(
+                Workload(
+                    name, label, "stream", source, target, sse(events), budget=3.5, events=len(events), framed=framed
+                )
+            )
     return rows

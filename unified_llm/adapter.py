@@ -26,6 +26,7 @@ __all__ = [
     "Adapter",
     "Framing",
     "Kind",
+    "Paging",
     "ReadMore",
     "ReadsMore",
     "Route",
@@ -59,6 +60,21 @@ class Route(NamedTuple):
     path: str
     kind: str
     stream: bool | None = None
+
+
+class Paging(NamedTuple):
+    """How a list comes in pages: names in the query of a request (`size`, `after`, `before`) and keys of the answer.
+
+    `most` is the largest size that is taken, `next` the key of what `after` wants for the page behind this one, and
+    `more` the key that says whether there is one (without it: whether `next` is there).
+    """
+
+    size: str
+    after: str
+    next: str
+    most: int
+    more: str = ""
+    before: str = ""
 
 
 class WireReader(Protocol):
@@ -181,6 +197,8 @@ class Adapter:
     # Canonical fields and types this protocol has no form for, with the reason.
     refuses: MappingABC[str, str] = field(default_factory=dict)
     routes: tuple[Route, ...] = ()
+    # How a list of models comes in pages; None where it comes whole.
+    paging: Paging | None = None
     # How a stream that is kept is taken up again: the query parameter of its GET route that says behind which event,
     # and the field of an event's data that is such a place; empty where streams are not kept.
     resume: tuple[str, ...] = ()

@@ -39,6 +39,7 @@ class ByteStream:
         # How more of the last frame is read the short way, and the frames that are known by their bytes.
         self.reads_more: ReadMore | None = None
         self.tries = 0
+        self.latest = b""
         self.said: Callable[[str], object] = str
         self.read: Read | None = None
         self.write: Write | None = None
@@ -55,6 +56,7 @@ class ByteStream:
             text = read(chunk)
             if text and not self.halves.held:
                 self.said(text)
+                self.latest = chunk
                 self.pipe.passed += 1
                 return [self.write(text)] if self.write is not None else []
         if chunk.count(_END) > 1:
@@ -65,6 +67,7 @@ class ByteStream:
     def _frames(self, chunk: bytes) -> list[bytes]:
         """The way of bytes that nothing is known of."""
         pipe, plain = self.pipe, self.decoder.plain
+        self._read_latest()
         events = self.decoder.feed(chunk)
         out = self._through(events)
         if pipe.reads_more is not self.reads_more:
@@ -73,6 +76,13 @@ class ByteStream:
             self.tries += 1
             self._learn(chunk, out)
         return out
+
+    def _read_latest(self) -> None:
+        """The last of the frames that were known by their bytes is read for what counts of it alone."""
+        latest, self.latest = self.latest, b""
+        if latest and self.reads_more is not None and self.reads_more.last is not None:
+            for event in SSEDecoder().feed(latest):
+                self.reads_more.last({"event": event["event"], "data": parse_data(event["data"])})
 
     def _learn(self, frame: bytes, out: list[bytes]) -> None:
         """A frame went the short way: remember what it is like."""
@@ -84,6 +94,7 @@ class ByteStream:
             self.read, self.said = reader_of(frame, reads), reads.said
 
     def close(self) -> list[bytes]:
+        self._read_latest()
         out = self._through(self.decoder.close())
         out += [self._encode(event) for event in self.pipe.close()]
         return [*out, self.array.close()] if self.array is not None else out

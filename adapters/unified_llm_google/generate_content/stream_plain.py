@@ -62,13 +62,20 @@ def reader_of_more(event: Event, reader: GenerateContentReader, write: Callable[
         if counted:
             if type(usage) is not dict:
                 return None
-            before = head[_USAGE]
-            head[_USAGE] = usage if before.keys() <= usage.keys() else {**before, **usage}
-            reader.counted = data
+            count(event)
         said(text)
         return write(text, usage)
 
-    return ReadMore(more, said, "" if counted else "text")
+    def count(event: Event) -> None:
+        data = event["data"]
+        usage, before = data[_USAGE], head[_USAGE]
+        head[_USAGE] = usage if before.keys() <= usage.keys() else {**before, **usage}
+        reader.counted = data
+
+    if not counted:
+        return ReadMore(more, said, "text")
+    counts = tuple(key for key, value in data[_USAGE].items() if type(value) is int)
+    return ReadMore(more, said, "text", counts, count)
 
 
 def is_one_text(data: Node) -> bool:
