@@ -133,6 +133,12 @@ def translate_sse(chunks: Iterable[bytes], *, source: str, target: str, **option
     the target has that framing (ValueError where it has not); None, the default, is as the client of `exchange` asked.
     A source that has both framings may come in either. The same protocol on both sides, with nothing to change, passes
     the bytes through untouched, but for keepalives dressed as data, which become comments.
+
+    >>> chunk = (b'data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,'
+    ...          b'"delta":{"content":"Hi"},"finish_reason":"stop"}]}\\n\\ndata: [DONE]\\n\\n')
+    >>> events = translate_sse([chunk[:50], chunk[50:]], source="openai-chat", target="anthropic-messages")
+    >>> b"".join(events).partition(b"\\n")[0]
+    b'event: message_start'
     """
     if source == target and not options:
         passing = Passing()
@@ -149,7 +155,17 @@ def translate_sse(chunks: Iterable[bytes], *, source: str, target: str, **option
 async def atranslate_sse(
     chunks: AsyncIterable[bytes], *, source: str, target: str, **options: Any
 ) -> AsyncIterator[bytes]:
-    """`translate_sse` for async byte streams."""
+    """`translate_sse` for async byte streams.
+
+    >>> import asyncio
+    >>> async def main():
+    ...     async def chunks():
+    ...         yield b"data: [DO"
+    ...         yield b"NE]\\n\\n"
+    ...     return b"".join([out async for out in atranslate_sse(chunks(), source="openai-chat", target="openai-chat")])
+    >>> asyncio.run(main())
+    b'data: [DONE]\\n\\n'
+    """
     if source == target and not options:
         passing = Passing()
         async for chunk in chunks:

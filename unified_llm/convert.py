@@ -39,6 +39,11 @@ class Converted:
 
     `http` holds what the target carries outside the body (`method`, `path`, `query`, `headers`, `status`), and
     `exchange` what the conversion of the answer will want to know (None unless a request was converted).
+
+    >>> body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
+    >>> done = convert(body, source="openai-chat", target="google-generate-content")
+    >>> done.value, done.http["path"], len(done.losses), done.exchange.alias
+    ({'contents': [{'role': 'user', 'parts': [{'text': 'Hi'}]}]}, 'models/m:generateContent', 0, 'm')
     """
 
     value: Any
@@ -71,6 +76,7 @@ def convert(
     requests) or "client" (default otherwise). `exchange` is what converting the request gave. `on_loss` is a level
     or a mapping of `capability-glob[@fate]` to levels. `vault` remembers the opaque pieces that a client drops; `scope`
     labels the credential or deployment of the provider, where those are bound to one (an exchange remembers it).
+    `repair` mends a history that the target refuses: "auto" (default) where the protocols differ, "always", "never".
 
     Raises `InvalidBody` (path and reason) for what is no document of the source, `CapabilityLost` for a loss at level
     `raise` (the result is in its `.converted`), `CapabilityRefused` where no meaningful document exists, and
@@ -143,6 +149,8 @@ def convert(
 def preview(body: Any, *, on_loss: Levels = "ignore", **arguments: Any) -> Losses:
     """The loss report of `convert` with the same arguments, without the value: the dry run.
 
+    A loss at the level `raise` of `on_loss` is in the report and raises nothing.
+
     >>> preview({"model": "m", "messages": [], "store": True}, source="openai-chat", target="openai-responses")
     Losses([])
     """
@@ -160,7 +168,10 @@ def read(
     *,
     http: Mapping[str, Any] | None = None,
 ) -> BaseModel:
-    """The canonical object of a wire document, validated. `http` is what it carried outside the body, as in `convert`.
+    """The canonical object of a wire document, validated.
+
+    `protocol` may have a dialect behind a colon; `kind` is "request" (default), "response", "error", or another the
+    adapter declares. `http` is what the document carried outside the body, as in `convert`. Raises `InvalidBody`.
 
     A node that is not what its type promises becomes an `UnknownItem` (or `UnknownPart`, ...) with its `.problems`;
     with `strict=True` it is an `InvalidBody` instead.
@@ -209,6 +220,8 @@ def write(
 ) -> Converted:
     """The wire document of a canonical object (or of its JSON form); the paths of losses point into that form.
 
+    `protocol` may have a dialect behind a colon; `kind`, `model`, `on_loss`, `facing`, `exchange`, `vault` and `repair`
+    are as in `convert`, and so are the errors.
     `provider` names whom it is for where the dialect does not, and `scope` the credential or deployment: what another
     one sealed stays behind.
 
@@ -252,7 +265,12 @@ def write(
 def to_sdk(value: Any, protocol: str, kind: str = "request") -> Any:
     """The official SDK's own object for a wire document; a request stays the dict the SDK takes as keyword arguments.
 
+    `protocol` and `kind` say what the document is, as in `read`.
     Raises `ImportError` naming the extra to install when the SDK is missing.
+
+    >>> answer = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": []}
+    >>> to_sdk(answer, "openai-chat", "response").id
+    'c'
     """
     from importlib import import_module
 

@@ -42,13 +42,24 @@ __all__ = [
 
 
 class UnifiedLLMError(Exception):
-    """Base of every error this library raises on purpose."""
+    """Base of every error this library raises on purpose; docs/errors.md has a row for each, with what to do.
+
+    >>> from unified_llm import convert
+    >>> try:
+    ...     convert({"model": "m"}, source="openai-chat", target="openai-responses")
+    ... except UnifiedLLMError as error:
+    ...     print(type(error).__name__, error)
+    InvalidBody /messages: a list of messages is required
+    """
 
 
 class InvalidBody(UnifiedLLMError, ValueError):
     """The input cannot be a document of its protocol: mend the input at `path`.
 
     `path` is a JSON pointer into what was passed ("" is the whole of it), `reason` one plain sentence.
+
+    >>> str(InvalidBody("/messages/0", "a message is an object"))
+    '/messages/0: a message is an object'
     """
 
     def __init__(self, path: str, reason: str) -> None:
@@ -58,13 +69,24 @@ class InvalidBody(UnifiedLLMError, ValueError):
 
 
 class UnknownProtocol(UnifiedLLMError, LookupError):
-    """No adapter (or no dialect of it) goes by that name: correct the name or install the package that brings it."""
+    """No adapter (or no dialect of it) goes by that name: correct the name or install the package that brings it.
+
+    >>> from unified_llm import preview
+    >>> try:
+    ...     preview({}, source="openai-chat", target="morse")
+    ... except UnknownProtocol as error:
+    ...     print(str(error).partition(";")[0])
+    no adapter for 'morse'
+    """
 
 
 class UnknownProvider(UnifiedLLMError, LookupError):
     """Neither the catalogue nor our own table has a provider of that name: correct it, or name a URL and a protocol.
 
     `near` are names that may be meant, the likeliest first.
+
+    >>> str(UnknownProvider("opnai", ["openai"]))
+    "no provider 'opnai'; did you mean openai?"
     """
 
     def __init__(self, name: str, near: list[str]) -> None:
@@ -78,6 +100,13 @@ class UnknownModel(UnifiedLLMError, LookupError):
 
     Requests may still name it: what the catalogue does not know it does not forbid. `near` are names that may be meant,
     the likeliest first; empty for a provider that has no catalogue (`listed` is False).
+
+    >>> from unified_llm import models
+    >>> try:
+    ...     models.get("anthropic/claude-opus-47")
+    ... except UnknownModel as error:
+    ...     print(error.near[0])
+    anthropic/claude-opus-4-7
     """
 
     def __init__(self, name: str, near: list[str], *, listed: bool = True) -> None:
@@ -97,6 +126,14 @@ class CapabilityLost(UnifiedLLMError):
 
     `losses` are the ones that tripped the level. `converted` is the finished result, so that an answer that was paid
     for is never thrown away; it is None when a stream was stopped before an event was handed out.
+
+    >>> from unified_llm import convert
+    >>> body = {"model": "m", "seed": 7, "messages": [{"role": "user", "content": "Hi"}]}
+    >>> try:
+    ...     convert(body, source="openai-chat", target="anthropic-messages", on_loss={"sampling.seed": "raise"})
+    ... except CapabilityLost as error:
+    ...     print(error.losses[0].path, error.converted.value["messages"])
+    /seed [{'role': 'user', 'content': 'Hi'}]
     """
 
     def __init__(self, losses: Losses, converted: Any = None) -> None:
@@ -108,7 +145,18 @@ class CapabilityLost(UnifiedLLMError):
 
 
 class CapabilityRefused(UnifiedLLMError):
-    """No meaningful document of the target exists for this input, so none is made up."""
+    """No meaningful document of the target exists for this input, so none is made up.
+
+    `path` is a JSON pointer into what was passed, `capability` what cannot be done, `reason` one plain sentence.
+
+    >>> from unified_llm import convert
+    >>> body = {"model": "m", "n": 2, "messages": [{"role": "user", "content": "Hi"}]}
+    >>> try:
+    ...     convert(body, source="openai-chat", target="anthropic-messages")
+    ... except CapabilityRefused as error:
+    ...     print(error.path, error.capability)
+    /n output.choices
+    """
 
     def __init__(self, path: str, capability: str, reason: str) -> None:
         super().__init__(f"{path}: {capability}: {reason}")
@@ -118,7 +166,11 @@ class CapabilityRefused(UnifiedLLMError):
 
 
 class ProtocolError(UnifiedLLMError):
-    """An event came where the stream grammar does not allow it. `status` is the HTTP status a gateway should answer."""
+    """An event came where the stream grammar does not allow it. `status` is the HTTP status a gateway should answer.
+
+    >>> ProtocolError("two terminal events").status
+    500
+    """
 
     status = 500
 
@@ -136,7 +188,15 @@ class LocalProtocolError(ProtocolError):
 
 
 class RemoteProtocolError(ProtocolError):
-    """The provider's stream broke off or broke its own rules: treat the answer as failed."""
+    """The provider's stream broke off or broke its own rules: treat the answer as failed.
+
+    >>> from unified_llm import collect
+    >>> try:
+    ...     collect([{"type": "response.created", "response": {"output": []}}])
+    ... except RemoteProtocolError as error:
+    ...     print(error.status)
+    502
+    """
 
     status = 502
 
@@ -151,6 +211,13 @@ class APIError(UnifiedLLMError):
     `status` is the HTTP status (None where there was no answer), `headers` those of the answer, `body` its document as
     the provider wrote it. `provider`, `model` and `protocol` say who was asked; `hops` what was tried before, where
     there were fallbacks. No key is in any of them.
+
+    >>> import unified_llm as ul
+    >>> try:
+    ...     ul.Client(retry=ul.Retry.never()).responses.create(model="local/echo", input="[[error 429 retry-after=2]]")
+    ... except ul.APIError as error:
+    ...     print(type(error).__name__, error.status, error.retry_after, error.provider)
+    RateLimited 429 2 local
     """
 
     def __init__(
@@ -251,7 +318,7 @@ class ServerFailed(APIError):
 
 
 class Timeout(APIError):
-    """Nobody answered in time: raise `timeout=`, stream, or fall back."""
+    """Nobody answered in time: raise `timeout=` (seconds), stream, or fall back. There is no `status`."""
 
 
 class ConnectionFailed(APIError):
@@ -259,7 +326,16 @@ class ConnectionFailed(APIError):
 
 
 class StreamBroken(APIError):
-    """The answer broke off after it had begun: what came is no whole answer. Never tried again by itself."""
+    """The answer broke off after it had begun: what came is no whole answer. Never tried again by itself.
+
+    >>> import unified_llm as ul
+    >>> events = ul.Client().responses.create(model="local/echo", input="One two [[break after 5]]", stream=True)
+    >>> try:
+    ...     list(events)
+    ... except StreamBroken:
+    ...     print(events.partial["status"])
+    in_progress
+    """
 
 
 # ---- what an answer is not ------------------------------------------------------------------------------------------
@@ -269,6 +345,15 @@ class LimitReached(UnifiedLLMError):
     """A tool loop came to its limit without an answer: raise the limit and go on from `.result`, or take what is there.
 
     `result` is the `RunResult` so far; `previous=error.result` goes on where it stopped.
+
+    >>> import unified_llm as ul
+    >>> def now() -> str:
+    ...     return "noon"
+    >>> try:
+    ...     ul.Client().responses.run(model="local/echo", input="[[call now]]", tools=[now], max_turns=1)
+    ... except LimitReached as error:
+    ...     print(len(error.result.steps))
+    1
     """
 
     def __init__(self, reason: str, result: Any) -> None:
@@ -281,6 +366,13 @@ class ParseFailed(UnifiedLLMError, ValueError):
     """The answer is not the structured output that was asked for: ask again (`retries=`), or read `.text` yourself.
 
     `response` is the whole answer that was paid for, `text` what should have been it, `reason` what does not fit.
+
+    >>> import unified_llm as ul
+    >>> try:
+    ...     ul.Client().responses.parse(model="local/echo", input="No.", text_format=list[int], strategy="prompt")
+    ... except ParseFailed as error:
+    ...     print(error.text)
+    No.
     """
 
     def __init__(self, reason: str, response: Any, text: str | None) -> None:

@@ -15,8 +15,14 @@ from .capabilities import CAPABILITIES
 __all__ = ["FATES", "Fate", "Level", "Levels", "Loss", "Losses", "Side"]
 
 Fate = Literal["lost", "approximated", "emulated", "added", "parked"]
+"""What became of something; `FATES` says each in a sentence."""
+
 Level = Literal["ignore", "warn", "raise"]
+"""What is done about a loss: nothing, a record of the logger `unified_llm`, or `CapabilityLost`."""
+
 Levels = Level | Mapping[str, Level]
+"""One level for all that is `lost`, or levels by `capability-glob[@fate]`; the first pattern that fits wins."""
+
 Side = Literal["source", "target"]
 
 FATES: dict[str, str] = {
@@ -34,6 +40,10 @@ class Loss(NamedTuple):
 
     `path` is a JSON pointer: into the document the caller passed (`side="source"`), or into the result for what was
     added to it (`side="target"`). In streams it starts with the number of the input event: `/12/data/...`.
+    `capability` is a word of the closed list (`unified_llm.capabilities`), `detail` a few words or "".
+
+    >>> Loss("/seed", "sampling.seed", "lost").fate
+    'lost'
     """
 
     path: str

@@ -19,7 +19,10 @@ _loaded: dict[str, Adapter] = {}
 
 
 def register(adapter: Adapter) -> None:
-    """Make an adapter known without an entry point, e.g. in a test. A name that is taken is an error."""
+    """Make an adapter known without an entry point, e.g. in a test. `ValueError` for a name that another has taken.
+
+    >>> register(adapter("openai-chat"))  # the very same again is none
+    """
     if _loaded.setdefault(adapter.protocol, adapter) is not adapter:
         raise ValueError(f"the protocol {adapter.protocol!r} is registered already")
 
@@ -42,7 +45,11 @@ def loaded() -> tuple[str, ...]:
 
 
 def protocols() -> list[str]:
-    """Every protocol id there is, sorted."""
+    """Every protocol id there is, sorted; dialects (`openai-chat:groq`) are not counted.
+
+    >>> "openai-chat" in protocols()
+    True
+    """
     from importlib.metadata import entry_points
 
     return sorted({*_loaded, *(point.name for point in entry_points(group=GROUP))})

@@ -180,6 +180,11 @@ def collect(events: Iterable[Event]) -> Node:
 
     The terminal event's own output wins; without one, items are what their done events say, or what their deltas add
     up to. Raises `RemoteProtocolError` for a stream that failed, was cut off, or breaks the grammar.
+
+    >>> answer = {"id": "r", "status": "completed", "output": [
+    ...     {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hi"}]}]}
+    >>> collect(decompose(answer)) == answer
+    True
     """
     grammar, collector = Grammar(), _Collector()
     failure: Node | None = None
@@ -195,7 +200,14 @@ def collect(events: Iterable[Event]) -> Node:
 
 
 def decompose(response: Node) -> Iterator[Event]:
-    """The canonical events a canonical response could have come as: each part in one delta, each item closed."""
+    """The canonical events a canonical response could have come as: each part in one delta, each item closed.
+
+    Takes the object or its JSON form; the way back is `collect`.
+
+    >>> answer = {"id": "r", "status": "completed", "output": []}
+    >>> [event["type"] for event in decompose(answer)]
+    ['response.created', 'response.in_progress', 'response.completed']
+    """
     if hasattr(response, "model_dump"):
         from .convert import load
 

@@ -221,7 +221,14 @@ def _no_more(event: Event) -> Event | None:
 
 
 class ConvertedStream:
-    """The wire events of a converted stream; iterate it once. `.losses` grows on the way and is final at exhaustion."""
+    """The wire events of a converted stream; iterate it once. `.losses` grows on the way and is final at exhaustion.
+
+    An event is `{"event": its name or None, "data": a JSON value, or a text like "[DONE]"}`. Made by `convert_stream`.
+
+    >>> stream = convert_stream([], source="openai-chat", target="openai-chat")
+    >>> list(stream), len(stream.losses)
+    ([], 0)
+    """
 
     def __init__(self, events: Iterable[Event], pipe: _Pipe) -> None:
         self._pipe = pipe
@@ -229,6 +236,7 @@ class ConvertedStream:
 
     @property
     def losses(self) -> Losses:
+        """What did not come through as it was, so far."""
         return Losses(self._pipe.losses)
 
     def __iter__(self) -> Iterator[Event]:
@@ -297,12 +305,32 @@ def convert_stream(events: Iterable[Event], *, source: str, target: str, **optio
 
 
 def aconvert_stream(events: AsyncIterable[Event], *, source: str, target: str, **options: Any) -> AsyncConvertedStream:
-    """`convert_stream` for an async iterable of wire events."""
+    """`convert_stream` for an async iterable of wire events.
+
+    >>> import asyncio
+    >>> async def main():
+    ...     async def events():
+    ...         yield {"event": None, "data": "[DONE]"}
+    ...     stream = aconvert_stream(events(), source="openai-chat", target="openai-chat")
+    ...     return [event["data"] async for event in stream]
+    >>> asyncio.run(main())
+    ['[DONE]']
+    """
     return AsyncConvertedStream(events, _Pipe(source, target, **options))
 
 
 def read_stream(events: Iterable[Event], protocol: str) -> Iterator[Event]:
-    """The canonical events (JSON form) of a stream of wire events."""
+    """The canonical events (JSON form) of a stream of wire events `{"event": name or None, "data": value}`.
+
+    `protocol` may have a dialect behind a colon.
+    Raises `RemoteProtocolError` where the stream breaks its rules or is cut off.
+
+    >>> chunk = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m",
+    ...          "choices": [{"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop"}]}
+    >>> events = read_stream([{"event": None, "data": chunk}, {"event": None, "data": "[DONE]"}], "openai-chat")
+    >>> [event["delta"] for event in events if event["type"] == "response.output_text.delta"]
+    ['Hi']
+    """
     adapter, dialect = split(protocol)
     reader = adapter.streams.reader(Reader(adapter.protocol, dialect=dialect, provider=provider_of(protocol, dialect)))
     grammar = Grammar()
@@ -318,7 +346,16 @@ def read_stream(events: Iterable[Event], protocol: str) -> Iterator[Event]:
 def write_stream(
     events: Iterable[Any], protocol: str, *, on_loss: Levels = "ignore", exchange: Exchange | None = None
 ) -> ConvertedStream:
-    """The wire events of a stream of canonical events (JSON form or objects)."""
+    """The wire events, in `protocol`, of a stream of canonical events (JSON form or objects).
+
+    `on_loss` and `exchange` are as in `convert`. Raises `LocalProtocolError` for events in an order there is not.
+
+    >>> from unified_llm import decompose
+    >>> answer = {"id": "r", "status": "completed", "model": "m", "output": [
+    ...     {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hi"}]}]}
+    >>> [event["event"] for event in write_stream(decompose(answer), "anthropic-messages")][-1]
+    'message_stop'
+    """
     return ConvertedStream(events, _WritePipe(protocol, on_loss, exchange))
 
 

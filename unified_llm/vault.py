@@ -24,7 +24,14 @@ Node = dict[str, Any]
 
 
 class Vault(Protocol):
-    """Where parked answers wait. Keys are made by the hub; values are plain JSON, so that a database can hold them."""
+    """Where parked answers wait. Keys are made by the hub; values are plain JSON, so that a database can hold them.
+
+    >>> class Shelf(dict):
+    ...     def put(self, key, items): self[key] = items
+    >>> vault: Vault = Shelf()
+    >>> vault.put("call:a", []); vault.get("call:a"), vault.get("call:b")
+    ([], None)
+    """
 
     def put(self, key: str, items: list[Node]) -> None:
         """Remember items under a key, replacing what was there."""

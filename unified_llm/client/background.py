@@ -115,7 +115,17 @@ class _Line:
 
 
 class Background(_Handle):
-    """A handle on an answer in the making."""
+    """A handle on an answer in the making, made by `responses.create(..., background=True)`.
+
+    `.id` is all there is to keep: `responses.retrieve` asks for it from anywhere.
+    `.result` is the answer as it was when it was last looked at. https://ai.google.dev/gemini-api/docs/interactions
+
+    >>> import unified_llm as ul
+    >>> client = ul.Client(model="local/echo", protocol="google-interactions")
+    >>> handle = client.responses.create(input="Hi", background=True, store=True)
+    >>> handle.done, handle.wait(poll=0.001).output_text, handle.done
+    (False, 'Hi', True)
+    """
 
     def __init__(self, client: Client, result: Result) -> None:
         super().__init__(client._core, result)
@@ -153,7 +163,16 @@ class Background(_Handle):
 
 
 class AsyncBackground(_Handle):
-    """The same for event loops."""
+    """`Background` for event loops.
+
+    >>> import asyncio, unified_llm as ul
+    >>> async def main():
+    ...     async with ul.AsyncClient(model="local/echo", protocol="google-interactions") as client:
+    ...         handle = await client.responses.create(input="Hi", background=True, store=True)
+    ...         return (await handle.wait(poll=0.001)).output_text
+    >>> asyncio.run(main())
+    'Hi'
+    """
 
     def __init__(self, client: AsyncClient, result: Result) -> None:
         super().__init__(client._core, result)

@@ -32,6 +32,7 @@ class AsyncToolServer:
     `server` is a URL (streamable HTTP), a command as a list of words (started here, over stdin and stdout), a server
     object of the `mcp` package, or its connected `Client`. `only` are the names to be offered, `prefix` goes before
     each name, which keeps the tools of several servers apart. Raises `ImportError` naming the extra.
+    https://modelcontextprotocol.io; an example is in docs/tools.md.
     """
 
     def __init__(self, server: Any, *, only: Container[str] | None = None, prefix: str = "") -> None:
@@ -70,7 +71,9 @@ class AsyncToolServer:
 
 
 class ToolServer:
-    """The same for blocking calls: the connection lives in an event loop of its own, in a thread.
+    """`AsyncToolServer` for blocking calls: the connection lives in an event loop of its own, in a thread.
+
+    More is in docs/tools.md.
 
     ```python
     with ToolServer(["uvx", "mcp-server-fetch"]) as server:

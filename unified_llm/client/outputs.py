@@ -27,7 +27,14 @@ _PARTS = frozenset(("input_text", "input_image", "input_file", "input_audio", "i
 
 
 class ToolError(UnifiedLLMError):
-    """Raise it inside a tool to tell the model, in your own words, that the call failed and what to do instead."""
+    """Raise it inside a tool to tell the model, in your own words, that the call failed and what to do instead.
+
+    >>> import unified_llm as ul
+    >>> def open_door() -> str:
+    ...     raise ul.ToolError("It is locked; ask for the key.")
+    >>> ul.Client().responses.run(model="local/echo", input="[[call open_door]]", tools=[open_door]).output_text
+    'open_door: It is locked; ask for the key.'
+    """
 
 
 def image(data: bytes | str | Path, media_type: str | None = None, *, detail: str | None = None) -> Node:
@@ -51,6 +58,8 @@ def image(data: bytes | str | Path, media_type: str | None = None, *, detail: st
 
 def file(data: bytes | str | Path, media_type: str | None = None, *, filename: str | None = None) -> Node:
     """A file as a tool's result, or as a part of a message: bytes, a path, or a URL (which the provider fetches).
+
+    `media_type` is guessed from the name or the bytes where it is not given.
 
     >>> file(b"%PDF-", filename="a.pdf")["file_data"]
     'data:application/pdf;base64,JVBERi0='

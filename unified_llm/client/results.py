@@ -45,6 +45,11 @@ class Result(Response):
     """An answer: the canonical `Response`, and beside it `losses`, `cost`, `raw`, `exchange`, `upstream`, `hops`.
 
     `output_parsed` and `strategy` are set by `responses.parse`. https://platform.openai.com/docs/api-reference/responses/object
+
+    >>> import unified_llm as ul
+    >>> answer = ul.Client().responses.create(model="local/echo", input="Good day")
+    >>> answer.output_text, answer.usage.output_tokens, answer.upstream.protocol, len(answer.items)
+    ('Good day', 2, 'openai-responses', 2)
     """
 
     _made: Made = PrivateAttr()
@@ -159,7 +164,15 @@ def cost_of(usage: Any, upstream: Any, exchange: Exchange | None) -> Cost | None
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One turn of a tool loop: the answer, and what the tools said to it."""
+    """One turn of a tool loop: the answer, and what the tools said to it. `number` counts from 1.
+
+    >>> import unified_llm as ul
+    >>> def now() -> str:
+    ...     return "noon"
+    >>> run = ul.Client().responses.run(model="local/echo", input="[[call now]]", tools=[now])
+    >>> [(step.number, [item["output"] for item in step.outputs]) for step in run.steps]
+    [(1, ['noon']), (2, [])]
+    """
 
     number: int
     response: Result
@@ -171,6 +184,12 @@ class RunResult:
     """A tool loop that has ended: `final` is the last answer, `steps` all of them.
 
     `stopped` says why: "answered", or "calls" where the last answer calls tools that nobody here runs (`pending`).
+
+    >>> import unified_llm as ul
+    >>> asked = {"type": "function", "name": "now", "parameters": {"type": "object", "properties": {}}}
+    >>> run = ul.Client().responses.run(model="local/echo", input="[[call now]]", tools=[asked])
+    >>> run.stopped, [call.name for call in run.pending]
+    ('calls', ['now'])
     """
 
     steps: tuple[Step, ...]
@@ -219,7 +238,12 @@ class RunResult:
 
 @dataclass(frozen=True, slots=True)
 class TokenCount:
-    """How many tokens a request would take; `estimated` says that nobody who knows was asked, and `how` who was."""
+    """How many tokens a request would take; `estimated` says that nobody who knows was asked, and `how` who was.
+
+    >>> import unified_llm as ul
+    >>> ul.Client().count_tokens(model="local/echo", protocol="openai-chat", input="Good morning.").estimated
+    True
+    """
 
     input_tokens: int
     estimated: bool = False
@@ -228,7 +252,12 @@ class TokenCount:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A model that an upstream says it serves; `raw` is all it says of it."""
+    """A model that an upstream says it serves; `raw` is all it says of it.
+
+    >>> import unified_llm as ul
+    >>> [each.id for each in ul.Client().models.list("local")]
+    ['echo', 'echo-mini']
+    """
 
     id: str
     provider: str | None = None

@@ -76,7 +76,18 @@ def _place(opening: Opening) -> str:
 
 
 class EventStream(_Seen):
-    """The events of one answer. `get_final_response()` reads what is left and gives the whole of it."""
+    """The events of one answer, canonical ones. `get_final_response()` reads what is left and gives the whole of it.
+
+    Leaving the `with` block hangs up. Raises `StreamBroken` where the answer is cut off; `.partial` is what came, and
+    `.last` the event behind which a kept answer can be taken up again.
+
+    >>> import unified_llm as ul
+    >>> with ul.Client().responses.create(model="local/echo", input="Good day", stream=True) as events:
+    ...     list(events.text_deltas)
+    ['Good', ' day']
+    >>> events.get_final_response().output_text
+    'Good day'
+    """
 
     def __init__(self, opening: Opening) -> None:
         super().__init__(opening)
@@ -122,7 +133,16 @@ class EventStream(_Seen):
 
 
 class AsyncEventStream(_Seen):
-    """The same for event loops."""
+    """`EventStream` for event loops.
+
+    >>> import asyncio, unified_llm as ul
+    >>> async def main():
+    ...     async with ul.AsyncClient(model="local/echo") as client:
+    ...         async with await client.responses.create(input="Good day", stream=True) as events:
+    ...             return [text async for text in events.text_deltas]
+    >>> asyncio.run(main())
+    ['Good', ' day']
+    """
 
     def __init__(self, opening: Opening) -> None:
         super().__init__(opening)
@@ -190,7 +210,17 @@ class _Run:
 
 
 class RunStream(_Run):
-    """The events of all turns of a tool loop, with a `ToolOutput` for each output and a `TurnDone` behind each turn."""
+    """The events of all turns of a tool loop, with a `ToolOutput` for each output and a `TurnDone` behind each turn.
+
+    >>> import unified_llm as ul
+    >>> def now() -> str:
+    ...     return "noon"
+    >>> stream = ul.Client().responses.run(model="local/echo", input="[[call now]]", tools=[now], stream=True)
+    >>> [event.type for event in stream if event.type.startswith("unified_llm:")]
+    ['unified_llm:tool_output', 'unified_llm:turn_done', 'unified_llm:turn_done']
+    >>> stream.get_final_result().output_text
+    'now: noon'
+    """
 
     def __init__(self, flow: Any, open_: Callable[[Any], EventStream], perform: Callable[[Any], Any]) -> None:
         super().__init__(flow)
@@ -246,7 +276,18 @@ class RunStream(_Run):
 
 
 class AsyncRunStream(_Run):
-    """The same for event loops."""
+    """`RunStream` for event loops.
+
+    >>> import asyncio, unified_llm as ul
+    >>> async def now() -> str:
+    ...     return "noon"
+    >>> async def main():
+    ...     async with ul.AsyncClient(model="local/echo") as client:
+    ...         stream = await client.responses.run(input="[[call now]]", tools=[now], stream=True)
+    ...         return (await stream.get_final_result()).output_text
+    >>> asyncio.run(main())
+    'now: noon'
+    """
 
     def __init__(self, flow: Any, open_: Callable[[Any], Any], perform: Callable[[Any], Any]) -> None:
         super().__init__(flow)

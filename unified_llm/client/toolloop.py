@@ -44,7 +44,11 @@ class Hooks:
 
 
 class ToolOutput:
-    """In the stream of a tool loop: a tool has answered. `call` and `item` are canonical items."""
+    """In the stream of a tool loop: a tool has answered. `call` and `item` are canonical items.
+
+    >>> ToolOutput({"type": "function_call", "name": "now"}, {"type": "function_call_output", "output": "noon"}).type
+    'unified_llm:tool_output'
+    """
 
     type = "unified_llm:tool_output"
 
@@ -56,7 +60,13 @@ class ToolOutput:
 
 
 class TurnDone:
-    """In the stream of a tool loop: a turn is over, its tools have answered."""
+    """In the stream of a tool loop: a turn is over, its tools have answered. `step` is that turn's.
+
+    >>> import unified_llm as ul
+    >>> stream = ul.Client().responses.run(model="local/echo", input="Hi", tools=[], stream=True)
+    >>> [event.step.number for event in stream if event.type == "unified_llm:turn_done"]
+    [1]
+    """
 
     type = "unified_llm:turn_done"
 

@@ -33,6 +33,13 @@ class ToolContext(Generic[T]):
 
     `data` is what the caller passed as `context=`; `turn` counts the model's turns from 1; `input` are the canonical
     items the model was given in that turn.
+
+    >>> import unified_llm as ul
+    >>> def whose(context: ul.ToolContext[str]) -> str:
+    ...     return f"{context.data}, turn {context.turn}"
+    >>> run = ul.Client().responses.run(model="local/echo", input="[[call whose]]", tools=[whose], context="Ann's")
+    >>> run.output_text
+    "whose: Ann's, turn 1"
     """
 
     call_id: str
@@ -47,6 +54,13 @@ class Tool:
     """A function with what a model is told of it. Made by `tool`; calling it calls the function.
 
     `options` are further fields of the canonical tool: `strict`, `cache`, `defer_loading`, `input_examples`, ...
+
+    >>> def now(zone: str = "UTC") -> str:
+    ...     "What time it is."
+    ...     return f"noon {zone}"
+    >>> made = tool(now)
+    >>> made.name, made.description, made(zone="CET"), made.definition()["parameters"]["properties"]
+    ('now', 'What time it is.', 'noon CET', {'zone': {'default': 'UTC', 'type': 'string'}})
     """
 
     function: Callable[..., Any]

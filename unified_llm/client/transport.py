@@ -40,6 +40,13 @@ def http_client(
     Errors come in the surface's own shape and status, so that the SDK raises what it always raises.
 
         client = openai.OpenAI(api_key="unused", http_client=ul.http_client("anthropic/claude-opus-4-7"))
+
+    What lies below an SDK can be asked by hand, too:
+
+    >>> with http_client("local/echo:anthropic-messages") as http:
+    ...     body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
+    ...     http.post("http://any/v1/chat/completions", json=body).json()["choices"][0]["message"]["content"]
+    'Hi'
     """
     lib = _library(library)
     return lib.Client(transport=transport(upstream, surface, library=library, **options), timeout=_patience(lib))
@@ -48,7 +55,16 @@ def http_client(
 def async_http_client(
     upstream: Any = None, surface: str | None = None, *, library: Library = "httpx2", **options: Any
 ) -> Any:
-    """`http_client` for event loops."""
+    """`http_client` for event loops: `openai.AsyncOpenAI(http_client=ul.async_http_client(...))`.
+
+    >>> import asyncio
+    >>> async def main():
+    ...     async with async_http_client("local/echo:anthropic-messages") as http:
+    ...         answer = await http.post("http://any/v1/responses", json={"model": "m", "input": "Hi"})
+    ...         return answer.json()["status"]
+    >>> asyncio.run(main())
+    'completed'
+    """
     lib = _library(library)
     return lib.AsyncClient(transport=transport(upstream, surface, library=library, **options), timeout=_patience(lib))
 

@@ -32,7 +32,14 @@ _current: Catalog | None = None
 
 
 class Catalog:
-    """A read copy of the catalogue. `source` says where it came from, `dated` the newest date of an entry in it."""
+    """A read copy of the catalogue. `source` says where it came from, `dated` the newest date of an entry in it.
+
+    `raw` is its JSON, provider by provider, as https://models.dev has it.
+
+    >>> known = current()
+    >>> known.get("anthropic/claude-opus-4-7").limit.context, known.dated >= "2026"
+    (1000000, True)
+    """
 
     def __init__(self, raw: Mapping[str, Any], source: str) -> None:
         self.raw = _checked(raw)
@@ -144,7 +151,11 @@ def near_providers(name: str, known: Catalog) -> list[str]:
 
 
 def current() -> Catalog:
-    """The catalogue in use; read when first asked for."""
+    """The catalogue in use; read when first asked for.
+
+    >>> current() is current()
+    True
+    """
     global _current
     if _current is None:
         _current = _default()
@@ -152,7 +163,13 @@ def current() -> Catalog:
 
 
 def use(new: Catalog | None) -> None:
-    """Make a catalogue the one in use for this process; None means the default again."""
+    """Make a catalogue the one in use for this process; None means the default again.
+
+    >>> use(Catalog({"acme": {"models": {}}}, "mine")); len(current())
+    0
+    >>> use(None); len(current()) > 1_000
+    True
+    """
     global _current
     _current = new
 
@@ -193,7 +210,8 @@ def refresh(
 
     This is the only thing here that opens a connection, and only for a URL. `save` keeps a copy (gzip when its name
     ends in .gz): name that file in UNIFIED_LLM_MODELS and every process uses it. What is no catalogue is an
-    `InvalidBody`, and the catalogue in use stays what it was; a URL that does not answer raises what httpx2 raises.
+    `InvalidBody`, and the catalogue in use stays what it was; a URL that does not answer raises what httpx2 raises,
+    after `timeout` seconds at the latest. An example is in docs/models.md.
     """
     where = os.fspath(source)
     if where.startswith(("http://", "https://")):

@@ -14,7 +14,7 @@ EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
 
 def nearest(effort: str, allowed: tuple[str, ...]) -> str:
-    """The word for an effort among those a model takes; one that nobody knows stays as it is.
+    """The word for an effort among those a model takes (`allowed`); one that nobody knows stays as it is.
 
     >>> nearest("xhigh", ("low", "high", "max")), nearest("minimal", ("none", "low"))
     ('high', 'low')
@@ -28,7 +28,7 @@ def nearest(effort: str, allowed: tuple[str, ...]) -> str:
 
 
 def effort_of(budget: int, allowed: tuple[str, ...]) -> str:
-    """The word for a budget of thinking tokens among those a model takes.
+    """The word for a budget of thinking tokens among those a model takes (`allowed`).
 
     >>> effort_of(5_000, ("low", "medium", "high")), effort_of(5_000, ("low", "high")), effort_of(0, ("low", "high"))
     ('medium', 'low', 'low')
@@ -37,7 +37,7 @@ def effort_of(budget: int, allowed: tuple[str, ...]) -> str:
 
 
 def budget_of(effort: str, facts: Reasoning) -> int:
-    """The budget for an effort, in the range the model takes.
+    """The budget for an effort, in tokens, in the range the model takes: `facts` of `models.profile(...).reasoning`.
 
     >>> budget_of("medium", Reasoning(budget=(1_024, 4_096), budgets={"medium": 8_192}))
     4096
@@ -46,7 +46,11 @@ def budget_of(effort: str, facts: Reasoning) -> int:
 
 
 def clamp(budget: int, facts: Reasoning) -> int:
-    """A budget in the range the model takes; 0 where that switches thinking off, -1 where that leaves it to it."""
+    """A budget in the range the model takes (`facts`); 0 where that switches thinking off, -1 where it leaves it to it.
+
+    >>> clamp(100, Reasoning(budget=(1_024, None))), clamp(0, Reasoning(budget=(1_024, None), off=True))
+    (1024, 0)
+    """
     least, most = facts.budget or (0, None)
     if (budget == 0 and facts.off) or (budget < 0 and facts.dynamic):
         return budget

@@ -35,6 +35,11 @@ class Endpoint:
     "" where it is not documented), `state` whether responses are kept (kept, none, ""), `status` beta or deprecated,
     `layer` that the provider translates this protocol to another of its own, `cannot` request fields it refuses or
     ignores, with the word; `fixed` and `omitted` are fields of the wire that it wants in any case, and not at all.
+
+    >>> from unified_llm import models
+    >>> endpoint = models.provider("groq").endpoints[0]
+    >>> endpoint.target, endpoint.url("some-model")
+    ('openai-responses:groq', 'https://api.groq.com/openai/v1/responses')
     """
 
     protocol: str
@@ -109,6 +114,10 @@ class Provider:
     `listed` is whether the catalogue lists its models, `known` whether our own table has it; `local` a server of
     one's own. `token` ("module:function") gives short-lived keys where there is none to keep; `transports`
     ("module:function") gives an HTTP transport that answers in this process, where nothing is sent anywhere.
+
+    >>> from unified_llm import models
+    >>> models.provider("anthropic").key_env, models.provider("anthropic").protocols[0]
+    (('ANTHROPIC_API_KEY',), 'anthropic-messages')
     """
 
     id: str
@@ -143,7 +152,8 @@ class Provider:
 def provider(name: str, *, model: str | None = None, known: Catalog | None = None) -> Provider:
     """The provider of that name or alias.
 
-    `model` matters where the catalogue overrides client or URL for a single model and our own table is silent. Raises
+    `model` matters where the catalogue overrides client or URL for a single model and our own table is silent. `known`
+    is the catalogue to look in (default: the one in use). Raises
     `UnknownProvider` with the names that may be meant.
 
     >>> from unified_llm import models
@@ -178,7 +188,7 @@ def provider(name: str, *, model: str | None = None, known: Catalog | None = Non
 
 
 def providers(*, protocol: str | None = None, known: Catalog | None = None) -> list[Provider]:
-    """Every provider of our table and of the catalogue, by name; with `protocol` those that serve it.
+    """Every provider of our table and of the catalogue (`known`), by name; with `protocol` those that serve it.
 
     >>> from unified_llm import models
     >>> {"openai", "azure", "xai", "openrouter"} <= {each.id for each in models.providers(protocol="openai-responses")}

@@ -174,7 +174,13 @@ class CatalogModel(_Entry):
 
     `provider_id` and `id` make up `ref` ("provider/model"); `provider` is the catalogue's override of client and URL.
     `temperature`, `structured_output` and the like are None where the catalogue is silent. `priced` is our own: it says
-    that `cost` is newer than the catalogue, and where it was read.
+    that `cost` is newer than the catalogue, and where it was read. Limits are tokens, prices dollars for a million of
+    them. https://models.dev
+
+    >>> from unified_llm import models
+    >>> model = models.get("anthropic/claude-opus-4-7")
+    >>> model.ref, model.limit.output, model.temperature
+    ('anthropic/claude-opus-4-7', 128000, False)
     """
 
     provider_id: str = Field(exclude=True)

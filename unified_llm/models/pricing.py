@@ -54,6 +54,11 @@ class Cost:
 
     `.known` is the sum of what has one, a lower bound. `.tier` is the input length that was exceeded, if the prices are
     those of long requests. Costs add up: `sum(costs)` of several answers keeps every part.
+
+    >>> from unified_llm import models
+    >>> bill = models.cost({"input_tokens": 1_000_000, "output_tokens": 0}, "anthropic/claude-opus-4-7")
+    >>> bill.total, bill.currency, (bill + bill).total
+    (Decimal('5'), 'USD', Decimal('10'))
     """
 
     parts: tuple[Part, ...] = ()

@@ -39,6 +39,10 @@ class Reasoning:
     usual: the effort it uses without a word, "" where that is not known.
     display: what is shown of thoughts without a word, "" where that is not known.
     budgets: effort as a budget.
+
+    >>> from unified_llm import models
+    >>> models.profile("claude-haiku-4-5", "anthropic-messages").reasoning.budget[0]
+    1024
     """
 
     thinks: bool = True
@@ -67,6 +71,10 @@ class ModelProfile:
     result_media: it takes media in the results of calls.
     alone: what it takes only in requests that declare no functions: "json" (JSON output), "hosted" (hosted tools).
     reasoning: how it is told to think on the protocol that was asked for.
+
+    >>> from unified_llm import models
+    >>> models.profile("claude-opus-4-8", "anthropic-messages").reasoning.adaptive
+    True
     """
 
     id: str = ""
@@ -136,7 +144,11 @@ def _data() -> Facts:
 
 @cache
 def levels() -> tuple[tuple[str, int | None], ...]:
-    """The levels with the most tokens of a budget that is one, from the least; the last has no limit."""
+    """The levels with the most tokens of a budget that is one, from the least; the last has no limit.
+
+    >>> levels()[0][0], levels()[-1][1] is None
+    ('none', True)
+    """
     return tuple((word, most) for word, most in _data()["levels"])
 
 

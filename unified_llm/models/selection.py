@@ -55,7 +55,13 @@ class Candidate:
 class Choice:
     """The chosen endpoint, and why: `ranked` holds every candidate, best first.
 
-    `model` is what the catalogue knows, None where it does not list the model.
+    `model` is what the catalogue knows, None where it does not list the model; `provider` and `model_id` are the name's
+    two halves, `forced` says that the caller chose. Made by `select`.
+
+    >>> from unified_llm import models
+    >>> choice = models.select("openai/gpt-5.5")
+    >>> choice.protocol, choice.provider.id, choice.model_id, len(choice.ranked), choice.forced
+    ('openai-responses', 'openai', 'gpt-5.5', 2, False)
     """
 
     provider: Provider
