@@ -23,6 +23,7 @@ __all__ = [
     "dump_text",
     "has_non_finite",
     "load_all",
+    "load_exact",
     "load_objects",
     "load_text",
     "parse",
@@ -145,6 +146,14 @@ def load_objects(texts: list[Any]) -> list[dict[str, Any] | None]:
     if values is None:
         values = list(map(_object, texts))
     return [value if type(value) is dict else None for value in values]
+
+
+def load_exact(texts: list[Any]) -> list[dict[str, Any] | None]:
+    """The JSON objects whose text these are to the letter, as `dump_text` gives it; None for any other text."""
+    values = load_objects(texts)
+    if None in values or dump_text(values) != f"[{','.join(texts)}]":
+        return [value if value is not None and dump_text(value) == text else None for value, text in zip(values, texts)]
+    return values
 
 
 def _object(text: Any) -> Any:

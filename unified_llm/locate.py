@@ -54,7 +54,7 @@ def locate(
     found += [finder.relaxed(*entry) for entry in writer.relaxed]
     losses = list(dict.fromkeys(loss for group in found for loss in group))
     for told, nodes in writer.alike.items():
-        losses += finder.told([node for node in nodes if id(node) not in made] if made else nodes, *told)
+        losses += finder.alike([node for node in nodes if id(node) not in made] if made else nodes, *told, None)
     for where, places, keys, detail, capability in writer.filled:
         losses += map(_maker(finder._added(where, ()), keys, capability, "added", detail, "target"), places)
     return Losses(losses)
@@ -117,27 +117,26 @@ class Finder(Notes):
         out = [Loss(pointer(self.base + path), capability, fate, detail) for path in paths]  # type: ignore[arg-type]
         return out if keys else out + self._left_with(node, bool(found), fate, detail)
 
-    def told(self, nodes: list[Node], keys: Keys, fate: str, detail: str) -> list[Loss]:
-        """The losses of one leaf of nodes of one kind, of which the reader may have told where they stand."""
-        stands = self.reader.stands if self.reader is not None else {}
-        places = [stands[id(node)] for node in nodes if id(node) in stands]
-        if self.reader is None or not places or len(places) < len(nodes):
-            return [loss for node in nodes for loss in self.loss(node, keys, fate, detail, None)]
-        below = self.reader.laid.get(nodes[0]["type"], {}).get(keys, keys)
-        return list(map(_maker(self.base, below, self._capability(nodes[0], keys), fate, detail), places))
-
     def alike(self, nodes: list[Node], keys: Keys, fate: str, detail: str, capability: str | None) -> list[Loss]:
         """The losses of one leaf of one or many nodes; what holds of the first mostly holds of all of its kind."""
-        wires = self._all_beside(nodes, keys) if len(nodes) > 1 and len(keys) == 1 and fate != "added" else None
-        if wires is None:
+        known = self._laid_out(nodes, keys) or self._all_beside(nodes, keys) if fate != "added" else None
+        if known is None:
             return [loss for node in nodes for loss in self.loss(node, keys, fate, detail, capability)]
-        below = self._beside(nodes[0], wires[0], keys[0]) or keys
-        make = _maker(self.base, below, capability or self._capability(nodes[0], keys), fate, detail)
-        return [make(self._path(wire)) for wire in wires]
+        below, places = known
+        return list(map(_maker(self.base, below, capability or self._capability(nodes[0], keys), fate, detail), places))
 
-    def _all_beside(self, nodes: list[Node], keys: Keys) -> list[Node] | None:
-        """The wire nodes of nodes of one kind that all have this leaf in the same place of them."""
-        if self.reader is None or keys[0] == "extra":
+    def _laid_out(self, nodes: list[Node], keys: Keys) -> tuple[Keys, list[Keys]] | None:
+        """Where a leaf is in its wire node, and where those stand, if the reader told both of all these nodes."""
+        if self.reader is None or id(nodes[0]) not in self.reader.stands:
+            return None
+        kind = nodes[0].get("type")
+        below = self.reader.laid.get(str(kind), {}).get(keys)
+        places = [place for node in nodes if (place := self.reader.stands.get(id(node))) and node.get("type") == kind]
+        return (below, places) if below is not None and len(places) == len(nodes) else None
+
+    def _all_beside(self, nodes: list[Node], keys: Keys) -> tuple[Keys, list[Keys]] | None:
+        """The same of nodes of one kind whose wire nodes have the very value of the leaf in the same place."""
+        if self.reader is None or len(nodes) < 2 or len(keys) != 1 or keys[0] == "extra":
             return None
         wires, kind, key = [self._wire(node) for node in nodes], nodes[0].get("type"), keys[0]
         below = self._beside(nodes[0], wires[0], key) if type(wires[0]) is dict else None
@@ -148,7 +147,7 @@ class Finder(Notes):
                 return None
             if node is self.root or type(wire) is not dict or at(wire, below) is not node.get(key):
                 return None
-        return wires
+        return (below, [self._path(wire) for wire in wires]) if below is not None else None
 
     def _beside(self, node: Node, wire: Node, key: str) -> Keys | None:
         """Where the wire node has the very value of a leaf: under its own name, be it in an object of its own."""
@@ -161,10 +160,13 @@ class Finder(Notes):
     def relaxed(self, tool: Node, key: str, changes: Changes) -> list[Loss]:
         """The losses below a schema, which is the caller's own object."""
         wire, schema = self._wire(tool), tool.get(key)
-        if type(wire) is not dict or (self.reader is not None and id(tool) in self.reader.below):
+        inside: Keys = ()
+        if type(wire) is dict and self.reader is not None and id(tool) not in self.reader.below:
+            inside = (key,) if wire.get(key) is schema else find_object(wire, schema)
+        if not inside:
+            # Respelled, or built by hand.
             found = (self.loss(tool, (key, *keys), fate, said, "tools.function") for keys, fate, said in changes)
             return [loss for losses in found for loss in losses]
-        inside = (key,) if wire.get(key) is schema else find_object(wire, schema)
         return list(_relaxed(self.base + self._path(wire) + inside, changes))
 
     def _plain(self, node: Node, keys: Keys) -> Keys | None:

@@ -106,9 +106,9 @@ def read_input(w: Node, node: Node, r: Reader) -> None:
     if type(value) is dict:
         value = [value]
         r.form(node, "input", "single")
-    elif type(value) is list and len({_is_content(each) for each in value}) > 1:
-        r.form(node, "input", "mixed")
     node["input"] = value if value is None or type(value) is str else read_steps(value, r)
+    if r.context.get("bare") and len(set(map(_is_content, value))) > 1:
+        r.form(node, "input", "mixed")
 
 
 def _is_content(wire: Any) -> bool:

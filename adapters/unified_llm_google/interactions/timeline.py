@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from unified_llm.jsonvalue import load_exact
 from unified_llm.provenance import anchor_of, is_own, is_sealed, open_sealed, seal
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
@@ -18,8 +19,8 @@ from unified_llm.writing import Writer
 from .hosted import HOSTED
 from .shared import KIND
 from .steps import parts_of, read_step, steps, write_content, write_step
-from .tables import CONTENTS, KIN, PLACEHOLDER
-from .usual import read_usual, write_usual
+from .tables import CONTENTS, KIN
+from .usual import UNASKED, UNSIGNED, is_signed, read_usual, write_usual
 
 __all__ = ["carriers", "open_thought", "read_steps", "sealed_whole", "unsealed", "write_steps", "write_thought"]
 
@@ -28,7 +29,6 @@ Node = dict[str, Any]
 CARRIED = "unified_llm:carried"
 _ROLES = {"user_input": "user", "model_output": "assistant", "user": "user", "model": "assistant"}
 _LEGACY = ("user", "model")
-_UNSIGNED = {"type": "thought", "signature": PLACEHOLDER}
 
 
 # ---- reading a timeline ---------------------------------------------------------------------------------------------
@@ -38,19 +38,15 @@ def read_steps(wires: list[Any], r: Reader, role: str = "user") -> list[Node]:
     """The items of a list of steps, of contents (spoken by `role`), of older turns, or of any mixture of them."""
     items: list[Node] = []
     number = 0
-    while number < len(wires):
+    r.plain = True
+    while (number := read_usual(wires, number, items, r)) < len(wires):
+        r.plain = False
         wire = wires[number]
         kind = wire.get("type") if type(wire) is dict else None
-        if kind == "thought" and wire == _UNSIGNED and _is_call(wires, number + 1):
-            # It says that the call is signed by nobody, and nothing else: made for the call, it goes with it.
-            items.append(read_usual(wires[number + 1], "function_call", r) or read_step(wires[number + 1], r))
+        if kind == "thought" and wire == UNSIGNED and _is_call(wires, number + 1):
+            items.append(read_step(wires[number + 1], r))
             r.form(items[-1], "unsigned", True)
             number += 2
-            continue
-        usual = read_usual(wire, kind, r) if kind is not None else None
-        if usual is not None:
-            items.append(usual)
-            number += 1
             continue
         if kind in CONTENTS:
             end = number
@@ -58,6 +54,7 @@ def read_steps(wires: list[Any], r: Reader, role: str = "user") -> list[Node]:
                 end += 1
             item: Node = {"type": "message", "role": role, "content": r.nodes(parts_of(role), wires[number:end])}
             r.form(item, "in", "bare")
+            r.context["bare"] = True
             whole: Any = wires if end - number == len(wires) else wire
             items.append(r.made(item, whole))
             number = end
@@ -155,24 +152,17 @@ def _attach(envelope: Node, items: list[Node]) -> bool:
 def write_steps(items: list[Node], w: Writer, bare: bool = False) -> list[Any]:
     """The steps of a list of items. Contents that came outside any step stay so if all did, or `bare` says so."""
     out: list[Any] = []
+    # Of every item that has arguments, the object that they are.
+    loaded = iter(load_exact([item["arguments"] for item in items if "arguments" in item]))
+    values = [next(loaded) if "arguments" in item else None for item in items]
     bare = bare or all(w.form(item, "in") == "bare" for item in items)
     foreign = w.source is not None and w.source != w.protocol
     asked = foreign or w.context.get("repaired", False)
     unsigned = asked and w.facing == "provider" and w.dialect.get("placeholder", True)
     index = 0
-    while index < len(items):
+    while (index := write_usual(items, index, values, out, unsigned, w)) < len(items):
         item = items[index]
         kind = item.get("type")
-        usual = write_usual(item, kind, w)
-        if usual is not None:
-            if kind == "function_call":
-                if "extra" in item and w.form(item, "unsigned"):
-                    out.append(_UNSIGNED.copy())
-                elif unsigned and not _signed(out):
-                    out.append(_placeholder(w))
-            out.append(usual)
-            index += 1
-            continue
         inside = w.form(item, "in") if "extra" in item else None
         if inside == "bare" and bare and type(item.get("content")) is list:
             out += w.piece(_write_bare, item)
@@ -196,8 +186,8 @@ def write_steps(items: list[Node], w: Writer, bare: bool = False) -> list[Any]:
         else:
             called = kind in ("function_call", "custom_tool_call")
             if "extra" in item and w.form(item, "unsigned"):
-                out.append(_UNSIGNED.copy())
-            elif unsigned and called and not _signed(out) and not any(is_own(p, w) for p in item.get("opaque") or ()):
+                out.append(UNSIGNED.copy())
+            elif unsigned and called and not is_signed(out) and not any(is_own(p, w) for p in item.get("opaque") or ()):
                 out.append(_placeholder(w))
             bears = w.facing == "client" and ("opaque" in item or type(item.get("content")) is list)
             mark = len(w.raw)
@@ -210,19 +200,9 @@ def write_steps(items: list[Node], w: Writer, bare: bool = False) -> list[Any]:
     return out
 
 
-def _signed(out: list[Any]) -> bool:
-    """Whether the model's turn that is being written has a signed step already."""
-    for wire in reversed(out):
-        if wire.get("type") in ("user_input", "function_result"):
-            return False
-        if wire.get("signature"):
-            return True
-    return False
-
-
 def _placeholder(w: Writer) -> Node:
-    thought = _UNSIGNED.copy()
-    w.report(thought, ("signature",), "added", "an unsigned call is refused", "reasoning.signature")
+    thought = UNSIGNED.copy()
+    w.report(thought, ("signature",), "added", *UNASKED)
     return thought
 
 

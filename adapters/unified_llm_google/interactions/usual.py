@@ -11,86 +11,114 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.jsonvalue import dump_text
+from unified_llm.outline import CALL, RESULT, ROLES, USER
 from unified_llm.provenance import is_own, is_sealed, opaque_piece
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-from .shared import KIND, as_object
+from .shared import KIND
+from .tables import PLACEHOLDER
 
-__all__ = ["read_usual", "write_usual"]
+__all__ = ["UNASKED", "UNSIGNED", "is_signed", "read_usual", "write_usual"]
 
 Node = dict[str, Any]
 
 # Who speaks in a step, and what a text of theirs is.
 _SPEAKERS = {"user_input": ("user", "input_text"), "model_output": ("assistant", "output_text")}
 _STEPS = {"user": "user_input", "assistant": "model_output"}
-# What `timeline.py` notes of a call before which a thought says that nobody signed it.
-_UNSIGNED = {"form": {"unsigned": True}}
+UNSIGNED: Node = {"type": "thought", "signature": PLACEHOLDER}
+"""The thought that goes before a call which nobody signed."""
+UNASKED = ("an unsigned call is refused", "reasoning.signature")
+"""What is told of it."""
+# What is noted of a call before which it stood.
+_MARKED = {"form": {"unsigned": True}}
+# Where the name of a result is in its step.
+_LAID: dict[str, dict[tuple[Any, ...], tuple[Any, ...]]] = {"function_call_output": {("name",): ("name",)}}
 _TEXTS = ("input_text", "output_text", "text")
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------
 
 
-def read_usual(wire: Node, kind: Any, r: Reader) -> Node | None:
-    """The item of a plain text, thought, call or result."""
-    if kind == "function_call":
-        item = _read_call(wire)
-    elif kind == "function_result":
-        item = _read_result(wire, r)
-    elif kind == "thought":
-        item = _read_thought(wire, r)
-    elif kind == "user_input" or kind == "model_output":
-        return _read_texts(wire, kind, r)
-    else:
+def read_usual(wires: list[Any], start: int, items: list[Node], r: Reader) -> int:
+    """Read steps from `start` on to `items` while each is a plain text, thought, call or result.
+
+    Gives the number of the first that is none; their count at the end.
+    """
+    add, trace, letter = items.append, r.trace.append, r.letters.append
+    names: dict[str, str] = r.context.setdefault("names", {})
+    r.laid = _LAID
+    # Where they stand is known of steps in their own place alone.
+    known = type(r.doc) is dict and r.doc.get("input") is wires
+    number = start - 1
+    unsigned = False
+    try:
+        for wire in wires[start:] if start else wires:
+            number += 1
+            kind, size = wire.get("type"), len(wire)
+            if kind == "function_call":
+                call_id, name, arguments = wire["id"], wire["name"], wire["arguments"]
+                if size != 4 or not (type(call_id) is type(name) is str) or type(arguments) is not dict:
+                    break
+                item: Node = {"type": kind, "call_id": call_id, "name": name, "arguments": dump_text(arguments)}
+                names[call_id] = name
+                if unsigned:
+                    item["extra"] = {r.protocol: {"form": {"unsigned": True}}}
+                    unsigned = False
+                letter(CALL)
+            elif kind == "function_result":
+                call_id, output, name = wire["call_id"], wire["result"], wire.get("name")
+                item = {"type": "function_call_output", "call_id": call_id}
+                if size == 4:
+                    if type(name) is not str:
+                        break
+                    item["name"] = name
+                elif size != 3:
+                    break
+                if type(output) is dict:
+                    item["extra"] = {r.protocol: {"form": {"result": "json"}}}
+                    output = dump_text(output)
+                if not (type(call_id) is type(output) is str):
+                    break
+                item["output"] = output
+                letter(RESULT)
+                if size == 4:
+                    if known:
+                        r.stands[id(item)] = ("input", number)
+                    r.plain = r.plain and names.get(call_id) == name
+            elif kind in _SPEAKERS:
+                parts = _read_texts(wire["content"], kind, r) if size == 2 else None
+                if parts is None:
+                    break
+                role = _SPEAKERS[kind][0]
+                item = {"type": "message", "role": role, "content": parts}
+                letter(ROLES.get(role, USER))
+            elif kind == "thought" and wire == UNSIGNED and wires[number + 1]["type"] == "function_call":
+                # It says that the call is signed by nobody, and nothing else: made for the call, it goes with it.
+                unsigned = True
+                continue
+            elif kind == "thought":
+                signature = wire["signature"]
+                if size != 2 or type(signature) is not str or not signature or is_sealed(signature):
+                    break
+                item = {"type": "reasoning", "summary": [], "opaque": [opaque_piece(KIND, signature, r)]}
+                r.place(item, ("opaque",), ("signature",))
+                r.plain = False
+            else:
+                break
+            add(item)
+            trace((item, wire))
+        else:
+            return len(wires)
+    except (AttributeError, IndexError, KeyError, TypeError):
+        pass
+    return number - unsigned
+
+
+def _read_texts(contents: Any, kind: str, r: Reader) -> list[Node] | None:
+    if type(contents) is not list or not contents:
         return None
-    if item is not None:
-        r.trace.append((item, wire))
-    return item
-
-
-def _read_call(wire: Node) -> Node | None:
-    call_id, name, arguments = wire.get("id"), wire.get("name"), wire.get("arguments")
-    if len(wire) != 4 or type(call_id) is not str or type(name) is not str or type(arguments) is not dict:
-        return None
-    return {"type": "function_call", "call_id": call_id, "name": name, "arguments": dump_text(arguments)}
-
-
-def _read_result(wire: Node, r: Reader) -> Node | None:
-    call_id, result = wire.get("call_id"), wire.get("result")
-    if type(call_id) is not str:
-        return None
-    item: Node = {"type": "function_call_output", "call_id": call_id}
-    if len(wire) == 4:
-        if type(wire.get("name")) is not str:
-            return None
-        item["name"] = wire["name"]
-    elif len(wire) != 3:
-        return None
-    if type(result) is str:
-        item["output"] = result
-    elif type(result) is dict:
-        item["output"] = dump_text(result)
-        item["extra"] = {r.protocol: {"form": {"result": "json"}}}
-    else:
-        return None
-    return item
-
-
-def _read_thought(wire: Node, r: Reader) -> Node | None:
-    signature = wire.get("signature")
-    if len(wire) != 2 or type(signature) is not str or not signature or is_sealed(signature):
-        return None
-    item = {"type": "reasoning", "summary": [], "opaque": [opaque_piece(KIND, signature, r)]}
-    r.place(item, ("opaque",), ("signature",))
-    return item
-
-
-def _read_texts(wire: Node, kind: str, r: Reader) -> Node | None:
-    contents = wire.get("content")
-    if len(wire) != 2 or type(contents) is not list or not contents:
-        return None
-    role, type_ = _SPEAKERS[kind]
+    type_ = _SPEAKERS[kind][1]
     parts: list[Node] = []
     for content in contents:
         if type(content) is not dict or len(content) != 2 or content.get("type") != "text":
@@ -99,56 +127,105 @@ def _read_texts(wire: Node, kind: str, r: Reader) -> Node | None:
         if type(text) is not str:
             return None
         parts.append({"type": type_, "text": text})
-    item = {"type": "message", "role": role, "content": parts}
     r.trace += zip(parts, contents)
-    r.trace.append((item, wire))
-    return item
+    return parts
 
 
 # ---- writing --------------------------------------------------------------------------------------------------------
 
 
-def write_usual(item: Node, kind: Any, w: Writer) -> Node | None:
-    """The step of a plain text, call or result, or of a thought that the target signed."""
-    size = len(item)
-    if "turn" in item:
-        size -= 1
-    if "extra" in item:
-        if not _says_nothing(item["extra"], w):
-            return None
-        size -= 1
-    if kind == "message":
-        return _write_texts(item, size)
-    if kind == "function_call":
-        call_id, name = item.get("call_id"), item.get("name")
-        if size != 4 or type(call_id) is not str or type(name) is not str:
-            return None
-        value, exact = as_object(item.get("arguments"))
-        return {"type": "function_call", "id": call_id, "name": name, "arguments": value} if exact else None
-    if kind == "function_call_output":
-        if type(item.get("output")) is not str or "call_id" not in item:
-            return None
-        wire = {"type": "function_result", "call_id": item["call_id"]}
-        if size == 4 and "name" in item:
-            wire["name"] = item["name"]
-        elif size != 3:
-            return None
-        wire["result"] = item["output"]
-        return wire
-    if kind == "reasoning":
-        pieces = item.get("opaque")
-        if size != 3 or item.get("summary") != [] or type(pieces) is not list or len(pieces) != 1:
-            return None
-        piece = pieces[0]
-        if piece.get("kind") != KIND or not is_own(piece, w):
-            return None
-        return {"type": "thought", "signature": piece["data"]}
-    return None
+def write_usual(
+    items: list[Node], start: int, values: list[Node | None], out: list[Any], unsigned: bool, w: Writer
+) -> int:
+    """Write items from `start` on to `out` while each is a plain text, call or result, or a thought the target signed.
+
+    Gives the number of the first that is none of these; their count at the end. `values` are the arguments of calls
+    that come back from their object as they are; `unsigned` calls that open a turn of the model's are preceded by a
+    thought that says so.
+    """
+    add = out.append
+    signed = is_signed(out)
+    told: list[tuple[Any, ...]] = []
+    number = start - 1
+    for item in items[start:] if start else items:
+        number += 1
+        kind, size = item.get("type"), len(item)
+        if "turn" in item:
+            size -= 1
+        if "extra" in item:
+            if not _says_nothing(item["extra"], w):
+                break
+            size -= 1
+        if kind == "function_call":
+            call_id, name, value = item.get("call_id"), item.get("name"), values[number]
+            if size != 4 or value is None or not (type(call_id) is type(name) is str):
+                break
+            if "extra" in item and w.protocol in item["extra"]:
+                add(UNSIGNED.copy())
+                signed = True
+            elif unsigned and not signed:
+                told.append((len(out),))
+                add(UNSIGNED.copy())
+                signed = True
+            add({"type": "function_call", "id": call_id, "name": name, "arguments": value})
+        elif kind == "function_call_output":
+            output = item.get("output")
+            if type(output) is not str or "call_id" not in item:
+                break
+            wire = {"type": "function_result", "call_id": item["call_id"]}
+            if size == 4 and "name" in item:
+                wire["name"] = item["name"]
+            elif size != 3:
+                break
+            wire["result"] = output
+            add(wire)
+            signed = False
+        elif kind == "message":
+            role, content = item.get("role"), item.get("content")
+            if size != 3 or not (role == "user" or role == "assistant"):
+                break
+            content = [{"type": "text", "text": content}] if type(content) is str else _write_texts(content)
+            if content is None:
+                break
+            add({"type": _STEPS[role], "content": content})
+            signed = signed and role == "assistant"
+        elif kind == "reasoning":
+            piece = _own_signature(item, size, w)
+            if piece is None:
+                break
+            add({"type": "thought", "signature": piece["data"]})
+            signed = signed or bool(piece["data"])
+        else:
+            break
+    else:
+        number += 1
+    if told:
+        w.filled.append((out, told, ("signature",), *UNASKED))
+    return number
+
+
+def is_signed(out: list[Any]) -> bool:
+    """Whether the model's turn that is being written has a signed step already."""
+    for wire in reversed(out):
+        if wire.get("type") in ("user_input", "function_result"):
+            return False
+        if wire.get("signature"):
+            return True
+    return False
+
+
+def _own_signature(item: Node, size: int, w: Writer) -> Node | None:
+    """The one piece of a thought that is nothing but signed by the target."""
+    pieces = item.get("opaque")
+    if size != 3 or item.get("summary") != [] or type(pieces) is not list or len(pieces) != 1:
+        return None
+    piece: Node = pieces[0]
+    return piece if piece.get("kind") == KIND and is_own(piece, w) else None
 
 
 def _says_nothing(extra: Any, w: Writer) -> bool:
     """Whether what protocols kept with a node is but the forms that others had."""
-    if w.protocol in extra and extra[w.protocol] != _UNSIGNED:
+    if w.protocol in extra and extra[w.protocol] != _MARKED:
         return False
     for drawer in extra.values():
         if "rest" in drawer or "turn" in drawer:
@@ -156,17 +233,12 @@ def _says_nothing(extra: Any, w: Writer) -> bool:
     return True
 
 
-def _write_texts(item: Node, size: int) -> Node | None:
-    kind, content = _STEPS.get(item.get("role", "")), item.get("content")
-    if size != 3 or kind is None:
-        return None
-    if type(content) is str:
-        return {"type": kind, "content": [{"type": "text", "text": content}]}
-    if type(content) is not list:
+def _write_texts(parts: Any) -> list[Node] | None:
+    if type(parts) is not list:
         return None
     out = []
-    for part in content:
+    for part in parts:
         if len(part) != 2 or "text" not in part or part.get("type") not in _TEXTS:
             return None
         out.append({"type": "text", "text": part["text"]})
-    return {"type": kind, "content": out}
+    return out

@@ -84,9 +84,21 @@ def _read_stop(w: Node, c: Node, r: Reader) -> None:
         r.form(c, "stop", "string")
 
 
+# Where the keys of a plain function are in its tool.
+_LAID: dict[str, dict[tuple[Any, ...], tuple[Any, ...]]] = {
+    "function": {(key,): ("function", key) for key in ("name", "description", "parameters", "strict")}
+}
+
+
 def _read_tools(w: Node, c: Node, r: Reader) -> None:
     if type(w.get("tools")) is list:
-        c["tools"] = r.nodes(tools, w.pop("tools"))
+        wires = w.pop("tools")
+        c["tools"] = r.nodes(tools, wires)
+        if r.doc.get("tools") is wires:
+            r.laid = _LAID
+            for number, tool in enumerate(c["tools"]):
+                if tool["type"] == "function" and "extra" not in tool:
+                    r.stands[id(tool)] = ("tools", number)
     elif w.get("tools", 0) is None:
         c["tools"] = w.pop("tools")
     if type(w.get("functions")) is list:
