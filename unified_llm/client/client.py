@@ -110,18 +110,30 @@ class Models:
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    def list(self, upstream: Any = None) -> list[Listed]:
-        """The models that an upstream says it serves: the client's own, or the one that is named ("provider").
+    def list(self, upstream: Any = None, *, limit: int | None = None) -> list[Listed]:
+        """The models that an upstream says it serves: the client's own, one that is named ("provider"), or several.
 
-        One page, as the provider cuts it. What is known of models everywhere is in `unified_llm.models`.
+        Lists that come in pages are read to their end, or until there are `limit` models. Of several upstreams those
+        that answer are heard; where none does, it raises what the first one did, `CapabilityRefused` for one that has
+        no list. What is known of models everywhere is in `unified_llm.models`.
+
+        >>> import unified_llm as ul
+        >>> [each.id for each in ul.Client().models.list("local")]
+        ['echo', 'echo-mini']
         """
-        core = self._client._core
-        where = core.upstreams(core.call({} if upstream is None else {"upstream": upstream}))[0]
-        return self._client._run(core.models_of(where))
+        return self._client._run(self._client._core.listing(upstream, limit))
 
 
 class AsyncClient:
-    """`Client` for event loops, with the same methods; `await` them. Streams are `async for`."""
+    """`Client` for event loops, with the same methods; `await` them. Streams are `async for`.
+
+    >>> import asyncio
+    >>> async def main():
+    ...     async with AsyncClient(model="local/echo") as client:
+    ...         return (await client.responses.create(input="Hello")).output_text
+    >>> asyncio.run(main())
+    'Hello'
+    """
 
     def __init__(
         self,
@@ -185,8 +197,6 @@ class AsyncModels:
     def __init__(self, client: AsyncClient) -> None:
         self._client = client
 
-    async def list(self, upstream: Any = None) -> list[Listed]:
+    async def list(self, upstream: Any = None, *, limit: int | None = None) -> list[Listed]:
         """As `Models.list`."""
-        core = self._client._core
-        where = core.upstreams(core.call({} if upstream is None else {"upstream": upstream}))[0]
-        return await self._client._run(core.models_of(where))
+        return await self._client._run(self._client._core.listing(upstream, limit))

@@ -18,6 +18,7 @@ from .choosing import upstream as choose_upstream
 from .conversation import Segment
 from .counting import estimate
 from .failures import failed
+from .listing import merged
 from .requests import Call, call_of, travelling
 from .results import Listed, Made, Result, TokenCount, items_of, result_of
 from .retrying import Retry
@@ -237,19 +238,17 @@ class Core:
 
     # ---- models and tokens ------------------------------------------------------------------------------------------
 
-    def models_of(self, upstream: Upstream) -> Steps[list[Listed]]:
-        """The models that an upstream says it serves."""
-        adapter = split(upstream.protocol)[0]
-        for route in adapter.routes:
-            if route.kind == "models" and route.method == "GET" and "{" not in route.path:
-                break
-        else:
-            raise CapabilityRefused("", "metadata", f"{adapter.title} lists no models")
-        http = {"method": "GET", "path": route.path}
-        ask = Ask(kind="models", http=http, headers=self.headers, timeout=self.timeout)
-        answer: Answer = yield Send(ask, (upstream,))
-        node = read_answer(answer.value, upstream.protocol, "models", provider=upstream.provider)
-        return [Listed(str(each.get("id")), upstream.provider, each) for each in node.get("models") or ()]
+    def listing(self, named: Any, limit: int | None) -> Steps[list[Listed]]:
+        """The models that upstreams say they serve: those that are named, else the client's own."""
+        names = [None] if named is None else list(named) if isinstance(named, (list, tuple)) else [named]
+        calls = [self.call({} if each is None else {"upstream": each}) for each in names]
+        upstreams = [each for call in calls for each in self.upstreams(call)]
+        found, _ = yield from merged(upstreams, self._sent, limit)
+        return [Listed(str(node.get("id")), upstream.provider, node) for upstream, node in found]
+
+    def _sent(self, ask: Ask, upstream: Upstream) -> Steps[Answer]:
+        answer: Answer = yield Send(replace(ask, headers=self.headers, timeout=self.timeout), (upstream,))
+        return answer
 
     def count_tokens(self, call: Call) -> Steps[TokenCount]:
         """How many tokens a request takes: counted by the provider where it counts, else estimated."""

@@ -43,17 +43,18 @@ def recognise(method: str, path: str, headers: Mapping[str, str], surface: str |
     ('openai-chat', 'request', 'chat/completions')
     """
     wanted = (surface.partition(":")[0],) if surface is not None else spoken()
-    told = () if surface is not None else tuple(_marked(adapter(name), headers) for name in wanted)
-    return _recognised(method.upper(), path, surface, wanted, told)
+    known = tuple(map(adapter, wanted))
+    told = () if surface is not None else tuple(_marked(each, headers) for each in known)
+    return _recognised(method.upper(), path, surface, known, told)
 
 
 @lru_cache(1024)  # a client asks for the same few paths again and again
 def _recognised(
-    method: str, path: str, surface: str | None, wanted: tuple[str, ...], marks: tuple[int, ...]
+    method: str, path: str, surface: str | None, wanted: tuple[Adapter, ...], marks: tuple[int, ...]
 ) -> Match | None:
     found = []
-    for place, name in enumerate(wanted):
-        for route in adapter(name).routes:
+    for place, known in enumerate(wanted):
+        for route in known.routes:
             match = _pattern(route.path).search(path) if route.method == method else None
             if match is None:
                 continue
@@ -63,7 +64,7 @@ def _recognised(
                 continue
             rank = (told, len(_FIELD.sub("", route.path)), -place)
             names = {key: unquote(value) for key, value in match.groupdict().items()}
-            found.append((rank, Match(name if surface is None else surface, route, names, match[0].lstrip("/"))))
+            found.append((rank, Match(surface or known.protocol, route, names, match[0].lstrip("/"))))
     return max(found, key=lambda each: each[0])[1] if found else None
 
 

@@ -7,9 +7,8 @@ error in the surface's own shape. What was lost is in a header, and goes to a ca
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..bytestream import ByteStream
@@ -31,20 +30,17 @@ from ..losses import Levels, Losses
 from ..registry import adapter
 from ..vault import MemoryVault, Vault
 from .choosing import upstream as choose
+from .listing import kin, merged, page
+from .remembering import Memory
 from .retrying import Retry
 from .settling import settled
-from .surface import Match, credential_headers, recognise, route_of, spoken
+from .surface import Match, credential_headers, recognise, spoken
+from .telling import ESTIMATE, HOPS, LOSSES, PROTOCOL, UPSTREAM, told
 from .upstream import Upstream
 from .wire import Answer, Ask, Hop, Opened, answer_kind, steps
 
 __all__ = ["HOPS", "LOSSES", "PROTOCOL", "UPSTREAM", "Incoming", "Reply", "SurfaceStream", "Translator"]
 
-LOSSES = "x-unified-llm-losses"
-UPSTREAM = "x-unified-llm-upstream"
-PROTOCOL = "x-unified-llm-protocol"
-HOPS = "x-unified-llm-hops"
-ESTIMATE = "x-unified-llm-estimate"
-_LONGEST = 4_000  # HTTP servers and clients take headers of 8 kB
 _JSON = "application/json"
 
 OnLosses = Callable[[Losses], None]
@@ -93,13 +89,18 @@ class SurfaceStream:
         self._told = told
         self._opened = opened
         self._over = False
+        self.keep: Callable[[list[bytes], bool], None] | None = None
+        self._sent: list[bytes] = []
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """The client's bytes for the upstream's."""
         try:
-            return self._stream.feed(chunk) if not self._over else []
+            out = self._stream.feed(chunk) if not self._over else []
         except ProtocolError as error:
             return self.broken({"type": "server_error", "code": "illegal_event", "message": error.reason})
+        if self.keep is not None:
+            self._sent += out
+        return out
 
     def close(self) -> list[bytes]:
         """What the client is owed at the end."""
@@ -109,6 +110,7 @@ class SurfaceStream:
             out = self._stream.close()
         except ProtocolError as error:
             return self.broken({"type": "server_error", "code": "illegal_event", "message": error.reason})
+        self._sent += out
         self._end()
         return out
 
@@ -129,6 +131,8 @@ class SurfaceStream:
 
     def _end(self) -> None:
         self._over = True
+        if self.keep is not None:
+            self.keep(self._sent, True)
         self._told(Losses(self._stream.pipe.losses))
 
 
@@ -157,6 +161,7 @@ class Translator:
         self.on_losses = on_losses
         # The SDK above tries again by itself; twice is many times.
         self.retry = retry if retry is not None else Retry.never()
+        self.memory = Memory()
         self._options = options
         # What needs no model is looked up once, and a wrong name is told at once.
         self._refs = [each if _open(each) else choose(each, **options) for each in given]
@@ -219,14 +224,18 @@ class Translator:
     def _request(
         self, incoming: Incoming, match: Match, body: Any, asked: Sequence[Upstream]
     ) -> Generator[Any, Any, Reply]:
-        ask = self._ask(incoming, match, {} if body is None else body)
+        known = self.memory.recalled(body, match.protocol, asked)
+        ask = self._ask(incoming, match, {} if known is None else known)
         if ask.kind != "request":
             return (yield from self._counted(ask, match, asked))
-        return self._shown((yield from steps(ask, asked, self.retry)), match.protocol)
+        found = yield from steps(ask, asked, self.retry)
+        reply = self._shown(found, match.protocol)
+        self.memory.follow(reply, match.protocol, incoming.content, body, found.upstream)
+        return reply
 
     def _counted(self, ask: Ask, match: Match, asked: Sequence[Upstream]) -> Generator[Any, Any, Reply]:
         """Another kind of request than for an answer: who can do it, does; tokens can be estimated."""
-        able = [kin for each in asked if (kin := _kin(each, ask.kind)) is not None]
+        able = [found for each in asked if (found := kin(each, ask.kind)) is not None]
         counts = ask.kind.startswith("count_tokens")
         try:
             if able:
@@ -249,14 +258,8 @@ class Translator:
         """Lists of models from anybody; what a provider keeps, only where it speaks the client's protocol."""
         kind = match.route.kind
         ask = self._ask(incoming, match, None)
-        if kind == "models":
-            able = [kin for each in asked if (kin := _kin(each, kind)) is not None]
-            route = route_of(able[0].protocol, kind) if able else None
-            if route is None:
-                raise NotFound(f"{asked[0].name} has no list of models", error={"type": "not_found"}, status=404)
-            http = {"method": route.method, "path": route.path}
-            found = yield from steps(Ask(kind=kind, http=http, patience=ask.patience), able[:1], self.retry)
-            return self._shown(found, match.protocol)
+        if kind == "models" and not match.names:
+            return (yield from self._listed(match, ask, asked))
         offered = [each for given in asked for each in (given, *given.others)]
         own = [each for each in offered if each.protocol.partition(":")[0] == match.protocol.partition(":")[0]]
         if not own:
@@ -267,6 +270,22 @@ class Translator:
         plain = Ask(kind=kind, http=http, stream=stream, patience=ask.patience)
         found = yield from steps(plain, own[:1], self.retry)
         return self._shown(found, match.protocol)
+
+    def _listed(self, match: Match, ask: Ask, asked: Sequence[Upstream]) -> Generator[Any, Any, Reply]:
+        """The models of all who are asked, in the pages of the surface."""
+
+        def send(plain: Ask, upstream: Upstream) -> Generator[Any, Any, Answer]:
+            answer = yield from steps(replace(plain, patience=ask.patience), [upstream], self.retry)
+            return answer  # type: ignore[return-value]
+
+        try:
+            found, hops = yield from merged(asked, send)
+        except CapabilityRefused as error:
+            raise NotFound(str(error), error={"type": "not_found"}, status=404) from None
+        node = page([each for _, each in found], adapter(match.protocol), ask.http["query"])
+        done = write(node, match.protocol, "models")
+        self._tell(done.losses)
+        return self._reply(done, done.losses, hops, found[0][0] if found else asked[0])
 
     # ---- back to the client ------------------------------------------------------------------------------------------
 
@@ -286,7 +305,7 @@ class Translator:
         self, done: Converted, losses: Losses, hops: Sequence[Hop], whose: Upstream | None = None, status: int = 200
     ) -> Reply:
         headers = {name.lower(): str(value) for name, value in (done.http.get("headers") or {}).items()}
-        headers |= {"content-type": _JSON, **_told(losses, hops, whose)}
+        headers |= {"content-type": _JSON, **told(losses, hops, whose)}
         return Reply(status=int(done.http.get("status") or status), headers=headers, content=dump(done.value))
 
     def _stream(self, found: Opened, surface: str) -> Reply:
@@ -298,7 +317,7 @@ class Translator:
         exchange = found.sent.exchange
         kind = framing.array if exchange is not None and exchange.options.get("array") else framing.content_type
         headers = {"content-type": kind, "cache-control": "no-cache", "x-accel-buffering": "no"}
-        headers |= _told(given, found.hops, found.upstream)
+        headers |= told(given, found.hops, found.upstream)
         if found.request_id:
             headers["x-request-id"] = found.request_id
         return Reply(status=200, headers=headers, stream=stream, opened=found)
@@ -338,42 +357,3 @@ def _likeliest(headers: Mapping[str, str]) -> str:
     marked = [name for name in named if any(mark in headers for mark in adapter(name).marks)]
     plain = [name for name in named if not adapter(name).marks]
     return (marked or plain or named)[0]
-
-
-def _kin(upstream: Upstream, kind: str) -> Upstream | None:
-    """The upstream in a protocol that has such documents: its own, or another of its family at the same place."""
-    own = adapter(upstream.protocol)
-    if kind in own.kinds:
-        return upstream
-    for name in spoken():
-        other = adapter(name)
-        if other.family == own.family and kind in other.kinds:
-            dialect = upstream.protocol.partition(":")[2]
-            return upstream.with_(protocol=f"{name}:{dialect}" if dialect in other.dialects else name)
-    return None
-
-
-def _told(losses: Losses, hops: Sequence[Hop], whose: Upstream | None) -> dict[str, str]:
-    headers = {LOSSES: _bounded([[loss.path, loss.capability, loss.fate, loss.side] for loss in losses])}
-    if whose is not None:
-        headers[UPSTREAM] = _ascii(whose.name)[1:-1]
-        headers[PROTOCOL] = f"{whose.protocol}; {_ascii(whose.why)[1:-1][:500]}" if whose.why else whose.protocol
-    if hops:
-        headers[HOPS] = _bounded([[hop.upstream, hop.attempts, hop.reason[:200]] for hop in hops])
-    return headers
-
-
-_ascii = json.JSONEncoder(separators=(",", ":")).encode
-
-
-def _bounded(rows: list[list[Any]]) -> str:
-    """`{"count": n, "first": [...]}` in ASCII, as many of the first as a header may hold."""
-    shown: list[str] = []
-    size = 0
-    for row in rows:
-        text = _ascii(row)
-        size += len(text) + 1
-        if size > _LONGEST:
-            break
-        shown.append(text)
-    return f'{{"count":{len(rows)},"first":[{",".join(shown)}]}}'

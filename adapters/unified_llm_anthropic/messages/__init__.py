@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unified_llm.adapter import Adapter, Framing, Kind, Route, Streams
+from unified_llm.adapter import Adapter, Framing, Kind, Paging, Route, Streams
 
 from . import calls, hosted, reasoning, results  # noqa: F401  (they declare the pairs of `blocks`)
 from .blocks import blocks
@@ -45,6 +45,8 @@ adapter = Adapter(
         Route("POST", "v1/messages/count_tokens", "count_tokens_request"),
         Route("GET", "v1/models", "models"),
     ),
+    # https://docs.claude.com/en/api/models-list
+    paging=Paging("limit", "after_id", "last_id", 1000, more="has_more", before="before_id"),
     auth=(("authorization", "Bearer {}"), ("x-api-key", "{}")),
     headers={"anthropic-version": LEGACY_VERSION},
     marks=("anthropic-version",),

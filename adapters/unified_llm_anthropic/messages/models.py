@@ -71,7 +71,7 @@ def write_models(c: Node, w: Writer) -> Node:
     kept = ((c.get("extra") or {}).get(w.protocol) or {}).get("rest") or {}
     ids = [entry.get("id") for entry in data if type(entry) is dict]
     first, last = (ids[0], ids[-1]) if ids else (None, None)
-    for key, value in (("has_more", False), ("first_id", first), ("last_id", last)):
+    for key, value in (("has_more", bool(c.pop("next", None))), ("first_id", first), ("last_id", last)):
         if key not in kept and w.form(c, key) != "absent":
             wire[key] = value
     return wire

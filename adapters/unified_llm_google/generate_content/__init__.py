@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unified_llm.adapter import Adapter, Framing, Kind, Route, Streams
+from unified_llm.adapter import Adapter, Framing, Kind, Paging, Route, Streams
 from unified_llm.repair import Rules
 
 from . import calls, hosted, hosted_tools
@@ -55,6 +55,8 @@ adapter = Adapter(
         Route("POST", "tunedModels/{model}:generateContent", "request", False),
         Route("POST", "tunedModels/{model}:streamGenerateContent", "request", True),
     ),
+    # https://ai.google.dev/api/models#method:-models.list
+    paging=Paging("pageSize", "pageToken", "nextPageToken", 1000),
     auth=(("x-goog-api-key", "{}"), ("authorization", "Bearer {}")),
     marks=("x-goog-api-key", "x-goog-api-client"),
     clients={"google.genai": "unified_llm_google.sdk_client:upstream"},

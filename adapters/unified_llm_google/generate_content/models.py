@@ -69,4 +69,7 @@ def write_model_list(c: Node, w: Writer) -> Any:
     form = w.form(c, "list")
     if form == "alone" and len(written) == 1:
         return written[0]
-    return {form or _LISTS[0]: written}
+    wire: Node = {form or _LISTS[0]: written}
+    if c.get("next"):
+        wire["nextPageToken"] = c.pop("next")
+    return wire
