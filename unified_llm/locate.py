@@ -83,6 +83,12 @@ class Finder(Notes):
     """The search for the sources of losses, over the documents of one conversion."""
 
     def loss(self, node: Node, keys: Keys, fate: str, detail: str, capability: str | None) -> list[Loss]:
+        setting = self._setting(keys[0]) if node is self.root and len(keys) == 1 and fate != "added" else None
+        if setting is not None:
+            # Most losses are settings of the root that have a wire key of their own.
+            if not detail and fate == "lost":
+                detail = self.writer.refuses.get(keys[0], "")
+            return [Loss(pointer((*self.base, setting[0])), capability or setting[1], fate, detail)]  # type: ignore[arg-type]
         if fate == "added":
             path = self._added(node, keys)
             return [
@@ -99,8 +105,6 @@ class Finder(Notes):
         capability = capability or self._capability(node, keys)
         plain = self._plain(node, keys) if keys else None
         if plain is not None:
-            if not detail and fate == "lost" and node is self.root:
-                detail = self.writer.refuses.get(keys[0], "")
             return [Loss(pointer(self.base + plain), capability, fate, detail)]  # type: ignore[arg-type]
         if not detail and fate == "lost":
             refuses = self.writer.refuses
@@ -162,26 +166,21 @@ class Finder(Notes):
         wire, schema = self._wire(tool), tool.get(key)
         inside: Keys = ()
         if type(wire) is dict and self.reader is not None and id(tool) not in self.reader.below:
-            inside = (key,) if wire.get(key) is schema else find_object(wire, schema)
+            inside = self._inside_tools if at(wire, self._inside_tools) is schema else find_object(wire, schema)
         if not inside:
             # Respelled, or built by hand.
             found = (self.loss(tool, (key, *keys), fate, said, "tools.function") for keys, fate, said in changes)
             return [loss for losses in found for loss in losses]
+        self._inside_tools = inside  # where it is in the next one, too
         return list(_relaxed(self.base + self._path(wire) + inside, changes))
 
     def _plain(self, node: Node, keys: Keys) -> Keys | None:
-        """The path of most losses: a setting of the root, or what is in a value that was handed on as it was."""
-        if self.reader is None or id(node) in self.reader.below:
+        """The path of most losses below the root: what is in a value that was handed on as it was."""
+        if self.reader is None or node is self.root or id(node) in self.reader.below:
             return None
         wire, key = self._wire(node), keys[0]
         if type(wire) is not dict or any(place[0] == key for place in self._placed_below(id(node))):
             return None
-        if node is self.root:
-            table = self.source.settings.get(self.name) if self.source is not None else None
-            if table is None or len(keys) > 1 or table.gathers(key):
-                return None
-            named = table.wire_key(keys)
-            return (named,) if named is not None and named in wire else None
         value = node.get(key)
         if len(keys) == 1:
             beside = self._beside(node, wire, key)

@@ -7,9 +7,10 @@ of these notes here is made when a loss asks for it (`locate.py`).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
+from ._tables import CAPABILITY
 from .naming import Naming
 from .paths import Keys, Paths, at
 
@@ -23,6 +24,14 @@ __all__ = ["Notes"]
 Node = dict[str, Any]
 
 _NEAR = 48  # notes of a reading
+
+
+@lru_cache(maxsize=64)
+def _settings(source: Adapter, name: str) -> dict[str, tuple[str, str]]:
+    table = source.settings.get(name)
+    flat = table.flat if table is not None else {}
+    named = CAPABILITY.get(name, {})
+    return {key: (wire, named[key]) for key, wire in flat.items() if key in named}
 
 
 class Notes(Naming):
@@ -43,6 +52,7 @@ class Notes(Naming):
         self.writer, self.reader, self.source = writer, reader, source
         self.doc = writer.context.get("given", root) if reader is None else reader.doc
         self._inside: dict[tuple[int, int], Keys] = {}
+        self._inside_tools: Keys = ()
 
     # Most losses are settings of the root: nothing below is walked for those.
 
@@ -146,3 +156,19 @@ class Notes(Naming):
         for node, *keys in self.reader.places if self.reader is not None else ():
             found.setdefault(node, []).append(tuple(keys))
         return found
+
+    def _setting(self, key: str) -> tuple[str, str] | None:
+        """The wire key and the capability of a setting of the root that the caller's document has for itself."""
+        known = self._settings.get(key)
+        return known if known is not None and known[0] in self.doc and key not in self._moved else None
+
+    @cached_property
+    def _settings(self) -> dict[str, tuple[str, str]]:
+        if self.reader is None or self.source is None or type(self.doc) is not dict:
+            return {}
+        return _settings(self.source, self.name)
+
+    @cached_property
+    def _moved(self) -> frozenset[Any]:
+        """The keys of the root of which its reader told the place."""
+        return frozenset(keys[0] for keys in self._placed_below(id(self.root)))

@@ -79,6 +79,11 @@ class Table:
         """The wire keys this table reads."""
         return frozenset(self._reads)
 
+    @property
+    def flat(self) -> dict[str, str]:
+        """The wire keys of the settings that are a canonical key of their own, by that."""
+        return {key: field.wire for key, field in self._flat.items() if key not in self._deep}
+
     def wire_key(self, keys: tuple[Any, ...]) -> str | None:
         """The wire key behind a canonical path, for locating a loss."""
         if not keys:
