@@ -55,4 +55,12 @@ def carrier_of(item: Node, w: Writer) -> Node | None:
         node["opaque"] = signed
     if on_parts:
         node["content"] = content
+        _found(w, [part for part in content if part.get("opaque") and not part.get("text")])
     return {"type": "redacted_thinking", "data": seal(ordered(node), "")}
+
+
+def _found(w: Writer, bearers: list[Node]) -> None:
+    """An empty text that is refused, and was left out, is not lost where what it bears travels with it."""
+    for at, (node, keys, fate, _, capability) in enumerate(w.raw):
+        if fate == "lost" and not keys and node in bearers:
+            w.raw[at] = (node, keys, "parked", "sealed for the way back", capability)
