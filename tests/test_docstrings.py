@@ -1,0 +1,120 @@
+"""What is public is documented: with what it means, where it is from, and an example that runs (tests/test_docs.py).
+
+A public name is one of `unified_llm.__all__`, of what `unified_llm.client` and `unified_llm.models` export, or a
+canonical class. Whether a docstring is true nobody can check here; that one is there, names every parameter, and shows
+or names an example, can be.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+import re
+import sys
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import unified_llm as ul
+import unified_llm.client
+import unified_llm.model
+import unified_llm.models
+
+ROOT = Path(__file__).parents[1]
+PAGE = re.compile(r"\bdocs/[\w/-]+\.md")
+FRONT = {name: getattr(ul, name) for name in {*ul.__all__, *unified_llm.client.__all__} - {"__version__"}}
+MODELS = {name: getattr(unified_llm.models, name) for name in unified_llm.models.__all__}
+CANONICAL = {
+    name: found for name in unified_llm.model.__all__ if isinstance(found := getattr(unified_llm.model, name), type)
+}
+PUBLIC = {**MODELS, **FRONT}
+THINGS = {name: found for name, found in PUBLIC.items() if isinstance(found, type) or inspect.isroutine(found)}
+# What stands in no provider's documentation, because it is ours.
+OURS = {"Capability", "FrameEvent", "Kind", "Model", "Node", "Opaque", "Origin", "Unknown"}
+
+
+def said(found: Any) -> str:
+    """A docstring that was written for the very thing."""
+    text = found.__doc__ or ""
+    # What dataclasses and pydantic put there is none.
+    return "" if text.startswith(f"{getattr(found, '__name__', '')}(") else inspect.cleandoc(text)
+
+
+def own(found: type) -> list[tuple[str, Any]]:
+    """The public methods and properties a class defines itself."""
+    kinds = (property, staticmethod, classmethod)
+    return [
+        (name, getattr(value, "__func__", value))
+        for name, value in vars(found).items()
+        if not name.startswith("_") and (inspect.isfunction(value) or isinstance(value, kinds))
+    ]
+
+
+@pytest.mark.parametrize("name", sorted(THINGS))
+def test_a_public_name_shows_or_names_an_example(name: str) -> None:
+    found = THINGS[name]
+    text = said(found)
+    assert len(text) > 40, "what does it mean?"
+    # Errors of one kind are caught in one way: the example of their base is theirs.
+    kin = found.__mro__ if isinstance(found, type) and issubclass(found, Exception) else (found,)
+    pages = [(ROOT / page).read_text("utf-8") for page in PAGE.findall(text) if (ROOT / page).exists()]
+    shown = any(">>>" in said(each) for each in kin) or any(name in page for page in pages)
+    assert shown, "an example, or the page that has one"
+
+
+@pytest.mark.parametrize("name", sorted(name for name, found in THINGS.items() if inspect.isfunction(found)))
+def test_a_function_speaks_of_every_parameter(name: str) -> None:
+    text = said(THINGS[name])
+    # What a function is about, and keywords that are those of another, need no words; nor does a twin for event loops.
+    given = [*inspect.signature(THINGS[name]).parameters.values()]
+    named = [each.name for each in given[1:] if each.kind is not each.VAR_KEYWORD]
+    unsaid = [each for each in named if not re.search(rf"\b{each}\b", text)]
+    assert not unsaid or re.search(r"^`(\w+)` for ", text)
+
+
+@pytest.mark.parametrize("name", sorted(name for name, found in THINGS.items() if isinstance(found, type)))
+def test_the_methods_of_a_public_class_say_what_they_do(name: str) -> None:
+    found = THINGS[name]
+    silent = [method for method, value in own(found) if not said(value) and not _inherited(found, method)]
+    assert not silent
+    if dataclasses.is_dataclass(found):
+        text = said(found) + "".join(said(value) for _, value in own(found))
+        fields = [each.name for each in dataclasses.fields(found) if not each.name.startswith("_")]
+        unsaid = [each for each in fields if not re.search(rf"\b{each}\b", text)]
+        assert len(unsaid) <= len(fields) / 2, unsaid
+
+
+def _inherited(found: type, method: str) -> bool:
+    """Whether a base, or the protocol a class fulfils, says what a method does."""
+    bases = [*found.__mro__[1:], ul.Vault]
+    return any(said(vars(base)[method]) for base in bases if method in vars(base))
+
+
+@pytest.mark.parametrize("name", sorted(CANONICAL))
+def test_a_canonical_class_says_what_it_is_and_where_that_is_from(name: str) -> None:
+    found = CANONICAL[name]
+    text = said(found)
+    assert len(text.partition("https://")[0].strip()) > 10, "what does it mean?"
+    assert re.search(r"https://\S+", text) or name in OURS or name.startswith("Unknown"), "the page that declares it"
+
+
+def test_every_error_has_a_row() -> None:
+    page = (ROOT / "docs" / "errors.md").read_text("utf-8")
+    errors = [name for name, found in FRONT.items() if isinstance(found, type) and issubclass(found, Exception)]
+    told = {"UnifiedLLMError", "ProtocolError", "ToolError"}  # bases, and one that callers raise
+    assert [name for name in sorted(errors) if f"| `{name}` |" not in page and name not in told] == []
+
+
+def test_a_name_for_a_type_is_explained_where_it_is_made() -> None:
+    names = {name for name in PUBLIC if name not in THINGS and not name.isupper()}
+    assert names >= {"Fate", "Level", "Levels"}
+    told: set[str] = set()
+    for module in {sys.modules["unified_llm.losses"]}:
+        body = ast.parse(Path(str(module.__file__)).read_text("utf-8")).body
+        for node, after in pairwise(body):
+            if isinstance(node, ast.Assign) and isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+                told |= {each.id for each in node.targets if isinstance(each, ast.Name)}
+    assert names <= told
