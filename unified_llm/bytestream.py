@@ -12,10 +12,11 @@ from typing import Any
 
 from .adapter import NOTHING_MORE, ReadMore
 from .alike import Read, Write, reader_of, writer_of
+from .errors import RemoteProtocolError
 from .exchange import Exchange
 from .halves import Halves
 from .jsonarray import JSONArrayEncoder, StreamDecoder
-from .sse import Passing, SSEDecoder, encode, parse_data
+from .sse import Passing, SSEDecoder, encode, is_garbled, parse_data
 from .streaming import _Pipe
 
 __all__ = ["ByteStream", "atranslate_sse", "translate_sse"]
@@ -108,7 +109,10 @@ class ByteStream:
     def _through(self, events: Iterable[Any]) -> list[bytes]:
         out = []
         for event in events:
-            wire = {"event": event["event"], "data": parse_data(event["data"])}
+            data = parse_data(event["data"])
+            if self.pipe.aloud and is_garbled(data):
+                raise RemoteProtocolError(f"an event of the stream is no JSON: {data[:300]!r}")
+            wire = {"event": event["event"], "data": data}
             out += [self._encode(done) for done in self.pipe.feed(wire)]
         return out
 

@@ -16,7 +16,7 @@ from typing import Any, NotRequired, TypedDict
 
 from .jsonvalue import load_text
 
-__all__ = ["Passing", "SSEDecoder", "SSEEvent", "encode", "parse_data"]
+__all__ = ["Passing", "SSEDecoder", "SSEEvent", "encode", "is_garbled", "parse_data"]
 
 _BOM = b"\xef\xbb\xbf"
 _DONE = "[DONE]"  # the one payload of the five protocols that is not JSON
@@ -259,6 +259,15 @@ def parse_data(data: str | bytes) -> Any:
         return load_text(data)
     except ValueError:
         return data if isinstance(data, str) else data.decode(errors="replace")
+
+
+def is_garbled(data: Any) -> bool:
+    """Whether the data of an event, as `parse_data` gives it, is an object that broke: words may be a server's own.
+
+    >>> is_garbled(parse_data('{"a": "b')), is_garbled(parse_data("[DONE]"))
+    (True, False)
+    """
+    return type(data) is str and data[:1] == "{"
 
 
 def _is_complete(data: str) -> bool:

@@ -145,6 +145,15 @@ class Talk:
         return self.sdk.call("stream" in mode)
 
 
+def words_in(event: Any, text: str) -> list[str]:
+    """The words of a text that an event brings: each as a piece of its own, not in a text that was said before."""
+    if isinstance(event, dict):
+        return [word for each in event.values() for word in words_in(each, text)]
+    if isinstance(event, list):
+        return [word for each in event for word in words_in(each, text)]
+    return [event.strip()] if isinstance(event, str) and event.strip() in text.split() else []
+
+
 def _documents(answer: bytes) -> Iterator[Any]:
     if answer.lstrip().startswith((b"{", b"[")):
         yield json.loads(answer)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from matrix.loopback import Loopback, surfaces, upstreams
+from matrix.loopback import Loopback, surfaces, upstreams, words_in
 from sdk_surfaces import Surface
 
 WORDS = "One two three four five."
@@ -26,15 +24,6 @@ ENDS = {
 }
 
 
-def _says(event: Any, word: str) -> bool:
-    """Whether an event brings a word: alone, and not in a text that was said before."""
-    if isinstance(event, dict):
-        return any(_says(each, word) for each in event.values())
-    if isinstance(event, list):
-        return any(_says(each, word) for each in event)
-    return isinstance(event, str) and event.strip() == word
-
-
 @surfaces
 @upstreams
 @pytest.mark.parametrize("mode", ["stream", "async stream"])
@@ -47,8 +36,8 @@ def test_what_the_upstream_says_piece_by_piece(
     talk.sdk.ask(f"[[reason Hm.]] {WORDS} [[usage input=70]]")
     said = talk.call(mode)
     assert said.text == WORDS and not said.calls and said.model == talk.sdk.alias
-    pieces = [word for word in WORDS.split()[:-1] for event in talk.sdk.events if _says(event, word)]
-    assert pieces == WORDS.split()[:-1], "each word is a piece, and comes once"
+    pieces = [word for event in talk.sdk.events for word in words_in(event, WORDS)]
+    assert pieces == WORDS.split(), "each word is a piece, and comes once"
     assert f"'{COUNTS[surface.protocol]}': 70" in str(talk.sdk.events[-2:])
     (seen,) = house.seen
     assert seen.ended in ("done", "closed")

@@ -19,8 +19,8 @@ from .. import __version__
 from ..errors import APIError
 from ..jsonarray import StreamDecoder
 from ..registry import split
-from ..sse import SSEDecoder, parse_data
-from .failures import unreachable
+from ..sse import SSEDecoder, is_garbled, parse_data
+from .failures import garbled, unreachable
 from .retrying import Retry
 from .upstream import Upstream
 from .wire import Answer, Ask, Effect, Opened, Outgoing, steps
@@ -57,17 +57,24 @@ def _url(text: str) -> httpx2.URL:
 
 
 class _Events:
-    """The wire events of a stream's bytes."""
+    """The wire events of a stream's bytes. Raises `StreamBroken` for one that is half of its JSON."""
 
-    def __init__(self, protocol: str) -> None:
-        framing = split(protocol)[0].streams.framing
+    def __init__(self, opened: Opened) -> None:
+        framing = split(opened.upstream.protocol)[0].streams.framing
         self.decoder = StreamDecoder() if framing.array else SSEDecoder()
+        self._opened = opened
 
     def feed(self, chunk: bytes) -> list[dict[str, Any]]:
-        return [{"event": each["event"], "data": parse_data(each["data"])} for each in self.decoder.feed(chunk)]
+        return [self._read(each) for each in self.decoder.feed(chunk)]
 
     def close(self) -> list[dict[str, Any]]:
-        return [{"event": each["event"], "data": parse_data(each["data"])} for each in self.decoder.close()]
+        return [self._read(each) for each in self.decoder.close()]
+
+    def _read(self, event: Any) -> dict[str, Any]:
+        data = parse_data(event["data"])
+        if is_garbled(data):
+            raise garbled(self._opened.upstream, data, self._opened.model)
+        return {"event": event["event"], "data": data}
 
 
 class _Heard:
@@ -110,10 +117,13 @@ class Stream(_Heard):
 
     def events(self) -> Iterator[dict[str, Any]]:
         """Its wire events, as `convert_stream` takes them. One that was cut off ends early: its reader tells."""
-        events = _Events(self.upstream.protocol)
-        for chunk in self:
-            yield from events.feed(chunk)
-        yield from events.close()
+        events = _Events(self._opened)
+        try:
+            for chunk in self:
+                yield from events.feed(chunk)
+            yield from events.close()
+        finally:
+            self.close()
 
     def close(self) -> None:
         self._opened.response.close()
@@ -145,12 +155,15 @@ class AsyncStream(_Heard):
 
     async def events(self) -> AsyncIterator[dict[str, Any]]:
         """Its wire events."""
-        events = _Events(self.upstream.protocol)
-        async for chunk in self:
-            for event in events.feed(chunk):
+        events = _Events(self._opened)
+        try:
+            async for chunk in self:
+                for event in events.feed(chunk):
+                    yield event
+            for event in events.close():
                 yield event
-        for event in events.close():
-            yield event
+        finally:
+            await self.aclose()
 
     async def aclose(self) -> None:
         # A caller that was cancelled still has to hang up.

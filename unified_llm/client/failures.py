@@ -36,7 +36,7 @@ from ..reading import Reader
 from ..registry import provider_of, split
 from .upstream import Upstream
 
-__all__ = ["canonical_error", "failed", "refused", "unreachable", "unreadable"]
+__all__ = ["canonical_error", "failed", "garbled", "refused", "unreachable", "unreadable"]
 
 _CLASSES: Mapping[str, type[APIError]] = {
     "authentication": AuthenticationFailed,
@@ -168,6 +168,18 @@ def unreadable(upstream: Upstream, why: str, raw: bytes, headers: Mapping[str, s
         error={"type": "server_error", "code": "unreadable_answer", "message": message, "should_retry": False},
         headers=_shown(upstream, headers),
         body=shown,
+        provider=upstream.provider or httpx2.URL(upstream.base_url).host,
+        model=model,
+        protocol=upstream.protocol,
+    )
+
+
+def garbled(upstream: Upstream, data: str, model: str | None) -> APIError:
+    """The error of a stream of which an event is no JSON: what it said nobody knows."""
+    message = f"an event of the stream is no JSON: {upstream.hide(data[:_SHOWN])!r}"
+    return StreamBroken(
+        message,
+        error={"type": "server_error", "code": "unreadable_event", "message": message},
         provider=upstream.provider or httpx2.URL(upstream.base_url).host,
         model=model,
         protocol=upstream.protocol,

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
+import struct
 import threading
 from types import TracebackType
 from typing import Any, Self
@@ -124,6 +126,8 @@ class Server:
                 if _gone(reader):
                     raise ConnectionResetError("the client is gone")
         except Broken:
+            # A reset, not an end: nothing lingers.
+            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             writer.transport.abort()
             return False
         finally:
