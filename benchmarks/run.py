@@ -30,8 +30,9 @@ from benchmarks.workloads import workloads  # noqa: E402
 
 Row = dict[str, Any]
 Results = dict[str, Any]
+Table = tuple[list[str], list[list[str]], list[str]]
 IMPORT_BUDGET_MS, SIZE_BUDGET_MB = 100.0, 25.0
-BEGIN, END = "<!-- results:begin -->", "<!-- results:end -->"
+MARKS = "<!-- {}:begin -->", "<!-- {}:end -->"
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -53,7 +54,9 @@ def _options(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", metavar="GLOB", default="*", help="rows by name: 'stream-*', 'import', 'client-*'")
     parser.add_argument("--rounds", type=int, help="rounds to take the least of (default 15; 5 with --quick)")
     parser.add_argument("--json", metavar="FILE", help="write the results as JSON")
-    parser.add_argument("--write", metavar="FILE", help="put the results between the markers of this Markdown file")
+    parser.add_argument(
+        "--write", metavar="FILE", help="put what was measured between its markers in this Markdown file"
+    )
     parser.add_argument("--check", action="store_true", help="exit 1 when one of our rows is over its budget")
     here = sys.executable
     parser.add_argument("--sdks", metavar="PYTHON", default=here, help="an interpreter with the newest official SDKs")
@@ -171,33 +174,36 @@ def _closing(results: Results) -> list[str]:
             if isinstance(value, float) and title != Ours.title
         ]
         out.append("; ".join([f"The reference request, there and back: {ours:.1f} times the floor", *said]) + ".")
-    if results["calls"]["rows"]:
-        out.append(calls.closing(results["calls"]))
     named = {title.split(",")[0]: version for title, version in results["versions"].items()}
     out.append("; ".join(f"{title} {version}" for title, version in named.items()) + ".")
-    out.append(
-        f"CPython {results['python']}, {results['system']}, {results['cores']} cores, load {results['load']}; "
-        f"least of {results['rounds']} interleaved rounds in one process."
-    )
-    return out
+    return [*out, f"{_machine(results)}; least of {results['rounds']} interleaved rounds in one process."]
 
 
-def _tables(results: Results) -> list[tuple[list[str], list[list[str]], list[str]]]:
-    """Every table that has rows, each with its notes."""
-    out = [_cells(results)] if results["rows"] else []
+def _machine(results: Results) -> str:
+    return f"CPython {results['python']}, {results['system']}, {results['cores']} cores, load {results['load']}"
+
+
+def _blocks(results: Results) -> dict[str, tuple[list[Table], list[str]]]:
+    """What was measured, by the name of its place in the page: tables with their notes, and the words below them."""
+    out: dict[str, tuple[list[Table], list[str]]] = {}
+    tables = [_cells(results)] if results["rows"] else []
     if results["silence"]:
         titles = [title for title in results["contenders"] if "," not in title]
-        out.append(silence.cells(results["silence"], titles))
+        tables.append(silence.cells(results["silence"], titles))
+    if tables:
+        out["results"] = tables, _closing(results)
     if results["calls"]["rows"]:
-        out.append(calls.cells(results["calls"]["rows"]))
+        called = results["calls"]
+        out["calls"] = [calls.cells(called["rows"])], [calls.closing(called), f"{_machine(results)}."]
     return out
 
 
 def _print(results: Results) -> None:
     over = {row["label"] for row in [*results["rows"], *results["calls"]["rows"]] if row["met"] is False}
-    for head, lines, notes in _tables(results):
-        _print_table(head, lines, notes, over)
-    print("\n".join(_closing(results)))
+    for tables, closing in _blocks(results).values():
+        for head, lines, notes in tables:
+            _print_table(head, lines, notes, over)
+        print("\n".join(closing))
 
 
 def _print_table(head: list[str], lines: list[list[str]], notes: list[str], over: set[str]) -> None:
@@ -225,18 +231,20 @@ def _print_table(head: list[str], lines: list[list[str]], notes: list[str], over
 
 
 def _write(path: Path, results: Results) -> None:
-    """Put the results between the markers; a file without them is an error, and is left as it is."""
+    """Put what was measured between its markers, and leave the rest; a file without them is an error, and stays."""
     text = path.read_text()
-    if BEGIN not in text or END not in text:
-        raise SystemExit(f"{path} has no {BEGIN} ... {END}")
-    block = [BEGIN, ""]
-    for head, lines, notes in _tables(results):
-        block += ["| " + " | ".join(head) + " |", "|---" + "|--:" * (len(head) - 1) + "|"]
-        block += ["| " + " | ".join(line) + " |" for line in lines]
-        block += ["", *(f"{note}  " for note in notes), ""]
-    block += [*_closing(results), "", END]
-    before, after = text.split(BEGIN)[0], text.split(END, 1)[1]
-    path.write_text(before + "\n".join(block) + after)
+    for name, (tables, closing) in _blocks(results).items():
+        begin, end = (mark.format(name) for mark in MARKS)
+        if begin not in text or end not in text:
+            raise SystemExit(f"{path} has no {begin} ... {end}")
+        block = [begin, ""]
+        for head, lines, notes in tables:
+            block += ["| " + " | ".join(head) + " |", "|---" + "|--:" * (len(head) - 1) + "|"]
+            block += ["| " + " | ".join(line) + " |" for line in lines]
+            block += ["", *(f"{note}  " for note in notes), ""]
+        before, after = text.split(begin)[0], text.split(end, 1)[1]
+        text = before + "\n".join([*block, *closing, "", end]) + after
+    path.write_text(text)
 
 
 def _progress(text: str) -> None:

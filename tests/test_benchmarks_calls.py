@@ -71,9 +71,10 @@ def test_overhead_is_what_is_left_above_the_floor() -> None:
     assert notes == []
 
 
-def test_rows_are_chosen_by_name_and_go_into_the_page(tmp_path: Path, capsys: Any) -> None:
+def test_rows_are_chosen_by_name_and_go_to_their_place_in_the_page(tmp_path: Path, capsys: Any) -> None:
     page = tmp_path / "page.md"
-    page.write_text(f"before\n{run.BEGIN}\nold\n{run.END}\nafter\n")
+    (begin, end), (other, last) = ([mark.format(name) for mark in run.MARKS] for name in ("calls", "results"))
+    page.write_text(f"{other}\nstays\n{last}\n{begin}\nold\n{end}\nafter\n")
     run.main(["--only", "client-chat-first", "--rounds", "1", "--quick", "--write", str(page)])
     text = page.read_text()
     assert [line.split("|")[1].strip() for line in text.splitlines() if line.startswith("| ")] == [
@@ -82,5 +83,5 @@ def test_rows_are_chosen_by_name_and_go_into_the_page(tmp_path: Path, capsys: An
         "first texts that waited for the event behind them",
     ]
     assert "old" not in text
-    assert text.startswith("before") and text.endswith("after\n")
+    assert text.startswith(f"{other}\nstays\n{last}\n{begin}\n") and text.endswith(f"{end}\nafter\n")
     assert "chat: the first text of a stream" in capsys.readouterr().out
