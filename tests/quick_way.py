@@ -15,11 +15,16 @@ from unified_llm import suite
 
 
 @contextmanager
-def replaced(patch: pytest.MonkeyPatch, module: ModuleType, **stubs: Callable[..., Any]) -> Iterator[None]:
-    """`module` with these functions, which say that nothing is usual."""
+def replaced(
+    patch: pytest.MonkeyPatch, module: ModuleType, tools: ModuleType | None = None, **stubs: Callable[..., Any]
+) -> Iterator[None]:
+    """`module` with these functions, which say that nothing is usual; nor are the functions that `tools` deals with."""
     with patch.context() as patched:
         for name, stub in stubs.items():
             patched.setattr(module, name, stub)
+        for name in ("read_usual_functions", "write_usual_functions"):
+            if hasattr(tools, name):
+                patched.setattr(tools, name, lambda *_: None)
         yield
 
 

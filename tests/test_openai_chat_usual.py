@@ -10,7 +10,7 @@ import pytest
 from corpus import records
 from quick_way import converted, read, replaced
 from unified_llm import suite
-from unified_llm_openai.chat import request
+from unified_llm_openai.chat import request, settings
 
 CHAT = "openai-chat"
 OTHER = "openai-responses"
@@ -21,6 +21,7 @@ def without_the_quick_way(patch: pytest.MonkeyPatch) -> AbstractContextManager[N
     return replaced(
         patch,
         request,
+        settings,
         read_usual=lambda messages, *_: next(messages, None),
         write_usual=lambda items, start, *_: start,
     )

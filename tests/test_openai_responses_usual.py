@@ -12,7 +12,7 @@ import pytest
 from corpus import records
 from quick_way import converted, replaced
 from unified_llm import suite
-from unified_llm_openai.responses import history
+from unified_llm_openai.responses import history, settings
 
 RESPONSES = "openai-responses"
 OTHERS = ("openai-chat", "anthropic-messages", "google-generate-content", "google-interactions")
@@ -22,7 +22,7 @@ def without_the_quick_way(patch: pytest.MonkeyPatch) -> AbstractContextManager[N
     def first(walk: Iterator[Any], *_: Any) -> list[Any]:
         return list(islice(walk, 1))
 
-    return replaced(patch, history, read_usual=first, write_usual=first)
+    return replaced(patch, history, settings, read_usual=first, write_usual=first)
 
 
 @pytest.mark.parametrize(

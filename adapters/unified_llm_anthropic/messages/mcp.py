@@ -16,6 +16,7 @@ from unified_llm.writing import Writer
 
 from .content import move_cache_out, own_born
 from .tools import tools
+from .usual import write_usual_functions
 
 __all__ = ["read_servers", "servers", "write_tools"]
 
@@ -112,6 +113,11 @@ def write_tools(c: Node, wire: Node, w: Writer) -> None:
     if c.get("tools") is None:
         if "tools" in c:
             wire["tools"] = c.pop("tools")
+        return
+    usual = None if own_born(w) else write_usual_functions(c["tools"], w)
+    if usual:
+        del c["tools"]
+        wire["tools"] = usual
         return
     form = w.form(c, "tools")
     out: list[Node] = []

@@ -16,7 +16,7 @@ from unified_llm.outline import CALL, RESULT, ROLES, USER
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-__all__ = ["arguments_of", "read_usual", "write_usual"]
+__all__ = ["arguments_of", "read_usual", "write_usual", "write_usual_functions"]
 
 Node = dict[str, Any]
 
@@ -209,6 +209,27 @@ def write_usual(items: list[Node], arguments: list[Node | None], start: int, out
     if opened > start or role is not None:
         out.pop()
     return opened
+
+
+def write_usual_functions(tools: list[Node], w: Writer) -> list[Node] | None:
+    """Functions of another protocol with a schema of an object, and nothing else; None where there is another tool."""
+    out: list[Node] = []
+    for tool in tools:
+        schema, size = tool.get("parameters"), len(tool)
+        if type(tool.get("name")) is not str or tool["type"] != "function" or type(schema) is not dict:
+            return None
+        if "type" not in schema or ("extra" in tool and not _is_silent(tool["extra"], w)):
+            return None
+        wire: Node = {"name": tool["name"]}
+        if tool.get("description") is not None:
+            wire["description"] = tool["description"]
+        wire["input_schema"] = schema
+        if tool.get("strict") is not None:
+            wire["strict"] = tool["strict"]
+        if size != len(wire) + 1 + ("extra" in tool):
+            return None
+        out.append(wire)
+    return out
 
 
 def _write_texts(parts: list[Node]) -> list[Node] | None:

@@ -15,6 +15,7 @@ from ..demands import fit_words, name_schema, nearest_choice, send_nearest, with
 from ..effort import drop_refused, fit_reasoning
 from .controls import read_controls, write_controls
 from .tools import is_foreign, tools
+from .usual import read_usual_functions, write_usual_functions
 
 __all__ = ["read_settings", "write_settings"]
 
@@ -93,7 +94,8 @@ _LAID: dict[str, dict[tuple[Any, ...], tuple[Any, ...]]] = {
 def _read_tools(w: Node, c: Node, r: Reader) -> None:
     if type(w.get("tools")) is list:
         wires = w.pop("tools")
-        c["tools"] = r.nodes(tools, wires)
+        usual = read_usual_functions(wires, r)
+        c["tools"] = r.nodes(tools, wires) if usual is None else usual
         if r.doc.get("tools") is wires:
             r.laid = _LAID
             for number, tool in enumerate(c["tools"]):
@@ -143,6 +145,11 @@ def _function_of(tool: Any) -> Any:
 
 
 def _write_tools(c: Node, wire: Node, w: Writer) -> None:
+    usual = write_usual_functions(c["tools"], w) if c["tools"] else None
+    if usual is not None:
+        del c["tools"]
+        wire["tools"] = usual
+        return
     new, old = [], []
     kinds = None if w.same else w.dialect.get("tool_kinds")
     for tool in c.pop("tools"):

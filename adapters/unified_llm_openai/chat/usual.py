@@ -15,7 +15,7 @@ from unified_llm.outline import CALL, RESULT, ROLES, USER
 from unified_llm.reading import Reader
 from unified_llm.writing import REPEATED, Writer
 
-__all__ = ["read_usual", "write_usual"]
+__all__ = ["read_usual", "read_usual_functions", "write_usual", "write_usual_functions"]
 
 Node = dict[str, Any]
 
@@ -23,6 +23,8 @@ Node = dict[str, Any]
 _TEXTS = frozenset(("input_text", "output_text", "text"))
 _RESULTS = frozenset(("tool", "function"))
 _STATED = frozenset(("id", "status"))
+_FUNCTION = ("name", "description", "parameters", "strict")
+_FUNCTION_KEYS = frozenset(_FUNCTION)
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------
@@ -103,6 +105,18 @@ def read_usual(
         unusual = None
     r.context["calls"] = r.context.get("calls", 0) + count
     return unusual
+
+
+def read_usual_functions(wires: list[Any], r: Reader) -> list[Node] | None:
+    """Tools that are functions, and nothing beside what all functions have; None where one is not."""
+    tools = []
+    for wire in wires:
+        function = wire.get("function") if type(wire) is dict and len(wire) == 2 else None
+        if type(function) is not dict or wire.get("type") != "function" or not function.keys() <= _FUNCTION_KEYS:
+            return None
+        tools.append({"type": "function", **function})
+    r.trace += zip(tools, wires)
+    return tools
 
 
 # ---- writing --------------------------------------------------------------------------------------------------------
@@ -193,6 +207,21 @@ def write_usual(items: list[Node], start: int, out: list[Node], w: Writer) -> in
     out.pop()
     del w.raw[mark:]
     return opened
+
+
+def write_usual_functions(tools: list[Node], w: Writer) -> list[Node] | None:
+    """The same functions on the wire, where nothing else is kept with one; None where something is."""
+    if w.dialect and not w.same:
+        return None
+    out: list[Node] = []
+    for tool in tools:
+        function = {key: tool[key] for key in _FUNCTION if key in tool}
+        if len(tool) != len(function) + 1 and not (len(tool) == len(function) + 2 and _is_silent(tool, w)):
+            return None
+        if tool["type"] != "function" or None in function.values():
+            return None
+        out.append({"type": "function", "function": function})
+    return out
 
 
 def _take_said(c: Node, w: Writer) -> None:

@@ -20,6 +20,7 @@ from .demands import takeable_tools
 from .history import is_own
 from .tables import OBJECTS
 from .tools import foreign_tools, tools
+from .usual import read_usual_functions, write_usual_functions
 
 __all__ = ["read_settings", "write_edits", "write_instructions", "write_settings"]
 
@@ -49,7 +50,9 @@ def write_text(c: Node, w: Writer) -> str:
 
 def read_settings(w: Node, node: Node, r: Reader) -> None:
     if type(w.get("tools")) is list:
-        node["tools"] = r.nodes(tools, w.pop("tools"))
+        wires = w.pop("tools")
+        usual = read_usual_functions(wires, r)
+        node["tools"] = r.nodes(tools, wires) if usual is None else usual
     elif w.get("tools", 0) is None:
         node["tools"] = w.pop("tools")
     for name, types in _TYPES.items():
@@ -76,7 +79,9 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
     family = tools if is_own(w) or w.facing == "client" else foreign_tools
     if type(c.get("tools")) is list:
         given = c.pop("tools")
-        wire["tools"] = w.nodes(family, takeable_tools(given, w))
+        takeable = takeable_tools(given, w)
+        usual = write_usual_functions(takeable, w) if family is foreign_tools else None
+        wire["tools"] = w.nodes(family, takeable) if usual is None else usual
         if given and not wire["tools"]:
             del wire["tools"]
     elif "tools" in c:

@@ -15,9 +15,11 @@ from unified_llm.outline import CALL, RESULT, ROLES, USER
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-__all__ = ["read_usual", "write_usual"]
+__all__ = ["read_usual", "read_usual_functions", "write_usual", "write_usual_functions"]
 
 Node = dict[str, Any]
+
+_FUNCTION = {"type": (str,), "name": (str,), "description": (str, type(None)), "parameters": (dict,), "strict": (bool,)}
 
 
 def read_usual(wires: Iterator[Any], items: list[Node], r: Reader) -> list[Any]:
@@ -55,6 +57,38 @@ def read_usual(wires: Iterator[Any], items: list[Node], r: Reader) -> list[Any]:
 
 def _untagged(r: Reader) -> Node:
     return {r.protocol: {"form": {"tag": "absent"}}}
+
+
+def read_usual_functions(wires: list[Any], r: Reader) -> list[Node] | None:
+    """Tools that are functions, and nothing beside what all functions have; None where one is not."""
+    tools = []
+    for wire in wires:
+        if type(wire) is not dict or wire.get("type") != "function" or not wire.keys() <= _FUNCTION.keys():
+            return None
+        if len(wire) < 3 or any(type(value) not in _FUNCTION[key] for key, value in wire.items()):
+            return None
+        tools.append(wire.copy())
+    r.trace += zip(tools, wires)
+    return tools
+
+
+def write_usual_functions(tools: list[Node], w: Writer) -> list[Node] | None:
+    """What another protocol declared, where nothing else is kept with a function; None where something is.
+
+    A function without `strict` would be made strict, and was not meant to be.
+    """
+    out: list[Node] = []
+    for tool in tools:
+        wire = {key: tool[key] for key in _FUNCTION if key in tool}
+        size = len(wire) + ("extra" in tool and _is_silent(tool["extra"], w))
+        if size != len(tool) or wire["type"] != "function" or "parameters" not in wire:
+            return None
+        out.append(wire)
+    for wire in out:
+        if wire.get("strict") is None:
+            wire["strict"] = False
+            w.added(wire, "strict", "the default differs")
+    return out
 
 
 def write_usual(items: Iterator[Node], out: list[Any], w: Writer) -> list[Node]:
