@@ -1,4 +1,4 @@
-"""Google's Agent Development Kit over other providers' protocols, in event loops and in its own threads."""
+"""Google's Agent Development Kit over other providers' protocols: two of Google's, in event loops and threads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from frameworks.world import QUESTIONS, Turn, World, foreign
 adk = pytest.importorskip("google.adk", reason="google-adk is not installed: make frameworks")
 
 
-def runner_of(world: World, library: str = "httpx2") -> Any:
+def runner_of(world: World, surface: str = "google-generate-content", library: str = "httpx2") -> Any:
     from google import genai
     from google.adk.agents import LlmAgent
     from google.adk.models import Gemini
@@ -20,7 +20,8 @@ def runner_of(world: World, library: str = "httpx2") -> Any:
     from google.genai import types
 
     options = types.HttpOptions(httpx_async_client=world.ahttp(library=library))
-    model = Gemini(model="any", client=genai.Client(api_key="unused", http_options=options))
+    client = genai.Client(api_key="unused", http_options=options)
+    model = Gemini(model="any", client=client, use_interactions_api=surface == "google-interactions")
     agent = LlmAgent(name="guide", instruction="Be brief.", model=model, tools=list(world.tools()))
     return InMemoryRunner(agent=agent, app_name="tests")
 
@@ -38,17 +39,19 @@ async def converse(runner: Any, streamed: bool = True) -> list[Turn]:
         said: dict[bool, list[str]] = {True: [], False: []}
         async for event in runner.run_async(**told):
             parts = (event.content and event.content.parts) or ()
-            said[bool(event.partial)] += [part.text for part in parts if part.text and not part.thought]
+            text = "".join(part.text for part in parts if part.text and not part.thought)
+            said[bool(event.partial)] += [text] if text else []
         turns.append(Turn(said[False][-1], said[True]))
     await runner.close()
     return turns
 
 
-@pytest.mark.parametrize(("surface", "protocol"), foreign("google-generate-content"))
+@pytest.mark.parametrize(("surface", "protocol"), foreign("google-generate-content", "google-interactions"))
 @pytest.mark.parametrize("library", ["httpx2", "httpx"])
 def test_a_streamed_conversation_with_tools(surface: str, protocol: str, library: str) -> None:
+    """As Interactions it sends no history, only the id of the answer that it goes on from."""
     world = World(protocol)
-    world.judge(asyncio.run(converse(runner_of(world, library))), '{{"result":"{}"}}')
+    world.judge(asyncio.run(converse(runner_of(world, surface, library))), '{{"result":"{}"}}')
 
 
 @pytest.mark.parametrize("protocol", ["anthropic-messages", "openai-responses"])

@@ -22,3 +22,13 @@ def test_a_streamed_conversation_with_tools(surface: str, protocol: str, mode: s
         use_responses_api=surface == "openai-responses",
     )
     world.judge(converse(world, model, mode))
+
+
+@pytest.mark.parametrize(("surface", "protocol"), foreign("openai-responses"))
+def test_a_conversation_by_the_ids_of_answers(surface: str, protocol: str) -> None:
+    """It sends what came after the last answer, and that answer's id."""
+    world = World(protocol)
+    model = langchain_openai.ChatOpenAI(
+        model="any", api_key="unused", http_client=world.http(), use_responses_api=True, use_previous_response_id=True
+    )
+    world.judge(converse(world, model, "sync"))

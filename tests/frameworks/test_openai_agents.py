@@ -49,6 +49,30 @@ def test_a_streamed_conversation_with_tools(surface: str, protocol: str) -> None
     world.judge(asyncio.run(talk()))
 
 
+@pytest.mark.parametrize(("surface", "protocol"), foreign("openai-responses"))
+def test_a_conversation_by_the_ids_of_answers(surface: str, protocol: str) -> None:
+    """It sends no history, only the id of the answer that it goes on from."""
+    world = World(protocol)
+
+    async def talk() -> list[Turn]:
+        config, agent = settings(world, surface), agent_of(world)
+        turns: list[Turn] = []
+        before = None
+        for question in QUESTIONS:
+            named = {"previous_response_id": before, "auto_previous_response_id": True}
+            run = agents.Runner.run_streamed(agent, question, run_config=config, **named)
+            pieces = [
+                event.data.delta
+                async for event in run.stream_events()
+                if event.type == "raw_response_event" and event.data.type == "response.output_text.delta"
+            ]
+            turns.append(Turn(run.final_output, pieces))
+            before = run.last_response_id
+        return turns
+
+    world.judge(asyncio.run(talk()))
+
+
 @pytest.mark.parametrize("surface", ["openai-chat", "openai-responses"])
 @pytest.mark.usefixtures("loop")
 def test_synchronous_and_not_streamed(surface: str) -> None:

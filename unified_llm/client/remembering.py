@@ -8,7 +8,7 @@ error, as it is with the surface's own provider, and never a conversation withou
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
@@ -66,7 +66,8 @@ class Memory:
         self.limit = limit
         self._turns: OrderedDict[int, _Turn] = OrderedDict()
         self._names: dict[str, int] = {}
-        self._nameless: list[int] = []
+        self._named: dict[int, str] = {}
+        self._nameless: deque[int] = deque()
         self._count = self._size = 0
 
     def recalled(self, body: Any, surface: str, asked: Sequence[Upstream]) -> Any:
@@ -105,8 +106,12 @@ class Memory:
         self._turns[self._count] = turn
         self._nameless.append(self._count)
         self._size += turn.size
-        while self._size > self.limit:
-            self._size -= self._turns.popitem(last=False)[1].size
+        while self._size > self.limit and self._turns:
+            number, oldest = self._turns.popitem(last=False)
+            self._names.pop(self._named.pop(number, ""), None)
+            if self._nameless and self._nameless[0] == number:
+                self._nameless.popleft()
+            self._size -= oldest.size
 
     def _turn(self, name: str) -> _Turn | None:
         """The turn that an answer's name stands for. A client goes on from what it was told last, mostly."""
@@ -114,13 +119,11 @@ class Memory:
             number = self._nameless.pop()
             turn = self._turns.get(number)
             answer = _answer(turn) if turn is not None else None
-            if answer is not None and type(answer.get("id")) is str:
-                self._names.setdefault(answer["id"], number)
+            if answer is not None and type(answer.get("id")) is str and answer["id"] not in self._names:
+                self._names[answer["id"]], self._named[number] = number, answer["id"]
         number = self._names.get(name, 0)
         turn = self._turns.get(number)
-        if turn is None:
-            self._names.pop(name, None)
-        else:
+        if turn is not None:
             self._turns.move_to_end(number)
         return turn
 
