@@ -123,6 +123,8 @@ class Finder(Notes):
 
     def alike(self, nodes: list[Node], keys: Keys, fate: str, detail: str, capability: str | None) -> list[Loss]:
         """The losses of one leaf of one or many nodes; what holds of the first mostly holds of all of its kind."""
+        if nodes[0] is self.root:
+            return [loss for node in nodes for loss in self.loss(node, keys, fate, detail, capability)]
         known = self._laid_out(nodes, keys) or self._all_beside(nodes, keys) if fate != "added" else None
         if known is None:
             return [loss for node in nodes for loss in self.loss(node, keys, fate, detail, capability)]
@@ -163,6 +165,9 @@ class Finder(Notes):
 
     def relaxed(self, tool: Node, key: str, changes: Changes) -> list[Loss]:
         """The losses below a schema, which is the caller's own object."""
+        known = self._laid_out([tool], (key,))
+        if known is not None:
+            return list(_relaxed(self.base + known[1][0] + known[0], changes))
         wire, schema = self._wire(tool), tool.get(key)
         inside: Keys = ()
         if type(wire) is dict and self.reader is not None and id(tool) not in self.reader.below:
