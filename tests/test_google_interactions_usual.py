@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -19,8 +21,16 @@ OTHERS = ("openai-chat", "openai-responses", "anthropic-messages", "google-gener
 PAIRS = [(IA, IA), *((IA, other) for other in OTHERS), *((other, IA) for other in OTHERS)]
 
 
-def without_the_quick_way(patch: pytest.MonkeyPatch) -> AbstractContextManager[None]:
-    return replaced(patch, timeline, read_usual=lambda _, start, *__: start, write_usual=lambda _, start, *__: start)
+tools = import_module("unified_llm_google.interactions.tools")
+
+
+@contextmanager
+def without_the_quick_way(patch: pytest.MonkeyPatch) -> Iterator[None]:
+    with (
+        replaced(patch, timeline, read_usual=lambda _, start, *__: start, write_usual=lambda _, start, *__: start),
+        replaced(patch, tools, write_usual_functions=lambda *_: None),
+    ):
+        yield
 
 
 @pytest.mark.parametrize("kind", ["request", "response"])

@@ -46,40 +46,122 @@ _MARKED = {"form": {"id": "absent"}}
 def read_usual(
     contents: Iterator[tuple[int, Any]], before: bool | None, starts: list[int], items: list[Node], r: Reader
 ) -> tuple[int, Any] | None:
-    """Read numbered contents to `items` while each holds plain texts and calls of the model's, or a text, or results.
+    """Read numbered contents to `items` while each holds texts and calls of the model's, or one text, or results.
 
     Gives the first that does not, None at the end. `before` is the side of the content in front of them; where the
     items of each content start is noted in `starts`.
     """
-    add, trace, letter = items.append, r.trace.append, r.letters.append
-    r.context.setdefault("open", [])
+    add, trace, letter, stands = items.append, r.trace.append, r.letters.append, r.stands
+    waiting: list[Node] = r.context.setdefault("open", [])  # calls without a result
+    signed: list[tuple[Node, str]] = []
+    node: Node = {}
+    alone: Node = {}  # the part of the one text of a message
+    unusual = None
     for number, wire in contents:
-        if type(wire) is not dict or len(wire) != 2:
-            return number, wire
-        role, parts, start = wire.get("role"), wire.get("parts"), len(items)
-        if type(parts) is not list or not parts or not (role == "model" or role == "user"):
-            return number, wire
-        model, first = role == "model", parts[0]
-        if type(first) is dict and len(first) == len(parts) == 1 and "text" in first:
-            if type(first["text"]) is not str or not first["text"]:
-                return number, wire
-            item: Node = {"type": "message", "role": "assistant" if model else "user", "content": first["text"]}
-            add(item)
-            trace((item, wire))
-            letter(ROLES["assistant"] if model else USER)
-        elif not (_read_model(parts, wire, number, items, r) if model else _read_results(parts, number, items, r)):
-            for item in items[start:]:
-                r.stands.pop(id(item), None)
-            del items[start:]
-            return number, wire
-        if len(items) > start + 1 or model is before:
-            for item in items[start:]:
-                item["turn"] = number
-            if model is before:
-                stay_apart(items, starts, number)
-        starts.append(start)
-        before = model
-    return None
+        start, noted, lettered, proofs, left = len(items), len(r.trace), len(r.letters), len(signed), waiting.copy()
+        message: Node | None = None  # the one that a text would join
+        try:
+            role, parts = wire["role"], wire["parts"]
+            model, size, made = role == "model", len(parts), 0
+            if len(wire) != 2 or type(parts) is not list or not parts or not (model or role == "user"):
+                unusual = number, wire
+                break
+            turned = size > 1 or model is before
+            for index, part in enumerate(parts):
+                signature = None
+                if len(part) != 1:
+                    signature = part[SLOT]
+                    if len(part) != 2 or not model or type(signature) is not str or not signature:
+                        break
+                    if is_sealed(signature):
+                        break
+                if "functionCall" in part:
+                    call = part["functionCall"]
+                    name, args, call_id = call["name"], call["args"], call.get("id")
+                    if not model or type(name) is not str or type(args) is not dict:
+                        break
+                    node = {"type": "function_call", "call_id": call_id, "name": name, "arguments": dump_text(args)}
+                    if len(call) == 2:
+                        made = _give_id(node, made, number, r)
+                    elif len(call) != 3 or type(call_id) is not str or not call_id:
+                        break
+                    waiting.append(node)
+                    letter(CALL)
+                elif "functionResponse" in part:
+                    answer = part["functionResponse"]
+                    name, response, call_id = answer["name"], answer["response"], answer.get("id")
+                    output = response["output"]
+                    if model or len(response) != 1 or not (type(name) is type(output) is str):
+                        break
+                    node = {"type": "function_call_output", "call_id": call_id, "output": output, "name": name}
+                    if len(answer) == 2:
+                        call_id = next((call["call_id"] for call in waiting if call["name"] == name), None)
+                        made = _give_id(node, made, number, r, call_id)
+                        call_id = node["call_id"]
+                    elif len(answer) != 3 or type(call_id) is not str or not call_id:
+                        break
+                    if waiting and waiting[0]["call_id"] == call_id:
+                        if waiting.pop(0)["name"] != name:
+                            r.plain = False
+                    else:
+                        _leave_out(call_id, waiting)
+                        r.plain = False
+                    letter(RESULT)
+                else:
+                    text = part["text"]
+                    if type(text) is not str or not text or not (model or size == 1):
+                        break
+                    if message is None:
+                        message = {"type": "message", "role": "assistant" if model else "user", "content": text}
+                        if turned:
+                            message["turn"] = number
+                        add(message)
+                        trace((message, wire))
+                        letter(ROLES["assistant"] if model else USER)
+                        if signature is None:
+                            alone = part
+                            continue
+                        message["content"] = []
+                    elif type(message["content"]) is str:
+                        node = {"type": "output_text", "text": message["content"]}
+                        message["content"] = [node]
+                        trace((node, alone))
+                    node = {"type": "output_text", "text": text}
+                    message["content"].append(node)
+                    trace((node, part))
+                    if signature is not None:
+                        signed.append((node, signature))
+                    continue
+                if turned:
+                    node["turn"] = number
+                stands[id(node)] = ("contents", number, "parts", index)
+                message = None
+                add(node)
+                trace((node, part))
+                if signature is not None:
+                    signed.append((node, signature))
+            else:
+                if model is before:
+                    stay_apart(items, starts, number)
+                elif turned and len(items) == start + 1:
+                    # Several texts are one message.
+                    del items[start]["turn"]
+                starts.append(start)
+                before = model
+                continue
+        except (KeyError, TypeError):
+            pass
+        unusual = number, wire
+        for item in items[start:]:
+            stands.pop(id(item), None)
+        del items[start:], r.trace[noted:], r.letters[lettered:], signed[proofs:]
+        waiting[:] = left
+        break
+    for node, signature in signed:
+        node["opaque"] = [opaque_piece(KIND, signature, r)]
+        r.places[id(node), "opaque"] = (SLOT,)
+        r.plain = False
+    return unusual
 
 
 def stay_apart(items: list[Node], starts: list[int], number: int) -> None:
@@ -88,129 +170,19 @@ def stay_apart(items: list[Node], starts: list[int], number: int) -> None:
         item.setdefault("turn", number - 1)
 
 
-def _read_model(parts: list[Any], wire: Node, number: int, items: list[Node], r: Reader) -> bool:
-    """Read texts and calls to `items`; whether that was all there is."""
-    mark, letters, made = len(r.trace), "", 0
-    add, trace, calls = items.append, r.trace.append, []
-    message: Node | None = None  # the one that a text would join
-    alone: Node = {}  # the part of its one text
-    signed: list[tuple[Node, str]] = []
-    node: Node = {}
-    try:
-        for index, part in enumerate(parts):
-            signature = None
-            if len(part) != 1:
-                signature = part[SLOT]
-                if len(part) != 2 or type(signature) is not str or not signature or is_sealed(signature):
-                    break
-            if "functionCall" in part:
-                call = part["functionCall"]
-                name, args, size = call["name"], call["args"], len(call)
-                if type(name) is not str or type(args) is not dict:
-                    break
-                if size == 3:
-                    call_id = call["id"]
-                    if type(call_id) is not str or not call_id:
-                        break
-                    node = {"type": "function_call", "call_id": call_id, "name": name, "arguments": dump_text(args)}
-                elif size == 2:
-                    made += 1
-                    call_id = made_id("call", _seed(r), number, made)
-                    node = {"type": "function_call", "call_id": call_id, "name": name, "arguments": dump_text(args)}
-                    node["extra"] = {r.protocol: {"form": {"id": "absent"}}}
-                else:
-                    break
-                r.stands[id(node)] = ("contents", number, "parts", index)
-                add(node)
-                calls.append(node)
-                letters += CALL
-                message = None
-            else:
-                text = part["text"]
-                if type(text) is not str or not text:
-                    break
-                if message is None:
-                    message = {"type": "message", "role": "assistant", "content": text}
-                    add(message)
-                    trace((message, wire))
-                    letters += ROLES["assistant"]
-                    if signature is None:
-                        alone = part
-                        continue
-                    message["content"] = []
-                elif type(message["content"]) is str:
-                    node = {"type": "output_text", "text": message["content"]}
-                    message["content"] = [node]
-                    trace((node, alone))
-                node = {"type": "output_text", "text": text}
-                message["content"].append(node)
-            if signature is not None:
-                signed.append((node, signature))
-            trace((node, part))
-        else:
-            r.context["open"] += calls
-            r.letters += letters
-            for node, signature in signed:
-                node["opaque"] = [opaque_piece(KIND, signature, r)]
-                r.places[id(node), "opaque"] = (SLOT,)
-                r.plain = False
-            return True
-    except (KeyError, TypeError):
-        pass
-    del r.trace[mark:]
-    return False
+def _give_id(node: Node, made: int, number: int, r: Reader, call_id: str | None = None) -> int:
+    """Give a node that came without an id that of the call it answers, or a made one; how many were made by then."""
+    node["call_id"] = call_id or made_id("call", _seed(r), number, made + 1)
+    node["extra"] = {r.protocol: {"form": {"id": "absent"}}}
+    return made if call_id else made + 1
 
 
-def _read_results(parts: list[Any], number: int, items: list[Node], r: Reader) -> bool:
-    """Read results to `items`; whether that was all there is."""
-    mark, made, plain = len(r.trace), 0, True
-    add, trace, stands = items.append, r.trace.append, r.stands
-    waiting = r.context["open"].copy()
-    try:
-        for index, part in enumerate(parts):
-            answer = part["functionResponse"]
-            name, response, size = answer["name"], answer["response"], len(answer)
-            output = response["output"]
-            if not (type(name) is type(output) is str) or len(response) != 1 or len(part) != 1:
-                break
-            call_id = answer["id"] if size == 3 else _named(name, waiting) if size == 2 else None
-            if size == 2 and call_id is None:
-                made += 1
-                call_id = made_id("call", _seed(r), number, made)
-            if type(call_id) is not str or not call_id:
-                break
-            item: Node = {"type": "function_call_output", "call_id": call_id, "output": output, "name": name}
-            if size == 2:
-                item["extra"] = {r.protocol: {"form": {"id": "absent"}}}
-            if waiting and waiting[0]["call_id"] == call_id:
-                plain = waiting.pop(0)["name"] == name and plain
-            else:
-                plain = False
-                waiting = _without(call_id, waiting)
-            stands[id(item)] = ("contents", number, "parts", index)
-            add(item)
-            trace((item, part))
-        else:
-            r.context["open"] = waiting
-            r.letters += RESULT * len(parts)
-            if not plain:
-                r.plain = False
-            return True
-    except (KeyError, TypeError):
-        pass
-    del r.trace[mark:]
-    return False
-
-
-def _named(name: str, calls: list[Node]) -> Any:
-    """The id of the first call of this name."""
-    return next((call["call_id"] for call in calls if call["name"] == name), None)
-
-
-def _without(call_id: str, calls: list[Node]) -> list[Node]:
-    """The calls without the first of this id."""
-    at = next((index for index, call in enumerate(calls) if call["call_id"] == call_id), len(calls))
-    return calls[:at] + calls[at + 1 :]
+def _leave_out(call_id: str, waiting: list[Node]) -> None:
+    """What a result answers no longer waits for one."""
+    for index, call in enumerate(waiting):
+        if call["call_id"] == call_id:
+            del waiting[index]
+            break
 
 
 def _seed(r: Reader) -> str:

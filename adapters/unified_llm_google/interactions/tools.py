@@ -15,6 +15,7 @@ from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
 from .tables import MODES, SEARCHES
+from .usual import write_usual_functions
 
 __all__ = ["read_choice", "tools", "write_choice", "write_tools"]
 
@@ -178,6 +179,9 @@ tools.cannot("image_generation", "pictures are asked for by response_format")
 
 def write_tools(declared: list[Node], w: Writer) -> list[Any]:
     """The tools, one after the other: a pair may want to know under which of its names a tool came."""
+    usual = write_usual_functions(declared, w)
+    if usual is not None:
+        return usual
     out: list[Any] = []
     for tool in declared:
         w.context["tool"] = tool.get("type")

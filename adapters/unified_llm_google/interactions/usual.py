@@ -19,7 +19,7 @@ from unified_llm.writing import Writer
 from .shared import KIND
 from .tables import PLACEHOLDER
 
-__all__ = ["UNASKED", "UNSIGNED", "is_signed", "read_usual", "write_usual"]
+__all__ = ["UNASKED", "UNSIGNED", "is_signed", "read_usual", "write_usual", "write_usual_functions"]
 
 Node = dict[str, Any]
 
@@ -35,6 +35,7 @@ _MARKED = {"form": {"unsigned": True}}
 # Where the name of a result is in its step.
 _LAID: dict[str, dict[tuple[Any, ...], tuple[Any, ...]]] = {"function_call_output": {("name",): ("name",)}}
 _TEXTS = ("input_text", "output_text", "text")
+_FUNCTION = {"type", "name", "description", "parameters"}
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------
@@ -242,3 +243,19 @@ def _write_texts(parts: Any) -> list[Node] | None:
             return None
         out.append({"type": "text", "text": part["text"]})
     return out
+
+
+def write_usual_functions(tools: list[Node], w: Writer) -> list[Node] | None:
+    """The tools, where all are functions with a description and a schema, and nothing beside them but `strict`."""
+    declared, strict = [], []
+    for tool in tools:
+        wire = tool.copy()
+        if type(tool.get("strict")) is bool:
+            del wire["strict"]
+            strict.append(tool)
+        if wire.keys() != _FUNCTION or tool["type"] != "function":
+            return None
+        declared.append(wire)
+    for tool in strict:
+        w.report(tool, ("strict",), "lost")
+    return declared
