@@ -5,8 +5,8 @@ Both are a `Core` (what is asked, and what comes of it) and a wire (who waits fo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar, Unpack
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, TypeVar, Unpack
 
 import httpx2
 
@@ -23,9 +23,52 @@ from .steps import Send, Steps, ado, adrive, do, drive
 __all__ = ["AsyncClient", "Client"]
 
 R = TypeVar("R")
+H = TypeVar("H")
+W = TypeVar("W")
 
 
-class Client:
+class _Both(Generic[H, W]):
+    """What both clients are made of: the settings, and the wire that waits as each of them does."""
+
+    _waits: Callable[..., W]
+
+    def __init__(
+        self,
+        upstream: Any = None,
+        *,
+        model: str | None = None,
+        models: Sequence[Any] = (),
+        protocol: str | None = None,
+        api_key: Any = None,
+        base_url: str | None = None,
+        on_loss: Levels = "ignore",
+        vault: Vault | None = None,
+        timeout: Any = None,
+        retry: Retry | None = None,
+        headers: Mapping[str, str] | None = None,
+        http_client: H | None = None,
+    ) -> None:
+        self._core = Core(
+            upstream,
+            model=model,
+            models=tuple(models),
+            protocol=protocol,
+            api_key=api_key,
+            base_url=base_url,
+            on_loss=on_loss,
+            vault=vault,
+            timeout=timeout,
+            retry=retry,
+            headers=headers,
+        )
+        self._wire = self._waits(http_client=http_client, retry=self._core.retry, timeout=timeout)
+        self._equip()
+
+    def _equip(self) -> None:
+        raise NotImplementedError
+
+
+class Client(_Both[httpx2.Client, Wire]):
     """A client of any provider.
 
     Without an `upstream` every call says whom to ask: `model="provider/model"`. With one (a name, a base URL, an
@@ -44,36 +87,9 @@ class Client:
     'Hello'
     """
 
-    def __init__(
-        self,
-        upstream: Any = None,
-        *,
-        model: str | None = None,
-        models: Sequence[Any] = (),
-        protocol: str | None = None,
-        api_key: Any = None,
-        base_url: str | None = None,
-        on_loss: Levels = "ignore",
-        vault: Vault | None = None,
-        timeout: Any = None,
-        retry: Retry | None = None,
-        headers: Mapping[str, str] | None = None,
-        http_client: httpx2.Client | None = None,
-    ) -> None:
-        self._core = Core(
-            upstream,
-            model=model,
-            models=tuple(models),
-            protocol=protocol,
-            api_key=api_key,
-            base_url=base_url,
-            on_loss=on_loss,
-            vault=vault,
-            timeout=timeout,
-            retry=retry,
-            headers=headers,
-        )
-        self._wire = Wire(http_client=http_client, retry=self._core.retry, timeout=timeout)
+    _waits = Wire
+
+    def _equip(self) -> None:
         self.responses = Responses(self)
         self.models = Models(self)
 
@@ -124,7 +140,7 @@ class Models:
         return self._client._run(self._client._core.listing(upstream, limit))
 
 
-class AsyncClient:
+class AsyncClient(_Both[httpx2.AsyncClient, AsyncWire]):
     """`Client` for event loops, with the same methods; `await` them. Streams are `async for`.
 
     >>> import asyncio
@@ -135,36 +151,9 @@ class AsyncClient:
     'Hello'
     """
 
-    def __init__(
-        self,
-        upstream: Any = None,
-        *,
-        model: str | None = None,
-        models: Sequence[Any] = (),
-        protocol: str | None = None,
-        api_key: Any = None,
-        base_url: str | None = None,
-        on_loss: Levels = "ignore",
-        vault: Vault | None = None,
-        timeout: Any = None,
-        retry: Retry | None = None,
-        headers: Mapping[str, str] | None = None,
-        http_client: httpx2.AsyncClient | None = None,
-    ) -> None:
-        self._core = Core(
-            upstream,
-            model=model,
-            models=tuple(models),
-            protocol=protocol,
-            api_key=api_key,
-            base_url=base_url,
-            on_loss=on_loss,
-            vault=vault,
-            timeout=timeout,
-            retry=retry,
-            headers=headers,
-        )
-        self._wire = AsyncWire(http_client=http_client, retry=self._core.retry, timeout=timeout)
+    _waits = AsyncWire
+
+    def _equip(self) -> None:
         self.responses = AsyncResponses(self)
         self.models = AsyncModels(self)
 

@@ -108,6 +108,12 @@ def input_items(given: Any) -> str | list[Node] | None:
         return given
     if isinstance(given, (dict, Result, RunResult)) or hasattr(given, "dump"):
         given = [given]
+    mine = False
+    if type(given) is list:
+        try:
+            given, mine = copied(given), True
+        except (TypeError, ValueError):
+            pass  # there are objects in it, most likely
     out: list[Node] = []
     for index, each in enumerate(given):
         if isinstance(each, str):
@@ -116,23 +122,23 @@ def input_items(given: Any) -> str | list[Node] | None:
             output = (each.final if isinstance(each, RunResult) else each).dump().get("output")
             out = continued(out, output or ())
         else:
-            out.append(_item(_plain(each), f"/input/{index}"))
+            out.append(_item(each if mine else _plain(each), index))
     return out
 
 
-def _item(given: Any, path: str) -> Node:
+def _item(given: Any, place: int) -> Node:
     if type(given) is not dict:
-        raise InvalidBody(path, f"an item is an object, not {type(given).__name__}")
+        raise InvalidBody(f"/input/{place}", f"an item is an object, not {type(given).__name__}")
     item: Node = {"type": "message", **given} if "type" not in given and "role" in given else given
     kind = item.get("type")
     if kind not in ITEM_TYPES and "extra" not in item:
-        raise InvalidBody(f"{path}/type", _unknown(kind, ITEM_TYPES, "an item"))
+        raise InvalidBody(f"/input/{place}/type", _unknown(kind, ITEM_TYPES, "an item"))
     for key in ("content", "output"):
         parts = item.get(key)
         for index, part in enumerate(parts if type(parts) is list else ()):
             found = part.get("type") if type(part) is dict else None
             if found not in PART_TYPES and not (type(part) is dict and ("extra" in part or kind not in _OURS)):
-                raise InvalidBody(f"{path}/{key}/{index}/type", _unknown(found, PART_TYPES, "a part"))
+                raise InvalidBody(f"/input/{place}/{key}/{index}/type", _unknown(found, PART_TYPES, "a part"))
     return said(item)
 
 
