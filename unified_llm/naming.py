@@ -15,7 +15,7 @@ from .registry import split
 if TYPE_CHECKING:
     from .adapter import Adapter
 
-__all__ = ["Naming"]
+__all__ = ["Naming", "capability_of_added"]
 
 Node = dict[str, Any]
 
@@ -26,9 +26,16 @@ def _called(field: str) -> list[str]:
     return sorted({fields[field] for fields in CAPABILITY.values() if field in fields})
 
 
+def capability_of_added(path: Keys, target: str, kind: str) -> str:
+    """The capability of a wire field that the target demands, as its adapter declares it or the hub calls it.
+
+    `path` leads to it in a document of this kind.
+    """
+    return _added(split(target)[0], kind, tuple([key for key in path if type(key) is str]))
+
+
 @lru_cache(maxsize=2048)
 def _added(goal: Adapter, name: str, names: tuple[str, ...]) -> str:
-    """The capability of the wire field at these names, in a document of this kind."""
     last = names[-1] if names else ""
     for start in range(len(names)):
         found = goal.natives.get(".".join(names[start:]))
@@ -54,8 +61,7 @@ class Naming:
         self._names: dict[int, str] = {}
 
     def _added_capability(self, path: Keys, target: str) -> str:
-        """The capability of a wire field that the target demands, as its adapter declares it or the hub calls it."""
-        return _added(split(target)[0], self.name, tuple([key for key in path if type(key) is str]))
+        return capability_of_added(path, target, self.name)
 
     def _capability(self, node: Node, keys: Keys) -> str:
         """The capability declared for the field at `keys` below `node`, or for the node itself."""

@@ -9,11 +9,12 @@ once.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ._tables import CHILDREN
+from ._tables import CAPABILITY, CHILDREN
 from .locate import Finder
 from .losses import Loss
+from .naming import capability_of_added
 from .paths import Keys, at, follow, paths_below, pointer
 
 if TYPE_CHECKING:
@@ -24,6 +25,17 @@ if TYPE_CHECKING:
 __all__ = ["Trail"]
 
 Node = dict[str, Any]
+# What is to be reported: a node, the keys below it, the fate, a detail, the capability if it is known.
+Entry = tuple[Node, Keys, str, str, "str | None"]
+
+
+class _Now(NamedTuple):
+    """What is being converted: events, what became of them and after how many others, what was read since the last."""
+
+    events: list[Node]
+    target: list[Any]
+    sent: int
+    news: list[tuple[Node, Any]]
 
 
 class Trail:
@@ -42,13 +54,51 @@ class Trail:
 
     def report(self, events: list[Node], target: list[Any], sent: int) -> list[Loss]:
         """The losses noted since the last time, while `events` became `target`, `sent` events after the first."""
-        self._catch_up()
-        finder = _StreamFinder(self, events, target, sent)
-        found = [finder.loss(*entry) for entry in self.writer.raw]
-        found += [finder.loss(*note, None) for note in self.reader.notes]
+        now = _Now(events, target, sent, self.reader.trace[self._noted :])
+        finder: _StreamFinder | None = None
+        found: list[Loss] = []
+        for entry in [*self.writer.raw, *((*note, None) for note in self.reader.notes)]:
+            loss = self._added(entry, now) if entry[2] == "added" else self._plain(entry, now)
+            if loss is not None:
+                found.append(loss)
+                continue
+            if finder is None:
+                self._catch_up()
+                finder = _StreamFinder(self, events, target, sent)
+            found += finder.loss(*entry)
         self.writer.raw.clear()
         self.reader.notes.clear()
-        return list(dict.fromkeys(loss for group in found for loss in group))
+        return list(dict.fromkeys(found))
+
+    # Most of what is reported is a word of the response or the item that an event holds: nothing is walked for those.
+
+    def _added(self, entry: Entry, now: _Now) -> Loss | None:
+        node, keys, _, detail, capability = entry
+        for number, data in enumerate(now.target):
+            for name, value in data.items() if type(data) is dict else ():
+                if value is node:
+                    path = (now.sent + number, "data", name, *keys)
+                    capability = capability or capability_of_added(path, self.writer.protocol, "response")
+                    return Loss(pointer(path), capability, "added", detail, "target")
+        return None
+
+    def _plain(self, entry: Entry, now: _Now) -> Loss | None:
+        reader, (node, keys, fate, detail, capability) = self.reader, entry
+        if len(keys) != 1 or type(reader.doc) is not dict or id(node) in reader.below or id(node) in reader.stands:
+            return None
+        (key,) = keys
+        if not capability:
+            kind = node.get("type", "response" if any(event.get("response") is node for event in now.events) else "")
+            capability = CAPABILITY.get(kind, {}).get(key) if type(kind) is str else None
+        value = node.get(key)
+        if not capability or type(value) is dict or type(value) is list or (id(node), key) in reader.places:
+            return None
+        for name, wire in reader.doc.items():
+            if type(wire) is dict and key in wire and wire[key] is value:
+                if any(made is node and of is wire for made, of in now.news):
+                    path = (reader.number, "data", name, key)
+                    return Loss(pointer(path), capability, fate, detail)  # type: ignore[arg-type]
+        return None
 
     def _catch_up(self) -> None:
         reader = self.reader
