@@ -86,6 +86,25 @@ def test_a_conversation_in_names(surface: type[Surface], protocol: str, mode: st
     assert ("CgRlY2hv" in last) == (protocol != "openai-chat"), "what it signed is back"
 
 
+class Forgetful:
+    """A vault that keeps nothing."""
+
+    def put(self, key: str, items: list[Any]) -> None:
+        pass
+
+    def get(self, key: str) -> None:
+        return None
+
+
+@pytest.mark.parametrize(("surface", "protocol"), [each for each in FOREIGN if each[1] != "openai-chat"])
+def test_signatures_come_home_by_the_memory_alone(surface: type[Surface], protocol: str) -> None:
+    service, whom = upstream(protocol)
+    talk = Naming(surface, ul.http_client(whom, vault=Forgetful()))
+    (call,) = talk.say("[[reason Well.]] [[call get_weather city=Oslo]] [[then]] [[results]]").calls
+    assert talk.say(results=((call, "mild"),), mode="stream").text == "get_weather: mild"
+    assert "CgRlY2hv" in json.dumps(service.seen[1].body)
+
+
 @KEEPING
 def test_a_conversation_may_branch(surface: type[Surface]) -> None:
     service, whom = upstream("openai-chat")
