@@ -7,7 +7,6 @@ fields and kinds of nodes there are decides between protocols, and not what they
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,7 +18,7 @@ __all__ = ["settled", "shape_of"]
 
 _MOST = 1_000
 _REASONS = 3  # told of each protocol that was passed by
-_chosen: OrderedDict[Any, tuple[str, str]] = OrderedDict()
+_chosen: dict[Any, tuple[str, str]] = {}
 
 
 def settled(upstream: Upstream, body: Any, source: str | None = None) -> Upstream:
@@ -36,11 +35,9 @@ def settled(upstream: Upstream, body: Any, source: str | None = None) -> Upstrea
     key = (upstream.provider, model, source, *offered, shape_of(body))
     found = _chosen.get(key)
     if found is None:
+        if len(_chosen) >= _MOST:
+            _chosen.clear()  # all at once, because threads share it
         found = _chosen[key] = _choose(upstream, model, body, source)
-        while len(_chosen) > _MOST:
-            _chosen.popitem(last=False)
-    else:
-        _chosen.move_to_end(key)
     protocol, why = found
     best = offered.get(protocol)
     return upstream if best is None else best.with_(why=why, others=())

@@ -1,0 +1,40 @@
+"""An official SDK's surface over an upstream of ours, and the choices that tests go through."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import httpx2
+import pytest
+
+import unified_llm as ul
+from sdk_surfaces import SURFACES, Said, Surface
+from unified_llm_local import echo
+
+PROTOCOLS = sorted(each.protocol for each in SURFACES)
+TWO = "[[reason Both, then.]] [[call get_weather city=Oslo]] [[call get_weather city=Rome]] [[then]] [[results]]"
+
+
+class Pair:
+    """A surface's SDK over an upstream that speaks `protocol`, and what that upstream saw."""
+
+    def __init__(self, surface: type[Surface], protocol: str, **options: Any) -> None:
+        self.service = echo.Echo()
+        inside = echo.transport(self.service)
+        self.upstream = ul.Upstream.of(f"local/echo:{protocol}").with_(
+            http_client=httpx2.Client(transport=inside), async_http_client=httpx2.AsyncClient(transport=inside)
+        )
+        self.losses: list[ul.Losses] = []
+        given = {"on_losses": self.losses.append, **options}
+        self.sdk = surface(ul.http_client(self.upstream, **given), ul.async_http_client(self.upstream, **given))
+
+    def call(self, mode: str) -> Said:
+        if mode.startswith("async"):
+            return asyncio.run(self.sdk.acall("stream" in mode))
+        return self.sdk.call("stream" in mode)
+
+
+surfaces = pytest.mark.parametrize("surface", SURFACES, ids=lambda each: each.protocol)
+protocols = pytest.mark.parametrize("protocol", PROTOCOLS)
+modes = pytest.mark.parametrize("mode", ["plain", "stream", "async plain", "async stream"])

@@ -1,0 +1,176 @@
+"""What goes wrong under an SDK: errors in its own words, faults of the connection, and streams that end early."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import httpx2
+import pytest
+
+import unified_llm as ul
+from client.pairs import Pair, protocols, surfaces
+from sdk_surfaces import Chat, Contents, Messages, Responses, Surface
+from upstreams import CHAT, CHAT_STREAM, Canned, chunk, frames, streamed
+
+# ---- errors ---------------------------------------------------------------------------------------------------------
+
+
+@surfaces
+@protocols
+@pytest.mark.parametrize(
+    ("status", "mode"), [(401, "plain"), (404, "async stream"), (429, "stream"), (500, "async plain")]
+)
+def test_errors_come_in_the_words_of_the_surface(surface: type[Surface], protocol: str, status: int, mode: str) -> None:
+    pair = Pair(surface, protocol)
+    pair.sdk.ask(f'[[error {status} retry-after=7 message="on purpose"]]')
+    with pytest.raises(Exception, match="on purpose") as caught:
+        pair.call(mode)
+    error: Any = caught.value
+    said = getattr(error, "status_code", None) or getattr(error, "code", None)
+    assert said == status
+    expected = {401: "AuthenticationError", 404: "NotFoundError", 429: "RateLimitError", 500: "InternalServerError"}
+    if surface in (Chat, Responses, Messages):
+        assert type(error).__name__ == expected[status]
+        if status == 429:
+            assert error.response.headers["retry-after"] == "7"
+    elif surface is Contents:
+        assert type(error).__name__ == ("ClientError" if status < 500 else "ServerError")
+
+
+@surfaces
+def test_a_request_that_is_none_is_refused_in_the_words_of_the_surface(surface: type[Surface]) -> None:
+    sdk = surface(ul.http_client(Canned(CHAT, protocol="openai-chat").upstream))
+    sdk.history = "nonsense"  # type: ignore[assignment]
+    if surface in (Responses, Contents) or surface.protocol == "google-interactions":
+        pytest.skip("a string is a prompt there")
+    with pytest.raises(Exception, match="list of messages") as caught:
+        sdk.call()
+    assert caught.value.status_code == 400  # type: ignore[attr-defined]
+
+
+# ---- faults ---------------------------------------------------------------------------------------------------------
+
+
+@surfaces
+@pytest.mark.parametrize("fault", [httpx2.ReadError("reset"), httpx2.ReadTimeout("stalled"), None], ids=str)
+def test_a_stream_that_breaks_off_is_no_success(surface: type[Surface], fault: Exception | None) -> None:
+    """Reset, stall, and a stream that just ends: the SDK raises, or is told in the surface's own error event."""
+    pieces = [CHAT_STREAM[0], *([fault] if fault else [])]
+    canned = Canned(lambda: streamed(*pieces))
+    sdk = surface(ul.http_client(canned.upstream))
+    sdk.ask("Hi")
+    failed = None
+    try:
+        found = list(sdk.method(False)(**sdk.arguments(True)))
+    except Exception as error:
+        failed = error
+    if failed is None:
+        told = json.dumps([each.model_dump(mode="json", warnings=False) for each in found])
+        assert '"error"' in told or "failed" in told, told
+        assert "response.completed" not in told and "interaction.completed" not in told
+    assert len(canned.seen) == 1 and canned.bodies[0].closed
+
+
+@surfaces
+@pytest.mark.parametrize("fault", [httpx2.ReadError("reset"), httpx2.ReadTimeout("stalled")], ids=str)
+def test_a_connection_that_breaks_after_the_last_word_broke_nothing(surface: type[Surface], fault: Exception) -> None:
+    canned = Canned(lambda: streamed(*CHAT_STREAM, fault))
+    sdk = surface(ul.http_client(canned.upstream))
+    sdk.ask("Hi")
+    assert sdk.call(stream=True).text == "Hello"
+
+
+@surfaces
+@pytest.mark.parametrize("mode", ["plain", "async plain"])
+def test_no_connection_is_what_the_sdk_always_raises(surface: type[Surface], mode: str) -> None:
+    for fault, names in (
+        (httpx2.ConnectError("refused"), ("APIConnectionError", "ConnectError")),
+        (httpx2.ReadTimeout("stalled"), ("APITimeoutError", "ReadTimeout")),
+    ):
+        canned = Canned(fault)
+        sdk = surface(ul.http_client(canned.upstream), ul.async_http_client(canned.upstream))
+        sdk.ask("Hi")
+        with pytest.raises(Exception) as caught:
+            asyncio.run(sdk.acall()) if mode.startswith("async") else sdk.call()
+        chain = [caught.value, caught.value.__cause__, caught.value.__context__]
+        assert {type(each).__name__ for each in chain if each} & set(names)
+
+
+@surfaces
+@pytest.mark.parametrize("answer", [b"{broken", b"<html>"], ids=["json", "page"])
+def test_an_answer_that_is_none_is_a_server_error(surface: type[Surface], answer: bytes) -> None:
+    kind = "text/html" if answer.startswith(b"<") else "application/json"
+    canned = Canned(lambda: httpx2.Response(200, content=answer, headers={"content-type": kind}))
+    sdk = surface(ul.http_client(canned.upstream))
+    sdk.ask("Hi")
+    with pytest.raises(Exception, match="no JSON") as caught:
+        sdk.call()
+    error: Any = caught.value
+    assert (getattr(error, "status_code", None) or error.code) >= 500
+
+
+@surfaces
+@protocols
+def test_json_that_is_no_answer_is_a_server_error(surface: type[Surface], protocol: str) -> None:
+    canned = Canned(lambda: httpx2.Response(200, json=["what"]), protocol=protocol)
+    sdk = surface(ul.http_client(canned.upstream))
+    sdk.ask("Hi")
+    with pytest.raises(Exception, match=f"no response of {protocol}") as caught:
+        sdk.call()
+    error: Any = caught.value
+    assert (getattr(error, "status_code", None) or error.code) >= 500
+
+
+@surfaces
+@protocols
+@pytest.mark.parametrize("body", [{}, {"detail": "odd"}, "<html>", [], None], ids=str)
+def test_an_error_of_any_shape_is_an_error(surface: type[Surface], protocol: str, body: Any) -> None:
+    canned = Canned(lambda: httpx2.Response(503, json=body), protocol=protocol)
+    sdk = surface(ul.http_client(canned.upstream))
+    sdk.ask("Hi")
+    with pytest.raises(Exception) as caught:
+        sdk.call()
+    error: Any = caught.value
+    assert (getattr(error, "status_code", None) or error.code) >= 500
+
+
+@surfaces
+def test_500_twice_then_success(surface: type[Surface]) -> None:
+    broken = lambda: httpx2.Response(500, json={"error": {"message": "m"}})  # noqa: E731
+    canned = Canned(broken, broken, CHAT)
+    sdk = surface(ul.http_client(canned.upstream, retry=ul.Retry(base=0, jitter=0)))
+    sdk.ask("Hi")
+    assert sdk.call().text == "Hello" and len(canned.seen) == 3
+
+
+# ---- streams are streamed, and end when the client does -------------------------------------------------------------
+
+
+@surfaces
+def test_a_piece_is_handed_on_before_the_next_one_is_there(surface: type[Surface]) -> None:
+    canned = Canned(lambda: streamed(*frames(*[chunk({"content": f"word{n} "}) for n in range(20)]), *CHAT_STREAM[1:]))
+    sdk = surface(ul.http_client(canned.upstream))
+    sdk.ask("Hi")
+    for event in sdk.method(False)(**sdk.arguments(True)):
+        if "word1 " in event.model_dump_json(warnings=False):
+            break
+    assert canned.bodies[0].given <= 3, "nothing is collected"
+
+
+@pytest.mark.parametrize("surface", [Chat, Responses, Messages], ids=lambda each: each.protocol)
+def test_who_stops_listening_hangs_up(surface: type[Surface]) -> None:
+    canned = Canned(lambda: streamed(*frames(*[chunk({"content": "word "})] * 50)))
+    sdk = surface(ul.http_client(canned.upstream), ul.async_http_client(canned.upstream))
+    sdk.ask("Hi")
+    with sdk.method(False)(**sdk.arguments(True)) as stream:
+        next(iter(stream))
+    assert canned.bodies[0].closed and canned.bodies[0].given < 10
+
+    async def run() -> None:
+        async with await sdk.method(True)(**sdk.arguments(True)) as stream:
+            await anext(aiter(stream))
+
+    asyncio.run(run())
+    assert canned.bodies[1].closed and canned.bodies[1].given < 10
