@@ -29,10 +29,6 @@ BLUNT: dict[tuple[str, str], str] = {
     ("openai-responses/request/tool_choice_function", "google-interactions"): "/tool_choice",
     # What a shell printed is sent as text, without how it ended.
     ("openai-responses/request/item_shell_call", "anthropic-messages"): "/input/2/output",
-    # A text that says nothing is left out, with what stands beside it.
-    ("openai-responses/request/empty_content", "anthropic-messages"): "/input/2",
-    ("openai-responses/request/empty_content", "google-generate-content"): "/input/2",
-    ("openai-responses/request/empty_content", "google-interactions"): "/input/2",
 }
 
 

@@ -451,4 +451,4 @@ def test_a_delay_that_a_stream_cannot_say_is_told(target: str) -> None:
     frames = [{"event": None, "data": _google(429, "RESOURCE_EXHAUSTED", "x", RETRY)}]
     stream = ul.convert_stream(frames, source=GENERATE, target=target)
     assert _is_error(target, list(stream))
-    assert [loss.path for loss in stream.losses if loss.fate == "lost"] == ["/0/data/error/details"]
+    assert [loss.path for loss in stream.losses if loss.fate == "lost"] == ["/0/data/error/details/0/retryDelay"]

@@ -99,6 +99,34 @@ def test_sensitivity_sees_what_is_dropped_in_silence(monkeypatch: pytest.MonkeyP
     assert suite.sensitivity([RECORD], "x") == []
 
 
+STOPS = {**RECORD, "body": {"model": "m", "stop": ["a", "b", "c", "d"], "metadata": {"of": {"k": "v"}}}}
+
+
+@pytest.mark.parametrize(("place", "seen"), [(0, 0), (1, 1), (2, None), (3, 3)])
+def test_sensitivity_tries_first_last_and_one_between(
+    place: int, seen: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def deaf(body: Any) -> Any:
+        words = body.get("stop", "none")
+        return {**body, "stop": [*words[:place], "-", *words[place + 1 :]]}
+
+    replace_value(monkeypatch, deaf)
+    monkeypatch.setattr(ul, "read", lambda body, *_, **__: body)
+    found = {failure.path for failure in suite.sensitivity([STOPS], "x")}
+    assert found == (set() if seen is None else {f"/stop/{seen}"})
+
+
+def test_sensitivity_sees_an_object_that_is_always_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    replace_value(
+        monkeypatch, lambda body: {**body, "metadata": {"of": {"k": "v", **body.get("metadata", {}).get("of", {})}}}
+    )
+    monkeypatch.setattr(ul, "read", lambda body, *_, **__: body)
+    assert [each.path for each in suite.sensitivity([STOPS], "x")] == ["/metadata", "/metadata/of", "/metadata/of/k"]
+    below = [ul.Loss("/metadata/of/k", "metadata", "approximated")]
+    replace_value(monkeypatch, lambda body: {**body, "metadata": {}}, below)
+    assert suite.sensitivity([STOPS], "x") == []
+
+
 def test_specificity_sees_what_is_called_lost_and_arrived(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = [ul.Loss("/messages/0", "text.input", "lost"), ul.Loss("/nowhere", "text.input", "lost")]
     replace_value(monkeypatch, lambda body: body, whole)

@@ -115,6 +115,7 @@ def read_retry(details: list[Any], error: Node, r: Reader) -> list[Any]:
         if f"{value}s" == delay:
             error["retry_after"] = value
             r.form(error, "retry", index)
+            r.place(error, ("retry_after",), ("details", index, "retryDelay"))
             return [*details[:index], *details[index + 1 :]]
     return details
 

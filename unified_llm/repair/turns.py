@@ -75,7 +75,13 @@ def leave_out_blanks(m: Mending) -> None:
             gone.add(id(item))
     for item in m.items:
         if id(item) in gone:
-            m.tell(item, (), "approximated", f"{m.rules.blank} messages are refused")
+            # Of a node that is called approximated some of it should be seen: nothing is, so each leaf is named.
+            for keys in ((), *((key,) for key in item if key not in ("type", "content", "extra", "turn"))):
+                m.tell(item, keys, "approximated", f"{m.rules.blank} messages are refused")
+            for part in item["content"] if type(item["content"]) is list else ():
+                for protocol, kept in part.get("extra", {}).items():
+                    if "rest" in kept:
+                        m.tell(part, ("extra", protocol, "rest"), "lost", "")
     m.leave_out(gone)
     instructions = m.request.get("instructions")
     if _is_blank(m, instructions) and instructions:

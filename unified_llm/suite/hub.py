@@ -14,7 +14,7 @@ import unified_llm as ul
 from ..convert import load
 from ..ids import is_made
 from .laws import NOTHING
-from .outcome import Failure, show, without_form
+from .outcome import Failure, in_short, plain, show, without_form
 from .walk import differences, is_prefix, pointer, same
 
 __all__ = ["hub_round_trip"]
@@ -47,7 +47,7 @@ def hub_round_trip(protocol: str, kind: str, document: dict[str, Any]) -> list[F
     for index, (place, value) in enumerate(_told(document)):
         if _all_gone(value, place, fates, GONE + CHANGED) or fates.get(f"{place}/text") in GONE + CHANGED:
             fates[f"/told/{index}"] = "approximated"
-    one, other = (_opened(_in_short(without_form(doc))) for doc in (document, back))
+    one, other = (_opened(in_short(without_form(doc))) for doc in (document, back))
     for where, detail in _changes(one, other, "", fates, more):
         failures.append(Failure("generated", where, detail))
     return failures
@@ -86,29 +86,10 @@ def _told(doc: dict[str, Any]) -> list[tuple[str, Any]]:
     told: list[tuple[str, Any]] = []
     for home, value in homes:
         if type(value) is list:
-            told += [(f"{home}/{number}", _plain(part)) for number, part in enumerate(value)]
+            told += [(f"{home}/{number}", plain(part)) for number, part in enumerate(value)]
         elif value:
             told.append((home, value))
     return told
-
-
-def _in_short(value: Any) -> Any:
-    """With content that is one plain text as that text, which means the same."""
-    if type(value) is list:
-        return [_in_short(inner) for inner in value]
-    if type(value) is not dict:
-        return value
-    out = {key: _in_short(inner) for key, inner in value.items()}
-    content = out.get("content")
-    if type(content) is list and len(content) == 1 and out.get("type") == "message":
-        out["content"] = text if type(text := _plain(content[0])) is str else content
-    return out
-
-
-def _plain(part: dict[str, Any]) -> Any:
-    """A part that is one plain text as that text."""
-    said = {key for key, inner in part.items() if inner not in NOTHING}
-    return part["text"] if said == {"type", "text"} and part["type"] in ("input_text", "output_text") else part
 
 
 def _changes(one: Any, other: Any, where: str, fates: Mapping[str, str], more: bool) -> Iterator[tuple[str, str]]:

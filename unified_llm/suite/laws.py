@@ -8,7 +8,7 @@ and nowhere else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import unified_llm as ul
@@ -23,6 +23,8 @@ from .outcome import (
     Record,
     canonical,
     document,
+    hollow,
+    in_short,
     noticed,
     ours,
     outcome,
@@ -31,6 +33,7 @@ from .outcome import (
     without_form,
 )
 from .walk import (
+    Path,
     as_path,
     deleted,
     differences,
@@ -88,31 +91,63 @@ def identity(protocol: str, records: Iterable[Record]) -> list[Failure]:
 # --- sensitivity
 
 
-def sensitivity(records: Iterable[Record], target: str, seen: set[tuple[str, ...]] | None = None) -> list[Failure]:
+def sensitivity(
+    records: Iterable[Record],
+    target: str,
+    seen: set[tuple[str, ...]] | None = None,
+    ways: tuple[str, ...] = ("altered", "deleted"),
+) -> list[Failure]:
     """Altering or deleting any leaf of the source changes the value, or the report names that leaf.
 
-    Leaves alike (same shape, JSON type and kind) are tried once; pass one `seen` to several calls to share that memory.
+    So does deleting an object or a list, where the report may name what is below. Places alike (same shape, JSON type
+    and kind; the ends of a list apart from what is between them) are tried once; pass one `seen` to several calls to
+    share that memory. `ways` are what is done to them.
     """
     seen = set() if seen is None else seen
     failures = []
     for record in records:
         body, base = document(record), None
-        for path, value in leaves(body):
-            alike = (record["protocol"], target, record["kind"], shape(body, path), json_type(value))
-            if alike in seen or value in NOTHING:
+        for path, value in nodes(body):
+            alike = (record["protocol"], target, record["kind"], shape(body, path, 12, True), json_type(value))
+            if alike in seen or value in NOTHING or not path:
                 continue
             seen.add(alike)
             base = base or outcome(record, target)
             if base.error is not None:
                 failures += _unrefused(record, base)
                 break
-            other = altered(value)
-            if not same(other, value) and not noticed(record, target, base, replaced(body, path, other), path):
-                failures.append(Failure(record["id"], pointer(path), f"{dumps(value)} altered, nothing changed"))
-            without = deleted(body, path)
-            if not noticed(record, target, base, without, path) and not only_form(record, body, without):
-                failures.append(Failure(record["id"], pointer(path), f"{dumps(value)} deleted, nothing changed"))
+            for what, changed in _changes(body, path, value):
+                if what not in ways:
+                    continue
+                if noticed(record, target, base, changed, path):
+                    continue
+                if what != "altered" and (
+                    hollow(value) or _said_beside(body, path) or only_form(record, body, changed)
+                ):
+                    continue
+                if type(value) in (dict, list) and base.names_below(pointer(path)):
+                    continue
+                detail = f"{dumps(value)[:99]} {what}, nothing changed"
+                failures.append(Failure(record["id"], pointer(path), detail))
     return failures
+
+
+def _said_beside(body: Any, path: Path) -> bool:
+    """Whether what is at a place stands beside it as well, as the same value or as a list of it alone."""
+    beside, value = get(body, path[:-1]), get(body, path)
+    if type(beside) is not dict:
+        return False
+    others = [other for key, other in beside.items() if key != path[-1]]
+    return any(same(other, value) or same(other, [value]) or same([other], value) for other in others)
+
+
+def _changes(body: Any, path: Path, value: Any) -> Iterator[tuple[str, Any]]:
+    """What is done to a place, and what comes of the document."""
+    if type(value) not in (dict, list):
+        other = altered(value)
+        if not same(other, value):
+            yield "altered", replaced(body, path, other)
+    yield "deleted", deleted(body, path)
 
 
 def _unrefused(record: Record, base: Outcome) -> list[Failure]:
@@ -128,7 +163,7 @@ def only_form(record: Record, one: Any, other: Any) -> bool:
         read = [canonical(body, record["protocol"], record["kind"], record) for body in (one, other)]
     except ul.UnifiedLLMError:
         return False
-    return same(without_form(read[0]), without_form(read[1]))
+    return same(in_short(without_form(read[0])), in_short(without_form(read[1])))
 
 
 # --- edit

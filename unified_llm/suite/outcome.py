@@ -22,9 +22,12 @@ __all__ = [
     "Record",
     "canonical",
     "document",
+    "hollow",
+    "in_short",
     "noticed",
     "ours",
     "outcome",
+    "plain",
     "show",
     "unmade",
     "without_form",
@@ -75,6 +78,10 @@ class Outcome(NamedTuple):
             loss.side == "source" and (loss.path == path or (loss.fate in GONE and is_prefix(loss.path, path)))
             for loss in self.losses
         )
+
+    def names_below(self, path: str) -> bool:
+        """Whether the report names something in the node at the place."""
+        return any(loss.side == "source" and is_prefix(path, loss.path) for loss in self.losses)
 
     def around(self, path: str) -> list[ul.Loss]:
         """What the report says of the nodes around the place."""
@@ -138,6 +145,25 @@ def without_form(value: Any) -> Any:
     return {**out, "extra": drawers} if drawers else out
 
 
+def in_short(value: Any) -> Any:
+    """With content that is one plain text as that text, which means the same."""
+    if type(value) is list:
+        return [in_short(inner) for inner in value]
+    if type(value) is not dict:
+        return value
+    out = {key: in_short(inner) for key, inner in value.items()}
+    content = out.get("content")
+    if type(content) is list and len(content) == 1 and out.get("type") == "message":
+        out["content"] = text if type(text := plain(content[0])) is str else content
+    return out
+
+
+def plain(part: dict[str, Any]) -> Any:
+    """A part that is one plain text as that text."""
+    said = {key for key, inner in part.items() if inner not in (None, [], {})}
+    return part["text"] if said == {"type", "text"} and part["type"] in ("input_text", "output_text") else part
+
+
 def ours(error: Exception | None) -> bool:
     """Whether an error is one the library raises on purpose."""
     return isinstance(error, ul.UnifiedLLMError)
@@ -163,6 +189,13 @@ def noticed(record: Record, target: str, base: Outcome, body: Any, path: Path) -
 def unmade(done: Outcome) -> Any:
     """Made ids follow from the conversation's opening: that one of them changed does not mean the leaf arrived."""
     return mapped([done.value, dict(done.http or {})], lambda leaf: "made" if is_made(leaf) else leaf)
+
+
+def hollow(value: Any) -> bool:
+    """Whether a value holds nothing but its type, however deep."""
+    if type(value) is dict:
+        return all(key == "type" or hollow(inner) for key, inner in value.items())
+    return all(map(hollow, value)) if type(value) is list else value is None or value == ""
 
 
 def show(doc: Any, path: Path) -> str:

@@ -116,16 +116,23 @@ def json_type(value: Any) -> str:
     return "null" if value is None else names.get(type(value), "number")
 
 
-def shape(doc: Any, path: Path, depth: int = 9) -> str:
+def shape(doc: Any, path: Path, depth: int = 9, ends: bool = False) -> str:
     """The path with indices wildcarded and every object's `type` beside its place: what makes two leaves alike.
 
-    Below `depth` keys everything counts as alike, because there lie schemas and other free-form values.
+    Below `depth` keys everything counts as alike, because there lie schemas and other free-form values. With `ends` the
+    first and the last place of a list count as places of their own.
+
+    >>> shape({"a": [{"b": 1}, {"b": 2}, {"b": 3}]}, ("a", 2, "b"), ends=True)
+    'a/$/b'
     """
     out = []
     for key in path[:depth]:
+        place = str(key)
+        if type(key) is int:
+            place = "*" if not ends or 0 < key < len(doc) - 1 else "0" if not key else "$"
         doc = doc[key]
         tag = doc.get("type") if type(doc) is dict else None
-        out.append(("*" if type(key) is int else str(key)) + (f"<{tag}>" if type(tag) is str else ""))
+        out.append(place + (f"<{tag}>" if type(tag) is str else ""))
     return "/".join(out)
 
 

@@ -152,7 +152,7 @@ class BlockReader:
         return self.r.nodes(blocks, (wire,))[0]
 
     def _delta(self, block: Block, delta: Node) -> list[Event] | None:
-        """The events of a delta that its block calls for; none of one that the end of the block tells; None for others."""
+        """The events of a delta that its block calls for: none of one that its end tells; None for any other delta."""
         kind = delta.get("type")
         if kind == "text_delta" and block.kind == "text":
             text = delta.get("text")

@@ -97,12 +97,11 @@ def read_error_node(w: Node, doc: Node, r: Reader) -> Node:
         r.place(error, (key,), ("status",))
     if type(details) is list:
         own.pop("details")
-        kept = _read_reason(read_retry(details, error, r), error, r)
+        kept = _read_reason(details, read_retry(details, error, r), error, r)
         if kept:
             error["details"] = kept
         elif not details:
             r.form(error, "details", "empty")
-        r.place(error, ("retry_after",), ("details",))
     read_http(error, r)
     if own:
         r.keep(error, own)
@@ -121,14 +120,15 @@ def _typed(word: Any, message: Any, details: Any, status: Any) -> str:
     return found or by_status(status) or "other"
 
 
-def _read_reason(details: list[Any], error: Node, r: Reader) -> list[Any]:
-    """The details but for a bare reason, which is the finer code."""
+def _read_reason(given: list[Any], details: list[Any], error: Node, r: Reader) -> list[Any]:
+    """What is left of the details but for a bare reason, which is the finer code."""
     for index, detail in enumerate(details):
         if type(detail) is dict and detail.keys() == {"@type", "reason"} and detail["@type"] == _INFO:
             if type(detail["reason"]) is str:
                 error["code"] = detail["reason"]
                 r.form(error, "reason", index)
-                r.place(error, ("code",), ("details",))
+                place = next(place for place, each in enumerate(given) if each is detail)
+                r.place(error, ("code",), ("details", place, "reason"))
                 return [*details[:index], *details[index + 1 :]]
     return details
 

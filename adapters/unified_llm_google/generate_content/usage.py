@@ -52,11 +52,13 @@ def read_usage(wire: Node, r: Reader) -> Node:
         inner["tool_tokens"] = tool
     if thoughts is not None:
         outer["reasoning_tokens"] = thoughts
-    for name, details in (("promptTokensDetails", inner), ("candidatesTokensDetails", outer)):
+    for name, details, group in (("promptTokensDetails", inner, _INPUT), ("candidatesTokensDetails", outer, _OUTPUT)):
         found = read_details(w.get(name))
         if found is not None:
             del w[name]
             details.update({f"{hub}_tokens": value for hub, value in found.items()})
+            for index, hub in enumerate(found):
+                r.place(usage, (group, f"{hub}_tokens"), (name, index, "tokenCount"))
             if not found:
                 r.form(usage, name, "empty")
     for name, key in _SPLITS:
@@ -64,6 +66,8 @@ def read_usage(wire: Node, r: Reader) -> Node:
         if found is not None:
             del w[name]
             inner[key] = found
+            for index, hub in enumerate(found):
+                r.place(usage, (_INPUT, key, hub), (name, index, "tokenCount"))
     if inner:
         usage[_INPUT] = inner
     if outer:
@@ -85,8 +89,6 @@ _PLACES = {
     (_INPUT, "cached_tokens_details"): "cacheTokensDetails",
     (_INPUT, "tool_tokens_details"): "toolUsePromptTokensDetails",
     (_OUTPUT, "reasoning_tokens"): "thoughtsTokenCount",
-    **{(_INPUT, f"{hub}_tokens"): "promptTokensDetails" for hub in _WORDS},
-    **{(_OUTPUT, f"{hub}_tokens"): "candidatesTokensDetails" for hub in _WORDS},
 }
 
 

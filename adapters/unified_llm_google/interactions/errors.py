@@ -90,7 +90,6 @@ def read_error_body(w: Node, r: Reader) -> Node:
             if details or not w["details"]:
                 error["details"] = details
             del w["details"]
-            r.place(error, ("retry_after",), ("details",))
         elif "details" in w:
             error["details"] = w.pop("details")
         r.form(error, "code", "rpc")

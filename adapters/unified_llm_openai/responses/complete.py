@@ -144,25 +144,29 @@ def complete_text(part: Node, w: Writer) -> None:
     """A text part, completed in place; Open Responses knows no citations but those of URLs."""
     part.setdefault("annotations", [])
     if part.get("logprobs"):
-        part["logprobs"] = with_bytes(part["logprobs"])
+        filled: list[tuple[Any, ...]] = []
+        part["logprobs"] = with_bytes(part["logprobs"], filled, ("logprobs",))
+        if filled:
+            w.filled.append((part, filled, ("bytes",), "those of the token", "output.logprobs"))
     elif part.get("logprobs", 0) is None:
         del part["logprobs"]
     if w.dialect.get("strict"):
         part["annotations"] = [each for each in part["annotations"] or () if each.get("type") == "url_citation"]
 
 
-def with_bytes(logprobs: Any) -> Any:
-    """Log probabilities in the form of items, where every token has its bytes."""
+def with_bytes(logprobs: Any, filled: list[tuple[Any, ...]], above: tuple[Any, ...] = ()) -> Any:
+    """Log probabilities in the form of items, where every token has its bytes; `filled` gets where it had none."""
     if type(logprobs) is not list:
         return logprobs
     out = []
-    for each in logprobs:
+    for index, each in enumerate(logprobs):
         if type(each) is dict:
             each = dict(each)
             if type(each.get("bytes")) is not list:
+                filled.append((*above, index))
                 each["bytes"] = list(str(each.get("token", "")).encode("utf-8", "surrogatepass"))
             if "top_logprobs" in each:
-                each["top_logprobs"] = with_bytes(each["top_logprobs"] or [])
+                each["top_logprobs"] = with_bytes(each["top_logprobs"] or [], filled, (*above, index, "top_logprobs"))
         out.append(each)
     return out
 

@@ -379,7 +379,7 @@ class ForeignWriter:
             wire.setdefault("content_index", 0)
         if kind.startswith("response.output_text.") and "annotation" not in kind:
             probabilities = wire.get("logprobs") or []
-            wire["logprobs"] = with_bytes(probabilities) if self.strict else without_bytes(probabilities)
+            wire["logprobs"] = with_bytes(probabilities, []) if self.strict else without_bytes(probabilities)
         elif "logprobs" in wire:
             del wire["logprobs"]  # of a refusal: the item's end tells
         if "part" in wire and wire["part"].get("type") == "output_text":
