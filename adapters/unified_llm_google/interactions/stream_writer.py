@@ -40,9 +40,9 @@ Event = dict[str, Any]
 Node = dict[str, Any]
 
 _ARGUMENTS = ("response.function_call_arguments.delta", "response.mcp_call_arguments.delta")
-_REPEATED = ("response.output_text.delta", "response.function_call_arguments.delta")
 _TEXTS = ("response.output_text.delta", "response.refusal.delta")
 _THOUGHTS = ("response.reasoning_summary_text.delta", "response.reasoning_text.delta", "response.reasoning.delta")
+_REPEATED = ("response.output_text.delta", "response.function_call_arguments.delta", *_THOUGHTS)
 _DELTA = "step.delta"
 _DONE = {"event": "done", "data": "[DONE]"}
 
@@ -135,6 +135,13 @@ class StreamWriter(Ends):
                 return {"event": _DELTA, "data": {"index": index, "delta": delta, "event_type": _DELTA}}
 
             self.more, self.like = WriteMore(more_arguments, None, "arguments"), (kind, place, part)
+        elif kind in _THOUGHTS and step.thoughts:
+
+            def more_thoughts(text: str, beside: Any = None) -> Event:
+                delta = {"type": "thought_summary", "content": {"text": text, "type": "text"}}
+                return {"event": _DELTA, "data": {"index": index, "delta": delta, "event_type": _DELTA}}
+
+            self.more, self.like = WriteMore(more_thoughts, None, "text"), (kind, place, part)
 
     # ---- frames -----------------------------------------------------------------------------------------------------
 

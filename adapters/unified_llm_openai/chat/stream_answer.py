@@ -7,7 +7,8 @@ losses a whole answer would.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from unified_llm.writing import Writer
 
@@ -18,7 +19,7 @@ from .reasoning import seal_message, write_reasoning
 from .tables import REASONING_FIELDS
 from .tags import TAGS
 
-__all__ = ["HOT", "Call", "ChoiceWriter"]
+__all__ = ["HOT", "ChoiceWriter", "More"]
 
 Event = dict[str, Any]
 Node = dict[str, Any]
@@ -29,8 +30,16 @@ _REASONING = frozenset(
     ("response.reasoning_text.delta", "response.reasoning.delta", "response.reasoning_summary_text.delta")
 )
 _ARGUMENTS = frozenset(("response.function_call_arguments.delta", "response.custom_tool_call_input.delta"))
-HOT = frozenset(("response.output_text.delta", "response.function_call_arguments.delta"))
+HOT = frozenset(("response.output_text.delta", "response.function_call_arguments.delta", *_REASONING))
 _CALLS = frozenset(("function_call", "custom_tool_call"))
+
+
+class More(NamedTuple):
+    """How a delta goes on: the key of its text, what notes it, and the number of its call if it is one's."""
+
+    key: str
+    said: Callable[[str], None] | None
+    call: int | None = None
 
 
 class Call:
@@ -60,8 +69,8 @@ class ChoiceWriter:
         self.content: list[str] = []
         self.messages = 0
         self.calls: dict[int, Call] = {}
-        self.texts: dict[tuple[Any, ...], str] = {}
-        self.reasoned = ""
+        # The parts of reasoning that were told, by item, type and place.
+        self.reasoned: set[tuple[Any, ...]] = set()
         # Whether a tag that opens reasoning waits for the one that closes it.
         self.tagged = False
         self.annotations: list[Node] = []
@@ -133,24 +142,23 @@ class ChoiceWriter:
             self.content.append(text)
         return self._first({key: text}, logprobs)
 
+    def _field(self) -> str:
+        """Where reasoning goes; between tags it goes where the text does."""
+        field: str = self.w.dialect.get("reasoning_field") or "reasoning_content"
+        return "content" if field == TAGS else field if field in REASONING_FIELDS else "reasoning_content"
+
     def _reasoning(self, event: Event) -> list[Delta]:
-        field = self.w.dialect.get("reasoning_field") or "reasoning_content"
-        opening = ""
-        if field == TAGS:
-            field = "content"
-            if not self.tagged:
-                opening = self.w.dialect["reasoning_tags"][0]
-                self.tagged = True
-        elif field not in REASONING_FIELDS:
-            field = "reasoning_content"
-        at = ("r", event.get("output_index", 0), event["type"], event.get("summary_index"), event.get("content_index"))
+        field, opening = self._field(), ""
+        if field == "content" and not self.tagged:
+            opening = self.w.dialect["reasoning_tags"][0]
+            self.tagged = True
+        at = (event.get("output_index", 0), event["type"], event.get("summary_index"), event.get("content_index"))
         text = event["delta"]
         if not text:
             return []
-        if at not in self.texts and self.reasoned:
+        if at not in self.reasoned and self.reasoned:
             text = "\n\n" + text
-        self.texts[at] = self.texts.get(at, "") + text
-        self.reasoned += text
+        self.reasoned.add(at)
         return self._first({field: opening + text})
 
     def _untagged(self) -> list[Delta]:
@@ -217,15 +225,18 @@ class ChoiceWriter:
                 break
         return out
 
-    def hot(self, event: Event) -> Call | Literal[False] | None:
-        """Whose next piece may follow without a look: a call's, a text's (None), or nobody's (False)."""
+    def more(self, event: Event) -> More | None:
+        """How a delta goes on that may be followed by its next piece without a look."""
         place = event.get("output_index", 0)
+        if event["type"] in _REASONING:
+            return More(self._field(), None)
         if event["type"] == "response.output_text.delta":
-            return None if place in self.texted and not self.glue else False
+            return More("content", self.content.append) if place in self.texted and not self.glue else None
         call = self.calls.get(place)
         if call is None or call.legacy or call.kind != "function":
-            return False
-        return call if call is next((one for one in self.calls.values() if not one.closed), None) else False
+            return None
+        current = next((one for one in self.calls.values() if not one.closed), None)
+        return More("arguments", call.pieces.append, call.index) if call is current else None
 
     # ---- items ---------------------------------------------------------------------------------------------------
 
@@ -245,7 +256,7 @@ class ChoiceWriter:
             if "content" in fields and self.w.form(item, "field") == "thinking":
                 self._report_extras(item)
             out: list[Delta] = []
-            if text and not any(at[0] == "r" and at[1] == place for at in self.texts):
+            if text and not any(at[0] == place for at in self.reasoned):
                 key = "response.reasoning_text.delta"
                 out += self._reasoning({"type": key, "output_index": place, "delta": text})
             late: Node = {key: fields[key] for key in ("reasoning_details", "reasoning_opaque") if key in fields}
@@ -260,7 +271,7 @@ class ChoiceWriter:
     def _reasoning_done(self, item: Node, place: int) -> list[Delta]:
         """The end of reasoning between tags, all of it where no delta told it."""
         out: list[Delta] = []
-        if not any(at[0] == "r" and at[1] == place for at in self.texts):
+        if not any(at[0] == place for at in self.reasoned):
             parts = [*(item.get("summary") or ()), *(item.get("content") or ())]
             text = "\n\n".join(part["text"] for part in parts if type(part.get("text")) is str)
             out += self._reasoning({"type": "response.reasoning_text.delta", "output_index": place, "delta": text})

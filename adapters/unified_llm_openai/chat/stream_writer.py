@@ -23,7 +23,7 @@ from unified_llm.writing import Writer
 from .errors import write_error_body
 from .finish import finish_word
 from .response import consume_status, whole
-from .stream_answer import HOT, Call, ChoiceWriter
+from .stream_answer import HOT, ChoiceWriter, More
 from .stream_open import copied
 from .tables import CHUNK, RESPONSE
 from .usage import write_usage
@@ -57,24 +57,22 @@ class ChatWriter:
         # Choices whose end the source did not say.
         self.made: set[int] = set()
         self._plain: tuple[Node, WriteMore, Any] | None = None
-        # The text or the call whose deltas come now: (type, output_index, how the next one is written).
-        self.hot: tuple[str, Any, WriteMore] | None = None
+        # What the deltas that come now go on with (`_spot`), and how the next one is written.
+        self.hot: tuple[Any, ...] | None = None
+        self.more: WriteMore | None = None
 
     def feed(self, event: Event) -> list[Event]:
         extra = event.get("extra")
-        hot = self.hot
-        if hot is not None:
+        if self.more is not None:
             # The next piece of a text or of a call's arguments, with nothing beside it.
             if (
-                event["type"] == hot[0]
-                and event.get("output_index") == hot[1]
+                self.hot == _spot(event)
                 and (extra is None or self.w.protocol not in extra)
-                and "choice" not in event
                 and not event.get("logprobs")
                 and event["delta"]
             ):
-                return [hot[2].event(event["delta"])]
-            self.hot = None
+                return [self.more.event(event["delta"])]
+            self.more = None
         if extra is not None and not self.group:
             own = extra.get(self.w.protocol)
             frame = own.get("frame") if own is not None else None
@@ -91,36 +89,34 @@ class ChatWriter:
         return self._write(event)
 
     def write_more(self) -> WriteMore | None:
-        if self.hot is not None:
-            return self.hot[2]
+        if self.more is not None:
+            return self.more
         return self._plain[1] if self._plain is not None else None
 
-    def _more(self, choice: ChoiceWriter, call: Call | None) -> WriteMore:
+    def _more(self, choice: int, like: More) -> WriteMore:
         """How the next piece of a text, or of a call's arguments, is written."""
         # Copies of a dict that has all its keys are quicker than any way to build one.
         top: Node = {**(self.head or {}), "choices": None}
-        wire: Node = {"index": choice.index, "delta": None, "finish_reason": None, "logprobs": None}
+        wire: Node = {"index": choice, "delta": None, "finish_reason": None, "logprobs": None}
         new_data, new_choice = top.copy, wire.copy
-        said = (choice.content if call is None else call.pieces).append
-        number = call.index if call is not None else 0
+        key, said, call = like
 
         def more_text(text: str, beside: Any = None) -> Event:
-            said(text)
+            if said is not None:
+                said(text)
             choice, data = new_choice(), new_data()
-            choice["delta"] = {"content": text}
+            choice["delta"] = {key: text}
             data["choices"] = [choice]
             return {"event": None, "data": data}
 
         def more_arguments(text: str, beside: Any = None) -> Event:
-            said(text)
+            said(text)  # type: ignore[misc]
             choice, data = new_choice(), new_data()
-            choice["delta"] = {"tool_calls": [{"index": number, "function": {"arguments": text}}]}
+            choice["delta"] = {"tool_calls": [{"index": call, "function": {"arguments": text}}]}
             data["choices"] = [choice]
             return {"event": None, "data": data}
 
-        if call is None:
-            return WriteMore(more_text, said, "content")
-        return WriteMore(more_arguments, said, "arguments")
+        return WriteMore(more_text if call is None else more_arguments, said, key)
 
     def close(self) -> list[Event]:
         return self._rebuilt() if self.group else []
@@ -271,10 +267,10 @@ class ChatWriter:
             return self._end(event)
         choice = self._choice(event)
         out = [self._chunk(choice.index, delta, None, logprobs) for delta, logprobs in choice.feed(event)]
-        if kind in HOT and choice.begun and "choice" not in event:
-            call = choice.hot(event)
-            if call is not False:
-                self.hot = (kind, event.get("output_index"), self._more(choice, call))
+        if kind in HOT and len(out) == 1 and "choice" not in event:
+            like = choice.more(event)
+            if like is not None:
+                self.hot, self.more = _spot(event), self._more(choice.index, like)
         return out
 
     def _choice(self, event: Event) -> ChoiceWriter:
@@ -357,6 +353,11 @@ class ChatWriter:
             return output
         seen = self.choices.get(index)
         return seen.items if seen is not None else []
+
+
+def _spot(event: Event) -> tuple[Any, ...]:
+    """Which text, or which arguments, a delta goes on with."""
+    return (event["type"], *map(event.get, ("output_index", "content_index", "summary_index", "choice")))
 
 
 _USAGE_CHUNK = frozenset(
