@@ -279,6 +279,30 @@ def test_what_had_to_be_said_besides_is_no_loss_to_a_reader_of_text() -> None:
     assert "/store" in run(*asked, "--json", stdin=body)[2]
 
 
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize(
+    ("ending", "told"),
+    [("[[error 503 after 2]]", "503"), ("[[break after 2]]", "broke"), ("[[break after 2 quietly]]", "")],
+)
+def test_a_stream_that_ends_badly_is_no_success(protocol: str, ending: str, told: str) -> None:
+    body = json.dumps({"messages": [{"role": "user", "content": f"One two three. {ending}"}]})
+    for more in ([], ["--json"]):
+        code, _, err = run("run", "-m", "local/echo", "--protocol", protocol, "--stream", "-q", *more, stdin=body)
+        assert code == 4 and told in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize("stream", ["--stream", "--no-stream"])
+def test_what_is_no_text_is_told_beside_it(stream: str) -> None:
+    def asked(text: str, **more: Any) -> tuple[int, str, str]:
+        body = {"messages": [{"role": "user", "content": text}], **more}
+        return run("run", "-m", "local/echo", stream, stdin=json.dumps(body))
+
+    tool = {"type": "function", "function": {"name": "now", "parameters": {"type": "object", "properties": {}}}}
+    assert asked("[[call now]]", tools=[tool]) == (0, "\n", "[calls now({})]\n")
+    assert asked("[[refuse I will not.]]") == (0, "I will not.\n", "")
+    assert asked("One two [[stop length]]") == (0, "One\n", "[ended early: length]\n")
+
+
 def test_a_server_of_ones_own_wants_a_model() -> None:
     code, out, err = run("chat", "--base-url", "http://localhost:1", "Hi")
     assert (code, out) == (2, "") and "--model" in err

@@ -223,7 +223,8 @@ def _through(clients: tuple[Any, ...], where: str, made: Upstream) -> Iterator[U
 def _by_preference() -> list[str]:
     """The protocols, those first that an SDK's own makers recommend: the order of our table."""
     ranked = [endpoint["protocol"] for row in table().values() for endpoint in row.get("endpoints", ())]
-    return list(dict.fromkeys([*(each for each in ranked if each in protocols()), *protocols()]))
+    there = protocols()
+    return list(dict.fromkeys([*(each for each in ranked if each in there), *there]))
 
 
 def _is_of(client: Any, root: str) -> bool:

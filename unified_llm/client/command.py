@@ -108,13 +108,14 @@ def run(
     ] = False,
     stream: Annotated[bool | None, typer.Option(help="stream the answer, or do not; else as the request says")] = None,
     on_loss: Annotated[str, typer.Option(help="ignore, warn, raise, or GLOB[@FATE]=LEVEL,...")] = "ignore",
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="no loss table on stderr")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="nothing on stderr but errors")] = False,
     protocol: Protocol = None,
     base_url: BaseURL = None,
 ) -> None:
     """Send one request, in the wire format of any protocol, to any model, and print the answer."""
     from .running import send
 
+    begun = False
     try:
         levels = _levels(on_loss)
         data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
@@ -129,14 +130,18 @@ def run(
                     for event in events:
                         _print(dump(event))
                 elif text:
+                    begun = True
                     _print(text.encode(), end=b"")
             if not as_json:
+                begun = False
                 _print(b"")
         # Who reads the text only does not care for what its format has no room for.
         losses = done.losses() if as_json else done.lost
     except CapabilityLost as lost:
         _fail(3, str(lost))
     except APIError as error:
+        if begun:
+            _print(b"")
         _fail(4, f"{type(error).__name__}: {error}")
     except OSError as error:
         _fail(2, f"{file}: {error.strerror or error}")
@@ -148,6 +153,8 @@ def run(
     if not as_json:
         # What had to be said besides is no news to who reads the text.
         losses = Losses(loss for loss in losses if loss.fate != "added")
+        for told in () if quiet else done.beside():
+            print(f"[{told}]", file=sys.stderr)
     if not quiet and losses:
         sys.stdout.flush()
         print(losses.table(), file=sys.stderr)

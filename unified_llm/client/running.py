@@ -11,15 +11,17 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ..convert import kind_of
-from ..errors import InvalidBody
+from ..errors import InvalidBody, RemoteProtocolError
 from ..jsonvalue import parse
 from ..losses import Levels, Losses
 from ..reading import Reader
 from ..registry import adapter, split
 from ..streaming import convert_stream
-from .answers import EventReader, read_answer
+from .answers import read_answer
 from .choosing import _by_preference, upstream
+from .core import Opening
 from .driving import Stream, Wire
+from .failures import failed
 from .wire import Answer, Ask
 
 __all__ = ["Outcome", "format_of", "send"]
@@ -78,8 +80,8 @@ def _unread(value: Any) -> int:
 class Outcome(NamedTuple):
     """What came of a request: the whole `document` in the request's own format, or `pieces` as they come.
 
-    A piece is text and the wire events it came in, in the request's own format. `lost` is what the request lost,
-    `losses` (called at the end) what the answer in that format lost too.
+    A piece is text and the wire events it came in, in the request's own format. `lost` is what the request lost. At the
+    end, `losses` gives what the answer in that format lost too, and `beside` what the answer holds besides its text.
     """
 
     text: str
@@ -87,6 +89,7 @@ class Outcome(NamedTuple):
     pieces: Iterator[tuple[str, list[Node]]] | None
     lost: Losses
     losses: Callable[[], Losses]
+    beside: Callable[[], list[str]]
 
 
 def send(
@@ -117,20 +120,42 @@ def send(
         node = read_answer(found.value, goal.protocol, exchange=found.sent.exchange, http=found.http)
         done = found.to(source)
         losses = Losses([*found.sent.losses, *done.losses])
-        return Outcome(_words(node), done.value, None, found.sent.losses, lambda: losses)
+        return Outcome(_words(node), done.value, None, found.sent.losses, lambda: losses, lambda: _beside(node))
     back = _Back(found, source)
     lost = found.sent.losses
-    return Outcome("", None, back.pieces(), lost, lambda: Losses([*lost, *back.losses]))
+    return Outcome("", None, back.pieces(), lost, lambda: Losses([*lost, *back.losses]), back.beside)
+
+
+_TEXTS = {"output_text": "text", "refusal": "refusal"}
+_DELTAS = frozenset(f"response.{kind}.delta" for kind in _TEXTS)
 
 
 def _words(node: Node) -> str:
-    """The text of an answer, without loading the classes for it."""
+    """The text of an answer, and what it was declined with, without loading the classes for it."""
+    parts = [part for item in node.get("output") or () if item.get("type") == "message" for part in _parts(item)]
+    return "".join(part.get(_TEXTS[part["type"]]) or "" for part in parts if part.get("type") in _TEXTS)
+
+
+def _parts(item: Node) -> list[Node]:
+    content = item.get("content")
+    return [{"type": "output_text", "text": content}] if type(content) is str else content or []
+
+
+def _beside(node: Node) -> list[str]:
+    """What an answer holds besides its text and thoughts, and why it ended if not because it was done."""
     out: list[str] = []
     for item in node.get("output") or ():
-        content = item.get("content") if item.get("type") == "message" else None
-        parts = [{"type": "output_text", "text": content}] if type(content) is str else content or ()
-        out += [part.get("text") or "" for part in parts if part.get("type") == "output_text"]
-    return "".join(out)
+        kind = item.get("type")
+        if kind in ("function_call", "custom_tool_call"):
+            out.append(f"calls {item.get('name')}({item.get('arguments') or item.get('input') or ''})")
+        elif kind == "message":
+            out += [part["type"] for part in _parts(item) if part.get("type") not in _TEXTS]
+        elif kind != "reasoning":
+            out.append(str(kind))
+    if node.get("status") == "incomplete":
+        why = (node.get("incomplete_details") or node.get("finish") or {}).get("reason")
+        out.append(f"ended early{f': {why}' if why else ''}")
+    return out
 
 
 class _Back:
@@ -138,23 +163,37 @@ class _Back:
 
     def __init__(self, stream: Stream, source: str) -> None:
         self.stream, self.source = stream, source
+        client: Any = None  # it makes results, of which there are none here
+        self.opening = Opening(client, stream, None, {})
         self.losses = Losses()
 
+    def beside(self) -> list[str]:
+        return _beside(self.opening.reader.response or {})
+
     def pieces(self) -> Iterator[tuple[str, list[Node]]]:
-        protocol, exchange = self.stream.upstream.protocol, self.stream.sent.exchange
-        reader = EventReader(protocol, exchange=exchange)
+        """Raises what an answer ended with that is none: a failure that was told, or a stream that broke off."""
+        opening, reader = self.opening, self.opening.reader
         waiting: list[str] = []
 
         def heard() -> Iterator[Node]:
             for event in self.stream.events():
-                seen = reader.feed(event)
-                waiting.extend(each["delta"] for each in seen if each["type"] == "response.output_text.delta")
+                try:
+                    seen = reader.feed(event)
+                except RemoteProtocolError as error:
+                    raise opening.broken(str(error)) from error
+                waiting.extend(each["delta"] for each in seen if each["type"] in _DELTAS)
                 yield event
 
-        back = convert_stream(heard(), source=protocol, target=self.source, exchange=exchange)
+        exchange = self.stream.sent.exchange
+        back = convert_stream(heard(), source=self.stream.upstream.protocol, target=self.source, exchange=exchange)
         for event in back:
             text, waiting[:] = "".join(waiting), []
             yield text, [event]
         if waiting:
             yield "".join(waiting), []
         self.losses = back.losses
+        reader.close()
+        if reader.response is None:
+            raise opening.failure() or opening.broken("the stream ended before the answer did")
+        if reader.failure is not None:
+            raise failed(self.stream.upstream, reader.failure, reader.failure, self.stream.model)
