@@ -92,6 +92,7 @@ def show(surface: Surface, upstream: str) -> None:
 
 
 def table(run: Run) -> Table:
+    """What became of what the agent asked for and was answered, by fate."""
     said = "thoughts, calls, text: word for word" if run.word_for_word() else "[red]not what was said[/]"
     home = "the signed thought went home, and was accepted" if run.seals() else "[red]no signed thought went home[/]"
     out = Table("", "of what was asked", "of what was answered", box=None, pad_edge=False, header_style="dim")
@@ -127,6 +128,7 @@ def matrix(known: list[Surface]) -> Table:
 
 
 def cell(run: Run) -> Text:
+    """What came through in one conversation."""
     for _ in run:
         pass
     kept = {"T": run.heard("says"), "C": run.heard("gets"), "M": run.seals()}

@@ -56,8 +56,12 @@ class Run:
         return "".join(text for each, text in self.said if each == kind)
 
     def seals(self) -> list[str]:
-        """Signed thoughts that came home to the one who made them, in the last request."""
-        return [*strings(self.service.seen[-1].body, SEALS)]
+        """Signed thoughts in the last request that are the upstream's own: asked once more, it says the same again."""
+        first, last = self.service.seen[0], self.service.seen[-1]
+        again = echo.Echo().handle(first.method, first.path, "alt=sse", first.headers, json.dumps(first.body).encode())
+        made = b"".join(each for each in again.body if isinstance(each, bytes)).decode()
+        # google-genai sends the same bytes back in the other alphabet of base64.
+        return [seal for seal in strings(last.body, SEALS) if seal.replace("-", "+").replace("_", "/") in made]
 
     def fates(self, answers: bool) -> dict[str, dict[str, str]]:
         """What became of what, by fate: of the requests, or of the answers; paths of these begin with a number."""
@@ -92,6 +96,7 @@ def strings(node: Any, keys: tuple[str, ...]) -> Iterator[str]:
 
 
 def leaves(node: Any, path: str) -> Iterator[str]:
+    """The paths of all that holds nothing more."""
     inner = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
     found = [leaf for key, value in inner for leaf in leaves(value, f"{path}/{key}")]
     return iter(found or [path])
@@ -103,5 +108,6 @@ def short(path: str) -> str:
 
 
 def parents(path: str) -> list[str]:
+    """The paths above a path."""
     steps = path.split("/")
     return ["/".join(steps[:n]) for n in range(2, len(steps))]
