@@ -31,7 +31,7 @@ TEXTS = (
 
 def chunks() -> list[dict[str, Any]]:
     """A chat stream: reasoning and text that are hard to cut out of bytes, then the arguments of a call."""
-    head = {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    head = {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "m%d%b%%"}
 
     def chunk(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}

@@ -97,6 +97,8 @@ def writer_of(frame: bytes, more: WriteMore) -> Write | None:
         return None
     before, behind = frame[: values[0].start], frame[values[-1].end :]
     between = frame[values[0].end : values[-1].start]
+    numbered = b"%d".join(piece.replace(b"%", b"%%") for piece in (before, between)) + b"%b"
+    numbered += behind.replace(b"%", b"%%")
     said, number, dump = more.said, more.next_number, orjson.dumps
 
     def write_text(text: str) -> bytes:
@@ -107,7 +109,7 @@ def writer_of(frame: bytes, more: WriteMore) -> Write | None:
     def write_numbered(text: str) -> bytes:
         if said is not None:
             said(text)
-        return b"%b%d%b%b%b" % (before, number(), between, dump(text), behind)  # type: ignore[misc]
+        return numbered % (number(), dump(text))  # type: ignore[misc]
 
     if len(values) == 1:
         return write_text

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from .adapter import NOTHING_MORE, ReadMore
-from .alike import Read, Write, reader_of, writer_of
+from .adapter import NOTHING_MORE, ReadMore, WriteMore
+from .alike import reader_of, writer_of
 from .errors import RemoteProtocolError
 from .exchange import Exchange
 from .halves import Halves
@@ -37,13 +37,11 @@ class ByteStream:
         self.named = framing.named
         self.halves = Halves()
         self.heads: dict[str | None, bytes] = {}
-        # How more of the last frame is read the short way, and the frames that are known by their bytes.
+        # How more of the last frame is read the short way, what becomes of frames known by their bytes, the last such.
         self.reads_more: ReadMore | None = None
+        self.known: Callable[[bytes], list[bytes] | None] | None = None
         self.tries = 0
         self.latest = b""
-        self.said: Callable[[str], object] = str
-        self.read: Read | None = None
-        self.write: Write | None = None
         if array and not framing.array:
             raise ValueError(f"a stream of {target} has no form as a JSON array")
         if array is None:
@@ -52,14 +50,10 @@ class ByteStream:
         self.array = JSONArrayEncoder() if array else None
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        read = self.read
-        if read is not None and self.decoder.plain:
-            text = read(chunk)
-            if text and not self.halves.held:
-                self.said(text)
-                self.latest = chunk
-                self.pipe.passed += 1
-                return [self.write(text)] if self.write is not None else []
+        if self.known is not None and self.decoder.plain:
+            out = self.known(chunk)
+            if out is not None:
+                return out
         if chunk.count(_END) > 1:
             *frames, rest = chunk.split(_END)
             return [done for frame in frames for done in self.feed(frame + _END)] + self.feed(rest)
@@ -72,10 +66,10 @@ class ByteStream:
         events = self.decoder.feed(chunk)
         out = self._through(events)
         if pipe.reads_more is not self.reads_more:
-            self.reads_more, self.read, self.tries = pipe.reads_more, None, 0
-        elif self.reads_more is not None and self.read is None and plain and len(events) == 1 and self.tries < _TRIES:
+            self.reads_more, self.known, self.tries = pipe.reads_more, None, 0
+        elif self.reads_more is not None and self.known is None and plain and len(events) == 1 and self.tries < _TRIES:
             self.tries += 1
-            self._learn(chunk, out)
+            self._learn(chunk, out, self.reads_more, pipe.writes_more)
         return out
 
     def _read_latest(self) -> None:
@@ -85,14 +79,25 @@ class ByteStream:
             for event in SSEDecoder().feed(latest):
                 self.reads_more.last({"event": event["event"], "data": parse_data(event["data"])})
 
-    def _learn(self, frame: bytes, out: list[bytes]) -> None:
-        """A frame went the short way: remember what it is like."""
-        reads, writes = self.reads_more, self.pipe.writes_more
-        if reads is None or (self.pipe.origin is self.pipe.goal and reads.beside):
+    def _learn(self, frame: bytes, out: list[bytes], reads: ReadMore, writes: WriteMore) -> None:
+        """A frame went the short way: remember what it is like, and what became of it."""
+        if reads.beside and self.pipe.origin is self.pipe.goal:
             return  # what is beside its text is for its own protocol's writer
-        self.write = writer_of(out[0], writes) if len(out) == 1 else None
-        if self.write is not None or (writes is NOTHING_MORE and not out):
-            self.read, self.said = reader_of(frame, reads), reads.said
+        read, said, pipe, halves = reader_of(frame, reads), reads.said, self.pipe, self.halves
+        write = writer_of(out[0], writes) if len(out) == 1 else None
+        if read is None or (write is None and not (writes is NOTHING_MORE and not out)):
+            return
+
+        def known(chunk: bytes) -> list[bytes] | None:
+            text = read(chunk)
+            if not text or halves.held:
+                return None
+            said(text)
+            self.latest = chunk
+            pipe.passed += 1
+            return [write(text)] if write is not None else []
+
+        self.known = known
 
     def close(self) -> list[bytes]:
         self._read_latest()

@@ -75,11 +75,11 @@ class Trail:
     def _added(self, entry: Entry, now: _Now) -> Loss | None:
         node, keys, _, detail, capability = entry
         for number, data in enumerate(now.target):
-            for name, value in data.items() if type(data) is dict else ():
-                if value is node:
-                    path = (now.sent + number, "data", name, *keys)
-                    capability = capability or capability_of_added(path, self.writer.protocol, "response")
-                    return Loss(pointer(path), capability, "added", detail, "target")
+            place = _within(data, node, 3) if type(data) is dict else ()
+            if place:
+                path = (now.sent + number, "data", *place, *keys)
+                capability = capability or capability_of_added(path, self.writer.protocol, "response")
+                return Loss(pointer(path), capability, "added", detail, "target")
         return None
 
     def _plain(self, entry: Entry, now: _Now) -> Loss | None:
@@ -189,7 +189,26 @@ class _StreamFinder(Finder):
                     # An error is the one event that has its type's name in common with a node.
                     name = "event:error" if event["type"] == "error" else event["type"]
                     return next(iter(CHILDREN.get(name, {}).get(key, ())), "")
+            place = _within(event["response"], node, 2) if type(event.get("response")) is dict else ()
+            if place and all("type" not in at(event["response"], place[:depth]) for depth in range(len(place))):
+                name = "response"
+                for key in place:
+                    children = CHILDREN.get(name, {}).get(key, ())
+                    name = children[0] if len(children) == 1 else ""
+                return name
         return super()._named(node)
+
+
+def _within(holder: Node, node: Any, depth: int) -> Keys:
+    """Where a node stands in an object, that deep, and in no list."""
+    for key, value in holder.items():
+        if value is node:
+            return (key,)
+    for key, value in holder.items() if depth > 1 else ():
+        below = _within(value, node, depth - 1) if type(value) is dict else ()
+        if below:
+            return (key, *below)
+    return ()
 
 
 def _holder(target: Any, node: Any, keys: Keys) -> Keys:
