@@ -11,10 +11,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from rich.box import SIMPLE
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+WANTED = "pip install 'unified-llm[cli,openai,anthropic,google]'; make demo does so in an environment of its own"
+try:
+    from rich.box import SIMPLE
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+except ModuleNotFoundError as error:
+    raise SystemExit(f"the demo needs {error.name}: {WANTED}") from None
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE / "swap_providers")]
@@ -146,7 +150,10 @@ def main(arguments: list[str]) -> None:
         return convert_traffic.main()
     console.print("[bold]One agent, two tools, three official SDKs, and somebody else behind each of them.[/]")
     console.print("[dim]No key and no network: local/echo speaks all five protocols, as strictly as their makers.[/]")
-    known = surfaces()
+    try:
+        known = surfaces()
+    except ModuleNotFoundError as error:
+        raise SystemExit(f"the demo needs {error.name}: {WANTED}") from None
     if "--matrix" not in arguments:
         for surface, upstream in zip(known, ("anthropic-messages", "google-generate-content", "openai-responses")):
             show(surface, upstream)
