@@ -23,9 +23,10 @@ demo: $(VENV)/.stamp-core ## set up, and run an agent in three SDKs, with somebo
 test: $(VENV)/.stamp-dev ## set up and run the tests (ARGS="-n 2 -k sse" goes to pytest)
 	$(VENV)/bin/python -m pytest $(ARGS)
 
-frameworks: $(FRAMES)/.stamp $(FRAMES)-google/.stamp ## run agent frameworks of PyPI on other providers, in two environments
-	$(FRAMES)/bin/python -m pytest tests/frameworks $(ARGS)
-	$(FRAMES)-google/bin/python -m pytest tests/frameworks $(ARGS)
+frameworks: in-$(FRAMES) in-$(FRAMES)-google ## run agent frameworks of PyPI on other providers, in two environments (-j 2 halves it)
+
+in-%: %/.stamp
+	$*/bin/python -m pytest tests/frameworks $(ARGS)
 
 lint: $(VENV)/.stamp-dev ## check style with ruff
 	$(VENV)/bin/python -m ruff check --output-format concise . $(ARGS)
