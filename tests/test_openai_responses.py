@@ -293,7 +293,7 @@ def test_a_damaged_envelope_goes() -> None:
         (429, {"type": "tokens", "code": "rate_limit_exceeded"}, "rate_limit"),
         (429, {"type": "too_many_requests", "code": None}, "rate_limit"),
         (500, {"type": "model_error", "code": None}, "server_error"),
-        (503, {"type": "server_error", "code": None}, "server_error"),
+        (503, {"type": "server_error", "code": None}, "overloaded"),
     ],
 )
 def test_error_types(status: int, error: Node, kind: str) -> None:

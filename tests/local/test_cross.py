@@ -39,7 +39,6 @@ MODELS = {
 ALONE = "a request that only goes on with a conversation which the server holds"
 NOTHING = "a conversation of nothing, which Responses takes because a stored prompt says it all"
 SAID = "what the caller said, and no other protocol says: it is theirs to change"
-OPEN = "written as it was said although the target refuses it"
 KNOWN = [
     ("*", r"without|unexpected|No tool (call|output) found|No function call found|has no function result", ALONE),
     ("*", r"must be a response to a preceeding|did not have response messages|function response turn comes", ALONE),
@@ -50,24 +49,8 @@ KNOWN = [
     ),
     ("*", r"user messages must have non-empty content|value of 'input' must not be empty", NOTHING),
     ("*", r"on_demand|ultrafast|ultra_high|'smell'|\"smell\"|\"document\"", SAID),
-    (MESSAGES, r"tool_choice: may only be specified", OPEN),
-    (CONTENT, r"Function calling config is set without function_declarations", OPEN),
-    (
-        CHAT,
-        r"'messages\[\d+\]\.content'.*empty array",
-        OPEN,
-    ),
     (CHAT, r"'video_url'", "video, which servers of other vendors take"),
     (CHAT, r"Unknown parameter: 'top_k'", "a setting that servers of other vendors take"),
-    (CHAT, r"Missing required parameter: 'audio'|expected a string, got null", OPEN),
-    (RESPONSES, r"server_url|\.output'", OPEN),
-    (
-        MESSAGES,
-        r"cache_control.ttl|media_type|Tool names must be unique",
-        OPEN,
-    ),
-    (CONTENT, r"Unknown name \"text\" at .*functionResponse.parts|mimeType is not specified", OPEN),
-    (INTERACTIONS, r"Exactly one of 'data' and 'uri'", OPEN),
 ]
 """(target, pattern of the refusal, why): what is refused today. A line that nothing needs any more may go."""
 

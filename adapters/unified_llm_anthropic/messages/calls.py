@@ -113,7 +113,7 @@ def write_tool_use(c: Node, w: Writer) -> Node | None:
     if c:
         withhold(c, w)
         move_caller_out(c, wire, w)
-        move_cache_out(c, wire)
+        move_cache_out(c, wire, w)
     return wire
 
 
@@ -127,7 +127,7 @@ def write_custom_call(c: Node, w: Writer) -> Node | None:
     c["type"] = c["input"] = Fated("approximated", "sent as a call of a function of one string")
     withhold(c, w)
     move_caller_out(c, wire, w)
-    return move_cache_out(c, wire)
+    return move_cache_out(c, wire, w)
 
 
 @blocks.read("tool_result")
@@ -171,7 +171,7 @@ def _result(c: Node, w: Writer) -> Node:
         wire["is_error"] = True
     c.pop("name", None) if not own_born(w) and c.get("name") is None else None
     withhold(c, w)
-    return move_cache_out(c, wire)
+    return move_cache_out(c, wire, w)
 
 
 # ---- MCP ------------------------------------------------------------------------------------------------------------
@@ -194,7 +194,7 @@ def write_mcp_use(c: Node, w: Writer) -> Node:
         w.added(wire, "input", "a call without arguments")
     wire["input"] = write_input(c)
     withhold(c, w)
-    return move_cache_out(c, wire)
+    return move_cache_out(c, wire, w)
 
 
 @blocks.read("mcp_tool_result")
@@ -219,7 +219,7 @@ def write_mcp_result(c: Node, w: Writer) -> Node:
         wire["content"] = w.parts(parts, c.pop("output"))
     elif "output" in c or not own_born(w):
         wire["content"] = []
-    return move_cache_out(c, wire)
+    return move_cache_out(c, wire, w)
 
 
 @blocks.read("mcp_tool_listing")
@@ -285,7 +285,7 @@ def write_change(c: Node, w: Writer) -> Node | None:
         tool = {"type": "tool_reference", "name": c.pop("name")}
     else:
         return None
-    return move_cache_out(c, {"type": kind, "tool": tool})
+    return move_cache_out(c, {"type": kind, "tool": tool}, w)
 
 
 @blocks.read("fallback")

@@ -11,13 +11,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from unified_llm.lifetimes import fit_lifetime
 from unified_llm.mapping import Fated, IllTyped, Mapping, take
 from unified_llm.provenance import split_opaque
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
 from .citations import citations
-from .tables import PROTOCOL, read_cache, write_cache
+from .plaintext import plain_text
+from .tables import LIFETIMES, PROTOCOL, read_cache, write_cache
 
 __all__ = ["answer_parts", "move_cache_in", "move_cache_out", "own_born", "parts", "provider_bound", "said", "withhold"]
 
@@ -65,16 +67,19 @@ def move_cache_in(w: Node, node: Node, r: Reader) -> Node:
     return node
 
 
-def move_cache_out(c: Node, wire: Node) -> Node:
+def move_cache_out(c: Node, wire: Node, w: Writer) -> Node:
     if "cache" in c:
         if c["cache"] is None:
             wire["cache_control"] = c.pop("cache")
             return wire
         try:
-            wire["cache_control"] = write_cache(c["cache"])
+            wire["cache_control"] = cache = write_cache(c["cache"])
         except IllTyped:
             return wire
-        del c["cache"]
+        if cache.get("ttl") is None or cache["ttl"] in LIFETIMES or own_born(w):
+            del c["cache"]
+        else:
+            fit_lifetime(c, cache, LIFETIMES)
     return wire
 
 
@@ -133,7 +138,7 @@ def write_text(c: Node, w: Writer) -> Node | None:
         if "annotations" in c:
             _write_citations(c, wire, w)
         withhold(c, w)
-        move_cache_out(c, wire)
+        move_cache_out(c, wire, w)
     return wire
 
 
@@ -253,7 +258,7 @@ def write_image(c: Node, w: Writer) -> Node | None:
         wire = {"type": "image", "source": {"type": "file", "file_id": c.pop("file_id")}}
     else:
         return None
-    return move_cache_out(c, wire)
+    return move_cache_out(c, wire, w)
 
 
 _DOCUMENT_KEYS = ("title", "context")
@@ -296,8 +301,14 @@ def write_document(c: Node, w: Writer) -> Node | None:
             source = {"type": "base64", "media_type": c.pop("media_type"), "data": c.pop("file_data")}
         if source is None:
             return None
-        if source["media_type"] == "text/plain" and not own_born(w):
-            source = _plain_text(source) or source
+        if source["media_type"] != "application/pdf" and not own_born(w):
+            fitted = plain_text(source)
+            if fitted is None:
+                c["file_data"] = Fated("lost", f"documents are PDF or text, not {source['media_type']}")
+                return None
+            if source["media_type"] != "text/plain":
+                c["file_data"] = Fated("approximated", "sent as plain text")
+            source = fitted
     elif type(c.get("text")) is str:
         source = {"type": "text"}
         if "media_type" in c:
@@ -321,18 +332,7 @@ def write_document(c: Node, w: Writer) -> Node | None:
         wire["title"] = c["filename"]
         c["filename"] = Fated("approximated", "as the title")
     _write_enabled(c, wire)
-    return move_cache_out(c, wire)
-
-
-def _plain_text(source: Node) -> Node | None:
-    """Plain text goes as text: base64 is for PDF alone."""
-    import base64
-    import binascii
-
-    try:
-        return {"type": "text", "media_type": "text/plain", "data": base64.b64decode(source["data"]).decode()}
-    except (binascii.Error, ValueError):
-        return None
+    return move_cache_out(c, wire, w)
 
 
 def _read_enabled(w: Node, part: Node) -> None:
@@ -372,7 +372,7 @@ def write_search_result(c: Node, w: Writer) -> Node | None:
     else:
         wire["content"] = w.nodes(parts, content or [])
     _write_enabled(c, wire)
-    return move_cache_out(c, wire)
+    return move_cache_out(c, wire, w)
 
 
 @parts.read("tool_reference")
@@ -384,7 +384,7 @@ def read_tool_reference(w: Node, r: Reader) -> Node:
 def write_tool_reference(c: Node, w: Writer) -> Node | None:
     if type(c.get("name")) is not str:
         return None
-    return move_cache_out(c, {"type": "tool_reference", "tool_name": c.pop("name")})
+    return move_cache_out(c, {"type": "tool_reference", "tool_name": c.pop("name")}, w)
 
 
 parts.cannot("input_audio output_audio", "Messages takes no sound")

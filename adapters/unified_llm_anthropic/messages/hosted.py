@@ -105,7 +105,7 @@ def _server_use(c: Node, name: str, given: Node, w: Writer) -> Node:
     if c:
         withhold(c, w)
         move_caller_out(c, wire, w)
-        move_cache_out(c, wire)
+        move_cache_out(c, wire, w)
     return wire
 
 

@@ -15,6 +15,7 @@ from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
 from .content import move_cache_out, own_born
+from .tables import HOSTED_NAMES
 from .tools import tools
 from .usual import write_usual_functions
 
@@ -52,7 +53,7 @@ def write_server(c: Node, w: Writer) -> Node | None:
         wire["tool_configuration"] = {k: c.pop(k) for k in ("allowed_tools", "enabled") if k in c}
     elif w.form(c, "toolset") or not own_born(w):
         w.context["toolset"] = _toolset(c, w)
-        move_cache_out(c, w.context["toolset"])
+        move_cache_out(c, w.context["toolset"], w)
     if c.get("require_approval") == "never":
         c["require_approval"] = Fated("approximated", "nobody is asked here")
     return wire
@@ -108,6 +109,13 @@ def _allowed(rest: Node) -> list[str] | None:
     return list(configs)
 
 
+def _hosted_name(kind: Any) -> str | None:
+    """The name that a hosted tool's calls go by, which no other tool of a request may have."""
+    if type(kind) is not str:
+        return None
+    return HOSTED_NAMES.get("web_search" if kind.startswith("web_search_") else kind)
+
+
 def write_tools(c: Node, wire: Node, w: Writer) -> None:
     """Write the tools, those of MCP servers in both their places."""
     if c.get("tools") is None:
@@ -122,9 +130,17 @@ def write_tools(c: Node, wire: Node, w: Writer) -> None:
     form = w.form(c, "tools")
     out: list[Node] = []
     listed: list[Node] = []
+    taken: set[str] = set()
     for tool in c.pop("tools"):
         if tool.get("type") != "mcp":
-            out += w.nodes(tools, (tool,))
+            name = _hosted_name(tool.get("type"))
+            if name in taken and not own_born(w):
+                w.drop(tool, f"another tool goes by the name {name!r}")
+                continue
+            written = w.nodes(tools, (tool,))
+            if name is not None and written:
+                taken.add(name)
+            out += written
             continue
         w.context.pop("toolset", None)
         server = w.nodes(servers, (tool,))

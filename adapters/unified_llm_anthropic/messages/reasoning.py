@@ -193,4 +193,4 @@ def write_compaction(c: Node, w: Writer) -> Node | None:
         wire["tool_changes"] = w.nodes(blocks, c.pop("tool_changes"))
     elif "tool_changes" in c:
         wire["tool_changes"] = c.pop("tool_changes")
-    return move_cache_out(c, wire)
+    return move_cache_out(c, wire, w)

@@ -67,7 +67,7 @@ def _written(c: Node, wire: Node, w: Writer) -> Node:
     if c:
         withhold(c, w)
         move_caller_out(c, wire, w)
-        move_cache_out(c, wire)
+        move_cache_out(c, wire, w)
     return wire
 
 

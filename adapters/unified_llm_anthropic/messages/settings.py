@@ -99,6 +99,9 @@ def _chosen(name: str, tools: Any) -> Node:
 def _write_tool_choice(c: Node, wire: Node, w: Writer) -> None:
     choice = c.get("tool_choice")
     out: Node | None = None
+    if not wire.get("tools") and not own_born(w):
+        _withhold_choice(c)
+        return
     if type(choice) is str:
         if choice == "validated":
             out = {"type": "auto"}
@@ -112,13 +115,22 @@ def _write_tool_choice(c: Node, wire: Node, w: Writer) -> None:
         return
     parallel = c.get("parallel_tool_calls")
     if type(parallel) is bool:
-        if out is None and choice is None and (wire.get("tools") or own_born(w)):
+        if out is None and choice is None:
             out = {"type": "auto"}
             w.added(out, "type", "needed to say whether calls may be parallel")
         if out is not None and out["type"] != "none":
             out["disable_parallel_tool_use"] = not c.pop("parallel_tool_calls")
     if out is not None:
         wire["tool_choice"] = out
+
+
+def _withhold_choice(c: Node) -> None:
+    """What is said of tools is refused where there are none, or none that could be sent."""
+    for key in ("tool_choice", "parallel_tool_calls"):
+        if c.get(key) == "none":
+            c[key] = Fated("approximated", "where no tools are declared none is called")
+        elif c.get(key) is not None:
+            c[key] = Fated("lost", "refused where no tools are declared")
 
 
 def _write_choice(c: Node, choice: Node, wire: Node, w: Writer) -> Node | None:
@@ -148,9 +160,6 @@ def _write_allowed(c: Node, choice: Node, wire: Node, w: Writer) -> Node | None:
         if any(_is_meant(tool, entry) for tool in w.context.get("allowed", ())):
             for key in ("type", _NAMING.get(entry["type"], "type")):
                 entry.pop(key, None)
-    if not wire.get("tools"):
-        c["tool_choice"] = choice
-        return None
     return {"type": word}
 
 

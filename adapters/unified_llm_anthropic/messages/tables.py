@@ -19,6 +19,7 @@ __all__ = [
     "FINISH",
     "HOSTED_NAMES",
     "LEGACY_VERSION",
+    "LIFETIMES",
     "NATIVES",
     "PROGRAMS",
     "PROTOCOL",
@@ -45,6 +46,7 @@ LEGACY_VERSION = "2023-06-01"
 DEFAULT_MAX_TOKENS = 16_384
 
 _CACHE_MODE = Bimap({"ephemeral": "explicit"})
+LIFETIMES = ("5m", "1h")
 
 
 def read_cache(value: Any) -> Any:

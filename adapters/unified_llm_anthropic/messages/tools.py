@@ -113,7 +113,7 @@ def _write_common(c: Node, wire: Node, w: Writer, strict: bool = True) -> Node:
         del c["allowed_callers"]
         version = w.form(c, "caller") or PROGRAMS[-1]
         wire["allowed_callers"] = [version if caller == "programmatic" else caller for caller in callers]
-    return move_cache_out(c, wire)
+    return move_cache_out(c, wire, w)
 
 
 @tools.write("function")

@@ -216,13 +216,13 @@ def _write_response(c: Node, w: Writer) -> Node:
     media: list[Any] = []
     others: list[Node] = []
     if type(output) is list:
-        texts = [part["text"] for part in output if part.get("type") in _TEXTS and type(part.get("text")) is str]
-        others = [part for part in output if part.get("type") not in _TEXTS]
-        if len(texts) > 1 or (texts and others and output[0].get("type") not in _TEXTS):
+        said = [part for part in output if part.get("type") in _TEXTS or (part.get("text") and _is_document(part, w))]
+        texts = [part["text"] for part in said if type(part.get("text")) is str]
+        others = [part for part in output if not any(part is each for each in said)]
+        if len(texts) > 1 or (texts and others and output[0] is not said[0]):
             c["output"] = Fated("approximated", "texts joined, media behind them")
-        for part in output:
-            if part.get("type") in _TEXTS:
-                w.piece(_consume_text, part)
+        for part in said:
+            w.piece(_consume_text if part.get("type") in _TEXTS else _consume_document, part)
         media = w.nodes(parts, others)
         text = "\n\n".join(texts) if texts else ""
     else:
@@ -250,6 +250,17 @@ _TEXTS = frozenset(("input_text", "output_text", "text"))
 
 def _consume_text(c: Node, w: Writer) -> Node:
     del c["text"]
+    return {}
+
+
+def _is_document(part: Node, w: Writer) -> bool:
+    """A document that is text: beside a result there is room for media alone."""
+    held = any(part.get(key) for key in ("file_data", "file_url", "file_uri", "file_id"))
+    return part.get("type") in ("input_file", "output_file") and not held and w.source != w.protocol
+
+
+def _consume_document(c: Node, w: Writer) -> Node:
+    c["text"] = Fated("approximated", "a document as text")
     return {}
 
 

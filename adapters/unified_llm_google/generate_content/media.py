@@ -35,6 +35,9 @@ _ALIASES = {"audio/mpeg": "audio/mp3", "audio/x-wav": "audio/wav"}
 _STARTS = {"UklGR": "audio/wav", "SUQz": "audio/mp3", "ZkxhQ": "audio/flac", "T2dnU": "audio/ogg"}
 _STARTS |= dict.fromkeys([f"//{char}" for char in "IJKLMNOPopqrstuv"], "audio/mp3")
 _STARTS |= dict.fromkeys([f"//{char}" for char in "EFGHklmn"], "audio/aac")
+# How other media begin; a RIFF says what it holds after its length.
+_BEGINNINGS = {"iVBORw0KGgo": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif", "JVBERi": "application/pdf"}
+_RIFFS = {"RUJQ": "image/webp", "QVZF": "audio/wav"}
 # What a file name says about its type, where nothing else does.
 _SUFFIXES = {
     "pdf": "application/pdf",
@@ -164,16 +167,16 @@ def write_media(c: Node, w: Writer) -> Node | None:
                 return None
             media_type = head[5:]
             at = media_type.lower().find(";base64")
-            return _inline(c, key, payload.strip() if payload[:1].isspace() else payload, media_type[:at] or None)
+            return _inline(c, key, payload.strip() if payload[:1].isspace() else payload, media_type[:at] or None, w)
         if key == "file_data":
-            return _inline(c, key, value, _guess(c))
+            return _inline(c, key, value, _guess(c), w)
         return _file(c, key, value, w)
     return None
 
 
 def _sound(c: Node, data: str, w: Writer) -> Node:
     """Sound always has a type here: where nobody tells it, its first bytes do; without a header it is bare samples."""
-    wire = _inline(c, "data", data, _audio_type(c, w))
+    wire = _inline(c, "data", data, _audio_type(c, w), w)
     inline = wire["inlineData"]
     if "mimeType" not in inline and not c.get("media_type"):
         inline["mimeType"] = next((kind for start, kind in _STARTS.items() if data.startswith(start)), "audio/pcm")
@@ -204,7 +207,7 @@ def _suffix(uri: str) -> str:
     return uri.partition("?")[0].rpartition(".")[2].lower()
 
 
-def _inline(c: Node, key: str, data: str, media_type: str | None) -> Node:
+def _inline(c: Node, key: str, data: str, media_type: str | None, w: Writer) -> Node:
     c.pop(key)
     inline: Node = {}
     if media_type is None and type(c.get("media_type")) is str:
@@ -213,6 +216,12 @@ def _inline(c: Node, key: str, data: str, media_type: str | None) -> Node:
         del c["media_type"]
     if media_type is not None:
         inline["mimeType"] = media_type
+    elif w.source not in (None, w.protocol):
+        seen = _RIFFS.get(data[12:16]) if data.startswith("UklG") else None
+        seen = seen or next((kind for start, kind in _BEGINNINGS.items() if data.startswith(start)), None)
+        if seen is not None:
+            inline["mimeType"] = seen
+            w.added(inline, "mimeType", "read off the first bytes")
     inline["data"] = data
     if type(c.get("filename")) is str:
         inline["displayName"] = c.pop("filename")

@@ -18,6 +18,7 @@ from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
 from .tables import AUDIO, HANDLES
+from .told import as_text, tell_document
 
 __all__ = ["Span", "citations", "model_parts", "summaries", "user_parts"]
 
@@ -154,7 +155,7 @@ def write_text(c: Node, w: Writer) -> Node:
 
 @summaries.write("reasoning_text")
 def write_reasoning_text(c: Node, w: Writer) -> Node:
-    return _lowered(c, "text", "sent as a summary")
+    return as_text(c, "text", "sent as a summary")
 
 
 @user_parts.write("refusal")
@@ -163,13 +164,7 @@ def write_refusal(c: Node, w: Writer) -> Node | None:
     _carried(c, w)
     if type(c.get("refusal")) is not str:
         return None
-    return _lowered(c, "refusal", "sent as text")
-
-
-def _lowered(c: Node, key: str, how: str) -> Node:
-    wire = {"type": "text", "text": c[key] or ""}
-    c[key] = c["type"] = Fated("approximated", how)
-    return wire
+    return as_text(c, "refusal", "sent as text")
 
 
 def _carried(c: Node, w: Writer) -> None:
@@ -293,7 +288,9 @@ def _declare_media(kind: str, given: str, made: str, inline: str, linked: str) -
         @mapping.write(given, made)
         def write(c: Node, w: Writer) -> Node | None:
             if kind == "document" and type(c.get("text")) is str:
-                return _lowered(c, "text", "sent as text")
+                return as_text(c, "text", "sent as text")
+            if kind == "document" and "content" in c:
+                return tell_document(c, w)
             if kind == "document":
                 _give_type(c)
             wire = _write_media(c, {"type": kind}, inline, linked, w)
@@ -360,7 +357,7 @@ def _declare_audio(mapping: Mapping, type_: str) -> None:
         elif type(c.get("audio_url")) is str or type(c.get("file_uri")) is str:
             wire = _write_media(c, wire, "audio_url", "audio_url", w) or wire
         elif type(c.get("transcript")) is str:
-            return _lowered(c, "transcript", "sent as text")
+            return as_text(c, "transcript", "sent as text")
         elif c.get("file_id") or c.get("id"):
             return None
         if type(c.get("format")) is str and "mime_type" not in wire:

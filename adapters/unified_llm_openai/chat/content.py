@@ -14,6 +14,7 @@ from unified_llm.mapping import IllTyped, Mapping, take
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
+from ..cache import write_cache
 from ..media import clean_url, name_file, read_bare, write_bare
 from .tables import AUDIO_FORMATS
 
@@ -51,12 +52,6 @@ def _read_cache(w: Node, part: Node) -> Node:
     return part
 
 
-def _write_cache(c: Node, wire: Node) -> Node:
-    if "cache" in c:
-        wire["prompt_cache_breakpoint"] = c.pop("cache")
-    return wire
-
-
 @user_parts.read("text")
 def read_text(w: Node, r: Reader) -> Node:
     part = {"type": "input_text", "text": _text_of(w, "text")}
@@ -70,7 +65,7 @@ def write_text(c: Node, w: Writer) -> Node:
     if type(c.get("annotations")) is list:
         for annotation in c.pop("annotations"):
             w.drop(annotation, "a request of Chat cites nothing")
-    return _write_cache(c, wire) if c else wire
+    return write_cache(c, wire, w) if c else wire
 
 
 @assistant_parts.read("text")
@@ -107,7 +102,7 @@ def write_image(c: Node, w: Writer) -> Node | None:
         del c["media_type"]
     if c.get("detail", 0) is not None or w.source in (None, w.protocol):
         image.update({key: c.pop(key) for key in ("detail",) if key in c})
-    return _write_cache(c, {"type": "image_url", "image_url": image})
+    return write_cache(c, {"type": "image_url", "image_url": image}, w)
 
 
 @user_parts.read("input_audio")
@@ -123,7 +118,7 @@ def write_audio(c: Node, w: Writer) -> Node | None:
     audio = {key: c.pop(key) for key in ("data", "format") if key in c}
     if "format" not in audio and c.get("media_type") in AUDIO_FORMATS:
         audio["format"] = AUDIO_FORMATS[c.pop("media_type")]
-    return _write_cache(c, {"type": "input_audio", "input_audio": audio})
+    return write_cache(c, {"type": "input_audio", "input_audio": audio}, w)
 
 
 _FILE_KEYS = ("file_data", "file_id", "filename")
@@ -149,7 +144,7 @@ def write_file(c: Node, w: Writer) -> Node | None:
         return None
     name_file(c, file)
     clean_url(c, "file_data", file, "file_data", w)
-    return _write_cache(c, {"type": "file", "file": file})
+    return write_cache(c, {"type": "file", "file": file}, w)
 
 
 @user_parts.read("video_url")
@@ -162,7 +157,7 @@ def read_video(w: Node, r: Reader) -> Node:
 def write_video(c: Node, w: Writer) -> Node | None:
     if type(c.get("video_url")) is not str:
         return None
-    return _write_cache(c, {"type": "video_url", "video_url": {"url": c.pop("video_url")}})
+    return write_cache(c, {"type": "video_url", "video_url": {"url": c.pop("video_url")}}, w)
 
 
 def takes_names(w: Writer) -> bool:

@@ -14,11 +14,12 @@ from unified_llm.writing import Writer
 from ..demands import fit_values, leave_out, refused, withhold
 from .tables import REQUEST
 
-__all__ = ["fit", "give_back", "home_of", "leave_out_choices", "read_own_names"]
+__all__ = ["fit", "give_back", "give_voice", "home_of", "leave_out_choices", "read_own_names"]
 
 Node = dict[str, Any]
 Keys = tuple[Any, ...]
 
+_VOICE = "alloy"
 _HOMES: dict[str, Keys] = {
     **{field.wire: tuple(field.path.split(".")) for field in REQUEST.fields},
     "max_tokens": ("max_output_tokens",),
@@ -97,6 +98,17 @@ def leave_out_choices(wire: Node, w: Writer) -> None:
     for key in ("tool_choice", "function_call", "parallel_tool_calls"):
         if wire.get(key) != "none" and wire.pop(key, None) is not None:
             w.report(w.doc, home_of(key, w), "lost", "refused where no tools are declared")
+
+
+def give_voice(wire: Node, w: Writer) -> None:
+    """Who is to speak has to say in whose voice and in which format; others may leave it to the model."""
+    if "audio" not in (wire.get("modalities") or ()):
+        return
+    said = wire.get("audio") or {}
+    if type(said) is dict:
+        wire["audio"] = audio = {"voice": _VOICE, "format": "pcm16" if wire.get("stream") else "wav", **said}
+        for key in audio.keys() - said.keys():
+            w.added(audio, key, "the API demands one")
 
 
 def _write_own_names(wire: Node, c: Node, w: Writer) -> None:

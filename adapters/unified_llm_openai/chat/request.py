@@ -18,7 +18,7 @@ from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
 from .content import takeable, takes_names, user_parts
-from .demands import fit, give_back, leave_out_choices, read_own_names
+from .demands import fit, give_back, give_voice, leave_out_choices, read_own_names
 from .messages import is_call, read_message_items, write_assistant
 from .settings import read_settings, write_settings
 from .tables import NEVER_NULL, REFUSES, REQUEST
@@ -71,6 +71,7 @@ def write_request(c: Node, w: Writer) -> Node:
             if wire[key] is None:
                 del wire[key]
         leave_out_choices(wire, w)
+        give_voice(wire, w)
     wire["messages"] = written
     w.http.update(method="POST", path="chat/completions")
     return wire
@@ -182,7 +183,8 @@ def _write_instructions(c: Node, w: Writer) -> list[Node]:
         return []
     if type(instructions) is list and any("role" in entry for entry in instructions):
         return write_messages(instructions, w)
-    return [{"role": "system", "content": w.parts(user_parts, instructions)}]
+    content = w.parts(user_parts, instructions)
+    return [{"role": "system", "content": content}] if content != [] or w.source == w.protocol else []
 
 
 def write_messages(items: Any, w: Writer) -> list[Node]:
@@ -197,6 +199,8 @@ def write_messages(items: Any, w: Writer) -> list[Node]:
         if group:
             message = write_assistant(group, w)
             if message != _NOTHING or w.source == w.protocol or any(item["type"] != "reasoning" for item in group):
+                if message == _NOTHING and w.source != w.protocol:
+                    message["content"] = ""  # a message that calls nothing has a text
                 out.append(message)
             group.clear()
 
@@ -254,6 +258,8 @@ def _write_message(item: Node, c: Node, w: Writer) -> Node:
     wire: Node = {"role": allowed, "content": "" if content is None else w.parts(user_parts, takeable(content, w))}
     if content is None:
         w.added(wire, "content", "the source says nothing")
+    elif wire["content"] == [] and w.source != w.protocol:
+        wire["content"] = ""  # of a list at least one part is demanded
     if "name" in c and takes_names(w):
         wire["name"] = c.pop("name")
     return wire

@@ -17,6 +17,7 @@ from unified_llm.provenance import opaque_piece
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
+from ..cache import write_cache
 from ..media import clean_url, name_file, read_bare, write_bare
 from .tables import REFUSES
 
@@ -83,12 +84,6 @@ def _read_cache(w: Node, part: Node) -> Node:
     return part
 
 
-def _write_cache(c: Node, wire: Node) -> Node:
-    if "cache" in c:
-        wire["prompt_cache_breakpoint"] = c.pop("cache")
-    return wire
-
-
 @parts.read("input_text")
 def read_text(w: Node, r: Reader) -> Node:
     part: Node = {"type": "input_text", "text": take_text(w, "text")}
@@ -102,7 +97,7 @@ def write_text(c: Node, w: Writer) -> Node:
     if type(c.get("annotations")) is list:
         for annotation in c.pop("annotations"):
             w.drop(annotation, "only an answer cites")
-    return _write_cache(c, wire) if "cache" in c else wire
+    return write_cache(c, wire, w) if "cache" in c else wire
 
 
 @_writes(assistant_parts, answer_parts, types="output_text input_text text")
@@ -128,7 +123,7 @@ def read_image(w: Node, r: Reader) -> Node:
 @_writes(parts, types="input_image")
 def write_image(c: Node, w: Writer) -> Node:
     write_bare(c, "image_url", w)
-    return _write_cache(c, {"type": "input_image", **{key: c.pop(key) for key in _IMAGE if key in c}})
+    return write_cache(c, {"type": "input_image", **{key: c.pop(key) for key in _IMAGE if key in c}}, w)
 
 
 @_writes(user_parts, types="input_image output_image")
@@ -150,7 +145,7 @@ def read_file(w: Node, r: Reader) -> Node:
 
 @_writes(parts, types="input_file")
 def write_file(c: Node, w: Writer) -> Node:
-    return _write_cache(c, {"type": "input_file", **{key: c.pop(key) for key in _FILE if key in c}})
+    return write_cache(c, {"type": "input_file", **{key: c.pop(key) for key in _FILE if key in c}}, w)
 
 
 @_writes(user_parts, types="input_file output_file")

@@ -52,6 +52,8 @@ for _type, _keys in ITEMS.items():
     _lists = _LISTS.get(_type, {})
     items.same(_type, _keys, **_lists)
     answer_items.same(_type, _keys, **_lists)
+    if _type == "shell_call_output":
+        continue
     if _type in _HELD:
         request_items.cannot(_type, "the provider does not know what another one did")
     else:
@@ -119,6 +121,23 @@ def write_function_output(c: Node, w: Writer) -> Node:
 @request_items.write("custom_tool_call_output")
 def write_custom_output(c: Node, w: Writer) -> Node:
     return _write_output("custom_tool_call_output", "call_id caller", c, w)
+
+
+@request_items.write("shell_call_output")
+def write_shell_output(c: Node, w: Writer) -> Node:
+    keys = ITEMS["shell_call_output"].replace("id ", "", 1)
+    wire: Node = {"type": "shell_call_output", **{key: c.pop(key) for key in keys.split() if key in c}}
+    if "output" in wire:
+        return wire
+    # A shell that did not run said nothing elsewhere; here it has to say how it ended.
+    told = {"stdout": "", "stderr": "", "outcome": {"type": "exit", "exit_code": 1}}
+    error = c.get("error")
+    if type(error) is dict:
+        told["stderr"] = str(error.get("message") or error.get("code") or "")
+        c["error"] = Fated("approximated", "told as what the shell said")
+    wire["output"] = [told]
+    w.added(wire, "output", "the API wants one")
+    return wire
 
 
 def _write_output(kind: str, keys: str, c: Node, w: Writer) -> Node:

@@ -24,7 +24,7 @@ foreign_tools = Mapping("openai-responses tools")
 
 for _type, _keys in TOOLS.items():
     tools.same(_type, _keys)
-    if _type not in ("function", "web_search", "code_interpreter"):
+    if _type not in ("function", "web_search", "code_interpreter", "mcp"):
         foreign_tools.same(_type, _keys)
 for _family in (tools, foreign_tools):
     _family.same("namespace", "name description", tools=_family)
@@ -61,6 +61,14 @@ def write_code_interpreter(c: Node, w: Writer) -> Node:
         wire["container"] = {"type": "auto"}
         w.added(wire, "container", "the API wants one")
     return wire
+
+
+@foreign_tools.write("mcp")
+def write_mcp(c: Node, w: Writer) -> Node | None:
+    """Where the server is has to be said, and others may know it by its name alone."""
+    if not any(c.get(key) for key in ("server_url", "connector_id", "tunnel_id")):
+        return None
+    return {"type": "mcp", **{key: c.pop(key) for key in TOOLS["mcp"].split() if key in c}}
 
 
 def is_slugged(wire: Any) -> bool:
