@@ -7,7 +7,6 @@ losses a whole answer would.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from unified_llm.writing import Writer
@@ -34,14 +33,6 @@ HOT = frozenset(("response.output_text.delta", "response.function_call_arguments
 _CALLS = frozenset(("function_call", "custom_tool_call"))
 
 
-class More(NamedTuple):
-    """How a delta goes on: the key of its text, what notes it, and the number of its call if it is one's."""
-
-    key: str
-    said: Callable[[str], None] | None
-    call: int | None = None
-
-
 class Call:
     """A call that was announced: what was sent of it, and what waits for the calls before it."""
 
@@ -57,6 +48,13 @@ class Call:
         self.closed = False
 
 
+class More(NamedTuple):
+    """What a delta goes on with: the key of its text, and the call, if it is one's."""
+
+    key: str
+    call: Call | None = None
+
+
 class ChoiceWriter:
     """The state of one choice."""
 
@@ -66,7 +64,9 @@ class ChoiceWriter:
         self.begun = False
         self.glue = ""
         self.items: list[Node] = []
-        self.content: list[str] = []
+        # How long the texts are that are done, with the glue between them, and whether one began.
+        self.length = 0
+        self.spoke = False
         self.messages = 0
         self.calls: dict[int, Call] = {}
         # The parts of reasoning that were told, by item, type and place.
@@ -138,8 +138,9 @@ class ChoiceWriter:
         self.texted.add(event.get("output_index", 0))
         if key == "content":
             text = self.glue + text
+            self.length += len(self.glue)
             self.glue = ""
-            self.content.append(text)
+            self.spoke = True
         return self._first({key: text}, logprobs)
 
     def _field(self) -> str:
@@ -175,7 +176,7 @@ class ChoiceWriter:
         kind = item.get("type")
         if kind == "message" and item.get("role") in ("assistant", None):
             self.messages += 1
-            if self.messages > 1 and self.content:
+            if self.messages > 1 and self.spoke:
                 self.glue = "\n\n"
             return []
         if kind not in _CALLS:
@@ -229,14 +230,14 @@ class ChoiceWriter:
         """How a delta goes on that may be followed by its next piece without a look."""
         place = event.get("output_index", 0)
         if event["type"] in _REASONING:
-            return More(self._field(), None)
+            return More(self._field())
         if event["type"] == "response.output_text.delta":
-            return More("content", self.content.append) if place in self.texted and not self.glue else None
+            return More("content") if place in self.texted and not self.glue else None
         call = self.calls.get(place)
         if call is None or call.legacy or call.kind != "function":
             return None
         current = next((one for one in self.calls.values() if not one.closed), None)
-        return More("arguments", call.pieces.append, call.index) if call is current else None
+        return More("arguments", call) if call is current else None
 
     # ---- items ---------------------------------------------------------------------------------------------------
 
@@ -295,13 +296,14 @@ class ChoiceWriter:
             if fields.get(f"{key} logprobs") and place not in self.weighed:
                 out += self._first({key: ""}, {"content": None, "refusal": None, key: fields[f"{key} logprobs"]})
         if fields.get("annotations"):
-            w.context["offset"] = sum(map(len, self.content)) - len(fields.get("text") or "")
+            w.context["offset"] = self.length
             for part in item.get("content") or ():
                 if type(part) is dict and part.get("annotations"):
                     raw = len(w.raw)
                     self.annotations += w.nodes(citations, part["annotations"])
                     del w.raw[raw:]
             w.context.pop("offset", None)
+        self.length += len(fields.get("text") or "")
         if "parts" in fields:
             for part in item.get("content") or ():
                 self._report_extras(part)

@@ -99,24 +99,25 @@ class ChatWriter:
         top: Node = {**(self.head or {}), "choices": None}
         wire: Node = {"index": choice, "delta": None, "finish_reason": None, "logprobs": None}
         new_data, new_choice = top.copy, wire.copy
-        key, said, call = like
+        key, call = like
 
         def more_text(text: str, beside: Any = None) -> Event:
-            if said is not None:
-                said(text)
             choice, data = new_choice(), new_data()
             choice["delta"] = {key: text}
             data["choices"] = [choice]
             return {"event": None, "data": data}
 
         def more_arguments(text: str, beside: Any = None) -> Event:
-            said(text)  # type: ignore[misc]
+            said(text)
             choice, data = new_choice(), new_data()
-            choice["delta"] = {"tool_calls": [{"index": call, "function": {"arguments": text}}]}
+            choice["delta"] = {"tool_calls": [{"index": number, "function": {"arguments": text}}]}
             data["choices"] = [choice]
             return {"event": None, "data": data}
 
-        return WriteMore(more_text if call is None else more_arguments, said, key)
+        if call is None:
+            return WriteMore(more_text, None, key)
+        said, number = call.pieces.append, call.index
+        return WriteMore(more_arguments, said, key)
 
     def close(self) -> list[Event]:
         return self._rebuilt() if self.group else []
