@@ -57,6 +57,8 @@ def prepare(
                     node.clear()
                     node.update(mended)
                     _follow(writer.context.get("replaced", ()), reader)
+                elif letters:
+                    writer.plain = True
         if meets:
             from .fitting import fit
 

@@ -69,7 +69,7 @@ class Reader:
         self.scope = scope
         self.signed = False
         # A reader says so that found nothing in a conversation but texts, calls of functions, and their results as
-        # text: nothing that could be a handle or bear an opaque piece.
+        # text, by the names of their calls if by any: nothing that could be a handle or bear an opaque piece.
         self.plain = False
         # What each item of such a conversation is (`outline.py`).
         self.letters: list[str] = []

@@ -34,6 +34,7 @@ class Writer:
         "http",
         "model",
         "origin",
+        "plain",
         "protocol",
         "raw",
         "refuses",
@@ -73,6 +74,9 @@ class Writer:
         self.source = source
         # The source is the target, dialect and all: nothing has to be made fit.
         self.same = False
+        # The conversation is what its reader called plain, and nothing had to be mended: names of results are those of
+        # the calls they answer.
+        self.plain = False
         self.exchange = exchange
         self.vault = vault
         self.doc: Any = None

@@ -147,26 +147,28 @@ def write_contents(history: Any, w: Writer) -> list[Any]:
     # Whose it is (results stand apart), whether its last item is a message, and of which turn that is.
     its, talking, before = "", False, None
     for index, item in enumerate(history):
-        kind, turn = item.get("type"), item.get("turn")
-        talks = kind == "message"
-        if talks:
+        kind, turn, arguments = item.get("type"), item.get("turn"), None
+        if kind == "message":
             side = "model" if item.get("role") == "assistant" else "user"
+        elif kind == "function_call":
+            side = "model"
         else:
             side = "results" if kind in _OUTPUTS else "model"
-        arguments = next(values) if "arguments" in item else None
+        if "arguments" in item:
+            arguments = next(values)
         if "extra" in item and _is_unread(item, w):
             _close(history, start, index, parts, out, w)
             start, parts, its = index + 1, None, ""
             out.append(w.native(item, _FAMILY))
             continue
-        joins = side == its
-        if turn is not None and before is not None and its:
-            joins = turn == before and (joins or _is_whole(history[start], w))
-        elif joins:
-            joins = not (talks and talking)
-        talking, before = talks, turn
+        if turn is None or before is None:
+            joins = side == its and not (talking and kind == "message")
+        else:
+            joins = turn == before and (side == its or (its != "" and _is_whole(history[start], w)))
+        talking, before = kind == "message", turn
         if not joins:
-            _close(history, start, index, parts, out, w)
+            if parts is None:
+                _close(history, start, index, parts, out, w)
             start, its, parts = index, side, None
             if usual is not None and "sealed" not in w.context:
                 parts, place = [], len(out)
@@ -176,32 +178,31 @@ def write_contents(history: Any, w: Writer) -> list[Any]:
         if parts is None:
             continue
         size = len(item) if turn is None else len(item) - 1
-        call_id = item.get("call_id")
-        if side == "results":
-            output = item.get("output")
-            plain = size == 3 and kind == "function_call_output"
-            if plain and type(call_id) is type(output) is str and call_id in names:
-                answer: Node = {} if call_id in made else {"id": call_id}
-                answer["name"] = names[call_id]
-                answer["response"] = {"output": output}
+        if kind == "function_call_output":
+            call_id, output = item.get("call_id"), item.get("output")
+            name = names.get(call_id) if type(call_id) is str else None
+            if size == 3 and name is not None and type(output) is str:
+                answer = {"id": call_id, "name": name, "response": {"output": output}}
+                if call_id in made:
+                    del answer["id"]
                 named.append((place, "parts", len(parts)))
                 parts.append({"functionResponse": answer})
                 continue
-        elif talks:
+        elif kind == "function_call":
+            call_id, name = item.get("call_id"), item.get("name")
+            if type(call_id) is type(name) is str and arguments is not None:
+                names[call_id] = name
+                if size == 4:
+                    call = {"id": call_id, "name": name, "args": arguments}
+                    if call_id in made:
+                        del call["id"]
+                    parts.append({"functionCall": call})
+                    continue
+        elif kind == "message":
             text = item.get("content")
             if size == 3 and type(text) is str and text and (side == "model" or item.get("role") == "user"):
                 parts.append({"text": text})
                 continue
-        elif arguments is not None:
-            name = item.get("name")
-            if type(call_id) is type(name) is str and kind == "function_call":
-                names[call_id] = name
-                if size == 4:
-                    call: Node = {} if call_id in made else {"id": call_id}
-                    call["name"] = name
-                    call["args"] = arguments
-                    parts.append({"functionCall": call})
-                    continue
         if not write_beside(item, kind, size, arguments, parts, w):
             parts = None
             out.pop()

@@ -67,8 +67,18 @@ def read_steps(wires: list[Any], r: Reader, role: str = "user") -> list[Node]:
             items.append(r.made(open_thought(wire), wire))
         else:
             items.append(read_step(wire, r))
+            if r.doc.get("input") is wires:
+                _shorten(items[-1])
         number += 1
     return unsealed(items)
+
+
+def _shorten(item: Node) -> None:
+    """The one plain text of a message in a history, as it is said in short."""
+    content = item.get("content")
+    if item["type"] == "message" and type(content) is list and len(content) == 1:
+        if len(content[0]) == 2 and "text" in content[0] and content[0]["text"]:
+            item["content"] = content[0]["text"]
 
 
 def _is_call(wires: list[Any], number: int) -> bool:
@@ -138,10 +148,16 @@ def _attach(envelope: Node, items: list[Node]) -> bool:
     """Give opaque pieces back to the item or part they belong to."""
     for item in items:
         content = item.get("content")
+        if type(content) is str and item["type"] == "message":
+            # A text that was said in short bears them as a part.
+            type_ = "output_text" if item.get("role") == "assistant" else "input_text"
+            content = [{"type": type_, "text": content}]
         for bearer in [item, *(content if type(content) is list else ())]:
             if "opaque" not in bearer and anchor_of(bearer) == envelope.get("anchor"):
                 if bearer.get("type") == envelope.get("bearer"):
                     bearer["opaque"] = envelope["opaque"]
+                    if bearer is not item:
+                        item["content"] = content
                     return True
     return False
 

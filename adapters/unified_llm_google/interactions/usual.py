@@ -88,10 +88,20 @@ def read_usual(wires: list[Any], start: int, items: list[Node], r: Reader) -> in
                         r.stands[id(item)] = ("input", number)
                     r.plain = r.plain and names.get(call_id) == name
             elif kind in _SPEAKERS:
-                parts = _read_texts(wire["content"], kind, r) if size == 2 else None
-                if parts is None:
+                role, type_ = _SPEAKERS[kind]
+                content = wire["content"]
+                if size != 2 or type(content) is not list or not content:
                     break
-                role = _SPEAKERS[kind][0]
+                said = content[0]
+                if known and len(content) == 1 and len(said) == 2 and said["type"] == "text" and said["text"]:
+                    # The one text of a message, as it is said in short.
+                    parts = said["text"]
+                    if type(parts) is not str:
+                        break
+                else:
+                    parts = _read_texts(content, type_, r)
+                    if parts is None:
+                        break
                 item = {"type": "message", "role": role, "content": parts}
                 letter(ROLES.get(role, USER))
             elif kind == "thought" and wire == UNSIGNED and wires[number + 1]["type"] == "function_call":
@@ -116,10 +126,7 @@ def read_usual(wires: list[Any], start: int, items: list[Node], r: Reader) -> in
     return number - unsigned
 
 
-def _read_texts(contents: Any, kind: str, r: Reader) -> list[Node] | None:
-    if type(contents) is not list or not contents:
-        return None
-    type_ = _SPEAKERS[kind][1]
+def _read_texts(contents: list[Any], type_: str, r: Reader) -> list[Node] | None:
     parts: list[Node] = []
     for content in contents:
         if type(content) is not dict or len(content) != 2 or content.get("type") != "text":

@@ -130,7 +130,7 @@ def write_usual(items: list[Node], start: int, out: list[Node], w: Writer) -> in
     # What a dialect wants is known to the pairs.
     dialect = () if w.same else w.dialect
     named_results, named_roles = "result_names" in dialect, "roles" in dialect
-    foreign = w.source is not None and w.source != w.protocol
+    foreign, plain = w.source is not None and w.source != w.protocol, w.plain
     add = out.append
     opened, turn, mark = -1, None, 0  # the assistant's message that is open: where it begins
     calls: list[Node] | None = None
@@ -165,7 +165,9 @@ def write_usual(items: list[Node], start: int, out: list[Node], w: Writer) -> in
                 if named_results or not (type(call_id) is type(output) is str):
                     break
                 if size != 3:
-                    if size != 4 or not foreign or not call_id or w.called().get(call_id) != item["name"]:
+                    if size != 4 or not foreign or not call_id or "name" not in item:
+                        break
+                    if not plain and w.called().get(call_id) != item["name"]:
                         break
                     w.alike.setdefault(REPEATED, []).append(item)
                 add({"role": "tool", "tool_call_id": call_id, "content": output})
