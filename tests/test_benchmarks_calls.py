@@ -71,6 +71,13 @@ def test_overhead_is_what_is_left_above_the_floor() -> None:
     assert notes == []
 
 
+@pytest.mark.parametrize(("ours", "other", "met"), [(12e-6, 30e-6, True), (12e-6, 11e-6, False), (18e-6, 30e-6, False)])
+def test_the_client_is_within_its_budget_and_below_the_others(ours: float, other: float, met: bool) -> None:
+    row = next(row for row in ROWS if row.name == "client-chat-plain")
+    found = calls._row(row, {"floor": 2e-6, "base": 2e-6, calls.SDK: 12e-6, calls.OURS: ours, "any-llm": other})
+    assert (found["budget"], found["met"]) == (1.5, met)
+
+
 def test_rows_are_chosen_by_name_and_go_to_their_place_in_the_page(tmp_path: Path, capsys: Any) -> None:
     page = tmp_path / "page.md"
     (begin, end), (other, last) = ([mark.format(name) for mark in run.MARKS] for name in ("calls", "results"))
