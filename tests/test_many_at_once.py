@@ -1,0 +1,158 @@
+"""What is done for many at once is what would be done for each: texts parsed together, losses told together."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import unified_llm as ul
+from unified_llm.ids import made_among, made_id
+from unified_llm.jsonvalue import dump_text, load_all, load_exact, load_objects, load_text
+
+CHAT, GEMINI, STEPS = "openai-chat", "google-generate-content", "google-interactions"
+
+TEXTS = ['{"a": 1}', "{}", '{"b":[1,{"c":null}]}', "[2]", '"word"', "7", "1.5", "true", "null", ' {"d":"ü"} ']
+
+
+def test_texts_that_are_parsed_together_have_the_values_they_have_alone() -> None:
+    assert load_all(TEXTS) == [load_text(text) for text in TEXTS]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ['{"a":[{}', "{}]}", "{},{}"],
+        ['{"a":[{}', "{}]}", "{},{},{}"],
+        ["1,2", ""],
+        ["{}", ""],
+        ["{}", "Hi"],
+        ["{}", "NaN"],
+        ["{}", "1e999"],
+        ["{}", '{"n": 12345678901234567890}'],
+        ["{}", '"\ud800"'],
+        ["{}", None],
+    ],
+)
+def test_texts_that_are_no_values_each_are_left_to_be_looked_at_one_by_one(texts: list[Any]) -> None:
+    assert load_all(texts) is None
+
+
+def test_objects_among_texts_are_found_whatever_stands_beside_them() -> None:
+    texts = ['{"a":1}', "[1]", "Hi", None, '{"n": 12345678901234567890}']
+    assert load_objects(texts) == [{"a": 1}, None, None, None, {"n": 12345678901234567890}]
+
+
+@pytest.mark.parametrize("odd", ['{"a": 1}', '{"a":1.0e2}', '{"a":1,"a":2}', '{"a":"\\u0041"}', "[1]", "{", ""])
+def test_only_texts_that_come_back_to_the_letter_are_exact(odd: str) -> None:
+    exact = '{"city":"Oslo","n":[1,2.5,null]}'
+    assert load_exact([exact, exact]) == [json.loads(exact)] * 2
+    assert load_exact([exact, odd]) == [json.loads(exact), None]
+    assert dump_text(load_exact([exact])[0]) == exact
+
+
+def test_made_ids_are_known_among_others() -> None:
+    made = made_id("call", "seed", 1)
+    assert made_among(["a", made, "b"]) == {made}
+    assert made_among(["a", "b"]) == frozenset()
+    assert made_among([None, made, 5]) == {made}
+
+
+# ---- reports --------------------------------------------------------------------------------------------------------
+
+CONTENTS: list[dict[str, Any]] = [
+    {"role": "user", "parts": [{"text": "Weather?"}]},
+    {
+        "role": "model",
+        "parts": [
+            {"text": "Looking."},
+            {"functionCall": {"id": "a", "name": "look", "args": {"city": "Oslo"}}},
+            {"functionCall": {"id": "b", "name": "sense", "args": {}}},
+        ],
+    },
+    {
+        "role": "user",
+        "parts": [
+            {"functionResponse": {"id": "a", "name": "look", "response": {"output": "4 C"}}},
+            {"functionResponse": {"id": "b", "name": "sense", "response": {"output": "dry"}}},
+        ],
+    },
+    {"role": "user", "parts": [{"text": "And now?"}]},
+]
+_NAME = "functionResponse/name"
+
+
+def told(done: ul.Converted, side: str) -> dict[str, str]:
+    return {loss.path: loss.fate for loss in done.losses if loss.side == side}
+
+
+def test_each_name_of_a_result_that_its_call_says_is_told_at_its_place() -> None:
+    done = ul.convert({"contents": CONTENTS}, source=GEMINI, target=CHAT, model="m")
+    assert told(done, "source") == {
+        f"/contents/2/parts/0/{_NAME}": "approximated",
+        f"/contents/2/parts/1/{_NAME}": "approximated",
+    }
+
+
+@pytest.mark.parametrize("repair", ["auto", "never"])
+def test_a_name_that_no_call_says_is_lost_beside_those_that_calls_say(repair: Any) -> None:
+    other = json.loads(json.dumps(CONTENTS))
+    other[2]["parts"][1]["functionResponse"]["name"] = "taste"
+    done = ul.convert({"contents": other}, source=GEMINI, target=CHAT, model="m", repair=repair)
+    assert told(done, "source") == {
+        f"/contents/2/parts/0/{_NAME}": "approximated",
+        f"/contents/2/parts/1/{_NAME}": "lost",
+    }
+
+
+def test_a_counted_request_stands_inside_the_counting_one() -> None:
+    inner = {"model": "models/m", "contents": CONTENTS}
+    done = ul.convert(
+        {"generateContentRequest": inner},
+        source=GEMINI,
+        target="anthropic-messages",
+        kind="count_tokens_request",
+        model="m",
+    )
+    places = [path for path in told(done, "source") if path.endswith(_NAME)]
+    assert places and all(path.startswith("/generateContentRequest/contents/2/") for path in places)
+
+
+def test_arguments_of_a_call_that_is_left_out_are_told_where_they_stand() -> None:
+    # (The conversation may not open with a call.)
+    done = ul.convert({"contents": CONTENTS[1:]}, source=GEMINI, target=f"{GEMINI}:vertex", model="m")
+    assert told(done, "source")["/contents/0/parts/1"] == "lost"
+
+
+def test_each_name_that_a_result_is_given_is_told_at_its_place_in_the_result() -> None:
+    chat = ul.convert({"contents": CONTENTS}, source=GEMINI, target=CHAT, model="m").value
+    done = ul.convert(chat, source=CHAT, target=GEMINI)
+    assert told(done, "target") == {
+        f"/contents/2/parts/0/{_NAME}": "added",
+        f"/contents/2/parts/1/{_NAME}": "added",
+    }
+    assert done.value["contents"][2] == CONTENTS[2]
+
+
+def test_each_thought_that_says_who_signed_is_told_at_its_place_in_the_result() -> None:
+    chat = ul.convert({"contents": CONTENTS}, source=GEMINI, target=CHAT, model="m").value
+    done = ul.convert({**chat, "messages": chat["messages"] * 2}, source=CHAT, target=STEPS, repair="never")
+    added = [path for path, fate in told(done, "target").items() if path.endswith("/signature")]
+    kinds = [step["type"] for step in done.value["input"]]
+    assert added == [f"/input/{place}/signature" for place, kind in enumerate(kinds) if kind == "thought"]
+    assert len(added) == 2
+
+
+TOOLS = [
+    {"type": "function", "function": {"name": name, "description": "d", "parameters": {"type": "object"}, **beside}}
+    for name, beside in (("look", {"strict": True}), ("sense", {}), ("taste", {"strict": False}))
+]
+
+
+@pytest.mark.parametrize("target", [GEMINI, STEPS])
+def test_each_word_that_tools_lose_is_told_at_its_place(target: str) -> None:
+    body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "tools": TOOLS}
+    done = ul.convert(body, source=CHAT, target=target)
+    lost = {path for path, fate in told(done, "source").items() if fate == "lost"}
+    assert lost == {"/tools/0/function/strict", "/tools/2/function/strict"}
