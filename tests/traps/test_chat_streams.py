@@ -280,6 +280,16 @@ def test_trap_177_every_chunk_has_the_alias() -> None:
     assert [data["model"] for data in out[:-1]] == ["fast"] * 4
 
 
+def test_a_sealed_thought_that_came_after_text_is_read_as_it_was() -> None:
+    piece = {"kind": "encrypted_content", "data": "blob", "origin": {"protocol": "openai-responses"}}
+    thought = {"type": "reasoning", "id": "rs_1", "summary": [], "opaque": [piece]}
+    text = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hi"}]}
+    told = list(ul.write_stream(ul.decompose({"id": "r", "output": [text, thought]}), CHAT))
+    got = ul.collect(ul.read_stream(told, CHAT))["output"]
+    assert [item["type"] for item in got] == ["message", "reasoning"]
+    assert got[1] == {**thought, "turn": 0}
+
+
 def test_n_two_choices_interleave() -> None:
     got = fold(
         chunk({"content": "a"}), chunk({"content": "b"}, index=1), chunk({"content": "c"}),

@@ -43,7 +43,7 @@ THINKING = "thinking"
 _DETAILS = "reasoning_details"
 _OPAQUE = "reasoning_opaque"
 # In an envelope: the item came after the text of its message, before which the fields stand.
-_LATE = "late"
+LATE = "late"
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ def _read_sealed(w: Node, wire: Node, details: list[Any], r: Reader) -> list[Nod
         elif opened.get("type") == "message":
             r.context["sealed message"] = opened
         else:
-            late = opened.pop(_LATE, None)
+            late = opened.pop(LATE, None)
             items.append(r.made(opened, wire))
             if late:
                 r.context.setdefault("late", []).append(opened)
@@ -244,7 +244,7 @@ def _write_fields(item: Node, field: str, c: Node, w: Writer) -> Node:
         if piece.get("kind") == _OPAQUE:
             wire[_OPAQUE] = piece["data"]
     if foreign and w.facing == "client":
-        whole = {**item, _LATE: True} if w.context.get("late") else item
+        whole = {**item, LATE: True} if w.context.get("late") else item
         wire.setdefault(_DETAILS, []).append({"type": SEALED, "data": seal(whole, anchor_of(item)), "format": FORMAT})
         c.pop("id", None)
         c.pop("status", None)

@@ -8,7 +8,7 @@ from unified_llm.jsonvalue import dump_text
 from unified_llm.provenance import anchor_of, is_sealed, opaque_piece, open_sealed
 from unified_llm.reading import Reader
 
-from .reasoning import THINKING, detail_text, fields_of
+from .reasoning import LATE, THINKING, detail_text, fields_of
 from .stream_merge import merged_details
 from .stream_open import Open
 from .tags import TAGS, Scanner
@@ -174,4 +174,7 @@ def _data(detail: Any) -> Any:
 def _opened(detail: Any) -> Node | None:
     """The item an envelope of ours holds."""
     data = _data(detail)
-    return open_sealed(data) if is_sealed(data) else None
+    item = open_sealed(data) if is_sealed(data) else None
+    if item is not None:
+        item.pop(LATE, None)  # where it came, the stream tells
+    return item
