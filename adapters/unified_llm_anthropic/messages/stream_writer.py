@@ -47,13 +47,19 @@ class MessagesWriter(ForeignWriter):
     def write_more(self) -> WriteMore | None:
         if self.last is None:
             return None
-        index, kind = self.last["index"], self.last["delta"]["type"]
+        kind = self.last["delta"]["type"]
         key, said = _KEYS[kind], self.pieces.append
+        # Copies of dicts that have all their keys are quicker than any way to build them.
+        new_event = {"event": "content_block_delta", "data": None}.copy
+        new_data, new_delta = self.last.copy, self.last["delta"].copy
 
         def more(text: str, beside: Any = None) -> Event:
             said(text)
-            data = {"type": "content_block_delta", "index": index, "delta": {"type": kind, key: text}}
-            return {"event": "content_block_delta", "data": data}
+            event: Event = new_event()
+            event["data"] = data = new_data()
+            data["delta"] = delta = new_delta()
+            delta[key] = text
+            return event
 
         return WriteMore(more, said, key)
 

@@ -1,4 +1,4 @@
-"""The fast path: a delta equal to the last one but for its text, which is the bulk of every stream.
+"""The short way: a delta equal to the last one but for its text, which is the bulk of every stream.
 
 A template of the last delta is kept. The text of a new event is put into it, and one comparison of dicts, made in C,
 says whether anything else differs; if not, the event is known but for its text. Anything else goes the long way.
@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Plain"]
+from unified_llm.adapter import WriteMore
+
+__all__ = ["Plain", "more_deltas", "more_thoughts"]
 
 Event = dict[str, Any]
 Node = dict[str, Any]
@@ -71,3 +73,30 @@ def _in_content(index: int, kind: str, said: Callable[[str], None], write: Calla
         return write(text)
 
     return more
+
+
+def more_deltas(index: int, delta: Node, key: str, said: Callable[[str], None] | None = None) -> WriteMore:
+    """What writes more deltas like this one, of which `key` is the text."""
+    # Copies of dicts that have all their keys are quicker than any way to build them.
+    new_event = _wire(index, delta).copy
+    new_data, new_delta = _wire(index, delta)["data"].copy, delta.copy
+
+    def more(text: str, beside: Any = None) -> Event:
+        if said is not None:
+            said(text)
+        event: Event = new_event()
+        event["data"] = data = new_data()
+        data["delta"] = delta = new_delta()
+        delta[key] = text
+        return event
+
+    return WriteMore(more, said, key)
+
+
+def more_thoughts(index: int) -> WriteMore:
+    """The same of a thought's summary."""
+
+    def more(text: str, beside: Any = None) -> Event:
+        return _wire(index, {"type": "thought_summary", "content": {"text": text, "type": "text"}})
+
+    return WriteMore(more, None, "text")

@@ -33,6 +33,7 @@ from .stream_frames import (
     write_head,
     write_update,
 )
+from .stream_plain import more_deltas, more_thoughts
 
 __all__ = ["StreamWriter"]
 
@@ -43,7 +44,6 @@ _ARGUMENTS = ("response.function_call_arguments.delta", "response.mcp_call_argum
 _TEXTS = ("response.output_text.delta", "response.refusal.delta")
 _THOUGHTS = ("response.reasoning_summary_text.delta", "response.reasoning_text.delta", "response.reasoning.delta")
 _REPEATED = ("response.output_text.delta", "response.function_call_arguments.delta", *_THOUGHTS)
-_DELTA = "step.delta"
 _DONE = {"event": "done", "data": "[DONE]"}
 
 
@@ -118,30 +118,16 @@ class StreamWriter(Ends):
             return
         if not self.own and not (step.started and self.turn.current.get(0) == place):
             return
-        index = step.index
-        if kind == _REPEATED[0] and type(part) is int and part in step.texts and (self.own or step.open == part):
-            said = step.texts[part].append
-
-            def more_text(text: str, beside: Any = None) -> Event:
-                said(text)
-                delta = {"text": text, "type": "text"}
-                return {"event": _DELTA, "data": {"index": index, "delta": delta, "event_type": _DELTA}}
-
-            self.more, self.like = WriteMore(more_text, said, "text"), (kind, place, part)
-        elif kind == _REPEATED[1] and step.args:
-
-            def more_arguments(text: str, beside: Any = None) -> Event:
-                delta = {"arguments": text, "type": "arguments_delta"}
-                return {"event": _DELTA, "data": {"index": index, "delta": delta, "event_type": _DELTA}}
-
-            self.more, self.like = WriteMore(more_arguments, None, "arguments"), (kind, place, part)
-        elif kind in _THOUGHTS and step.thoughts:
-
-            def more_thoughts(text: str, beside: Any = None) -> Event:
-                delta = {"type": "thought_summary", "content": {"text": text, "type": "text"}}
-                return {"event": _DELTA, "data": {"index": index, "delta": delta, "event_type": _DELTA}}
-
-            self.more, self.like = WriteMore(more_thoughts, None, "text"), (kind, place, part)
+        more: WriteMore | None = None
+        if kind == _REPEATED[0]:
+            if type(part) is int and part in step.texts and (self.own or step.open == part):
+                more = more_deltas(step.index, {"text": "", "type": "text"}, "text", step.texts[part].append)
+        elif kind == _REPEATED[1]:
+            if step.args:
+                more = more_deltas(step.index, {"arguments": "", "type": "arguments_delta"}, "arguments")
+        elif step.thoughts:
+            more = more_thoughts(step.index)
+        self.more, self.like = more, (kind, place, part)
 
     # ---- frames -----------------------------------------------------------------------------------------------------
 
