@@ -151,6 +151,21 @@ def test_a_loss_counts_once_for_each_capability() -> None:
     assert "3 times" in told[0].text
 
 
+def test_what_is_only_said_beside_a_schema_weighs_less_than_the_schema() -> None:
+    """Neither of a provider's own protocols has a name for the schema of an answer; its layer for others has."""
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "string"}},
+        "required": ["a"],
+        "additionalProperties": False,
+    }
+    format_ = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema, "strict": True}}
+    body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "response_format": format_}
+    choice = select("google", "gemini-3-pro-preview", body, source="openai-chat")
+    assert choice.protocol.startswith("google-")
+    assert {reason.weight for reason in choice.ranked[0].reasons} == {1}
+
+
 def test_a_protocol_that_refuses_the_request_comes_last(monkeypatch: pytest.MonkeyPatch) -> None:
     def refusing(*names: str) -> None:
         def preview(body: Any, *, target: str, **more: Any) -> ul.Losses:

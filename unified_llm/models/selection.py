@@ -8,7 +8,6 @@ data (`data/weights.toml`), the order of our table decides between equals, and n
 from __future__ import annotations
 
 import tomllib
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -276,22 +275,25 @@ def _refused(endpoint: Endpoint, asked: Mapping[str, Any], losses: Losses) -> li
 
 
 def _lost(losses: Losses) -> list[Reason]:
-    kinds = Counter((loss.capability, loss.fate) for loss in losses)
+    kinds: dict[tuple[str, str], list[Loss]] = {}
+    for loss in losses:
+        kinds.setdefault((loss.capability, loss.fate), []).append(loss)
     found = []
-    for (capability, fate), times in kinds.items():
-        example = next(loss for loss in losses if (loss.capability, loss.fate) == (capability, fate))
-        weight = _weight(example)
+    for (capability, fate), alike in kinds.items():
+        worst = max(alike, key=_weight)
+        weight = _weight(worst)
         if weight:
-            often = f", {times} times" if times > 1 else ""
-            found.append(Reason(weight, f"{capability} {fate} ({example.path}{often})"))
+            often = f", {len(alike)} times" if len(alike) > 1 else ""
+            found.append(Reason(weight, f"{capability} {fate} ({worst.path}{often})"))
     return found
 
 
 def _weight(loss: Loss) -> float:
-    for pattern, weight in _weights()["loss"].items():
-        if level_of(loss, {pattern: "raise"}) == "raise":
-            return float(weight)
-    return 0.0
+    weights = _weights()
+    weight = next((w for pattern, w in weights["loss"].items() if level_of(loss, {pattern: "raise"}) == "raise"), 0.0)
+    # What is only said beside a thing is not the thing.
+    beside = weights["beside"].get(loss.path.rpartition("/")[2]) if loss.path.count("/") > 1 else None
+    return float(weight if beside is None else min(weight, beside))
 
 
 @lru_cache(1)
