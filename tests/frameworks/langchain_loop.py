@@ -3,21 +3,43 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from frameworks.world import QUESTIONS, Turn, World
+from frameworks.world import MOVING, QUESTIONS, City, Turn, World, judge_move
 
 MODES = {"stream_mode": ["messages", "values"]}
 
 
-def converse(world: World, model: Any, mode: str) -> list[Turn]:
-    """Both turns, each streamed; the agent's messages are the history."""
+def check(model_of: Callable[[World], Any], protocol: str, mode: str) -> None:
+    """Both turns over a provider that speaks `protocol`."""
+    world = World(protocol)
+    world.judge(converse(model_of, QUESTIONS, mode, world))
+
+
+def check_move(model_of: Callable[[World], Any], one: str, other: str) -> None:
+    """A turn over one provider, one over another, and back."""
+    worlds = World(one), World(other)
+    judge_move(*worlds, converse(model_of, MOVING, "sync", *worlds))
+
+
+def check_structured(model_of: Callable[[World], Any], protocol: str, method: str) -> None:
+    """Structured output by a schema, or by a tool's."""
+    model = model_of(World(protocol)).with_structured_output(City, method=method)
+    assert isinstance(model.invoke("[[reason Hm.]] A city."), City)
+
+
+def converse(model_of: Callable[[World], Any], questions: tuple[str, ...], mode: str, *worlds: World) -> list[Turn]:
+    """The turns, each streamed, over these worlds in turn; the agent's messages are the history."""
     from langchain.agents import create_agent
 
-    agent: Any = create_agent(model, tools=list(world.tools()), system_prompt="Be brief.")
     turns = []
     history: list[Any] = []
-    for question in QUESTIONS:
+    make: Any = partial(create_agent, system_prompt="Be brief.")
+    given = [make(model_of(world), tools=list(world.tools())) for world in worlds]
+    for agent, question in zip(itertools.cycle(given), questions):
         asked = {"messages": [*history, {"role": "user", "content": question}]}
         found = list(agent.stream(asked, **MODES)) if mode == "sync" else asyncio.run(_collect(agent, asked))
         pieces = [piece.text for kind, (piece, *_) in _messages(found) if kind == "AIMessageChunk" and piece.text]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from typing import Any
 
 import pytest
 
-from frameworks.world import QUESTIONS, Turn, World, foreign
+from frameworks.world import MOVES, MOVING, QUESTIONS, Turn, World, foreign, judge_move
 
 adk = pytest.importorskip("google.adk", reason="google-adk is not installed: make frameworks")
 
@@ -26,14 +27,17 @@ def runner_of(world: World, surface: str = "google-generate-content", library: s
     return InMemoryRunner(agent=agent, app_name="tests")
 
 
-async def converse(runner: Any, streamed: bool = True) -> list[Turn]:
+async def converse(questions: tuple[str, ...], *runners: Any, streamed: bool = True) -> list[Turn]:
+    """The turns over these runners in turn, in one session, which is the history."""
     from google.adk.agents.run_config import RunConfig, StreamingMode
     from google.genai import types
 
-    session = await runner.session_service.create_session(app_name="tests", user_id="you")
+    sessions = runners[0].session_service
+    session = await sessions.create_session(app_name="tests", user_id="you")
     config = RunConfig(streaming_mode=StreamingMode.SSE if streamed else StreamingMode.NONE)
     turns = []
-    for question in QUESTIONS:
+    for runner, question in zip(itertools.cycle(runners), questions):
+        runner.session_service = sessions
         message = types.Content(role="user", parts=[types.Part(text=question)])
         told = {"user_id": "you", "session_id": session.id, "new_message": message, "run_config": config}
         said: dict[bool, list[str]] = {True: [], False: []}
@@ -42,7 +46,8 @@ async def converse(runner: Any, streamed: bool = True) -> list[Turn]:
             text = "".join(part.text for part in parts if part.text and not part.thought)
             said[bool(event.partial)] += [text] if text else []
         turns.append(Turn(said[False][-1], said[True]))
-    await runner.close()
+    for runner in runners:
+        await runner.close()
     return turns
 
 
@@ -51,7 +56,14 @@ async def converse(runner: Any, streamed: bool = True) -> list[Turn]:
 def test_a_streamed_conversation_with_tools(surface: str, protocol: str, library: str) -> None:
     """As Interactions it sends no history, only the id of the answer that it goes on from."""
     world = World(protocol)
-    world.judge(asyncio.run(converse(runner_of(world, surface, library))), '{{"result":"{}"}}')
+    talk = converse(QUESTIONS, runner_of(world, surface, library))
+    world.judge(asyncio.run(talk), '{{"result":"{}"}}')
+
+
+@pytest.mark.parametrize(("one", "other"), MOVES)
+def test_another_provider_in_between(one: str, other: str) -> None:
+    worlds = World(one), World(other)
+    judge_move(*worlds, asyncio.run(converse(MOVING, *map(runner_of, worlds))))
 
 
 @pytest.mark.parametrize("protocol", ["anthropic-messages", "openai-responses"])
@@ -73,5 +85,5 @@ def test_from_a_thread_without_a_loop(protocol: str) -> None:
 
 def test_not_streamed() -> None:
     world = World("anthropic-messages")
-    first, second = asyncio.run(converse(runner_of(world), streamed=False))
+    first, second = asyncio.run(converse(QUESTIONS, runner_of(world), streamed=False))
     assert second.text == 'At last: get_weather: {"result":"Rain in Paris"}' and not first.pieces

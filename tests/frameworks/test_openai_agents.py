@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from typing import Any
 
 import pytest
 
-from frameworks.world import QUESTIONS, Turn, World, foreign
+from frameworks.world import MOVES, MOVING, QUESTIONS, Turn, World, foreign, judge_move
 
 agents = pytest.importorskip("agents", reason="openai-agents is not installed: make frameworks")
 CASES = foreign("openai-chat", "openai-responses")
@@ -26,27 +27,39 @@ def agent_of(world: World) -> Any:
     return agents.Agent(name="Guide", instructions="Be brief.", model="any", tools=tools)
 
 
+async def converse(surface: str, questions: tuple[str, ...], *worlds: World) -> list[Turn]:
+    """The turns, each streamed, over these worlds in turn; the run's own list of items is the history."""
+    turns = []
+    history: list[Any] = []
+    given = [(agent_of(world), settings(world, surface)) for world in worlds]
+    for (agent, config), question in zip(itertools.cycle(given), questions):
+        history.append({"role": "user", "content": question})
+        run = agents.Runner.run_streamed(agent, history, run_config=config)
+        pieces = await pieces_of(run)
+        turns.append(Turn(run.final_output, pieces))
+        history = run.to_input_list()
+    return turns
+
+
+async def pieces_of(run: Any) -> list[str]:
+    return [
+        event.data.delta
+        async for event in run.stream_events()
+        if event.type == "raw_response_event" and event.data.type == "response.output_text.delta"
+    ]
+
+
 @pytest.mark.parametrize(("surface", "protocol"), CASES)
 def test_a_streamed_conversation_with_tools(surface: str, protocol: str) -> None:
     world = World(protocol)
+    world.judge(asyncio.run(converse(surface, QUESTIONS, world)))
 
-    async def talk() -> list[Turn]:
-        config, agent = settings(world, surface), agent_of(world)
-        turns = []
-        history: list[Any] = []
-        for question in QUESTIONS:
-            history.append({"role": "user", "content": question})
-            run = agents.Runner.run_streamed(agent, history, run_config=config)
-            pieces = [
-                event.data.delta
-                async for event in run.stream_events()
-                if event.type == "raw_response_event" and event.data.type == "response.output_text.delta"
-            ]
-            turns.append(Turn(run.final_output, pieces))
-            history = run.to_input_list()
-        return turns
 
-    world.judge(asyncio.run(talk()))
+@pytest.mark.parametrize(("one", "other"), MOVES)
+@pytest.mark.parametrize("surface", ["openai-chat", "openai-responses"])
+def test_another_provider_in_between(surface: str, one: str, other: str) -> None:
+    worlds = World(one), World(other)
+    judge_move(*worlds, asyncio.run(converse(surface, MOVING, *worlds)))
 
 
 @pytest.mark.parametrize(("surface", "protocol"), foreign("openai-responses"))
@@ -61,11 +74,7 @@ def test_a_conversation_by_the_ids_of_answers(surface: str, protocol: str) -> No
         for question in QUESTIONS:
             named = {"previous_response_id": before, "auto_previous_response_id": True}
             run = agents.Runner.run_streamed(agent, question, run_config=config, **named)
-            pieces = [
-                event.data.delta
-                async for event in run.stream_events()
-                if event.type == "raw_response_event" and event.data.type == "response.output_text.delta"
-            ]
+            pieces = await pieces_of(run)
             turns.append(Turn(run.final_output, pieces))
             before = run.last_response_id
         return turns

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from typing import Any
 
 import pytest
 
-from frameworks.world import QUESTIONS, Turn, World, foreign
+from frameworks.world import MOVES, MOVING, QUESTIONS, City, Turn, World, foreign, judge_move
 
 ai = pytest.importorskip("pydantic_ai", reason="pydantic-ai-slim is not installed: make frameworks")
 OPENAI = ("openai-chat", "openai-responses")
@@ -57,26 +58,47 @@ def text_of(event: Any) -> str:
     return ""
 
 
+async def converse(surface: str, questions: tuple[str, ...], *worlds: World) -> list[Turn]:
+    """The turns, each streamed, over these worlds in turn; the run's messages are the history."""
+    turns = []
+    history: list[Any] = []
+    given = [ai.Agent(model_of(world, surface), instructions="Be brief.", tools=world.tools()) for world in worlds]
+    for agent, question in zip(itertools.cycle(given), questions):
+        pieces = []
+        async with agent.iter(question, message_history=history) as run:
+            async for node in run:
+                if ai.Agent.is_model_request_node(node):
+                    async with node.stream(run.ctx) as events:
+                        pieces += [text async for event in events if (text := text_of(event))]
+        turns.append(Turn(run.result.output, pieces))
+        history = run.result.all_messages()
+    return turns
+
+
 @pytest.mark.parametrize(("surface", "protocol"), foreign(*OWN))
 def test_a_streamed_conversation_with_tools(surface: str, protocol: str) -> None:
     world = World(protocol)
-    agent = ai.Agent(model_of(world, surface), instructions="Be brief.", tools=world.tools())
+    world.judge(asyncio.run(converse(surface, QUESTIONS, world)), result_of(surface))
 
-    async def talk() -> list[Turn]:
-        turns = []
-        history: list[Any] = []
-        for question in QUESTIONS:
-            pieces = []
-            async with agent.iter(question, message_history=history) as run:
-                async for node in run:
-                    if ai.Agent.is_model_request_node(node):
-                        async with node.stream(run.ctx) as events:
-                            pieces += [text async for event in events if (text := text_of(event))]
-            turns.append(Turn(run.result.output, pieces))
-            history = run.result.all_messages()
-        return turns
 
-    world.judge(asyncio.run(talk()), result_of(surface))
+@pytest.mark.parametrize(("one", "other"), MOVES)
+@pytest.mark.parametrize("surface", OWN)
+def test_another_provider_in_between(surface: str, one: str, other: str) -> None:
+    worlds = World(one), World(other)
+    judge_move(*worlds, asyncio.run(converse(surface, MOVING, *worlds)))
+
+
+@pytest.mark.parametrize("how", ["ToolOutput", "NativeOutput"])
+@pytest.mark.parametrize(("surface", "protocol"), foreign(*OWN))
+def test_structured_output(surface: str, protocol: str, how: str) -> None:
+    world = World(protocol)
+    agent = ai.Agent(model_of(world, surface), output_type=getattr(ai, how)(City), retries=0)
+
+    async def ask() -> Any:
+        async with agent.run_stream("[[reason Hm.]] A city.") as result:
+            return await result.get_output()
+
+    assert isinstance(asyncio.run(ask()), City)
 
 
 @pytest.mark.parametrize("surface", OWN)

@@ -8,9 +8,10 @@ upstream refuses what is not as it made it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import httpx2
+from pydantic import BaseModel
 
 import unified_llm as ul
 from unified_llm_local import echo
@@ -28,6 +29,14 @@ FIRST = (
 )
 SECOND = "[[reason Once more.]] [[call get_weather city=Paris]] [[then]] At last: [[results]]"
 QUESTIONS = (FIRST, SECOND)
+MOVING = (
+    "[[reason One.]] [[call get_weather city=Oslo]] [[call get_time city=Rome]] [[then]] First: [[results]]",
+    "[[reason Two.]] [[call get_weather city=Paris]] [[then]] Second: [[results]]",
+    "[[reason Three.]] [[call get_time city=Bonn]] [[then]] Third: [[results]]",
+)
+"""A conversation whose second turn is somebody else's."""
+MOVES = [(one, other) for one, other in zip(PROTOCOLS, PROTOCOLS[1:] + PROTOCOLS[:1])]
+"""Every protocol once as the one that is left and come back to, once as the one in between."""
 
 
 SIGNED = {
@@ -40,6 +49,16 @@ SIGNED = {
 """What an upstream has signed before its last answer: two thoughts of the first turn and one of the second."""
 SUBSTANCE = {"text.input", "message.role", "tools.call_id", "tools.result", "finish.reason", "usage.tokens"}
 """What may not be lost: settings and counts may, which protocols have of their own."""
+
+
+class City(BaseModel):
+    """What structured output is to be."""
+
+    name: str
+    inhabitants: int
+    kind: Literal["capital", "village"]
+    twins: list[str]
+    mayor: str | None = None
 
 
 class Turn(NamedTuple):
@@ -111,6 +130,19 @@ class World:
         lost = {loss.capability for losses in self.told for loss in losses if loss.fate == "lost"}
         assert len(self.told) >= len(seen), "every answer has its report"
         assert not lost & SUBSTANCE
+
+
+def judge_move(one: World, other: World, turns: list[Turn]) -> None:
+    """A conversation that went from `one` to `other` and back, each of them strict about what is not its own."""
+    for turn, words in zip(turns, (("First:", "Oslo", "Rome"), ("Second:", "Paris"), ("Third:", "Bonn"))):
+        assert all(word in turn.text for word in words)
+    assert [each.status for world in (one, other) for each in world.service.seen] == [200] * 6
+    assert [len(world.service.seen) for world in (one, other)] == [4, 2]
+    last = one.service.seen[3].body
+    assert bool(set(opaque(last))) == bool(SIGNED[one.protocol]), (
+        "what it signed in its first turn is back in its second"
+    )
+    assert "Paris" in str(last), "and so is what the other one said"
 
 
 _SAID = (("Rain", "Oslo"), ("Noon", "Rome"), ("Rain", "Paris"))
