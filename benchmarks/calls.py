@@ -1,7 +1,8 @@
 """What a call costs through a client: the client's own part of it, as multiples of the official SDK's own part.
 
 A small server on the loopback device gives canned answers, as events or whole. The floor is the same bytes sent and
-received with the HTTP library alone, the answer parsed; what a call takes longer than that is the caller's overhead.
+received with the HTTP library alone, the answer parsed; what a call takes beyond that is the caller's overhead: of the
+processor's time in its process, which no other process on a shared machine changes, and of the clock's for first texts.
 Every caller is a process of its own, so that each has the releases it asks for; they take turns, in shuffled order, and
 the least of all calls counts, as everywhere on a machine that is shared.
 """
