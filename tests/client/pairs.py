@@ -13,7 +13,6 @@ from sdk_surfaces import SURFACES, Said, Surface
 from unified_llm_local import echo
 
 PROTOCOLS = sorted(each.protocol for each in SURFACES)
-TWO = "[[reason Both, then.]] [[call get_weather city=Oslo]] [[call get_weather city=Rome]] [[then]] [[results]]"
 
 
 class Pair:

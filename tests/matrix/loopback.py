@@ -114,10 +114,10 @@ class Loopback:
     def settle(self) -> None:
         """Let generators end that an SDK left lying, as google-genai does: its own are closed by the collector alone,
         in the loop that an application keeps running."""
-        for _ in range(50):
+        for tried in range(60):
             if not self.busy:
                 break
-            gc.collect()
+            gc.collect(min(tried // 10, 2))  # what was left just now is young; looking through all takes long
             self.run(asyncio.sleep(0.002))
 
     def until(self, true: Callable[[], Any], seconds: float = 10) -> None:
@@ -179,3 +179,19 @@ def opaque(value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         for inner in value:
             yield from opaque(inner)
+
+
+_MIND = ("thinking", "redacted_thinking")
+_SIGNS = ("signature", "thoughtSignature", "extra_content", "reasoning_details", "reasoning_content")
+
+
+def bare(turn: Any) -> Any:
+    """A turn as a careless client keeps it: words and calls, and no more."""
+    if turn.get("type") in ("reasoning", "thought"):
+        return None
+    kept = {key: value for key, value in turn.items() if key not in _SIGNS}
+    for key in ("content", "parts", "tool_calls"):
+        if isinstance(kept.get(key), list):
+            parts = [each for each in kept[key] if not each.get("thought") and each.get("type") not in _MIND]
+            kept[key] = [{name: value for name, value in each.items() if name not in _SIGNS} for each in parts]
+    return kept

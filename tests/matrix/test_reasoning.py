@@ -6,11 +6,9 @@ of the transport makes up for.
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from matrix.loopback import SIGNING, Loopback, opaque, surfaces
+from matrix.loopback import SIGNING, Loopback, bare, opaque, surfaces
 from sdk_surfaces import Surface
 
 TURNS = (
@@ -71,19 +69,3 @@ def test_reasoning_that_bears_no_signature_is_shown(house: Loopback, surface: ty
     converse(house, surface, "openai-chat", mode, echoes=True)
     assert not any(set(opaque(seen.body)) for seen in house.seen)
     assert not house.sent(4)
-
-
-_MIND = ("thinking", "redacted_thinking")
-_SIGNS = ("signature", "thoughtSignature", "extra_content", "reasoning_details", "reasoning_content")
-
-
-def bare(turn: Any) -> Any:
-    """A turn as a careless client keeps it: words and calls, and no more."""
-    if turn.get("type") in ("reasoning", "thought"):
-        return None
-    kept = {key: value for key, value in turn.items() if key not in _SIGNS}
-    for key in ("content", "parts", "tool_calls"):
-        if isinstance(kept.get(key), list):
-            parts = [each for each in kept[key] if not each.get("thought") and each.get("type") not in _MIND]
-            kept[key] = [{name: value for name, value in each.items() if name not in _SIGNS} for each in parts]
-    return kept

@@ -35,7 +35,7 @@ SCHEMA: dict[str, Any] = {
 
 @surfaces
 @upstreams
-@pytest.mark.parametrize("mode", ["plain", "stream", "async plain", "async stream"])
+@pytest.mark.parametrize("mode", ["plain", "async stream"])
 def test_an_answer_fits_the_schema(house: Loopback, surface: type[Surface], protocol: str, mode: str) -> None:
     talk = house.talk(surface, protocol)
     talk.sdk.want(SCHEMA)

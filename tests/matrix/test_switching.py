@@ -68,8 +68,10 @@ TOOL: dict[str, Any] = {"type": "function", "name": NAME, "parameters": PARAMETE
 
 
 @PAIRS
-@pytest.mark.parametrize("way", ["previous", "items", "async previous", "stream"])
-def test_through_our_client(house: Loopback, way: str, one: str, other: str) -> None:
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+def test_through_our_client(house: Loopback, asynchronous: bool, one: str, other: str) -> None:
+    """By the answer before (`previous=`) in one direction of a pair, by all items in the other."""
+    way = ("async " if asynchronous else "") + ("previous" if one < other else "items")
     upstreams = [house.upstream(one), house.upstream(other)]
     sync, loop = ul.Client(), ul.AsyncClient()
     before: Any = None
@@ -78,13 +80,13 @@ def test_through_our_client(house: Loopback, way: str, one: str, other: str) -> 
         if number % 3 == 0:
             news = [{"type": "message", "role": "user", "content": ASKED[number // 3]}]
         given: dict[str, Any] = {"upstream": upstreams[number % 2], "tools": [TOOL], "max_output_tokens": 4000}
-        if way == "items":
+        if "items" in way:
             given["input"] = [*(before.items if before is not None else ()), *news]
         else:
             given |= {"input": news, "previous": before}
-        if way == "async previous":
+        if asynchronous:
             before = house.run(loop.responses.create(**given))
-        elif way == "stream":
+        elif number in (1, 2):
             with sync.responses.create(**given, stream=True) as events:
                 before = events.get_final_response()
         else:
