@@ -34,8 +34,9 @@ def http_client(
     Options: `on_losses` is called with the `Losses` of every answer that has any (they are in the header
     `x-unified-llm-losses` too, those of a stream's answer only here); `on_loss` are levels as in `convert`; `vault`
     remembers what the SDK does not echo (default: in memory, for this client); `retry` a `Retry` (default: none, the
-    SDK has its own); `http_client` and `async_http_client` reach the upstream; `api_key`, `protocol`, `base_url` and
-    every other field of an `Upstream`.
+    SDK has its own); `http_client` and `async_http_client` reach the upstream; `api_key`, `base_url` and every other
+    field of an `Upstream`; `protocol` speaks that one in any case, where with "auto", the default for names, each
+    request goes in the provider's protocol that carries most of it (the header `x-unified-llm-protocol` says which).
 
     Errors come in the surface's own shape and status, so that the SDK raises what it always raises.
 
