@@ -46,7 +46,7 @@ async def main(upstream: str = "local/echo:anthropic-messages") -> None:
     # The swap. ADK's genai takes clients of httpx2 as well as of httpx, which is what it would make itself.
     http = ul.async_http_client(upstream, on_losses=told)
     client = genai.Client(api_key="unused", http_options=types.HttpOptions(httpx_async_client=http))
-    model = Gemini(model="any", client=client)
+    model = Gemini(model="gemini-3-pro-preview", client=client)
     agent = LlmAgent(name="guide", instruction="Be brief.", model=model, tools=[get_weather, get_time])
     runner = InMemoryRunner(agent=agent, app_name="weather")
     session = await runner.session_service.create_session(app_name="weather", user_id="you")

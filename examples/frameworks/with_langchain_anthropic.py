@@ -43,7 +43,7 @@ def main(upstream: str = "local/echo:google-interactions") -> None:
     def told(losses: ul.Losses) -> None:
         lost.update(loss.capability for loss in losses if loss.fate == "lost")
 
-    model: Any = ChatAnthropic(model="any", api_key="unused", max_tokens=4000)  # type: ignore[call-arg]
+    model: Any = ChatAnthropic(model="claude-opus-4-7", api_key="unused", max_tokens=4000)
     # The swap. `_client` and `_async_client` are made when they are first asked for, and kept; there is no public way.
     # Through a gateway there is one: ChatAnthropic(base_url=...).
     model._client = model._client.with_options(http_client=ul.http_client(upstream, on_losses=told))

@@ -46,7 +46,7 @@ def main(upstream: str = "local/echo:anthropic-messages") -> None:
 
     # The swap.
     inside = transport(upstream, library="httpx", on_losses=told)
-    model = ChatGoogleGenerativeAI(model="any", api_key="unused", client_args={"transport": inside})
+    model = ChatGoogleGenerativeAI(model="gemini-3-pro-preview", api_key="unused", client_args={"transport": inside})
     agent: Any = create_agent(model, tools=[get_weather, get_time], system_prompt="Be brief.")
     history: list[Any] = []
     for question in QUESTIONS:

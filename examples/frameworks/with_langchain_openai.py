@@ -45,8 +45,8 @@ def main(upstream: str = "local/echo:anthropic-messages") -> None:
 
     # The swap. use_responses_api=False makes it speak Chat Completions instead: any upstream answers both.
     model = ChatOpenAI(
-        model="any",
-        api_key="unused",  # type: ignore[arg-type]
+        model="gpt-5",
+        api_key="unused",
         http_client=ul.http_client(upstream, on_losses=told),
         http_async_client=ul.async_http_client(upstream, on_losses=told),
         use_responses_api=True,

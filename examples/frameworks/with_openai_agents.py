@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from typing import Any
 
 import openai
 from agents import Agent, OpenAIProvider, RunConfig, Runner, function_tool
-from agents.result import RunResultStreaming
 
 import unified_llm as ul
 
@@ -47,23 +47,23 @@ async def main(upstream: str = "local/echo:anthropic-messages") -> None:
     provider = OpenAIProvider(openai_client=client, use_responses=True)
     # Traces would go to OpenAI with a key of theirs.
     config = RunConfig(model_provider=provider, tracing_disabled=True)
-    agent = Agent(name="Guide", instructions="Be brief.", model="any", tools=[get_weather, get_time])
-    history: list[object] = []
+    agent = Agent(name="Guide", instructions="Be brief.", model="gpt-5", tools=[get_weather, get_time])
+    history: list[Any] = []
     for question in QUESTIONS:
         history.append({"role": "user", "content": question})
-        run = Runner.run_streamed(agent, history, run_config=config)  # type: ignore[arg-type]
+        run = Runner.run_streamed(agent, history, run_config=config)
         await show(run)
         # Ids and signatures of whoever answered go home with the history.
         history = run.to_input_list()
     print("did not survive:", ", ".join(sorted(lost)) or "nothing")
 
 
-async def show(run: RunResultStreaming) -> None:
+async def show(run: Any) -> None:
     async for event in run.stream_events():
         if event.type == "raw_response_event" and event.data.type == "response.output_text.delta":
             print(event.data.delta, end="", flush=True)
         elif event.type == "run_item_stream_event" and event.name == "tool_called":
-            print(f"\n> {event.item.raw_item.name}({event.item.raw_item.arguments})")  # type: ignore[union-attr]
+            print(f"\n> {event.item.raw_item.name}({event.item.raw_item.arguments})")
     print()
 
 

@@ -43,7 +43,8 @@ async def main(upstream: str = "local/echo:google-generate-content") -> None:
 
     # The swap. OpenAIProvider (OpenAIChatModel, OpenAIResponsesModel) and GoogleProvider (GoogleModel) take it as well.
     http = ul.async_http_client(upstream, on_losses=told)
-    model = AnthropicModel("any", provider=AnthropicProvider(api_key="unused", http_client=http))
+    # The model's name tells Pydantic AI what may be sent (reasoning, say), not who is asked.
+    model = AnthropicModel("claude-opus-4-7", provider=AnthropicProvider(api_key="unused", http_client=http))
     agent = Agent(model, instructions="Be brief.", tools=[get_weather, get_time])
     history: list[ModelMessage] = []
     for question in QUESTIONS:
