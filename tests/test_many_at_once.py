@@ -11,7 +11,8 @@ import unified_llm as ul
 from unified_llm.ids import made_among, made_id
 from unified_llm.jsonvalue import dump_text, load_all, load_exact, load_objects, load_text
 
-CHAT, GEMINI, STEPS = "openai-chat", "google-generate-content", "google-interactions"
+CHAT, MESSAGES = "openai-chat", "anthropic-messages"
+GEMINI, STEPS = "google-generate-content", "google-interactions"
 
 TEXTS = ['{"a": 1}', "{}", '{"b":[1,{"c":null}]}', "[2]", '"word"', "7", "1.5", "true", "null", ' {"d":"ü"} ']
 
@@ -111,7 +112,7 @@ def test_a_counted_request_stands_inside_the_counting_one() -> None:
     done = ul.convert(
         {"generateContentRequest": inner},
         source=GEMINI,
-        target="anthropic-messages",
+        target=MESSAGES,
         kind="count_tokens_request",
         model="m",
     )
@@ -142,6 +143,77 @@ def test_each_thought_that_says_who_signed_is_told_at_its_place_in_the_result() 
     kinds = [step["type"] for step in done.value["input"]]
     assert added == [f"/input/{place}/signature" for place, kind in enumerate(kinds) if kind == "thought"]
     assert len(added) == 2
+
+
+PAIRS = (("a", "b"), ("c", "d"))
+RESULTS = [
+    {"functionResponse": {"id": each, "name": "look", "response": {"output": "4 C"}}} for pair in PAIRS for each in pair
+]
+APART: dict[str, dict[str, Any]] = {
+    GEMINI: {
+        "contents": [
+            {"role": "user", "parts": [{"text": "Weather?"}]},
+            *(
+                {
+                    "role": "model",
+                    "parts": [{"functionCall": {"id": each, "name": "look", "args": {}}} for each in pair],
+                }
+                for pair in PAIRS
+            ),
+            {"role": "user", "parts": RESULTS},
+        ]
+    },
+    CHAT: {
+        "messages": [
+            {"role": "user", "content": "Weather?"},
+            *(
+                {
+                    "role": "assistant",
+                    "content": None,
+                    "tool_calls": [
+                        {"id": each, "type": "function", "function": {"name": "look", "arguments": "{}"}}
+                        for each in pair
+                    ],
+                }
+                for pair in PAIRS
+            ),
+            *({"role": "tool", "tool_call_id": each, "content": "4 C"} for pair in PAIRS for each in pair),
+        ],
+    },
+    MESSAGES: {
+        "max_tokens": 9,
+        "messages": [
+            {"role": "user", "content": "Weather?"},
+            *(
+                {
+                    "role": "assistant",
+                    "content": [{"type": "tool_use", "id": each, "name": "look", "input": {}} for each in pair],
+                }
+                for pair in PAIRS
+            ),
+            {
+                "role": "user",
+                "content": [
+                    {"type": "tool_result", "tool_use_id": each, "content": "4 C"} for pair in PAIRS for each in pair
+                ],
+            },
+        ],
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("source", "target"), [(CHAT, GEMINI), (MESSAGES, GEMINI), (GEMINI, CHAT), (MESSAGES, CHAT), (GEMINI, MESSAGES)]
+)
+def test_calls_of_messages_that_stand_side_by_side_are_one_turn(source: str, target: str) -> None:
+    value = ul.convert(APART[source], source=source, target=target, model="m").value
+    if target == GEMINI:
+        said = [part["functionCall"]["id"] for part in value["contents"][1]["parts"]]
+    elif target == CHAT:
+        said = [call["id"] for call in value["messages"][1]["tool_calls"]]
+    else:
+        said = [block["id"] for block in value["messages"][1]["content"]]
+    assert said == ["a", "b", "c", "d"]
 
 
 TOOLS = [

@@ -69,7 +69,8 @@ class Reader:
         self.scope = scope
         self.signed = False
         # A reader says so that found nothing in a conversation but texts, calls of functions, and their results as
-        # text, by the names of their calls if by any: nothing that could be a handle or bear an opaque piece.
+        # text, by the names of their calls if by any: nothing that could be a handle or bear an opaque piece. No two
+        # messages of the model's stand side by side, where a wire has messages.
         self.plain = False
         # What each item of such a conversation is (`outline.py`).
         self.letters: list[str] = []

@@ -40,7 +40,8 @@ def _ids(form: str) -> re.Pattern[str]:
 def is_sound(items: list[Node], rules: Rules, letters: str, plain: bool = False) -> bool:
     """Whether nothing has to be done about `items`, whose outline is `letters`; no is no proof of the contrary.
 
-    `plain` are items with nothing beside what makes them a text, a call of a function, or its result.
+    `plain` are items with nothing beside what makes them a text, a call of a function, or its result, of which the
+    calls that stand side by side came in one message.
     """
     if rules.declared or "x" in letters or not _turns(letters, rules):
         return False
@@ -71,7 +72,7 @@ def _turns(letters: str, rules: Rules) -> bool:
 
 
 def _calls(letters: str, items: list[Node], rules: Rules, plain: bool) -> bool:
-    if not _paired(letters) or (rules.one_turn and not _joined(letters, items)):
+    if not _paired(letters) or (rules.one_turn and not _joined(letters, items, plain)):
         return False
     mask = letters.encode()
     calls = list(compress(items, mask.translate(_CALL)))
@@ -109,10 +110,12 @@ def _paired(letters: str) -> bool:
     return all(step.count("c") * 2 == len(step) for step in set(steps))
 
 
-def _joined(letters: str, items: list[Node]) -> bool:
-    """Whether what the model said in one go is one message already."""
+def _joined(letters: str, items: list[Node], plain: bool) -> bool:
+    """Whether what the model said in one go is one message already; in plain items it is, where it can be."""
     if any(pair in letters for pair in _UNJOINED):
         return False
+    if plain:
+        return True
     turns = [item.get("turn") for item in items]
     model = letters.encode().translate(_MODEL)
     # A one for each two neighbours of the model's: all of them in one go, as numbers.

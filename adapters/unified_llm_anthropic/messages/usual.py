@@ -101,6 +101,7 @@ def read_usual(
                     del item["turn"]
                 if role == before:
                     r.form(items[mark], "opens", True)
+                    r.plain = r.plain and role != "assistant"
                 if role == "system" and not mark:
                     r.form(items[0], "place", "messages")
                 before = role

@@ -143,6 +143,7 @@ def read_usual(
             else:
                 if model is before:
                     stay_apart(items, starts, number)
+                    r.plain = r.plain and not model
                 elif turned and len(items) == start + 1:
                     # Several texts are one message.
                     del items[start]["turn"]
@@ -310,6 +311,7 @@ def read_usual_functions(wire: Node, group: int, r: Reader) -> list[Node] | None
     if len(wire) != 1 or type(declared) is not list or not declared:
         return None
     tools: list[Node] = []
+    extra = {r.protocol: {"form": {"group": group}}}
     for each in declared:
         if type(each) is not dict or len(each) != 3:
             return None
@@ -317,7 +319,7 @@ def read_usual_functions(wire: Node, group: int, r: Reader) -> list[Node] | None
         if not (type(name) is type(description) is str) or type(schema) is not dict:
             return None
         tool: Node = {"type": "function", "name": name, "description": description, "parameters": schema}
-        tool["extra"] = {r.protocol: {"form": {"group": group}}}
+        tool["extra"] = extra
         tools.append(tool)
     r.trace += zip(tools, declared)
     for tool in tools:

@@ -51,6 +51,8 @@ def read_usual(wires: list[Any], start: int, items: list[Node], r: Reader) -> in
     r.laid = _LAID
     # Where they stand is known of steps in their own place alone.
     known = type(r.doc) is dict and r.doc.get("input") is wires
+    # Nobody writes to what is kept with an item once it is read, so one of each is enough.
+    marked, as_json = {r.protocol: {"form": {"unsigned": True}}}, {r.protocol: {"form": {"result": "json"}}}
     number = start - 1
     unsigned = False
     try:
@@ -64,7 +66,7 @@ def read_usual(wires: list[Any], start: int, items: list[Node], r: Reader) -> in
                 item: Node = {"type": kind, "call_id": call_id, "name": name, "arguments": dump_text(arguments)}
                 names[call_id] = name
                 if unsigned:
-                    item["extra"] = {r.protocol: {"form": {"unsigned": True}}}
+                    item["extra"] = marked
                     unsigned = False
                 letter(CALL)
             elif kind == "function_result":
@@ -77,7 +79,7 @@ def read_usual(wires: list[Any], start: int, items: list[Node], r: Reader) -> in
                 elif size != 3:
                     break
                 if type(output) is dict:
-                    item["extra"] = {r.protocol: {"form": {"result": "json"}}}
+                    item["extra"] = as_json
                     output = dump_text(output)
                 if not (type(call_id) is type(output) is str):
                     break

@@ -40,6 +40,7 @@ def read_usual(
     add, note, trace, letter = items.append, r.trace.append, r.trace, r.letters.append
     thoughts = "reasoning_tags" in r.dialect
     count, unusual = 0, None
+    spoke = False  # the model did, in the message before
     for unusual in messages:
         number, wire = unusual
         try:
@@ -51,6 +52,7 @@ def read_usual(
                     break
                 item = {"type": "function_call_output", "call_id": call_id, "output": content}
                 letter(RESULT)
+                spoke = False
             elif size == 2:
                 if not (type(content) is type(role) is str) or role in _RESULTS:
                     break
@@ -58,6 +60,7 @@ def read_usual(
                     break
                 item = {"type": "message", "role": role, "content": content}
                 letter(ROLES.get(role, USER))
+                spoke = role == "assistant"
             else:
                 calls = wire["tool_calls"]
                 if size != 3 or role != "assistant" or thoughts or type(calls) is not list or not calls:
@@ -92,6 +95,9 @@ def read_usual(
                     else:
                         count += len(calls)
                         r.letters += letters
+                        if spoke:
+                            r.plain = False
+                        spoke = True
                         continue
                 except (KeyError, TypeError):
                     pass
