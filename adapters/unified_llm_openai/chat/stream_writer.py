@@ -20,6 +20,7 @@ from unified_llm.ids import made_id
 from unified_llm.stream import FRAME, TERMINAL
 from unified_llm.writing import Writer
 
+from ..deltas import spot_of
 from .errors import write_error_body
 from .finish import finish_word
 from .response import consume_status, whole
@@ -57,7 +58,7 @@ class ChatWriter:
         # Choices whose end the source did not say.
         self.made: set[int] = set()
         self._plain: tuple[Node, WriteMore, Any] | None = None
-        # What the deltas that come now go on with (`_spot`), and how the next one is written.
+        # What the deltas that come now go on with (`spot_of`), and how the next one is written.
         self.hot: tuple[Any, ...] | None = None
         self.more: WriteMore | None = None
 
@@ -66,7 +67,7 @@ class ChatWriter:
         if self.more is not None:
             # The next piece of a text or of a call's arguments, with nothing beside it.
             if (
-                self.hot == _spot(event)
+                self.hot == spot_of(event)
                 and (extra is None or self.w.protocol not in extra)
                 and not event.get("logprobs")
                 and event["delta"]
@@ -271,7 +272,7 @@ class ChatWriter:
         if kind in HOT and len(out) == 1 and "choice" not in event:
             like = choice.more(event)
             if like is not None:
-                self.hot, self.more = _spot(event), self._more(choice.index, like)
+                self.hot, self.more = spot_of(event), self._more(choice.index, like)
         return out
 
     def _choice(self, event: Event) -> ChoiceWriter:
@@ -354,11 +355,6 @@ class ChatWriter:
             return output
         seen = self.choices.get(index)
         return seen.items if seen is not None else []
-
-
-def _spot(event: Event) -> tuple[Any, ...]:
-    """Which text, or which arguments, a delta goes on with."""
-    return (event["type"], *map(event.get, ("output_index", "content_index", "summary_index", "choice")))
 
 
 _USAGE_CHUNK = frozenset(

@@ -17,6 +17,7 @@ from unified_llm.mapping import NATIVE
 from unified_llm.stream import FRAME
 from unified_llm.writing import Writer
 
+from ..deltas import spot_of
 from .complete import (
     complete_item,
     complete_response,
@@ -43,9 +44,12 @@ _STRICT_NAMES = {
 }
 # Deltas that a stream is full of.
 _HOT = frozenset(
-    f"response.{stem}.delta"
-    for stem in "output_text function_call_arguments refusal reasoning_text reasoning_summary_text".split()
-)
+    f"response.{stem}.delta" for stem in "output_text function_call_arguments refusal reasoning_text".split()
+) | {"response.reasoning_summary_text.delta"}
+
+
+# Events that hold nothing but words, with the keys they have here.
+_SIMPLE = {kind: frozenset(keys) for kind, keys in EVENTS.items() if not keys.keys() & {"part", "annotation", "item"}}
 
 
 class _Place:
@@ -58,7 +62,6 @@ class _Place:
         self.id = item["id"]
         self.kind = item["type"]
         self.call = item.get("call_id")
-        # A call of a tool that was lowered for the provider: its text is known when it is whole.
 
 
 class ForeignWriter:
@@ -74,14 +77,14 @@ class ForeignWriter:
         self.head: Node = {}
         self.untold: list[Any] = []
         self.state = "idle"
-        # What the deltas that come now go on with (`_spot`), and how the next one is written.
+        # What the deltas that come now go on with (`spot_of`), and how the next one is written.
         self.hot: tuple[Any, ...] | None = None
         self.more: WriteMore | None = None
 
     def feed(self, event: Event) -> list[Event]:
         kind = event["type"]
         # The next piece of a text or of arguments, with nothing beside it but frames of other protocols.
-        if self.more is not None and self.hot == _spot(event) and not event.get("logprobs"):
+        if self.more is not None and self.hot == spot_of(event) and not event.get("logprobs"):
             extra = event.get("extra")
             if extra is None or self.w.protocol not in extra:
                 return [self.more.event(event["delta"])]
@@ -155,10 +158,9 @@ class ForeignWriter:
         name = _STRICT_NAMES.get(kind, kind) if self.strict else kind
         if self.strict and name not in CORE_EVENTS:
             name = SLUG + name
-        data = {"type": name, "sequence_number": self.number, **{k: v for k, v in data.items() if k != "type"}}
-        data["sequence_number"] = self.number
+        own = {"type": name, "sequence_number": self._count()}
+        data = {**own, **data, **own}
         data.pop("obfuscation", None)
-        self.number += 1
         return [{"event": name, "data": data}]
 
     def _unknown(self, event: Event) -> list[Event]:
@@ -349,6 +351,8 @@ class ForeignWriter:
 
     def _inside(self, event: Event, kind: str, place: _Place) -> list[Event]:
         w = self.w
+        if kind in _SIMPLE and event.keys() <= _SIMPLE[kind]:
+            return self._told(event, kind, place, event.copy())
         family = parts if place.kind.endswith("reasoning") else answer_parts
 
         def pair(c: Node, w: Writer) -> Node:
@@ -370,8 +374,10 @@ class ForeignWriter:
         if "part" in EVENTS[kind]:
             # The item's end holds the part again, and tells what of it is lost.
             del w.raw[mark:]
-        if not wire:
-            return []
+        return self._told(event, kind, place, wire) if wire else []
+
+    def _told(self, event: Event, kind: str, place: _Place, wire: Node) -> list[Event]:
+        """The event of an item, in its place; `wire` is what it says."""
         if "item_id" in EVENTS[kind]:
             wire["item_id"] = place.id
         wire["output_index"] = place.index
@@ -383,15 +389,10 @@ class ForeignWriter:
         elif "logprobs" in wire:
             del wire["logprobs"]  # of a refusal: the item's end tells
         if "part" in wire and wire["part"].get("type") == "output_text":
-            complete_text(wire["part"], w)
+            complete_text(wire["part"], self.w)
         elif self.strict and wire.get("annotation") and wire["annotation"].get("type") != "url_citation":
             return []
         out = self._send(kind, wire)
         if kind in _HOT and not wire.get("logprobs"):
-            self.hot, self.more = _spot(event), self._more(out[0]["data"])
+            self.hot, self.more = spot_of(event), self._more(out[0]["data"])
         return out
-
-
-def _spot(event: Event) -> tuple[Any, ...]:
-    """Which text, or which arguments, a delta goes on with."""
-    return (event["type"], *map(event.get, ("output_index", "content_index", "summary_index", "choice")))
