@@ -47,7 +47,15 @@ SIGNED = {
     "openai-responses": 3,
 }
 """What an upstream has signed before its last answer: two thoughts of the first turn and one of the second."""
-SUBSTANCE = {"text.input", "message.role", "tools.call_id", "tools.result", "finish.reason", "usage.tokens"}
+SUBSTANCE = {
+    "text.input",
+    "text.output",
+    "message.role",
+    "tools.call_id",
+    "tools.result",
+    "finish.reason",
+    "usage.tokens",
+}
 """What may not be lost: settings and counts may, which protocols have of their own."""
 
 
