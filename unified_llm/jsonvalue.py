@@ -145,6 +145,8 @@ def load_objects(texts: list[Any]) -> list[dict[str, Any] | None]:
     values = load_all(texts)
     if values is None:
         values = list(map(_object, texts))
+    if set(map(type, values)) == {dict}:
+        return values
     return [value if type(value) is dict else None for value in values]
 
 

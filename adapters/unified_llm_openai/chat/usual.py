@@ -140,6 +140,7 @@ def write_usual(items: list[Node], start: int, out: list[Node], w: Writer) -> in
     add = out.append
     opened, turn, mark = -1, None, 0  # the assistant's message that is open: where it begins
     calls: list[Node] | None = None
+    repeating: list[Node] = []  # results that repeat the name of their call
     number = start - 1
     try:
         for item in items[start:] if start else items:
@@ -175,7 +176,7 @@ def write_usual(items: list[Node], start: int, out: list[Node], w: Writer) -> in
                         break
                     if not plain and w.called().get(call_id) != item["name"]:
                         break
-                    w.alike.setdefault(REPEATED, []).append(item)
+                    repeating.append(item)
                 add({"role": "tool", "tool_call_id": call_id, "content": output})
                 opened = -1
             elif kind != "message":
@@ -210,6 +211,9 @@ def write_usual(items: list[Node], start: int, out: list[Node], w: Writer) -> in
             return len(items)
     except KeyError:
         pass
+    finally:
+        if repeating:
+            w.alike.setdefault(REPEATED, []).extend(repeating)
     if opened < 0:
         return number
     out.pop()
