@@ -144,6 +144,17 @@ class Writer:
         wire = pair(rest, self)
         return self._finish(node, rest, wire) if rest else wire
 
+    def said(self, part: Node, detail: str = "") -> Any:
+        """The text of a part of which nothing else is taken; `detail` says how it is approximated by that, if it is."""
+
+        def pair(c: Node, w: Writer) -> Any:
+            text = c.pop("text", None)
+            if detail and text:
+                c["text"] = Fated("approximated", detail)
+            return text
+
+        return self.piece(pair, part)
+
     def turn(self, first: Node, wire: Node) -> Node:
         """Give a wire message what its reader left on the first item of its turn."""
         extra = first.get("extra")

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import ILL_TYPED, Fated, IllTyped
+from unified_llm.mapping import ILL_TYPED, Fated, IllTyped, take_all
 from unified_llm.provenance import is_sealed
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
@@ -245,7 +245,7 @@ def _write_item(item: Node, w: Writer) -> list[Any]:
     """The block of an item; two where results stand inside a hosted call."""
     flat = w.context.get("flat")
     if flat and id(item) in flat:
-        return _flattened(item, w)
+        return [w.piece(_flattened, item)]
     kind = item.get("type")
     inline = _INLINE.get(kind) if type(kind) is str else None
     if inline is None or all(item.get(key) is None for key in inline[1]):
@@ -337,7 +337,9 @@ def _paired(items: list[Node], w: Writer) -> list[Node]:
             gone.add(id(item))
     for item in others:
         if _is_result(item, w) and id(item) not in kept:
-            (flat if item.get("results") else gone).add(id(item))
+            hits = item.get("results")
+            said = type(hits) is list and hits and all(type(hit) is dict for hit in hits)
+            (flat if said else gone).add(id(item))
     for item in items:
         if id(item) in gone:
             w.drop(item, _UNPAIRED)
@@ -358,11 +360,11 @@ def _writable(item: Node, w: Writer) -> int:
     return len(out)
 
 
-def _flattened(item: Node, w: Writer) -> list[Any]:
+def _flattened(c: Node, w: Writer) -> Node:
     """What a search of another provider found, as text."""
     lines = []
-    for hit in item.get("results") or ():
-        said = [str(hit[key]) for key in ("title", "url", "snippet") if hit.get(key)]
-        lines.append(" - ".join(said))
-    w.report(item, (), "approximated", "sent as text")
-    return [{"type": "text", "text": "\n".join(lines) or "no results"}]
+    for hit in take_all(c, "results"):
+        told = [key for key in ("title", "url", "snippet") if hit.get(key)]
+        lines.append(" - ".join(str(hit[key]) for key in told))
+        hit.update(dict.fromkeys(told, Fated("approximated", "sent as text")))
+    return {"type": "text", "text": "\n".join(lines) or "no results"}

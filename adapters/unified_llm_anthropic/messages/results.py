@@ -317,8 +317,14 @@ def _client_bash_result(c: Node, w: Writer) -> Node | None:
     outputs = c.get("output")
     if type(outputs) is not list or type(c.get("call_id")) is not str:
         return None
-    texts = [str(out.get(key)) for out in outputs if type(out) is dict for key in ("stdout", "stderr") if out.get(key)]
-    c["output"] = Fated("approximated", "as the text of a tool result")
+    if any(type(out) is not dict for out in outputs):
+        return None
+    texts = []
+    for out in take_all(c, "output"):
+        for key in ("stdout", "stderr"):
+            if out.get(key):
+                texts.append(str(out[key]))
+                out[key] = Fated("approximated", "as the text of a tool result")
     c.pop("executor", None)
     return {"type": "tool_result", "tool_use_id": c.pop("call_id"), "content": "\n".join(texts)}
 

@@ -156,11 +156,16 @@ def _write_allowed(c: Node, choice: Node, wire: Node, w: Writer) -> Node | None:
     if own.pop("mode", None) == "validated":
         own["mode"] = Fated("approximated", "sent as 'auto'")
     w.report(w.doc, ("tool_choice", "tools"), "approximated", "the other tools are not sent")
+    dropped = {id(node) for node, keys, fate, *_ in w.raw if not keys and fate == "lost"}
+    sent = [tool for tool in w.context.get("allowed", ()) if id(tool) not in dropped]
     for entry in take_all(own, "tools"):
-        if any(_is_meant(tool, entry) for tool in w.context.get("allowed", ())):
+        if any(_is_meant(tool, entry) for tool in sent):
             for key in ("type", _NAMING.get(entry["type"], "type")):
                 entry.pop(key, None)
-    return {"type": word}
+    out: Node = {"type": word}
+    if choice.get("mode") is None:
+        w.added(out, "type", "the default")
+    return out
 
 
 def _word(choice: Node) -> str | None:

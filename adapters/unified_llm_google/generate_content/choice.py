@@ -121,4 +121,7 @@ def _write_choice(c: Node, w: Writer) -> Node:
     if mode == "auto" and w.form(c, "names") != "auto":
         own["mode"] = Fated("approximated", "names go with VALIDATED, not with AUTO")
         mode = "validated"
-    return {"mode": FUNCTION_CALLING.write(mode), "allowedFunctionNames": names}
+    wire: Node = {"mode": FUNCTION_CALLING.write(mode), "allowedFunctionNames": names}
+    if choice.get("mode") is None:
+        w.added(wire, "mode", "the default")
+    return wire

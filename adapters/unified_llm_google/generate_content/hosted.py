@@ -104,8 +104,11 @@ def write_code_result(c: Node, w: Writer) -> Node:
     if type(output) is str:
         own["output"] = c.pop("output")
     elif type(output) is list:
-        own["output"] = "".join(str(part.get("text") or "") for part in output if type(part) is dict)
-        c["output"] = Fated("approximated", "its text")
+        texts = [part for part in c.pop("output") if type(part) is dict and type(part.get("text")) is str]
+        for part in output:
+            if type(part) is dict and not any(part is each for each in texts):
+                w.drop(part, "what code prints is text")
+        own["output"] = "".join(w.said(part, "joined") for part in texts)
     elif type(c.get("stdout")) is str or type(c.get("stderr")) is str:
         streams = [key for key in ("stdout", "stderr") if type(c.get(key)) is str]
         own["output"] = "".join(c[key] for key in streams)

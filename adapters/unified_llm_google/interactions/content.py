@@ -185,7 +185,10 @@ def write_search_result(c: Node, w: Writer) -> Node | None:
     if not all(type(text) is str for text in texts):
         return None
     head = [c.pop(key) for key in ("title", "source") if type(c.get(key)) is str]
-    c["content"] = Fated("approximated", "sent as text")
+    if type(inner) is str:
+        c["content"] = Fated("approximated", "sent as text")
+    else:
+        texts = [w.said(part, "sent as text") for part in c.pop("content", None) or ()]
     return {"type": "text", "text": "\n".join([*head, *texts])}
 
 

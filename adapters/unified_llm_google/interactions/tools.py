@@ -230,7 +230,7 @@ def write_choice(c: Node, wire: Node) -> None:
     elif kind != "allowed_tools":
         # A hosted tool cannot be forced, and a function must not be called in its place.
         wire["tool_choice"] = "auto"
-        c["tool_choice"] = Fated("approximated", "left to the model, since only functions can be chosen")
+        take(c, "tool_choice")["type"] = Fated("approximated", "left to the model, since only functions can be chosen")
     else:
         own = take(c, "tool_choice")
         del own["type"]

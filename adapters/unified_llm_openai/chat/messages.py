@@ -291,6 +291,8 @@ def _write_message(c: Node, w: Writer) -> Node:
             w.form(others[0], "string") or (_is_plain(others[0]) and w.form(c, "content") != "parts")
         ):
             wire.update(w.piece(_write_string, others[0]))
+        elif others and w.dialect.get("string_content") and not w.same and all(map(_is_text, others)):
+            wire["content"] = "".join(w.piece(_write_string, part)["content"] for part in others)
         else:
             wire["content"] = w.nodes(assistant_parts, others)
             if len(wire["content"]) < len(others) and [part.keys() for part in wire["content"]] == [_PLAIN]:
@@ -303,10 +305,12 @@ def _write_message(c: Node, w: Writer) -> Node:
     return wire
 
 
+def _is_text(part: Node) -> bool:
+    return part.get("type") in ("output_text", "input_text", "text")
+
+
 def _is_plain(part: Node) -> bool:
-    if part.get("type") not in ("output_text", "input_text", "text"):
-        return False
-    return not any(part.get(key) for key in ("cache", "opaque", "annotations"))
+    return _is_text(part) and not any(part.get(key) for key in ("cache", "opaque", "annotations"))
 
 
 def _write_string(c: Node, w: Writer) -> Node:

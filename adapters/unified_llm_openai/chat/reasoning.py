@@ -210,7 +210,7 @@ def _write_tagged(item: Node, c: Node, w: Writer) -> str:
     if not c.get("opaque"):
         _report_summary(item, "text between tags", w)
         parts = [*(c.pop("summary", None) or ()), *(c.pop("content", None) or ())]
-        return tagged("\n\n".join(part["text"] for part in parts if type(part.get("text")) is str), item, w)
+        return tagged("\n\n".join(w.said(part) for part in parts if type(part.get("text")) is str), item, w)
     fields = _write_fields(item, "reasoning_content", c, w)
     return tagged(fields.get("reasoning_content", ""), item, w)
 
@@ -253,7 +253,9 @@ def _write_fields(item: Node, field: str, c: Node, w: Writer) -> Node:
         w.report(item, ("opaque",), "parked" if w.vault is not None else "lost", "foreign")
     sealed = bool(foreign) and w.facing == "client"
     for part in parts:
-        if type(part.get("text")) is not str and w.source != w.protocol:
+        if type(part.get("text")) is str:
+            w.said(part)
+        elif w.source != w.protocol:
             w.drop(part, "sealed for the way back" if sealed else "", "parked" if sealed else "lost")
     return wire
 
