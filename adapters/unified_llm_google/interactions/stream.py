@@ -180,7 +180,7 @@ class StreamReader:
     def _response(self, rest: Node, final: bool) -> Node:
         source = rest["interaction"]
         inner = take(rest, "interaction")
-        self.r.context["at"] = ("interaction",)
+        self.r.context.update(at=("interaction",), input=inner.get("input"))
         response = read_response(inner, self.r)
         if final and "output" not in response:
             response["output"] = unsealed([self.done[index] for index in sorted(self.done)])

@@ -20,7 +20,7 @@ from .hosted import HOSTED
 from .shared import KIND
 from .steps import parts_of, read_step, steps, write_content, write_step
 from .tables import CONTENTS, KIN
-from .usual import UNASKED, UNSIGNED, is_signed, read_usual, write_usual
+from .usual import UNASKED, UNSIGNED, is_history, is_signed, read_usual, write_usual
 
 __all__ = ["carriers", "open_thought", "read_steps", "sealed_whole", "unsealed", "write_steps", "write_thought"]
 
@@ -67,7 +67,7 @@ def read_steps(wires: list[Any], r: Reader, role: str = "user") -> list[Node]:
             items.append(r.made(open_thought(wire), wire))
         else:
             items.append(read_step(wire, r))
-            if r.doc.get("input") is wires:
+            if is_history(wires, r):
                 _shorten(items[-1])
         number += 1
     return unsealed(items)

@@ -19,7 +19,7 @@ from unified_llm.writing import Writer
 from .shared import KIND
 from .tables import PLACEHOLDER
 
-__all__ = ["UNASKED", "UNSIGNED", "is_signed", "read_usual", "write_usual", "write_usual_functions"]
+__all__ = ["UNASKED", "UNSIGNED", "is_history", "is_signed", "read_usual", "write_usual", "write_usual_functions"]
 
 Node = dict[str, Any]
 
@@ -41,6 +41,11 @@ _FUNCTION = {"type", "name", "description", "parameters"}
 # ---- reading --------------------------------------------------------------------------------------------------------
 
 
+def is_history(wires: list[Any], r: Reader) -> bool:
+    """Whether these steps are the input: of the document, or of what a stream tells in an event."""
+    return (type(r.doc) is dict and r.doc.get("input") is wires) or r.context.get("input") is wires
+
+
 def read_usual(wires: list[Any], start: int, items: list[Node], r: Reader) -> int:
     """Read steps from `start` on to `items` while each is a plain text, thought, call or result.
 
@@ -51,6 +56,7 @@ def read_usual(wires: list[Any], start: int, items: list[Node], r: Reader) -> in
     r.laid = _LAID
     # Where they stand is known of steps in their own place alone.
     known = type(r.doc) is dict and r.doc.get("input") is wires
+    short = known or is_history(wires, r)
     # Nobody writes to what is kept with an item once it is read, so one of each is enough.
     marked, as_json = {r.protocol: {"form": {"unsigned": True}}}, {r.protocol: {"form": {"result": "json"}}}
     number = start - 1
@@ -95,7 +101,7 @@ def read_usual(wires: list[Any], start: int, items: list[Node], r: Reader) -> in
                 if size != 2 or type(content) is not list or not content:
                     break
                 said = content[0]
-                if known and len(content) == 1 and len(said) == 2 and said["type"] == "text" and said["text"]:
+                if short and len(content) == 1 and len(said) == 2 and said["type"] == "text" and said["text"]:
                     # The one text of a message, as it is said in short.
                     parts = said["text"]
                     if type(parts) is not str:
