@@ -6,6 +6,8 @@ top_k to Messages and generateContent; encrypted reasoning returns in Responses 
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import httpx2
 import openai
 import pytest
@@ -79,6 +81,24 @@ def test_what_is_said_of_a_place_is_said_of_it_in_all_protocols() -> None:
     made = Upstream.of("openai/gpt-4.1", headers={"x-team": "blue"}, timeout=3)
     chat = settled(made.with_(model="gpt-4o"), SEED)
     assert (spoken(chat), chat.model, chat.timeout, chat.headers) == ("openai-chat", "gpt-4o", 3, {"x-team": "blue"})
+
+
+def test_another_key_is_one_in_all_protocols(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def key_of(upstream: Upstream) -> str | None:
+        request = httpx2.Request("POST", "http://any")
+        assert upstream.auth is not None
+        next(upstream.auth.sync_auth_flow(request))
+        return request.headers.get("authorization")
+
+    monkeypatch.setenv("TEAM_KEY", "of the team")
+    file = tmp_path / "upstreams.toml"
+    file.write_text('[upstreams.fast]\nmodel = "openai/gpt-4.1"\nkey_env = "TEAM_KEY"\n')
+    loaded = Upstream.load(file)["fast"]
+    given = Upstream.of(Upstream.of("openai/gpt-4.1"), api_key="given")
+    for made, key in ((loaded, "Bearer of the team"), (given, "Bearer given")):
+        chosen = settled(made, SEED)
+        assert (spoken(made), key_of(made)) == ("openai-responses", key)
+        assert (spoken(chosen), key_of(chosen)) == ("openai-chat", key)
 
 
 @pytest.mark.parametrize("body", [{"messages": 5}, {}, None, []])

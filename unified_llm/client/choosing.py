@@ -63,9 +63,8 @@ provider='anthropic', scope=None, defaults={}, fixed={}, omitted=(), path='', st
     if isinstance(ref, Upstream):
         given = {"protocol": protocol, "base_url": base_url}
         changes.update({key: value for key, value in given.items() if value is not None})
-        if api_key is not None:
-            changes["auth"] = _auth(split(protocol or ref.protocol)[0], (), api_key)
-        return ref.with_(**changes) if changes else ref
+        there = ref if api_key is None else _with_key(ref, protocol, api_key)
+        return there.with_(**changes) if changes else there
     if not isinstance(ref, str):
         return from_sdk(ref, protocol=AUTO if auto else protocol, **changes)
     if "://" in ref:
@@ -91,6 +90,11 @@ provider='anthropic', scope=None, defaults={}, fixed={}, omitted=(), path='', st
     if others:
         made = made.with_(others=tuple(_alike(owner, others, made, api_key, variables or {})))
     return made.with_(**changes) if changes else made
+
+
+def _with_key(made: Upstream, protocol: str | None, key: Any) -> Upstream:
+    others = tuple(_with_key(each, None, key) for each in made.others)
+    return made.with_(auth=_auth(split(protocol or made.protocol)[0], (), key), others=others)
 
 
 def _alike(
@@ -269,14 +273,16 @@ def _of_row(row: dict[str, Any]) -> Upstream:
         made = upstream(row.pop("model"), **row)
     else:
         raise ValueError('say model = "provider/model", or base_url')
-    if names:
-        usual = split(made.protocol)[0].auth or (("authorization", "Bearer {}"),)
-        header, template = usual[0]
-        if isinstance(made.auth, KeyAuth):
-            header, template = made.auth.header, made.auth.template
-        auth = KeyAuth(header, template.replace("{}", "{key}"), env=names, whose=made.name)
-        made = made.with_(auth=auth)
-    return made
+    return _keyed(made, names) if names else made
+
+
+def _keyed(made: Upstream, names: tuple[str, ...]) -> Upstream:
+    """The same with keys from other variables of the environment, in all its protocols."""
+    header, template = (split(made.protocol)[0].auth or (("authorization", "Bearer {}"),))[0]
+    if isinstance(made.auth, KeyAuth):
+        header, template = made.auth.header, made.auth.template
+    auth = KeyAuth(header, template.replace("{}", "{key}"), env=names, whose=made.name)
+    return made.with_(auth=auth, others=tuple(_keyed(each, names) for each in made.others))
 
 
 def from_env(prefix: str = "UNIFIED_LLM") -> Upstream:
