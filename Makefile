@@ -12,7 +12,7 @@ ARGS   ?=
 PIP = -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test frameworks lint types bench docs clean
+.PHONY: help demo test frameworks frameworks-most frameworks-google lint types bench docs clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -23,10 +23,13 @@ demo: $(VENV)/.stamp-core ## set up, and run an agent in three SDKs, with somebo
 test: $(VENV)/.stamp-dev ## set up and run the tests (ARGS="-n 2 -k sse" goes to pytest)
 	$(VENV)/bin/python -m pytest $(ARGS)
 
-frameworks: in-$(FRAMES) in-$(FRAMES)-google ## run agent frameworks of PyPI on other providers, in two environments (-j 2 halves it)
+frameworks: frameworks-most frameworks-google ## run agent frameworks of PyPI on other providers, in two environments (-j 2 halves it)
 
-in-%: %/.stamp
-	$*/bin/python -m pytest tests/frameworks $(ARGS)
+frameworks-most: $(FRAMES)/.stamp
+	$(FRAMES)/bin/python -m pytest tests/frameworks $(ARGS)
+
+frameworks-google: $(FRAMES)-google/.stamp
+	$(FRAMES)-google/bin/python -m pytest tests/frameworks $(ARGS)
 
 lint: $(VENV)/.stamp-dev ## check style with ruff
 	$(VENV)/bin/python -m ruff check --output-format concise . $(ARGS)
