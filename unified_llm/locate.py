@@ -115,7 +115,14 @@ class Finder(Notes):
         if not keys:
             paths = [*paths, *self._elsewhere(node)]
         elif fate == "lost" and self._half_said(node, keys):
-            fate, detail = "approximated", detail or "the same word said more"
+            # What was said by that word alone is gone all the same.
+            below = [key for key in self._placed_below(id(node)) if key[: len(keys)] == keys and key != keys]
+            gone = [key for key in below if at(node, key) is not None and not self._half_said(node, key)]
+            half = detail or "the same word said more"
+            if gone:
+                first = Loss(pointer(self.base + paths[0]), capability, "approximated", half)
+                return [first, *(loss for key in gone for loss in self.loss(node, key, fate, detail, capability))]
+            fate, detail = "approximated", half
         elif fate == "lost" and keys[-2:] in PARTS:
             fate, detail = "approximated", detail or "counted in the sum"
         out = [Loss(pointer(self.base + path), capability, fate, detail) for path in paths]  # type: ignore[arg-type]

@@ -93,7 +93,19 @@ def send_nearest(word: str, wire: Node, w: Writer, *lists: str) -> None:
         return
     if word:
         wire["tool_choice"] = word
-    w.report(w.doc, ("tool_choice",), "approximated", f"sent as {word!r}" if word else "left to the server")
+    told = f"sent as {word!r}" if word else "left to the server"
+    choice = w.doc.get("tool_choice")
+    if type(choice) is not dict:
+        w.report(w.doc, ("tool_choice",), "approximated", told)
+        return
+    # A word is all that is left of it: whether tools are called, and not which.
+    for key, value in choice.items():
+        if key == "type":
+            w.report(w.doc, ("tool_choice", key), "approximated", told)
+        elif value != word:
+            w.report(w.doc, ("tool_choice", key), "lost", told)
+    if choice["type"] == "allowed_tools" and choice.get("mode") is None and word:
+        w.added(wire, "tool_choice", "the default")
 
 
 def with_mode(allowed: Node, w: Writer) -> Node:

@@ -69,7 +69,7 @@ PARAMETERS: list[tuple[str, Node, Node, dict[str, str]]] = [
     ("zai", {"tools": [TOOL], "tool_choice": "none"}, {}, {"/tool_choice": "emulated", "/tools": "emulated"}),
     ("mistral", {"tools": [TOOL], "tool_choice": "none"}, {}, {"/tool_choice": "emulated", "/tools": "emulated"}),
     ("llamacpp", {"tools": [TOOL], "tool_choice": NAMED}, {"tool_choice": "required"},
-     {"/tool_choice": "approximated"}),
+     {"/tool_choice/type": "approximated", "/tool_choice/function/name": "lost"}),
     ("groq", {"tools": [TOOL], "tool_choice": NAMED}, {"tool_choice": NAMED}, {}),
     # usage in streams
     ("mistral", {"stream": True, "stream_options": {"include_usage": True}}, {"stream": True},
