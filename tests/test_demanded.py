@@ -305,3 +305,14 @@ def test_a_document_in_parts_is_said_at_interactions() -> None:
     done = ul.convert(body, source=MESSAGES, target=INTERACTIONS)
     assert [part["text"] for part in done.value["input"][0]["content"]] == ["A line.", "One.\nTwo."]
     assert any("/messages/0/content/1/source/content/1" in path for path in fates(done, "lost"))
+
+
+@pytest.mark.parametrize("target", [CHAT, RESPONSES])
+@pytest.mark.parametrize(("said", "sent"), [("low", "low"), ("medium", "high"), ("ultra_high", "original")])
+def test_how_closely_a_picture_is_looked_at(target: str, said: str, sent: str) -> None:
+    content = [{"type": "image", "mime_type": "image/png", "data": "iVBORw0KGgo=", "resolution": said}]
+    body = {"model": "m", "input": [{"type": "user_input", "content": content}]}
+    done = ul.convert(body, source=INTERACTIONS, target=target)
+    (part,) = (done.value["messages"] if target == CHAT else done.value["input"])[0]["content"]
+    assert (part["image_url"] if target == CHAT else part)["detail"] == sent
+    assert ("/input/0/content/0/resolution" in fates(done, "approximated")) == (said != sent)

@@ -12,14 +12,16 @@ from unified_llm.mapping import Fated
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-__all__ = ["clean_url", "name_file", "read_bare", "write_bare"]
+__all__ = ["clean_url", "fit_detail", "name_file", "read_bare", "write_bare"]
 
 Node = dict[str, Any]
 
 _HEAD = re.compile(r"data:([^;,]*)((?:;[^;,]*)*),(\s*)", re.IGNORECASE)
-_USUAL = re.compile(r"data:[a-z0-9.+/-]*;base64,\S")
+_USUAL = re.compile(r"data:[a-z0-9.+/-]+;base64,\S")
 # The first characters of base64, by what the bytes are.
 _MAGIC = {"iVBORw0KGgo": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif", "UklGR": "image/webp"}
+# Steps of others between, and beyond, low and high; "original" is all there is to see.
+_DETAILS = {"medium": "high", "ultra_high": "original"}
 _FIRST = frozenset(magic[:4] for magic in _MAGIC)
 
 
@@ -30,8 +32,19 @@ def clean_url(c: Node, key: str, wire: Node, at: str, w: Writer) -> None:
         return
     head = _HEAD.match(url)
     if head is not None and ";base64" in head[2].lower():
-        wire[at] = f"data:{head[1].lower()};base64,{url[head.end() :]}"
-        c[key] = Fated("approximated", "the data URL is spelt anew")
+        data = url[head.end() :]
+        kind = head[1].lower() or next((kind for magic, kind in _MAGIC.items() if data.startswith(magic)), "")
+        wire[at] = f"data:{kind};base64,{data}"
+        if wire[at] != url:
+            c[key] = Fated("approximated", "the data URL is spelt anew")
+
+
+def fit_detail(c: Node, wire: Node, w: Writer) -> None:
+    """How closely a picture is looked at, in the word that is nearest to another protocol's."""
+    word = _DETAILS.get(str(wire.get("detail")))
+    if word is not None and w.source != w.protocol:
+        wire["detail"] = word
+        c["detail"] = Fated("approximated", f"sent as {word!r}")
 
 
 def read_bare(node: Node, key: str, r: Reader) -> Node:

@@ -48,7 +48,7 @@ KNOWN = [
         NOTHING,
     ),
     ("*", r"user messages must have non-empty content|value of 'input' must not be empty", NOTHING),
-    ("*", r"on_demand|ultrafast|ultra_high|'smell'|\"smell\"|\"document\"", SAID),
+    ("*", r"on_demand|ultrafast|'smell'|\"smell\"|\"document\"", SAID),
     (CHAT, r"'video_url'", "video, which servers of other vendors take"),
     (CHAT, r"Unknown parameter: 'top_k'", "a setting that servers of other vendors take"),
 ]
@@ -100,4 +100,4 @@ def test_what_is_converted_is_taken(source: str, target: str) -> None:
             else:
                 failures.append((record["id"], error.message[:200]))
     assert count > 10 and not failures, show(failures, f"{source} to {target}", count)
-    assert listed <= 0.4 * count
+    assert listed <= 0.1 * count + 1

@@ -15,7 +15,7 @@ from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
 from ..cache import write_cache
-from ..media import clean_url, name_file, read_bare, write_bare
+from ..media import clean_url, fit_detail, name_file, read_bare, write_bare
 from .tables import AUDIO_FORMATS
 
 __all__ = ["assistant_parts", "citations", "takeable", "takes_names", "thinking_parts", "user_parts"]
@@ -102,6 +102,7 @@ def write_image(c: Node, w: Writer) -> Node | None:
         del c["media_type"]
     if c.get("detail", 0) is not None or w.source in (None, w.protocol):
         image.update({key: c.pop(key) for key in ("detail",) if key in c})
+        fit_detail(c, image, w)
     return write_cache(c, {"type": "image_url", "image_url": image}, w)
 
 

@@ -18,7 +18,7 @@ from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
 from ..cache import write_cache
-from ..media import clean_url, name_file, read_bare, write_bare
+from ..media import clean_url, fit_detail, name_file, read_bare, write_bare
 from .tables import REFUSES
 
 __all__ = ["answer_parts", "assistant_parts", "citations", "parts", "pick", "user_parts"]
@@ -132,6 +132,7 @@ def write_any_image(c: Node, w: Writer) -> Node | None:
         return None
     wire: Node = write_image(c, w)
     clean_url(c, "image_url", wire, "image_url", w)
+    fit_detail(c, wire, w)
     if wire.get("detail") is None:
         wire["detail"] = "auto"
         w.added(wire, "detail", "the default")
