@@ -180,7 +180,7 @@ READ_INTO = frozenset(
 """Objects whose keys are taken one by one, so that what is left of them has to be named key by key."""
 OPEN = ("unknown", "wrong", "odd", "legacy", "with_more", "extra", "old_keys", "empty")
 """Fixtures of what nobody declares, by a word in their names."""
-STRANGE = frozenset(("hologram", "note", "what"))
+STRANGE = frozenset(("hologram", "note", "trace", "what"))
 """Keys that nobody declares, in fixtures that are otherwise usual."""
 
 

@@ -105,8 +105,8 @@ class WriteMore(NamedTuple):
     it. An empty event stands for none.
 
     Where `key` is given, the bytes of such events are the same but for the value of `key`, which is the text, and that
-    of `number`, if there is one, which `next_number` gives. Such bytes may be written without the event; then `said` notes
-    the text.
+    of `number`, if there is one, which `next_number` gives. Such bytes may be written without the event; then `said`
+    notes the text.
     """
 
     event: Callable[..., Event]

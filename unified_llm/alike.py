@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache
+from itertools import pairwise
 from typing import NamedTuple
 
 import orjson
@@ -48,7 +49,7 @@ def reader_of(frame: bytes, more: ReadMore) -> Read | None:
         return None
     before, behind, parse = frame[: values[0].start], frame[values[-1].end :], orjson.loads
     around = len(before) + len(behind)
-    holes = [(value.kind, frame[value.end : after.start]) for value, after in zip(values, values[1:])]
+    holes = [(value.kind, frame[value.end : after.start]) for value, after in pairwise(values)]
     last = values[-1].kind
 
     def read_text(frame: bytes) -> str | None:

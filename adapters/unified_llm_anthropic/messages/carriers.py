@@ -46,7 +46,8 @@ def carrier_of(item: Node, w: Writer) -> Node | None:
     """The block that carries what others signed on an item, None when there is nothing of that kind."""
     signed = [*(item.get("opaque") or ())]
     content = item.get("content")
-    on_parts = [p for part in content for p in part.get("opaque") or ()] if type(content) is list else []
+    parts = content if type(content) is list else []
+    on_parts = [piece for part in parts for piece in part.get("opaque") or ()]
     if not any(not is_own(piece, w) for piece in signed + on_parts):
         return None
     anchor = anchor_of(item)
@@ -55,7 +56,7 @@ def carrier_of(item: Node, w: Writer) -> Node | None:
         node["opaque"] = signed
     if on_parts:
         node["content"] = content
-        _found(w, [part for part in content if part.get("opaque") and not part.get("text")])
+        _found(w, [part for part in parts if part.get("opaque") and not part.get("text")])
     return {"type": "redacted_thinking", "data": seal(ordered(node), "")}
 
 
