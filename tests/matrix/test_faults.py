@@ -143,13 +143,13 @@ def test_a_connection_that_is_reset_before_any_answer(house: Loopback, door: str
 @forms
 def test_an_upstream_that_stalls(house: Loopback, door: str, stream: bool) -> None:
     upstream = house.upstream(UPSTREAM_OF[door]).with_(timeout=0.15)
-    heard = Heard(house, door, upstream, f"{TEXT} [[slow 3000]]", stream, retry=ul.Retry.never())
+    heard = Heard(house, door, upstream, f"{TEXT} [[slow 20000]]", stream, retry=ul.Retry.never())
     if not stream:
         heard.failed(ul.Timeout, TOO_LATE.get(heard.surface, "APITimeoutError"))  # type: ignore[arg-type]
     else:
         assert heard.error is not None
         assert heard.surface is not None or isinstance(heard.error, ul.Timeout)
-    assert 0.1 < heard.took < 2.5 and len(house.seen) == 1
+    assert 0.1 < heard.took < 10 and len(house.seen) == 1
     house.settle()
     house.until(lambda: house.seen[0].ended == "closed")
 
@@ -159,8 +159,8 @@ def test_an_upstream_that_stalls(house: Loopback, door: str, stream: bool) -> No
 def test_an_sdks_own_timeout_is_kept(house: Loopback, surface: type[Surface], stream: bool) -> None:
     """Where the upstream has none of its own, the patience is that of who asks."""
     patience: dict[str, Any] = {"timeout": 150 if surface in (Contents, Interactions) else 0.15}
-    heard = Heard(house, surface.protocol, house.upstream("openai-chat"), f"{TEXT} [[slow 3000]]", stream, **patience)
-    assert heard.error is not None and 0.1 < heard.took < 2.5
+    heard = Heard(house, surface.protocol, house.upstream("openai-chat"), f"{TEXT} [[slow 20000]]", stream, **patience)
+    assert heard.error is not None and 0.1 < heard.took < 10
     house.settle()
     house.until(lambda: house.seen[0].ended == "closed")
 
