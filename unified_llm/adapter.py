@@ -175,6 +175,8 @@ class Streams(NamedTuple):
     reader: Callable[[Reader], WireReader]
     writer: Callable[[Writer], WireWriter]
     framing: Framing = Framing()
+    # Which of the events that say what nothing says again (`stream.ALONE`) its writer has a form for.
+    alone: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -18,13 +18,23 @@ from typing import Any
 
 from .errors import LocalProtocolError, ProtocolError, RemoteProtocolError
 
-__all__ = ["FRAME", "TERMINAL", "Grammar", "collect", "decompose"]
+__all__ = ["ADDRESS", "ALONE", "FRAME", "TERMINAL", "Grammar", "collect", "decompose"]
 
 Event = dict[str, Any]
 Node = dict[str, Any]
 Place = tuple[int, int]
 
 FRAME = "unified_llm:frame"
+ALONE = frozenset(
+    """response.steer.accepted response.steer.pending response.steer.failed response.audio.delta
+    response.audio.transcript.delta response.image_generation_call.partial_image""".split()
+)
+"""Events that say what no item and no response says again: a writer that has no form for them loses it."""
+ADDRESS = frozenset(
+    """type sequence_number stream_id response_id item_id choice output_index content_index summary_index obfuscation
+    extra""".split()
+)
+"""Keys of an event that say where it belongs, and not what."""
 TERMINAL = {"response.completed": "completed", "response.incomplete": "incomplete", "response.failed": "failed"}
 
 # What an event does to the response. "item" and "part" events are checked against ITEM as well.

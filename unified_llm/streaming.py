@@ -18,7 +18,7 @@ from .locate import locate
 from .losses import Levels, Loss, Losses, check_levels, enforce
 from .reading import Reader
 from .registry import provider_of, split
-from .stream import Grammar
+from .stream import ADDRESS, ALONE, Grammar
 from .trail import Trail
 from .vault import Vault
 from .writing import Writer
@@ -196,12 +196,17 @@ class _Pipe:
         reading = self.reading
         reading.docs[reading.number or 0] = reading.doc
         for event in events:
-            if "extra" in event:
-                self._tell_kept(event, "rest")
+            self._tell_event(event)
         if len(reading.turns) != self.turned:
             for node, _ in reading.turns[self.turned :]:
                 self._tell_kept(node, "turn")
             self.turned = len(reading.turns)
+
+    def _tell_event(self, event: Event) -> None:
+        if "extra" in event:
+            self._tell_kept(event, "rest")
+        if event["type"] in ALONE and event["type"] not in self.goal.streams.alone:
+            self.writing.raw += [(event, (key,), "lost", "", None) for key in event if key not in ADDRESS]
 
     def _tell_kept(self, node: Event, slot: str) -> None:
         for protocol, drawer in node.get("extra", {}).items():
@@ -376,6 +381,7 @@ class _WritePipe(_Pipe):
     def _written(self, event: Any) -> list[Event]:
         canonical = event.model_dump(mode="json", exclude_unset=True) if hasattr(event, "model_dump") else event
         self.grammar.feed(canonical)
+        self._tell_event(canonical)
         out = self.writer.feed(canonical)
         if self.writing.raw:
             target = [each["data"] for each in out]

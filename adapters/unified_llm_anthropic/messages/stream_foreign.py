@@ -78,9 +78,6 @@ class ForeignWriter(FrameWriter):
     def _foreign(self, kind: str, event: Event) -> list[Event]:
         if self.failed:
             return []
-        for protocol, drawer in (event.get("extra") or {}).items():
-            if drawer.get("rest") and protocol != self.w.protocol:
-                self.w.report(event, ("extra", protocol, "rest"), "lost")
         if kind == "error":
             return self._error(event)
         if kind == "response.created":

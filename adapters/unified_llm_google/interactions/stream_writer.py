@@ -158,9 +158,6 @@ class StreamWriter(Ends):
         extra = event.get("extra")
         if not extra:
             return out
-        for protocol, drawer in extra.items():
-            if protocol != self.w.protocol and "rest" in drawer:
-                self.w.report(event, ("extra", protocol, "rest"), "lost")
         frame, rest = own.get("frame") or {}, own.get("rest")
         if not out or not (frame or rest):
             return out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from unified_llm.adapter import Adapter, Framing, Kind, Route, Streams
 from unified_llm.repair import CALLS, Rules
+from unified_llm.stream import ALONE
 
 from ..dialects import Dialects
 from . import lists
@@ -38,7 +39,7 @@ adapter = Adapter(
         "deleted": Kind(lists.read_deleted, lists.write_deleted, "deleted"),
         "models": Kind(lists.read_models, lists.write_models, "models"),
     },
-    streams=Streams(ResponsesReader, ResponsesWriter, Framing(named=True)),
+    streams=Streams(ResponsesReader, ResponsesWriter, Framing(named=True), alone=ALONE),
     mappings=(
         parts,
         user_parts,

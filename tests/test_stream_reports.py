@@ -1,0 +1,131 @@
+"""What a frame says and no item says again is in the report, with the number of its frame.
+
+The laws alter whole answers and tell them as streams; here are the frames that no answer has. Wire formats:
+docs.claude.com/en/api/messages-streaming, platform.openai.com/docs/api-reference (chat and responses streaming),
+ai.google.dev/api/generate-content.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import unified_llm as ul
+
+Node = dict[str, Any]
+PROTOCOLS = ["openai-chat", "openai-responses", "anthropic-messages", "google-interactions", "google-generate-content"]
+
+
+def lost(frames: list[Node], source: str, target: str) -> set[str]:
+    stream = ul.convert_stream(frames, source=source, target=target)
+    assert list(stream)
+    return {loss.path for loss in stream.losses if loss.fate == "lost"}
+
+
+def others(protocol: str) -> list[str]:
+    return [each for each in PROTOCOLS if each != protocol]
+
+
+def named(*frames: Node) -> list[Node]:
+    return [{"event": frame["type"], "data": frame} for frame in frames]
+
+
+def plain(*frames: Node) -> list[Node]:
+    return [{"event": None, "data": frame} for frame in frames]
+
+
+MESSAGE = {
+    "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [], "stop_reason": None,
+    "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("target", others("anthropic-messages"))
+def test_a_delta_that_nobody_understands(target: str) -> None:
+    frames = named(
+        {"type": "message_start", "message": MESSAGE},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Hi"}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "riddle_delta", "riddle": "?"}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn", "stop_sequence": None}, "usage": {}},
+        {"type": "message_stop"},
+    )
+    assert "/3/data" in lost(frames, "anthropic-messages", target)
+    assert "/3/data" not in lost([*frames[:3], *frames[4:]], "anthropic-messages", target)
+
+
+def test_frames_that_say_nothing_are_not_told() -> None:
+    frames = named(
+        {"type": "message_start", "message": MESSAGE},
+        {"type": "ping"},
+        {
+            "type": "content_block_start",
+            "index": 0,
+            "content_block": {"type": "thinking", "thinking": "", "signature": ""},
+        },
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "Hm"}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "signature_delta", "signature": "c2ln"}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": ""}},
+        {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "Hi"}},
+        {"type": "content_block_stop", "index": 1},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn", "stop_sequence": None}, "usage": {}},
+        {"type": "message_stop"},
+    )
+    assert lost(frames, "anthropic-messages", "openai-responses") == set()
+
+
+@pytest.mark.parametrize("target", others("openai-chat"))
+def test_what_stands_beside_an_error_of_chat(target: str) -> None:
+    chunk = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    frames = plain(
+        {**chunk, "choices": [{"index": 0, "delta": {"role": "assistant", "content": "Hi"}, "finish_reason": None}]},
+        {**chunk, "error": {"message": "broke", "code": 502}, "trace": "t"},
+    )
+    assert "/1/data/trace" in lost(frames, "openai-chat", target)
+    assert "/1/data/id" not in lost(frames, "openai-chat", target)
+
+
+@pytest.mark.parametrize("target", others("google-generate-content"))
+def test_who_else_speaks_and_what_stands_beside_an_error_of_generate_content(target: str) -> None:
+    frames = plain(
+        {"candidates": [{"content": {"parts": [{"text": "Hi"}], "role": "narrator"}, "index": 0}]},
+        {"error": {"code": 500, "message": "broke", "status": "INTERNAL"}, "trace": "t"},
+    )
+    found = lost(frames, "google-generate-content", target)
+    assert {"/0/data/candidates/0/content/role", "/1/data/trace"} <= found
+    frames[0]["data"]["candidates"][0]["content"]["role"] = "model"
+    assert "/0/data/candidates/0/content/role" not in lost(frames, "google-generate-content", target)
+
+
+RESPONSE = {"id": "resp_1", "object": "response", "created_at": 1, "status": "in_progress", "model": "m", "output": []}
+
+
+@pytest.mark.parametrize("target", others("openai-responses"))
+def test_events_that_say_what_no_item_says(target: str) -> None:
+    frames = named(
+        {"type": "response.created", "sequence_number": 0, "response": RESPONSE},
+        {"type": "response.audio.delta", "sequence_number": 1, "delta": "AAAA"},
+        {"type": "response.steer.accepted", "sequence_number": 2, "steer": {"id": "s"}},
+        {"type": "response.completed", "sequence_number": 3, "response": {**RESPONSE, "status": "completed"}},
+    )
+    assert {"/1/data/delta", "/2/data/steer"} <= lost(frames, "openai-responses", target)
+    assert not {path for path in lost(frames, "openai-responses", target) if path.endswith("sequence_number")}
+
+
+def test_their_own_protocol_is_sent_them() -> None:
+    events = [
+        {"type": "response.created", "response": {"id": "r", "status": "in_progress", "output": []}},
+        {"type": "response.audio.delta", "delta": "AAAA"},
+        {"type": "response.completed", "response": {"id": "r", "status": "completed", "output": []}},
+    ]
+    written = ul.write_stream(events, "openai-responses")
+    assert "AAAA" in [each["data"].get("delta") for each in written]
+    assert not [loss for loss in written.losses if loss.fate == "lost"]
+    foreign = ul.write_stream(events, "openai-chat")
+    assert "AAAA" not in str(list(foreign))
+    assert [loss.path for loss in foreign.losses if loss.fate == "lost"] == ["/1/delta"]
