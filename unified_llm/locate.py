@@ -83,8 +83,11 @@ class Finder(Notes):
     """The search for the sources of losses, over the documents of one conversion."""
 
     def loss(self, node: Node, keys: Keys, fate: str, detail: str, capability: str | None) -> list[Loss]:
-        setting = self._setting(keys[0]) if node is self.root and len(keys) == 1 and fate != "added" else None
-        if setting is not None:
+        setting = self._setting(keys[0]) if node is self.root and keys and fate != "added" else None
+        if setting is not None and len(keys) > 1 and keys[-2:] not in PARTS and self._has(setting[0], keys):
+            path = (*self.base, setting[0], *keys[1:])
+            return [Loss(pointer(path), capability or self._capability(node, keys), fate, detail)]  # type: ignore[arg-type]
+        if setting is not None and len(keys) == 1:
             # Most losses are settings of the root that have a wire key of their own.
             if not detail and fate == "lost":
                 detail = self.writer.refuses.get(keys[0], "")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._tables import CAPABILITY
 from .naming import Naming
-from .paths import Keys, Paths, at
+from .paths import Keys, Paths, at, follow
 
 if TYPE_CHECKING:
     from .adapter import Adapter
@@ -161,6 +161,11 @@ class Notes(Naming):
         """The wire key and the capability of a setting of the root that the caller's document has for itself."""
         known = self._settings.get(key)
         return known if known is not None and known[0] in self.doc and key not in self._moved else None
+
+    def _has(self, wire: str, keys: Keys) -> bool:
+        """Whether a setting of the root was handed on as it was, and has this leaf."""
+        value = self.doc[wire]
+        return type(value) is dict and value is self.root.get(keys[0]) and follow(value, keys[1:]) == keys[1:]
 
     @cached_property
     def _settings(self) -> dict[str, tuple[str, str]]:

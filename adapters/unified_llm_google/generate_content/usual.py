@@ -343,6 +343,6 @@ def write_usual_functions(tools: list[Node], w: Writer) -> Node | None:
         declared.append({"name": name, "description": tool["description"], "parametersJsonSchema": tool["parameters"]})
     if not declared or w.dialect.get("schemas") == "openapi":
         return None
-    for tool in strict:
-        w.report(tool, ("strict",), "lost")
+    if strict:
+        w.alike.setdefault((("strict",), "lost", ""), []).extend(strict)
     return {"functionDeclarations": declared}

@@ -271,6 +271,6 @@ def write_usual_functions(tools: list[Node], w: Writer) -> list[Node] | None:
         if wire.keys() != _FUNCTION or tool["type"] != "function":
             return None
         declared.append(wire)
-    for tool in strict:
-        w.report(tool, ("strict",), "lost")
+    if strict:
+        w.alike.setdefault((("strict",), "lost", ""), []).extend(strict)
     return declared
