@@ -66,7 +66,7 @@ def _maker(
 ) -> Callable[[Keys], Loss]:
     """What makes the losses of one leaf at many places. They are kept: a conversation comes again with each request."""
 
-    @lru_cache(maxsize=4096)
+    @lru_cache(maxsize=2048)
     def made(place: Keys) -> Loss:
         return Loss(pointer((*above, *place, *below)), capability, fate, detail, side)
 
