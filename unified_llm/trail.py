@@ -136,9 +136,13 @@ class _StreamFinder(Finder):
         wire = self._wire(node)
         if self.reader is None or len(out) != 1 or id(wire) not in self.reader.gathered:
             return out
-        # Of what was put together and is lost as a whole, each piece is.
-        whole, pieces = pointer(self._join(wire, ())), self.reader.gathered[id(wire)][1]
-        return out + [out[0]._replace(path=pointer(path)) for path in pieces.values() if out[0].path == whole]
+        # Of what was put together, be it the whole or a value in it, each piece is lost with it.
+        pieces = self.reader.gathered[id(wire)][1]
+        whole = next((key for key, path in pieces.items() if pointer(path) == out[0].path), None)
+        if whole is None:
+            return out
+        below = [path for key, path in pieces.items() if len(key) > len(whole) and key[: len(whole)] == whole]
+        return out + [out[0]._replace(path=pointer(path)) for path in below]
 
     def _wire(self, node: Any) -> Any:
         return self.wires.get(id(node)) if type(node) is dict else None

@@ -122,6 +122,8 @@ class ChoiceReader(ReasoningReader):
                 known = self.logprobs.get(key)
                 if type(value) is list and (known is None or type(known) is list):
                     self.logprobs[key] = [*(known or ()), *value]
+                    if known and value and self.open is not None:
+                        self.open.sources["logprobs", key, len(known)] = self.r.here(*self.path, "logprobs", key)
                 else:
                     self.logprobs.setdefault(key, value)
         elif "logprobs" in wire and not self.logprobs:
