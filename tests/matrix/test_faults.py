@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
-from matrix.loopback import PROTOCOLS, Loopback, upstreams, words_in
+from matrix.loopback import ABANDONING, PROTOCOLS, Loopback, upstreams, words_in
 from sdk_surfaces import SURFACES, Chat, Contents, Interactions, Messages, Responses, Surface
 
 pytestmark = pytest.mark.timeout(30)
@@ -38,6 +38,7 @@ class Heard:
         self.house, self.stream, self.upstream, self.asked = house, stream, upstream, asked
         self.loops, self.more = door.startswith("async "), more
         self.surface = SDKS.get(door.removeprefix("async "))
+        house.abandons |= self.surface is not None and self.surface.protocol in ABANDONING
         self.words: list[str] = []
         self.error: Any = None
         before = time.monotonic()
