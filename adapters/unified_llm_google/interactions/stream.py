@@ -75,11 +75,12 @@ class StreamReader:
         }
 
     def feed(self, event: Event) -> list[Event]:
-        if self.plain is not None:
-            same = self.plain.same(event)
+        plain, self.plain = self.plain, None
+        if plain is not None and not plain.asked:
+            same = plain.same(event)
             if same is not None:
+                self.plain = plain
                 return [same]
-            self.plain = None
         data = event["data"]
         if type(data) is not dict or self.ended:
             return [*self._flush(), self._told(event)]
@@ -102,7 +103,10 @@ class StreamReader:
 
     def read_more(self, write: Callable[..., Event]) -> ReadMore | None:
         plain = self.plain
-        return ReadMore(plain.reading(write), plain.said, plain.key) if plain is not None else None
+        if plain is None:
+            return None
+        plain.asked = True
+        return ReadMore(plain.reading(write), plain.said, plain.key)
 
     def close(self) -> list[Event]:
         out = self._flush()
@@ -146,9 +150,8 @@ class StreamReader:
             frame["untyped"] = True
         if event.get("event") != kind or kind is None:
             frame["event"] = event.get("event")
-        beside = {key: value for key, value in event.items() if key not in ("event", "data")}
-        if beside:
-            frame["beside"] = beside
+        if len(event) > 2 or "event" not in event:
+            frame["beside"] = {key: value for key, value in event.items() if key not in ("event", "data")}
         if frame:
             self.r.extra(node)["frame"] = frame
         return self.r.made(node, data)

@@ -21,13 +21,21 @@ Like = Callable[[Event], "Event | None"]
 class Plain:
     """A delta of a text, of a summary's text, or of arguments; `like` is what it became, `said` what notes its text."""
 
-    __slots__ = ("index", "key", "kind", "said", "same")
+    __slots__ = ("_same", "asked", "index", "key", "kind", "like", "said")
 
     def __init__(self, index: int, kind: str, like: Event, said: Callable[[str], None]) -> None:
         self.index, self.kind, self.said = index, kind, said
         self.key = "arguments" if kind == "arguments_delta" else "text"
-        # The canonical event of a wire event of this shape, else None.
-        self.same = self.reading(lambda text: {**like, "delta": text})
+        self.like = like
+        # Whether whoever asked for `reading` tries it on what comes.
+        self.asked = False
+        self._same: Like | None = None
+
+    def same(self, event: Event) -> Event | None:
+        """The canonical event of a wire event of this shape, else None."""
+        if self._same is None:
+            self._same = self.reading(lambda text: {**self.like, "delta": text})
+        return self._same(event)
 
     def reading(self, write: Callable[..., Event]) -> Like:
         """What writes the text of a wire event of this shape, noted as said; None for any other."""

@@ -72,7 +72,7 @@ class ChatReader:
 
     def feed(self, event: Event) -> list[Event]:
         data = event["data"]
-        if self.plain is not None:
+        if self.plain is not None and not self.plain.asked:
             same = self.plain.same(event)
             if same is not None:
                 return [same]
@@ -86,6 +86,7 @@ class ChatReader:
         plain = self.plain
         if plain is None:
             return None
+        plain.asked = True
         return ReadMore(plain.reading(write), plain.said, plain.key, ("obfuscation",) if plain.padded else ())
 
     def close(self) -> list[Event]:

@@ -42,7 +42,7 @@ def learn(data: Node, wire: Node, event: Event, path: list[Any], choice: ChoiceR
 class Plain:
     """A delta of text, or of a call's arguments."""
 
-    __slots__ = ("data", "event", "extra", "frame", "key", "padded", "protocol", "said", "same")
+    __slots__ = ("_same", "asked", "data", "event", "extra", "frame", "key", "padded", "protocol", "said")
 
     def __init__(self, data: Node, key: str, event: Event, fragments: list[str], protocol: str) -> None:
         self.data, self.key = data, key
@@ -52,8 +52,15 @@ class Plain:
         self.said = fragments.append
         self.extra: Node = {}
         self.frame: Node = {}
-        # The canonical event of a wire event of this shape, else None.
-        self.same = self.reading(self._canonical)
+        # Whether whoever asked for `reading` tries it on what comes.
+        self.asked = False
+        self._same: Callable[[Event], Event | None] | None = None
+
+    def same(self, event: Event) -> Event | None:
+        """The canonical event of a wire event of this shape, else None."""
+        if self._same is None:
+            self._same = self.reading(self._canonical)
+        return self._same(event)
 
     def reading(self, write: Callable[..., Event]) -> Callable[[Event], Event | None]:
         """What writes the text of a wire event of this shape, noted as said, with its padding; None for any other."""
