@@ -70,6 +70,21 @@ def test_a_misspelt_level_and_an_unknown_protocol_are_exit_2() -> None:
     assert code == 2 and "shout" in err
     code, _, err = run("convert", "--from", "openai-chat", "--to", "morse", stdin=body)
     assert code == 2 and "morse" in err and "openai-chat" in err
+    code, _, err = run("convert", "--from", "openai", "--to", "morse", stdin=body)
+    assert code == 2 and "did you mean openai-chat or openai-responses?" in err
+    code, _, err = run("convert", "--from", "openai-chat", "--to", "openai-chat:deepseekk", stdin=body)
+    assert code == 2 and "did you mean deepseek?" in err
+
+
+def test_nothing_to_read_and_nowhere_to_write_are_one_line(tmp_path: Path) -> None:
+    assert convert(stdin=b" \n") == (2, b"", "unified-llm: standard input is empty\n")
+    body, nowhere = json.dumps(REQUEST).encode(), str(tmp_path / "no" / "losses.json")
+    code, _, err = convert("-q", "--json-losses", nowhere, stdin=body)
+    assert (code, err) == (2, f"unified-llm: {nowhere}: No such file or directory\n")
+    code, out, err = run(
+        "preview", "--from", "openai-chat", "--to", "openai-responses", "--json-losses", nowhere, stdin=body
+    )
+    assert (code, out, err.count("\n")) == (2, b"", 1)
 
 
 def test_raw_sse_in_is_raw_sse_out() -> None:

@@ -68,3 +68,10 @@ def test_an_adapter_can_be_registered_and_a_taken_name_is_refused(points: list[E
     assert adapter("mine") is mine and "mine" in protocols()
     with pytest.raises(ValueError, match="already"):
         ul.register(dataclasses.replace(mine, title="another"))
+
+
+def test_packages_are_at_hand_without_an_import_of_their_own() -> None:
+    assert ul.models.get("openai/gpt-5.5").id == "gpt-5.5"
+    assert ul.suite.identity("openai-chat", []) == []
+    with pytest.raises(AttributeError, match="no attribute 'model_s'"):
+        _ = ul.model_s

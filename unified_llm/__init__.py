@@ -121,11 +121,16 @@ _CLIENT = frozenset(
     "AsyncClient Client Hooks Retry ToolContext ToolError Upstream async_http_client http_client tool".split()
 )
 
+# Packages that are at hand without an import of their own: `ul.models.get(...)`.
+_ROOMS = frozenset(("client", "drift", "models", "suite"))
+
 
 def __getattr__(name: str) -> Any:
     if name in _CLIENT:
         value = globals()[name] = getattr(import_module(".client", __name__), name)
         return value
+    if name in _ROOMS:
+        return import_module(f".{name}", __name__)
     if not name.startswith("_"):
         # Not `from . import model`, which would ask this function for the name.
         for home in (".client", ".model"):

@@ -134,3 +134,18 @@ def is_capability(name: str) -> bool:
     head, _, rest = name.partition(".")
     slug, _, tail = rest.partition(".")
     return head == "x" and bool(slug) and all(tail.split("."))
+
+
+def near(glob: str) -> str:
+    """What a glob that matches no capability may have meant; "" where nothing is near.
+
+    >>> near("sampling"), near("seed"), near("reasonin.*"), near("tools.strct"), near("mood")
+    ('sampling.*', 'sampling.seed', 'reasoning.*', 'tools.strict', '')
+    """
+    from difflib import get_close_matches
+
+    within = [name for name in sorted(CAPABILITIES) if glob.rstrip(".*") in name.split(".")]
+    if within:
+        return f"{glob}.*" if within[0].startswith(f"{glob}.") else within[0]
+    families = {name.partition(".")[0] + ".*" for name in CAPABILITIES if "." in name}
+    return next(iter(get_close_matches(glob, [*sorted(families), *sorted(CAPABILITIES)], 1)), "")

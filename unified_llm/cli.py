@@ -95,8 +95,7 @@ def preview(
             losses = ul.preview(data, source=source, target=target, kind=kind)
     except (ul.UnifiedLLMError, ValueError) as error:
         _fail(2, str(error))
-    if json_losses:
-        json_losses.write_bytes(dump(losses.to_json()))
+    _keep(losses, json_losses)
     print(losses.table())
 
 
@@ -149,9 +148,12 @@ def _levels(text: str) -> Any:
 
 def _read(file: str) -> bytes:
     try:
-        return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     except OSError as error:
         _fail(2, f"{file}: {error.strerror}")
+    if not data.strip():
+        _fail(2, f"{'standard input' if file == '-' else file} is empty")
+    return data
 
 
 def _is_stream(data: bytes) -> bool:
@@ -233,10 +235,17 @@ def _out(data: bytes, end: bytes = b"\n") -> None:
 
 
 def _report(losses: Losses, json_losses: Path | None, quiet: bool) -> None:
-    if json_losses:
-        json_losses.write_bytes(dump(losses.to_json()))
+    _keep(losses, json_losses)
     if not quiet:
         _err(losses.table())
+
+
+def _keep(losses: Losses, path: Path | None) -> None:
+    try:
+        if path:
+            path.write_bytes(dump(losses.to_json()))
+    except OSError as error:
+        _fail(2, f"{path}: {error.strerror}")
 
 
 def _err(text: str, file: IO[str] | None = None) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, Literal, NamedTuple, overload
 
-from .capabilities import CAPABILITIES
+from .capabilities import CAPABILITIES, near
 
 __all__ = ["FATES", "Fate", "Level", "Levels", "Loss", "Losses", "Side"]
 
@@ -125,8 +125,7 @@ def check_levels(levels: Levels) -> None:
             raise ValueError(f"on_loss: {pattern!r} names the fate {fate!r}, which is not one of {', '.join(FATES)}")
         glob = pattern.partition("@")[0]
         if not glob.startswith("x.") and not any(fnmatchcase(capability, glob) for capability in CAPABILITIES):
-            near = [name for name in sorted(CAPABILITIES) if glob.rstrip(".*") in name.split(".")]
-            meant = (glob + ".*" if near[0].startswith(f"{glob}.") else near[0]) if near else ""
+            meant = near(glob)
             raise ValueError(f"on_loss: {pattern!r} matches no capability" + (meant and f"; did you mean {meant!r}?"))
 
 

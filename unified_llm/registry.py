@@ -6,7 +6,7 @@ that is known but not installed names what to install.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .adapter import Adapter
@@ -62,7 +62,11 @@ def dialect(name: str) -> Mapping[str, Any]:
         return {}
     known = adapter(protocol).dialects
     if wanted not in known:
-        raise UnknownProtocol(f"{protocol} has no dialect {wanted!r}; it has: {', '.join(sorted(known)) or 'none'}")
+        meant = _near(wanted, known)
+        raise UnknownProtocol(
+            f"{protocol} has no dialect {wanted!r}; {f'did you mean {meant}? It' if meant else 'it'} has: "
+            f"{', '.join(sorted(known)) or 'none'}"
+        )
     return known[wanted]
 
 
@@ -77,14 +81,24 @@ def provider_of(name: str, dialect: Mapping[str, Any]) -> str | None:
     return found
 
 
+def _near(name: str, known: Iterable[str]) -> str:
+    """Which of the known names may be meant: those that hold it, else those that look like it."""
+    from difflib import get_close_matches
+
+    low, names = name.casefold().replace("_", "-"), sorted(known)
+    return " or ".join([each for each in names if len(low) > 2 and low in each] or get_close_matches(low, names, 2))
+
+
 def _load(protocol: str) -> Adapter:
     from importlib.metadata import entry_points
 
     points = list(entry_points(group=GROUP, name=protocol))
     if not points:
+        known = protocols()
+        meant = _near(protocol, known)
         raise UnknownProtocol(
-            f"no adapter for {protocol!r}; there are: {', '.join(protocols()) or 'none'}. "
-            f"An adapter is a package with an entry point in the group {GROUP!r}."
+            f"no adapter for {protocol!r}; {f'did you mean {meant}? There' if meant else 'there'} are: "
+            f"{', '.join(known) or 'none'}. An adapter is a package with an entry point in the group {GROUP!r}."
         )
     if len({point.value for point in points}) > 1:
         claims = ", ".join(sorted(point.value for point in points))

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 import unified_llm as ul
 from client.providers import PROTOCOLS, Canned, stream, upstream
 from unified_llm.cli import app
 from unified_llm.client.chat import Chat
+from unified_llm.client.command import chat
 from unified_llm.client.running import format_of
 
 TOOLS = '''
@@ -311,4 +313,23 @@ def test_a_server_of_ones_own_wants_a_model() -> None:
 def test_the_model_may_stand_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UNIFIED_LLM_MODEL", "nobody/x")
     code, out, err = run("chat", "Hi")
-    assert (code, out) == (4, "") and "no provider 'nobody'" in err
+    assert (code, out) == (2, "") and "no provider 'nobody'" in err
+
+
+def test_a_question_that_fails_says_so_by_its_exit_code() -> None:
+    code, out, err = run("chat", "[[error 500]] Hi")
+    assert (code, out) == (4, "") and "ServerFailed" in err
+    code, out, err = run("chat", "-m", "x", "--base-url", "localhost:9", "Hi")
+    assert (code, out) == (2, "") and "is 'http://localhost:9' meant?" in err
+
+
+def test_one_question_on_a_terminal_has_an_exit_code_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr("sys.stdin", Terminal())
+    chat("Hi")
+    with pytest.raises(typer.Exit) as ended:
+        chat("[[error 500]] Hi")
+    assert ended.value.exit_code == 4

@@ -94,7 +94,8 @@ def test_many_columns_are_numbered() -> None:
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (("matrix", "sampler.*"), "matches no capability"),
+        (("matrix", "sampler.*"), "matches no capability; did you mean 'sampling.*'?"),
+        (("matrix", "--fate", "losst"), "'losst' is no fate; there are: native"),
         (("matrix", "--to", "carrier-pigeon"), "carrier-pigeon"),
         (("matrix", "--to", "openai-chat:nobody"), "no dialect"),
         (("matrix", "--to", "anthropic-messages:*"), "has no dialects"),

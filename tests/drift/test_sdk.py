@@ -141,7 +141,11 @@ def test_the_command_says_what_is_new_gone_and_changed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "reason"),
-    [(("carrier-pigeon",), "carrier-pigeon"), (("openai-chat", "--path", "no/where"), "no folder")],
+    [
+        (("carrier-pigeon",), "carrier-pigeon"),
+        (("openai-chat", "--path", "no/where"), "no folder"),
+        (("--path", "no/where"), "no SDK"),
+    ],
 )
 def test_bad_usage(arguments: tuple[str, ...], reason: str) -> None:
     code, out, err = run(*arguments)

@@ -111,6 +111,9 @@ def test_providers() -> None:
         (["--provider", "mistrl"], "did you mean mistral"),
         (["no-model-is-called-this"], "no model"),
         (["--refresh", "no-such-file.json"], "no-such-file.json"),
+        (["--save", "copy.json"], "--refresh"),
+        (["--protocol", "openai-chatt"], "did you mean openai-chat"),
+        (["--input", "smell"], "there are: text, image, audio, video, pdf"),
     ],
 )
 def test_mistakes_are_one_line_and_exit_2(arguments: list[str], told: str) -> None:

@@ -35,7 +35,7 @@ _SHOWN = 400
 class Chat:
     """One conversation. `line` takes what was typed; it gives False when the conversation is over.
 
-    `options` go into every request. `failed` says whether the last turn did.
+    `options` go into every request. `failed` is what the last turn failed with.
 
     >>> import io, unified_llm as ul
     >>> out, err = io.StringIO(), io.StringIO()
@@ -59,7 +59,7 @@ class Chat:
         self.out, self.err, self.color = out, err, color
         self.options = dict(options or {})
         self.runs: list[RunResult] = []
-        self.failed = False
+        self.failed: Exception | None = None
         self._open: str | None = None
         self._commands: dict[str, Callable[[str], None]] = {
             "/help": self._help,
@@ -86,7 +86,7 @@ class Chat:
 
     def ask(self, text: str) -> None:
         """One turn, streamed. What goes wrong is told, and the conversation stays as it was."""
-        self.failed = False
+        self.failed = None
         previous = self.runs[-1] if self.runs else None
         tools = {"tools": self.tools} if self.tools else {}
         try:
@@ -98,7 +98,7 @@ class Chat:
         except KeyboardInterrupt:
             self.note("stopped; that turn is not kept")
         except (UnifiedLLMError, ValueError, TypeError, OSError) as error:
-            self.failed = True
+            self.failed = error
             self.note(f"{type(error).__name__}: {' '.join(str(error).split())}")
         else:
             self._end()

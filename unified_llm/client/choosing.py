@@ -67,6 +67,8 @@ provider='anthropic', scope=None, defaults={}, fixed={}, omitted=(), path='', st
         return there.with_(**changes) if changes else there
     if not isinstance(ref, str):
         return from_sdk(ref, protocol=AUTO if auto else protocol, **changes)
+    if base_url is not None and "://" not in base_url:
+        raise ValueError(f"base_url={base_url!r} is no URL; is 'http://{base_url}' meant?")
     if "://" in ref:
         return _at(ref, protocol, api_key, changes)
     name, _, model = ref.partition("/")

@@ -90,8 +90,8 @@ def chat(
             for line in _lines(typed):
                 if not talk.line(line) or (talk.failed and not typed):
                     break
-    if talk.failed and not typed:
-        raise typer.Exit(4)
+    if talk.failed and (prompt or not typed):
+        raise typer.Exit(4 if isinstance(talk.failed, APIError) else 2)
 
 
 def run(

@@ -38,9 +38,13 @@ def matrix(
 ) -> None:
     """Measure what is carried: without --from what each protocol can say, with it what becomes of it elsewhere."""
     from . import layout
+    from .observe import OBSERVED
     from .probing import KINDS
     from .render import html, markdown
 
+    for name in fate or ():
+        if name not in OBSERVED:
+            _fail(f"{name!r} is no fate; there are: {', '.join(OBSERVED)}")
     try:
         found = layout.matrix(source, target, kind or KINDS, capabilities, model)
     except (UnifiedLLMError, ValueError) as error:
@@ -155,6 +159,8 @@ def sdk(
         told = found.drifted(protocol or None, path, since)
     except (ImportError, UnifiedLLMError) as error:
         _fail(str(error))
+    if not told:
+        _fail(f"no SDK of a protocol is {'installed' if path is None else f'in {path}'}")
     if as_json:
         sys.stdout.flush()
         sys.stdout.buffer.write(

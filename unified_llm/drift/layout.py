@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from ..capabilities import CAPABILITIES
+from ..capabilities import CAPABILITIES, near
 from ..errors import UnknownProtocol
 from ..registry import adapter, protocols, split
 from .observe import HUB, OBSERVED, Cell, Key, measure
@@ -94,7 +94,8 @@ def matrix(
         if kind not in KINDS:
             raise ValueError(f"nothing of kind {kind!r} is probed; there are: {', '.join(KINDS)}")
     if not any(fnmatchcase(name, capabilities) for name in CAPABILITIES):
-        raise ValueError(f"{capabilities!r} matches no capability; did you mean {capabilities + '.*'!r}?")
+        meant = near(capabilities)
+        raise ValueError(f"{capabilities!r} matches no capability" + (meant and f"; did you mean {meant!r}?"))
     targets = names(target) if target is not None else protocols()
     if source is not None:
         sources = names(source)

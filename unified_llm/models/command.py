@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["models"]
 
+MEDIA = ("text", "image", "audio", "video", "pdf")
+
 Filter = Annotated[str, typer.Argument(help="provider/model, words of a name, or globs", metavar="[FILTER]")]
 Medium = Annotated[list[str] | None, typer.Option("--input", help="takes text, image, audio, video or pdf; repeatable")]
 Made = Annotated[list[str] | None, typer.Option("--output", help="makes text, image, audio or video; repeatable")]
@@ -39,15 +41,23 @@ def models(
     makes: Made = None,
     min_context: Annotated[int, typer.Option(help="at least this much context, in tokens")] = 0,
     providers: Annotated[bool, typer.Option("--providers", help="list providers and their protocols instead")] = False,
-    limit: Annotated[int, typer.Option(help="so many rows at most; 0 for all")] = 50,
+    limit: Annotated[int, typer.Option(help="so many rows at most; 0 for all", min=0)] = 50,
     as_json: Annotated[bool, typer.Option("--json", help="JSON instead of a table, and every row")] = False,
     refresh: Annotated[str | None, typer.Option(help="read the catalogue from this file or URL")] = None,
     save: Annotated[Path | None, typer.Option(help="with --refresh: keep a copy in this file")] = None,
 ) -> None:
     """List models and providers, or show one: limits, media, prices, reasoning, protocols, what it cannot do."""
+    from ..registry import adapter
     from . import catalog, endpoints
 
+    if save and not refresh:
+        _fail("--save keeps a copy of what --refresh reads: say --refresh FILE or URL too")
+    for medium in (*(takes or ()), *(makes or ())):
+        if medium not in MEDIA:
+            _fail(f"{medium!r} is no medium; there are: {', '.join(MEDIA)}")
     try:
+        if protocol:
+            adapter(protocol)
         if refresh:
             catalog.refresh(refresh, save=save)
         if providers:
