@@ -187,6 +187,12 @@ class Writer:
         """Record that nothing of `node` was written."""
         self.raw.append((node, (), fate, detail, None))
 
+    def too_late(self, node: Node, detail: str) -> None:
+        """Report what this protocol itself keeps with a node whose start had been streamed before that was known."""
+        extra = node.get("extra")
+        if extra and "rest" in extra.get(self.protocol, ()):
+            self.raw.append((node, ("extra", self.protocol, "rest"), "lost", detail, None))
+
     def _finish(self, node: Node, rest: Node, wire: Any) -> Any:
         """Give a written node its own extras back and report whatever the pair left."""
         extra = rest.pop("extra", None)

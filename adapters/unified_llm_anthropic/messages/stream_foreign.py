@@ -223,7 +223,7 @@ class ForeignWriter(FrameWriter):
             place = (at, number)
             if place in self.places:
                 self._tell(answer_parts, part)
-                self._tell_begun(part)
+                self.w.too_late(part, "its block had begun")
                 continue
             block = self.w.node(answer_parts, part)
             if block is not None and (block.get("type") != "text" or block.get("text")):
@@ -238,11 +238,6 @@ class ForeignWriter(FrameWriter):
     def _tell(self, family: Any, node: Node) -> None:
         """Report what a node that was streamed holds beside what was streamed of it."""
         self.w.nodes(family, (node,))
-
-    def _tell_begun(self, node: Node) -> None:
-        """Report what this protocol itself keeps with a node whose block had begun before that was known."""
-        if "rest" in (node.get("extra") or {}).get(self.w.protocol, {}):
-            self.w.report(node, ("extra", self.w.protocol, "rest"), "lost", "its block had begun")
 
     def _tell_item(self, item: Node) -> None:
         def pair(c: Node, w: Writer) -> Node:
@@ -281,7 +276,7 @@ class ForeignWriter(FrameWriter):
                 out.append(self._delta(at, {"type": "input_json_delta", "partial_json": rest}))
         self.w.node(blocks, item)
         if at in self.places:
-            self._tell_begun(item)
+            self.w.too_late(item, "its block had begun")
             out.append(self._stop_block(at))
         carrier = carrier_of(item, self.w)
         return out + (self._block(carrier, ("carrier", at)) if carrier is not None else [])

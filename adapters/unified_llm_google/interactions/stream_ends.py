@@ -81,8 +81,7 @@ class Ends:
         """What this protocol kept with an item has no place among deltas."""
         content = item.get("content")
         for node in [item, *(content if type(content) is list else ())]:
-            if "rest" in ((node.get("extra") or {}).get(self.w.protocol) or {}):
-                self.w.report(node, ("extra", self.w.protocol, "rest"), "lost", "a stream has no place for it")
+            self.w.too_late(node, "a stream has no place for it")
 
     def _done_own(self, place: int, item: Node, frame: Node) -> list[Event]:
         out: list[Event] = []

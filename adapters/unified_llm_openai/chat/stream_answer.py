@@ -255,7 +255,7 @@ class ChoiceWriter:
                 return self._reasoning_done(item, place)
             text = next((fields[key] for key in REASONING_FIELDS if fields.get(key)), "")
             if "content" in fields and self.w.form(item, "field") == "thinking":
-                self._report_extras(item)
+                self.w.too_late(item, "a delta holds text only")
             out: list[Delta] = []
             if text and not any(at[0] == place for at in self.reasoned):
                 key = "response.reasoning_text.delta"
@@ -306,7 +306,7 @@ class ChoiceWriter:
         self.length += len(fields.get("text") or "")
         if "parts" in fields:
             for part in item.get("content") or ():
-                self._report_extras(part)
+                self.w.too_late(part, "a delta holds text only")
         audio = fields.get("audio") or {}
         late = {key: audio[key] for key in AUDIO_KEYS if key in audio and key not in self.audio}
         if late:
@@ -325,12 +325,6 @@ class ChoiceWriter:
             self.details = max(self.details, index) + 1
             out.append(detail)
         return out
-
-    def _report_extras(self, node: Node) -> None:
-        """A delta holds text only: what its own server had beside the text stays behind."""
-        own = (node.get("extra") or {}).get(self.w.protocol) or {}
-        if own.get("rest"):
-            self.w.report(node, ("extra", self.w.protocol, "rest"), "lost", "a delta holds text only")
 
     def _call_done(self, item: Node, place: int) -> list[Delta]:
         out: list[Delta] = []
