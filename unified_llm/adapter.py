@@ -115,6 +115,23 @@ class WriteMore(NamedTuple):
     number: str = ""
     next_number: Callable[[], int] | None = None
 
+    @classmethod
+    def of_delta(cls, event: Event, key: str, said: Callable[[str], None] | None = None) -> WriteMore:
+        """More of a wire event whose data has a `delta`, of which `key` is the text; `said` notes each text."""
+        # Copies of dicts that have all their keys are quicker than any way to build them.
+        new_event, new_data, new_delta = event.copy, event["data"].copy, event["data"]["delta"].copy
+
+        def more(text: str, beside: Any = None) -> Event:
+            if said is not None:
+                said(text)
+            event: Event = new_event()
+            event["data"] = data = new_data()
+            data["delta"] = delta = new_delta()
+            delta[key] = text
+            return event
+
+        return cls(more, said, key)
+
 
 _NO_EVENT: Event = {}
 # Deltas that send nothing yet, because what they are pieces of goes out whole.

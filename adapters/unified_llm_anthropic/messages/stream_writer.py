@@ -48,20 +48,7 @@ class MessagesWriter(ForeignWriter):
         if self.last is None:
             return None
         kind = self.last["delta"]["type"]
-        key, said = _KEYS[kind], self.pieces.append
-        # Copies of dicts that have all their keys are quicker than any way to build them.
-        new_event = {"event": "content_block_delta", "data": None}.copy
-        new_data, new_delta = self.last.copy, self.last["delta"].copy
-
-        def more(text: str, beside: Any = None) -> Event:
-            said(text)
-            event: Event = new_event()
-            event["data"] = data = new_data()
-            data["delta"] = delta = new_delta()
-            delta[key] = text
-            return event
-
-        return WriteMore(more, said, key)
+        return WriteMore.of_delta({"event": "content_block_delta", "data": self.last}, _KEYS[kind], self.pieces.append)
 
     def _feed(self, event: Event) -> list[Event]:
         extra = event.get("extra")

@@ -85,20 +85,7 @@ def _in_content(index: int, kind: str, said: Callable[[str], None], write: Calla
 
 def more_deltas(index: int, delta: Node, key: str, said: Callable[[str], None] | None = None) -> WriteMore:
     """What writes more deltas like this one, of which `key` is the text."""
-    # Copies of dicts that have all their keys are quicker than any way to build them.
-    new_event = _wire(index, delta).copy
-    new_data, new_delta = _wire(index, delta)["data"].copy, delta.copy
-
-    def more(text: str, beside: Any = None) -> Event:
-        if said is not None:
-            said(text)
-        event: Event = new_event()
-        event["data"] = data = new_data()
-        data["delta"] = delta = new_delta()
-        delta[key] = text
-        return event
-
-    return WriteMore(more, said, key)
+    return WriteMore.of_delta(_wire(index, delta), key, said)
 
 
 def more_thoughts(index: int) -> WriteMore:
