@@ -178,9 +178,12 @@ _NAMING = {"function": "name", "custom": "name", "mcp": "server_label"}
 
 
 def _is_meant(tool: Node, entry: Node) -> bool:
-    kind = entry.get("type")
-    key = _NAMING.get(str(kind), "type")
-    return bool(tool.get("type") == kind and tool.get(key) == entry.get(key))
+    kind, declared = str(entry.get("type")), str(tool.get("type"))
+    key = _NAMING.get(kind)
+    if key is not None:
+        return bool(declared == kind and tool.get(key) == entry.get(key))
+    # Hosted tools have versions and previews.
+    return kind == declared or kind.startswith(f"{declared}_")
 
 
 def only_allowed(c: Node, w: Writer) -> None:

@@ -33,6 +33,13 @@ def read_tool_config(w: Node, c: Node, r: Reader, spelled: list[str]) -> None:
             key = "mode" if type(choice) is str else "allowedFunctionNames"
             r.place(c, ("tool_choice",), actual((*path, key), spelled))
             r.place(c, ("tool_choice", "mode"), actual((*path, "mode"), spelled))
+            listed = actual((*path, key), spelled)
+            if type(choice) is dict and "name" in choice:
+                r.place(c, ("tool_choice", "name"), (*listed, 0))
+            if type(choice) is dict and "tools" in choice:
+                r.place(c, ("tool_choice", "tools"), listed)
+                for index in range(len(choice["tools"])):
+                    r.place(c, ("tool_choice", "tools", index), (*listed, index))
     maps = next((tool for tool in c.get("tools") or () if tool.get("type") == "maps"), None)
     if maps is not None and type(config.get("retrievalConfig")) is dict:
         place = take(config, "retrievalConfig")

@@ -90,6 +90,7 @@ def _read_generation(w: Node, c: Node, r: Reader) -> None:
         try:
             c["tool_choice"] = read_choice(config)
             r.place(c, ("tool_choice",), (at, "tool_choice"))
+            _place_choice(c, (at, "tool_choice", "allowed_tools"), r)
             if not _has_functions(c):
                 r.form(c, "tool_choice", "bare")
         except (IllTyped, TypeError):
@@ -101,6 +102,21 @@ def _read_generation(w: Node, c: Node, r: Reader) -> None:
         c["image"] = {hub: image.pop(key) for key, hub in IMAGE[:2] if key in image}
         r.form(c, "image", "config")
         r.place(c, ("image",), (at, "image_config"))
+
+
+def _place_choice(c: Node, allowed: tuple[Any, ...], r: Reader) -> None:
+    """Say where the names and the mode of a choice among allowed tools stand."""
+    choice = c["tool_choice"]
+    if type(choice) is not dict:
+        return
+    if "mode" in choice:
+        r.place(c, ("tool_choice", "mode"), (*allowed, "mode"))
+    if "name" in choice:
+        r.place(c, ("tool_choice", "name"), (*allowed, "tools", 0))
+    if "tools" in choice:
+        r.place(c, ("tool_choice", "tools"), (*allowed, "tools"))
+        for index in range(len(choice["tools"])):
+            r.place(c, ("tool_choice", "tools", index), (*allowed, "tools", index))
 
 
 def _write_generation(c: Node, wire: Node, w: Writer) -> None:

@@ -1,0 +1,83 @@
+"""What a report names where only a part of something arrives, protocol by protocol."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import unified_llm as ul
+
+Node = dict[str, Any]
+MESSAGES = "anthropic-messages"
+
+
+def told(body: Node, source: str, target: str, kind: str = "request") -> tuple[Any, dict[str, str]]:
+    done = ul.convert(body, source=source, target=target, kind=kind)
+    return done.value, {loss.path: loss.fate for loss in done.losses if loss.side == "source"}
+
+
+def test_a_name_of_no_tool_is_lost_and_so_is_a_tool_that_was_not_named() -> None:
+    tools = [{"functionDeclarations": [{"name": "now", "description": "n"}, {"name": "then", "description": "t"}]}]
+    calling = {"mode": "ANY", "allowedFunctionNames": ["now", "never"]}
+    config = {"functionCallingConfig": calling}
+    body = {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}], "tools": tools, "toolConfig": config}
+    value, fates = told(body, "google-generate-content", MESSAGES)
+    assert [tool["name"] for tool in value["tools"]] == ["now"]
+    assert fates["/tools/0/functionDeclarations/1"] == "lost"
+    assert fates["/toolConfig/functionCallingConfig/allowedFunctionNames/1"] == "lost"
+    assert fates["/toolConfig/functionCallingConfig/allowedFunctionNames"] == "approximated"
+    assert "/toolConfig/functionCallingConfig/allowedFunctionNames/0" not in fates
+
+
+def test_the_same_of_interactions() -> None:
+    tools = [{"type": "function", "name": "now"}, {"type": "function", "name": "then"}]
+    choice = {"allowed_tools": {"mode": "any", "tools": ["now", "never"]}}
+    body = {"model": "m", "input": "Hi", "tools": tools, "generation_config": {"tool_choice": choice}}
+    value, fates = told(body, "google-interactions", MESSAGES)
+    assert [tool["name"] for tool in value["tools"]] == ["now"]
+    assert fates["/tools/1"] == "lost"
+    assert fates["/generation_config/tool_choice/allowed_tools/tools/1"] == "lost"
+    assert "/generation_config/tool_choice/allowed_tools/tools/0" not in fates
+
+
+@pytest.mark.parametrize("meant", ["web_search", "web_search_preview", "web_search_2025_08_26"])
+def test_a_hosted_tool_is_meant_by_each_of_its_names(meant: str) -> None:
+    choice = {"type": "allowed_tools", "mode": "auto", "tools": [{"type": meant}]}
+    tools = [
+        {"type": "web_search"},
+        {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}},
+    ]
+    value, fates = told(
+        {"model": "m", "input": "Hi", "tools": tools, "tool_choice": choice}, "openai-responses", MESSAGES
+    )
+    assert [tool["name"] for tool in value["tools"]] == ["web_search"]
+    assert fates["/tools/1"] == "lost"
+
+
+TEXT, CALL = {"type": "text", "text": "Wait"}, {"type": "tool_use", "id": "t", "name": "f", "input": {}}
+
+
+@pytest.mark.parametrize(("content", "place"), [([TEXT, CALL], None), ([CALL, TEXT], "/content/1")])
+def test_text_that_came_after_a_call_moves_before_it(content: list[Node], place: str | None) -> None:
+    body = {
+        "id": "m", "type": "message", "role": "assistant", "model": "m", "content": content,
+        "stop_reason": "tool_use", "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1},
+    }  # fmt: skip
+    _, fates = told(body, MESSAGES, "openai-chat", "response")
+    assert fates == ({place: "approximated"} if place else {})
+    history = [{"role": "assistant", "content": content}, {"role": "user", "content": [
+        {"type": "tool_result", "tool_use_id": "t", "content": "1"}]}]  # fmt: skip
+    request = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}, *history]}
+    _, fates = told(request, MESSAGES, "openai-chat")
+    assert {path for path, fate in fates.items() if fate == "approximated"} == (
+        {f"/messages/1{place}"} if place else set()
+    )
+
+
+def test_an_unknown_status_of_a_failed_answer_is_told() -> None:
+    error = [{"code": "api_error", "message": "oops"}]
+    body = {"id": "v", "object": "interaction", "model": "m", "status": "fallen", "errors": error, "steps": []}
+    for target in ("openai-chat", "google-generate-content"):
+        assert told(body, "google-interactions", target, "response")[1]["/status"] == "lost"
+        assert "/status" not in told({**body, "status": "failed"}, "google-interactions", target, "response")[1]
