@@ -10,7 +10,7 @@ import pytest
 from matrix.loopback import Loopback, surfaces, upstreams
 from sdk_surfaces import Surface
 
-ENDLESS = "One two three. [[slow 10]] [[repeat 150]]"
+ENDLESS = "One two three. [[slow 5]] [[repeat 200]]"
 
 
 def closed(house: Loopback) -> bool:

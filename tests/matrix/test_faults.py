@@ -150,7 +150,7 @@ def test_an_upstream_that_stalls(house: Loopback, door: str, stream: bool) -> No
     else:
         assert heard.error is not None
         assert heard.surface is not None or isinstance(heard.error, ul.Timeout)
-    assert 0.1 < heard.took < 10 and len(house.seen) == 1
+    assert 0.05 < heard.took < 10 and len(house.seen) == 1
     house.settle()
     house.until(lambda: house.seen[0].ended == "closed")
 
@@ -161,7 +161,7 @@ def test_an_sdks_own_timeout_is_kept(house: Loopback, surface: type[Surface], st
     """Where the upstream has none of its own, the patience is that of who asks."""
     patience: dict[str, Any] = {"timeout": 150 if surface in (Contents, Interactions) else 0.15}
     heard = Heard(house, surface.protocol, house.upstream("openai-chat"), f"{TEXT} [[slow 20000]]", stream, **patience)
-    assert heard.error is not None and 0.1 < heard.took < 10
+    assert heard.error is not None and 0.05 < heard.took < 10
     house.settle()
     house.until(lambda: house.seen[0].ended == "closed")
 
@@ -229,7 +229,7 @@ def patient(surface: type[Surface] | None) -> dict[str, Any]:
 def test_what_is_tried_again(house: Loopback, door: str, protocol: str) -> None:
     """429 with Retry-After, and 500 twice: as long as was said, or by the patience that was asked for."""
     surface = SDKS.get(door.removeprefix("async "))
-    fault = one_of(door, protocol, "429 retry-after=0.1 times=1", "500 times=2")
+    fault = one_of(door, protocol, "429 retry-after=0.05 times=1", "500 times=2")
     waits = fault.startswith("429")
     # The first wait of an SDK is half a second where nobody says how long.
     more = patient(surface) if waits else {"retry": ul.Retry(base=0.01, jitter=0)}
@@ -237,4 +237,4 @@ def test_what_is_tried_again(house: Loopback, door: str, protocol: str) -> None:
     heard = Heard(house, door, house.upstream(protocol), f"[[error {fault}]] {TEXT}", stream, **more)
     assert heard.error is None and heard.words == TEXT.split()
     assert [seen.status for seen in house.seen] == ([429, 200] if waits else [500, 500, 200])
-    assert heard.took >= (0.1 if waits else 0)
+    assert heard.took >= (0.05 if waits else 0)
