@@ -101,8 +101,9 @@ def read_usual(
                     elif len(answer) != 3 or type(call_id) is not str or not call_id:
                         break
                     if waiting and waiting[0]["call_id"] == call_id:
-                        if waiting.pop(0)["name"] != name:
+                        if waiting[0]["name"] != name:
                             r.plain = False
+                        del waiting[0]
                     else:
                         _leave_out(call_id, waiting)
                         r.plain = False
