@@ -1,0 +1,131 @@
+"""The adapter that docs/adapters.md shows keeps the laws, so that whoever starts from it starts well."""
+
+from __future__ import annotations
+
+import json
+import runpy
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import openai
+import pytest
+
+import unified_llm as ul
+from corpus import fixtures
+from unified_llm import registry, suite
+from unified_llm.client import surface
+
+FILE = Path(__file__).parents[1] / "examples" / "adapter" / "acme_talk.py"
+OTHERS = ["anthropic-messages", "google-generate-content", "google-interactions", "openai-chat", "openai-responses"]
+ACME = "acme-talk"
+
+
+def event(kind: str, **data: Any) -> dict[str, Any]:
+    return {"event": None, "data": {"is": kind, **data}}
+
+
+# Each holds what no reader knows, too.
+REQUEST = {
+    "engine": "a-1",
+    "limit": 50,
+    "heat": 0.5,
+    "mood": "calm",
+    "tools": [{"name": "weather", "takes": {"type": "object", "properties": {}}, "since": 3}],
+    "talk": [
+        {"step": "say", "who": "system", "what": "Be brief."},
+        {
+            "step": "say",
+            "who": "user",
+            "what": [
+                {"is": "words", "text": "Where?"},
+                {"is": "picture", "url": "https://example.com/a.png", "grain": 1},
+            ],
+        },
+        {"step": "ask", "no": "1", "tool": "weather", "with": "{}"},
+        {"step": "gave", "no": "1", "what": "Rain"},
+        {"step": "wink"},
+        {"step": "say", "who": "user", "what": "And now?"},
+    ],
+}
+ASK = {"step": "ask", "no": "2", "tool": "weather", "with": '{"a":1}'}
+ANSWER = {
+    "ref": "r",
+    "engine": "a-1",
+    "talk": [{"step": "say", "who": "assistant", "what": [{"is": "words", "text": "Rain."}]}, ASK],
+    "end": "asks",
+    "tokens": {"heard": 3, "said": 4},
+}
+EVENTS = [
+    event("open", ref="r", engine="a-1", mood="calm"),
+    event("more", text="Ra"),
+    event("more", text="in.", loud=1),
+    event("step", what=ASK),
+    event("blink"),
+    event("close", end="asks", tokens={"heard": 3, "said": 4}),
+]
+DOCUMENTS: list[dict[str, Any]] = [
+    {"id": "request", "protocol": ACME, "kind": "request", "body": REQUEST},
+    {"id": "answer", "protocol": ACME, "kind": "response", "body": {**ANSWER, "weight": 1}},
+    {"id": "fault", "protocol": ACME, "kind": "error", "body": {"fault": {"kind": "busy", "text": "later", "x": 1}}},
+    {"id": "odd", "protocol": ACME, "kind": "error", "body": {"fault": {"kind": "asleep", "text": "hush"}}},
+]
+STREAM: dict[str, Any] = {"id": "stream", "protocol": ACME, "kind": "stream", "events": EVENTS}
+
+
+@pytest.fixture(autouse=True)
+def acme() -> Iterator[None]:
+    ul.register(runpy.run_path(str(FILE))["adapter"])
+    yield
+    del registry._loaded[ACME]
+    surface._installed.cache_clear()  # it may have seen this one
+
+
+def test_identity_and_edits() -> None:
+    assert suite.identity(ACME, [*DOCUMENTS, STREAM]) == []
+    assert suite.edit(ACME, DOCUMENTS) == []
+
+
+def test_a_stream_is_its_answer() -> None:
+    assert suite.collecting(ACME, [STREAM], lambda _: ANSWER, ("/extra",)) == []
+    assert suite.decomposing(ACME, [{**DOCUMENTS[1], "body": ANSWER}]) == []
+
+
+@pytest.mark.parametrize("target", OTHERS)
+def test_what_goes_to_others_is_carried_or_reported(target: str) -> None:
+    for law in (suite.sensitivity, suite.specificity, suite.injection):
+        assert law(DOCUMENTS, target) == []
+    for law in (suite.chunking, suite.repeating, suite.truncation):
+        assert law([STREAM], target) == []
+    assert suite.stream_sensitivity(DOCUMENTS[1:2], target) == []
+
+
+@pytest.mark.parametrize("source", OTHERS)
+def test_what_comes_from_others_is_carried_or_reported(source: str) -> None:
+    records = [*islice(fixtures(source, "request"), 20), *islice(fixtures(source, "response"), 20)]
+    assert suite.sensitivity(records, ACME) == []
+    for record in records:
+        assert isinstance(suite.outcome(record, ACME).error, ul.UnifiedLLMError | None)
+
+
+def test_a_client_and_an_sdk_ask_such_a_server_without_a_row_in_any_table() -> None:
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        assert (request.method, request.url.path) == ("POST", "/v1/talk")
+        if json.loads(request.content).get("live"):
+            return httpx2.Response(200, headers={"content-type": "text/event-stream"}, content=suite.sse_bytes(EVENTS))
+        return httpx2.Response(200, json=ANSWER)
+
+    pool = httpx2.Client(transport=httpx2.MockTransport(answer))
+    acme = ul.Upstream(protocol=ACME, base_url="https://acme.test/v1", model="a-1", http_client=pool)
+    done = ul.Client(acme).responses.create(input="Rain?", seed=3)
+    assert done.output_text == "Rain." and "/seed" in [loss.path for loss in done.losses]
+    chat = openai.OpenAI(api_key="-", http_client=ul.http_client(acme)).chat.completions
+    chunks = chat.create(model="m", stream=True, messages=[{"role": "user", "content": "Rain?"}])
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices) == "Rain."
+
+
+def test_broken_input_is_our_own_error() -> None:
+    found = suite.fuzz(DOCUMENTS, [ACME, *OTHERS], 300)
+    assert found.failures == [] and found.refused
