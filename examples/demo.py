@@ -144,6 +144,8 @@ def cell(run: Run) -> Text:
 
 
 def main(arguments: list[str]) -> None:
+    if unknown := {*arguments} - {"--matrix", "--traffic"}:
+        raise SystemExit(f"{min(unknown)} is neither --matrix nor --traffic")
     if "--traffic" in arguments:
         import convert_traffic
 
