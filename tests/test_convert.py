@@ -260,3 +260,10 @@ def test_importing_the_package_imports_no_sdk_and_no_pydantic() -> None:
     code = f"import sys, unified_llm; print(sorted({heavy!r} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_question_about_no_capability_is_a_mistake() -> None:
+    losses = ul.preview({"messages": [], "seed": 7}, source="openai-chat", target="anthropic-messages")
+    assert losses.survives("tools.*") and not losses.survives("sampling.seed") and losses.survives("x.acme.mood")
+    with pytest.raises(ValueError, match=r"'tols\.\*' matches no capability; did you mean 'tools\.\*'\?"):
+        losses.survives("tols.*")

@@ -7,9 +7,10 @@ Nothing but the standard library is imported: this module sits on the hot path.
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from typing import Final
 
-__all__ = ["CAPABILITIES", "is_capability"]
+__all__ = ["CAPABILITIES", "is_capability", "is_known", "near"]
 
 CAPABILITIES: Final[dict[str, str]] = {
     # content
@@ -134,6 +135,15 @@ def is_capability(name: str) -> bool:
     head, _, rest = name.partition(".")
     slug, _, tail = rest.partition(".")
     return head == "x" and bool(slug) and all(tail.split("."))
+
+
+def is_known(glob: str) -> bool:
+    """Whether a glob can match anything: one of `CAPABILITIES`, or what foreign adapters name.
+
+    >>> is_known("tools.*"), is_known("tols.*"), is_known("x.acme.*")
+    (True, False, True)
+    """
+    return glob in CAPABILITIES or glob.startswith("x.") or any(fnmatchcase(name, glob) for name in CAPABILITIES)
 
 
 def near(glob: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, Literal, NamedTuple, overload
 
-from .capabilities import CAPABILITIES, near
+from .capabilities import is_known, near
 
 __all__ = ["FATES", "Fate", "Level", "Levels", "Loss", "Losses", "Side"]
 
@@ -93,7 +93,13 @@ class Losses(Sequence[Loss]):
         return self.table()
 
     def survives(self, capability: str) -> bool:
-        """True when nothing that matches the capability glob was lost; the approximated, emulated and parked live."""
+        """True when nothing that matches the capability glob was lost; the approximated, emulated and parked live.
+
+        Raises `ValueError` for a glob that matches no capability: a misspelt one would always survive.
+        """
+        if not is_known(capability):
+            meant = near(capability)
+            raise ValueError(f"{capability!r} matches no capability" + (meant and f"; did you mean {meant!r}?"))
         return not any(loss.fate == "lost" and fnmatchcase(loss.capability, capability) for loss in self._entries)
 
     def to_json(self) -> list[dict[str, str]]:
@@ -124,7 +130,7 @@ def check_levels(levels: Levels) -> None:
         if fate and fate != "*" and fate not in FATES:
             raise ValueError(f"on_loss: {pattern!r} names the fate {fate!r}, which is not one of {', '.join(FATES)}")
         glob = pattern.partition("@")[0]
-        if not glob.startswith("x.") and not any(fnmatchcase(capability, glob) for capability in CAPABILITIES):
+        if not is_known(glob):
             meant = near(glob)
             raise ValueError(f"on_loss: {pattern!r} matches no capability" + (meant and f"; did you mean {meant!r}?"))
 

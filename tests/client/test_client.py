@@ -122,6 +122,7 @@ def test_headers_of_a_call() -> None:
     ("given", "error", "told"),
     [
         ({"temprature": 1}, TypeError, "did you mean 'temperature'"),
+        ({"messages": []}, TypeError, "did you mean 'input'"),
         ({"new_thing": 1}, TypeError, "extra_body"),
         ({"temperature": "hot"}, ul.InvalidBody, "/temperature"),
         ({"reasoning": {"effort": 3}}, ul.InvalidBody, "/reasoning/effort"),

@@ -52,6 +52,20 @@ class Call:
         return tuple(dict.fromkeys(each for each in (self.body.get("model"), *self.models) if each is not None))
 
 
+# What other APIs call what a request has.
+_ELSEWHERE = {
+    "messages": "input",
+    "contents": "input",
+    "system": "instructions",
+    "max_tokens": "max_output_tokens",
+    "max_completion_tokens": "max_output_tokens",
+    "stop_sequences": "stop",
+    "reasoning_effort": "reasoning",
+    "thinking": "reasoning",
+    "response_format": "text",
+}
+
+
 def call_of(given: Mapping[str, Any]) -> Call:
     """The call for the keyword arguments of a method.
 
@@ -60,7 +74,7 @@ def call_of(given: Mapping[str, Any]) -> Call:
     fields = KEYS["request"]
     for name in given:
         if name not in fields and name not in OPTIONS:
-            near = get_close_matches(name, [*fields, *OPTIONS], 1)
+            near = [_ELSEWHERE[name]] if name in _ELSEWHERE else get_close_matches(name, [*fields, *OPTIONS], 1)
             meant = f"; did you mean {near[0]!r}?" if near else "; what only one provider knows goes into extra_body="
             raise TypeError(f"a request has no {name!r}{meant}")
     options = {name: given[name] for name in OPTIONS if given.get(name) is not None}
