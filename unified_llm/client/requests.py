@@ -199,6 +199,8 @@ def _tools(given: Sequence[Any]) -> tuple[list[Node], dict[str, Tool]]:
             here[found.name] = found
             nodes.append(found.definition())
         else:
+            if found.get("type") in ("function", "custom") and type(found.get("name")) is not str:
+                raise InvalidBody(f"/tools/{len(nodes)}/name", "a tool has a name, beside its type and its parameters")
             nodes.append(found)
     return nodes, here
 
