@@ -133,10 +133,12 @@ def sensitivity(
 
 
 def _said_beside(body: Any, path: Path) -> bool:
-    """Whether what is at a place stands beside it as well, as the same value or as a list of it alone."""
+    """Whether what is at a place stands beside it as well, as the same value, or alone in a list or an object."""
     beside, value = get(body, path[:-1]), get(body, path)
     if type(beside) is not dict:
         return False
+    if type(value) is dict and len(value) == 1:
+        (value,) = value.values()
     others = [other for key, other in beside.items() if key != path[-1]]
     return any(same(other, value) or same(other, [value]) or same([other], value) for other in others)
 

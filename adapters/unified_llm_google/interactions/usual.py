@@ -223,6 +223,8 @@ def write_usual(
 def is_signed(out: list[Any]) -> bool:
     """Whether the model's turn that is being written has a signed step already."""
     for wire in reversed(out):
+        if type(wire) is not dict:
+            continue
         if wire.get("type") in ("user_input", "function_result"):
             return False
         if wire.get("signature"):
