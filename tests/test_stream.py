@@ -194,3 +194,19 @@ def test_every_event_of_decompose_is_legal_and_every_build_has_a_delta_and_a_don
         grammar.feed(event)
     grammar.close()
     assert len(BUILDS) >= 8
+
+
+@pytest.mark.parametrize("protocol", ul.protocols())
+@pytest.mark.parametrize("event", [{"id": "c", "choices": []}, {"event": "x"}, "data: {}", None, []])
+def test_what_is_no_wire_event_is_named_by_its_number(protocol: str, event: Any) -> None:
+    for read in (ul.read_stream, lambda events, source: ul.convert_stream(events, source=source, target="openai-chat")):
+        with pytest.raises(ul.InvalidBody, match="an object with its `data`") as raised:
+            list(read([event], protocol))
+        assert raised.value.path == "/0"
+
+
+def test_a_wire_event_may_come_without_a_name() -> None:
+    chunk = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": []}
+    events = [{"data": chunk}, {"data": "[DONE]"}]
+    named = [{"event": None, **event} for event in events]
+    assert list(ul.read_stream(events, "openai-chat")) == list(ul.read_stream(named, "openai-chat"))

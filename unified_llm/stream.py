@@ -16,9 +16,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from .errors import LocalProtocolError, ProtocolError, RemoteProtocolError
+from .errors import InvalidBody, LocalProtocolError, ProtocolError, RemoteProtocolError
+from .paths import pointer
 
-__all__ = ["ADDRESS", "ALONE", "FRAME", "TERMINAL", "Grammar", "collect", "decompose"]
+__all__ = ["ADDRESS", "ALONE", "FRAME", "TERMINAL", "Grammar", "collect", "decompose", "framed"]
 
 Event = dict[str, Any]
 Node = dict[str, Any]
@@ -352,3 +353,10 @@ def _copy(value: Any) -> Any:
 
 def _place(entry: tuple[Place, Node]) -> Place:
     return entry[0]
+
+
+def framed(event: Any, number: int | None) -> Event:
+    """A wire event with its name, or with none where it says none; `InvalidBody` for what is no event."""
+    if type(event) is not dict or "data" not in event:
+        raise InvalidBody(pointer((number,)), "a wire event is an object with its `data`, and its name under `event`")
+    return event if "event" in event else {"event": None, **event}

@@ -18,7 +18,7 @@ from .locate import locate
 from .losses import Levels, Loss, Losses, check_levels, enforce
 from .reading import Reader
 from .registry import provider_of, split
-from .stream import ADDRESS, ALONE, Grammar
+from .stream import ADDRESS, ALONE, Grammar, framed
 from .trail import Trail
 from .vault import Vault
 from .writing import Writer
@@ -132,14 +132,15 @@ class _Pipe:
         read, write = reader.feed, writer.feed
         read_more = getattr(reader, "read_more", None)
         write_more = getattr(writer, "write_more", None) if self.repeats and read_more is not None else None
-        noted = 0
-        reading.number = -1
+        noted, reading.number = 0, -1
 
         def anew(event: Event) -> list[Event]:
             nonlocal noted
             self.more, self.reads_more = _no_more, None
             self._count_passed()
             reading.number += 1  # type: ignore[operator]
+            if type(event) is not dict or "data" not in event or "event" not in event:
+                event = framed(event, reading.number)
             reading.doc = event["data"]
             events = read(event)
             if len(trace) != noted:
@@ -327,20 +328,20 @@ def aconvert_stream(events: AsyncIterable[Event], *, source: str, target: str, *
 def read_stream(events: Iterable[Event], protocol: str) -> Iterator[Event]:
     """The canonical events (JSON form) of a stream of wire events `{"event": name or None, "data": value}`.
 
-    `protocol` may have a dialect behind a colon.
-    Raises `RemoteProtocolError` where the stream breaks its rules or is cut off.
+    `protocol` may have a dialect behind a colon. Raises `RemoteProtocolError` where the stream breaks its rules or is cut
+    off, and `InvalidBody` for what is no event.
 
     >>> chunk = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m",
     ...          "choices": [{"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop"}]}
-    >>> events = read_stream([{"event": None, "data": chunk}, {"event": None, "data": "[DONE]"}], "openai-chat")
+    >>> events = read_stream([{"data": chunk}, {"data": "[DONE]"}], "openai-chat")
     >>> [event["delta"] for event in events if event["type"] == "response.output_text.delta"]
     ['Hi']
     """
     adapter, dialect = split(protocol)
     reader = adapter.streams.reader(Reader(adapter.protocol, dialect=dialect, provider=provider_of(protocol, dialect)))
     grammar = Grammar()
-    for event in events:
-        for canonical in reader.feed(event):
+    for number, event in enumerate(events):
+        for canonical in reader.feed(framed(event, number)):
             grammar.feed(canonical)
             yield canonical
     for canonical in reader.close():
