@@ -328,8 +328,8 @@ def aconvert_stream(events: AsyncIterable[Event], *, source: str, target: str, *
 def read_stream(events: Iterable[Event], protocol: str) -> Iterator[Event]:
     """The canonical events (JSON form) of a stream of wire events `{"event": name or None, "data": value}`.
 
-    `protocol` may have a dialect behind a colon. Raises `RemoteProtocolError` where the stream breaks its rules or is cut
-    off, and `InvalidBody` for what is no event.
+    `protocol` may have a dialect behind a colon. Raises `RemoteProtocolError` where the stream breaks its rules or is
+    cut off, and `InvalidBody` for what is no event.
 
     >>> chunk = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m",
     ...          "choices": [{"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop"}]}
