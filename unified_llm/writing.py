@@ -173,6 +173,21 @@ class Writer:
         own = extra.get(self.protocol)
         return own["form"].get(key) if own and "form" in own else None
 
+    def is_silent(self, extra: Any, own: Node | None = None) -> bool:
+        """Whether what is kept with a node is nothing but the forms it had on other wires: nothing to write or to lose.
+
+        `own` is what this protocol itself may have kept.
+        """
+        if type(extra) is not dict:
+            return False
+        for protocol, drawer in extra.items():
+            if protocol == self.protocol:
+                if own is None or drawer != own:
+                    return False
+            elif type(drawer) is not dict or "rest" in drawer or "turn" in drawer:
+                return False
+        return True
+
     def report(
         self, node: Node, keys: tuple[Any, ...], fate: str, detail: str = "", capability: str | None = None
     ) -> None:

@@ -156,7 +156,7 @@ def write_usual(items: list[Node], arguments: list[Node | None], start: int, out
             if "turn" in item:
                 size -= 1
             if "extra" in item:
-                if not _is_silent(item["extra"], w):
+                if not w.is_silent(item["extra"]):
                     break
                 size -= 1
             if kind == "function_call":
@@ -219,7 +219,7 @@ def write_usual_functions(tools: list[Node], w: Writer) -> list[Node] | None:
         schema, size = tool.get("parameters"), len(tool)
         if type(tool.get("name")) is not str or tool["type"] != "function" or type(schema) is not dict:
             return None
-        if "type" not in schema or ("extra" in tool and not _is_silent(tool["extra"], w)):
+        if "type" not in schema or ("extra" in tool and not w.is_silent(tool["extra"])):
             return None
         wire: Node = {"name": tool["name"]}
         if tool.get("description") is not None:
@@ -242,11 +242,3 @@ def _write_texts(parts: list[Node]) -> list[Node] | None:
             return None
         out.append({"type": "text", "text": text})
     return out or None
-
-
-def _is_silent(extra: Any, w: Writer) -> bool:
-    """Whether what is kept with an item is nothing but what forms it had on other wires."""
-    for protocol, drawer in extra.items():
-        if protocol == w.protocol or "rest" in drawer or "turn" in drawer:
-            return False
-    return True

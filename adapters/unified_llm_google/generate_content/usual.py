@@ -272,16 +272,9 @@ def _beside(item: Node, w: Writer) -> tuple[str | None, bool, int] | None:
             return None
         others += 1
     if "extra" in item:
-        extra = item["extra"]
-        if type(extra) is not dict:
+        if not w.is_silent(item["extra"], _MARKED):
             return None
-        for name, drawer in extra.items():
-            if name == w.protocol:
-                if drawer != _MARKED:
-                    return None
-                marked = True
-            elif type(drawer) is not dict or len(drawer) != 1 or "form" not in drawer:
-                return None
+        marked = w.protocol in item["extra"]
         others += 1
     return signature, marked, others
 

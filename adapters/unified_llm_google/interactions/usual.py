@@ -169,7 +169,7 @@ def write_usual(
         if "turn" in item:
             size -= 1
         if "extra" in item:
-            if not _says_nothing(item["extra"], w):
+            if not w.is_silent(item["extra"], _MARKED):
                 break
             size -= 1
         if kind == "function_call":
@@ -239,16 +239,6 @@ def _own_signature(item: Node, size: int, w: Writer) -> Node | None:
         return None
     piece: Node = pieces[0]
     return piece if piece.get("kind") == KIND and is_own(piece, w) else None
-
-
-def _says_nothing(extra: Any, w: Writer) -> bool:
-    """Whether what protocols kept with a node is but the forms that others had."""
-    if w.protocol in extra and extra[w.protocol] != _MARKED:
-        return False
-    for drawer in extra.values():
-        if "rest" in drawer or "turn" in drawer:
-            return False
-    return True
 
 
 def _write_texts(parts: Any) -> list[Node] | None:

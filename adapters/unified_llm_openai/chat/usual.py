@@ -152,7 +152,7 @@ def write_usual(items: list[Node], start: int, out: list[Node], w: Writer) -> in
                 name, arguments, call_id = item["name"], item["arguments"], item["call_id"]
                 joins = opened >= 0 and its == turn
                 silent = size == 5 and not joins and _says_no_content(item, w)
-                if dialect or (size != 4 and not silent and not (size == 5 and _is_silent(item, w))):
+                if dialect or (size != 4 and not silent and not (size == 5 and w.is_silent(item.get("extra")))):
                     break
                 if not (type(call_id) is type(name) is type(arguments) is str):
                     break
@@ -228,7 +228,7 @@ def write_usual_functions(tools: list[Node], w: Writer) -> list[Node] | None:
     out: list[Node] = []
     for tool in tools:
         function = {key: tool[key] for key in _FUNCTION if key in tool}
-        if len(tool) != len(function) + 1 and not (len(tool) == len(function) + 2 and _is_silent(tool, w)):
+        if len(tool) != len(function) + 1 and not (len(tool) == len(function) + 2 and w.is_silent(tool.get("extra"))):
             return None
         if tool["type"] != "function" or None in function.values():
             return None
@@ -256,11 +256,3 @@ def _write_texts(parts: list[Node]) -> list[Node] | None:
 def _says_no_content(item: Node, w: Writer) -> bool:
     """Whether an item carries but the marker that its message came without content."""
     return item.get("extra") == {w.protocol: {"form": {"content": "absent"}}}
-
-
-def _is_silent(item: Node, w: Writer) -> bool:
-    """Whether all that is kept with an item is what forms it had on other wires."""
-    extra = item.get("extra")
-    if type(extra) is not dict or w.protocol in extra:
-        return False
-    return not any("rest" in drawer or "turn" in drawer for drawer in extra.values())

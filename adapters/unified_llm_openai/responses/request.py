@@ -75,7 +75,6 @@ def _write(c: Node, w: Writer, path: str) -> Node:
         drop_refused(c, w, wire.get("reasoning"))
     if not own:
         write_edits(c, w)
-    if not own:
         fit_words(c, w)
     held = {} if own or w.dialect.get("penalties") else {key: c.pop(key) for key in _PENALTIES if key in c}
     REQUEST.write(c, wire, w, w.doc)

@@ -80,7 +80,7 @@ def write_usual_functions(tools: list[Node], w: Writer) -> list[Node] | None:
     out: list[Node] = []
     for tool in tools:
         wire = {key: tool[key] for key in _FUNCTION if key in tool}
-        size = len(wire) + ("extra" in tool and _is_silent(tool["extra"], w))
+        size = len(wire) + ("extra" in tool and w.is_silent(tool["extra"]))
         if size != len(tool) or wire["type"] != "function" or "parameters" not in wire:
             return None
         out.append(wire)
@@ -102,7 +102,7 @@ def write_usual(items: Iterator[Node], out: list[Any], w: Writer) -> list[Node]:
         if "turn" in item:
             size -= 1
         if "extra" in item:
-            if not _is_silent(item["extra"], w):
+            if not w.is_silent(item["extra"]):
                 return [item]
             size -= 1
         if kind == "function_call":
@@ -145,11 +145,3 @@ def _texts(content: list[Node]) -> list[Node] | None:
             return None
         out.append({"type": "input_text", "text": text})
     return out or None
-
-
-def _is_silent(extra: Any, w: Writer) -> bool:
-    """Whether what is kept with an item is nothing but what forms it had on other wires."""
-    for protocol, drawer in extra.items():
-        if protocol == w.protocol or "rest" in drawer or "turn" in drawer:
-            return False
-    return True
