@@ -17,6 +17,7 @@ import orjson
 from .errors import InvalidBody
 
 __all__ = [
+    "arguments_of",
     "copied",
     "detached",
     "dump",
@@ -156,6 +157,15 @@ def load_exact(texts: list[Any]) -> list[dict[str, Any] | None]:
     if None in values or dump_text(values) != f"[{','.join(texts)}]":
         return [value if value is not None and dump_text(value) == text else None for value, text in zip(values, texts)]
     return values
+
+
+def arguments_of(items: list[dict[str, Any]], exact: bool = False) -> list[dict[str, Any] | None]:
+    """The arguments of each item, by its number, where they are the text of an object; None for any other item.
+
+    `exact` is for whoever will print them again: None, too, for a text that would not come out to the letter.
+    """
+    found = iter((load_exact if exact else load_objects)([item["arguments"] for item in items if "arguments" in item]))
+    return [next(found) if "arguments" in item else None for item in items]
 
 
 def _object(text: Any) -> Any:

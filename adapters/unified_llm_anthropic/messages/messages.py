@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from unified_llm.jsonvalue import arguments_of
 from unified_llm.mapping import ILL_TYPED, Fated, IllTyped, take_all
 from unified_llm.provenance import is_sealed
 from unified_llm.reading import Reader
@@ -20,7 +21,7 @@ from unified_llm.writing import Writer
 from .blocks import blocks
 from .carriers import carried_by, carrier_of, join_carried
 from .content import answer_parts, own_born, parts, said
-from .usual import arguments_of, read_usual, write_usual
+from .usual import read_usual, write_usual
 
 __all__ = [
     "read_content",

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from unified_llm.jsonvalue import dump_text, load_objects
+from unified_llm.jsonvalue import dump_text
 from unified_llm.outline import CALL, RESULT, ROLES, USER
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-__all__ = ["arguments_of", "read_usual", "write_usual", "write_usual_functions"]
+__all__ = ["read_usual", "write_usual", "write_usual_functions"]
 
 Node = dict[str, Any]
 
@@ -127,12 +127,6 @@ def _read_texts(blocks: list[Any], trace: list[tuple[Node, Node]]) -> list[Node]
 
 
 # ---- writing --------------------------------------------------------------------------------------------------------
-
-
-def arguments_of(items: list[Node]) -> list[Node | None]:
-    """The arguments of each item that has some, where they are an object; None for any other item."""
-    found = iter(load_objects([item["arguments"] for item in items if "arguments" in item]))
-    return [next(found) if "arguments" in item else None for item in items]
 
 
 def write_usual(items: list[Node], arguments: list[Node | None], start: int, out: list[Any], w: Writer) -> int:

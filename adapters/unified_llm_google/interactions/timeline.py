@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.jsonvalue import load_exact
+from unified_llm.jsonvalue import arguments_of
 from unified_llm.provenance import anchor_of, is_own, is_sealed, open_sealed, seal
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
@@ -168,9 +168,7 @@ def _attach(envelope: Node, items: list[Node]) -> bool:
 def write_steps(items: list[Node], w: Writer, bare: bool = False) -> list[Any]:
     """The steps of a list of items. Contents that came outside any step stay so if all did, or `bare` says so."""
     out: list[Any] = []
-    # Of every item that has arguments, the object that they are.
-    loaded = iter(load_exact([item["arguments"] for item in items if "arguments" in item]))
-    values = [next(loaded) if "arguments" in item else None for item in items]
+    values = arguments_of(items, exact=True)
     bare = bare or all(w.form(item, "in") == "bare" for item in items)
     foreign = w.source is not None and w.source != w.protocol
     asked = foreign or w.context.get("repaired", False)
