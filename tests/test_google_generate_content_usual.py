@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from importlib import import_module
 from typing import Any
 
 import pytest
 
+import unified_llm as ul
 from corpus import records
 from quick_way import converted, read, replaced
 from unified_llm import suite
@@ -22,13 +22,10 @@ MESSAGES = "anthropic-messages"
 tools = import_module("unified_llm_google.generate_content.tools")
 
 
-@contextmanager
-def without_the_quick_way(patch: pytest.MonkeyPatch) -> Iterator[None]:
-    with (
-        replaced(patch, history, read_usual=lambda contents, *_: next(contents, None), usual_of=lambda *_: None),
-        replaced(patch, tools, read_usual_functions=lambda *_: None, write_usual_functions=lambda *_: None),
-    ):
-        yield
+def without_the_quick_way(patch: pytest.MonkeyPatch) -> AbstractContextManager[None]:
+    return replaced(
+        patch, history, tools, read_usual=lambda contents, *_: next(contents, None), usual_of=lambda *_: None
+    )
 
 
 @pytest.mark.parametrize(("source", "target"), [(GEMINI, GEMINI), (GEMINI, OTHER), (OTHER, GEMINI), (MESSAGES, GEMINI)])
@@ -63,3 +60,19 @@ def test_the_quick_way_is_taken(source: str, target: str, name: str, monkeypatch
         done = suite.outcome(record, target)
         contents += len((record["body"] if source == GEMINI else done.value or {}).get("contents", ()))
     assert 0 < len(slow) < contents / 2
+
+
+def test_the_names_of_calls_are_looked_up_once_however_much_is_unusual(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[Any] = []
+    names_of = history.names_of
+    monkeypatch.setattr(history, "names_of", lambda items: looks.append(items) or names_of(items))
+    seen = {"type": "input_image", "image_url": "https://example.com/a.png"}
+    turns: list[Any] = []
+    for number in range(3):
+        turns.append({"role": "user", "content": [{"type": "input_text", "text": "What?"}, seen]})
+        turns.append({"type": "function_call", "call_id": f"c{number}", "name": f"f{number}", "arguments": "{}"})
+        turns.append({"type": "function_call_output", "call_id": f"c{number}", "output": "x"})
+    done = ul.convert({"model": "m", "input": turns}, source="openai-responses", target=GEMINI)
+    parts = [part for content in done.value["contents"] for part in content["parts"]]
+    assert [part["functionResponse"]["name"] for part in parts if "functionResponse" in part] == ["f0", "f1", "f2"]
+    assert len(looks) == 1

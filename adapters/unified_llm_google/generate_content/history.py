@@ -132,7 +132,7 @@ def _side(items: list[Node]) -> str:
 def write_contents(history: Any, w: Writer) -> list[Any]:
     """The contents of a list of items (or of a string, one user message)."""
     names: dict[str, str] = {}
-    w.context["names"] = names
+    w.context.update(names=names, all_named=False)
     if type(history) is str:
         return [{"role": "user", "parts": [{"text": history}]}]
     history = history or ()
@@ -218,8 +218,10 @@ def _close(history: Any, start: int, end: int, parts: list[Node] | None, out: li
     """Write the items from `start` to `end` as one content, unless that is done: `parts` are those of usual ones."""
     if parts is not None or start == end:
         return
-    # What was called may stand anywhere.
-    w.context["names"].update((key, name) for key, name in names_of(history).items() if key not in w.context["names"])
+    if not w.context["all_named"]:
+        # What was called may stand anywhere.
+        w.context["names"].update({**names_of(history), **w.context["names"]})
+        w.context["all_named"] = True
     wire = _write_content(list(history[start:end]), w)
     if wire is not None:
         out.append(wire)
