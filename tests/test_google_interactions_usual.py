@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from importlib import import_module
 from typing import Any
 
@@ -24,13 +23,11 @@ PAIRS = [(IA, IA), *((IA, other) for other in OTHERS), *((other, IA) for other i
 tools = import_module("unified_llm_google.interactions.tools")
 
 
-@contextmanager
-def without_the_quick_way(patch: pytest.MonkeyPatch) -> Iterator[None]:
-    with (
-        replaced(patch, timeline, read_usual=lambda _, start, *__: start, write_usual=lambda _, start, *__: start),
-        replaced(patch, tools, write_usual_functions=lambda *_: None),
-    ):
-        yield
+def without_the_quick_way(patch: pytest.MonkeyPatch) -> AbstractContextManager[None]:
+    def start(_: Any, number: int, *__: Any) -> int:
+        return number
+
+    return replaced(patch, timeline, tools, read_usual=start, write_usual=start)
 
 
 @pytest.mark.parametrize("kind", ["request", "response"])
