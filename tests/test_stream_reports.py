@@ -7,6 +7,7 @@ ai.google.dev/api/generate-content.
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -129,3 +130,43 @@ def test_their_own_protocol_is_sent_them() -> None:
     foreign = ul.write_stream(events, "openai-chat")
     assert "AAAA" not in str(list(foreign))
     assert [loss.path for loss in foreign.losses if loss.fate == "lost"] == ["/1/delta"]
+
+
+DECLARED = [{"type": "function", "name": name, "description": "d", "parameters": {}, "strict": True} for name in "ab"]
+STRICT = ["/tools/0/strict", "/tools/1/strict"]
+
+
+def test_what_is_told_of_many_nodes_at_once_is_told_in_each_event() -> None:
+    frames = named(
+        {"type": "response.created", "sequence_number": 0, "response": {**RESPONSE, "tools": deepcopy(DECLARED)}},
+        {"type": "response.completed", "sequence_number": 1, "response": {**RESPONSE, "tools": deepcopy(DECLARED)}},
+    )
+    found = lost(frames, "openai-responses", "google-interactions")
+    assert {f"/{number}/data/response{path}" for number in (0, 1) for path in STRICT} <= found
+
+
+def test_what_is_told_of_many_nodes_at_once_is_told_of_canonical_events() -> None:
+    answer = {"id": "r", "status": "completed", "model": "m", "output": [], "tools": DECLARED}
+    stream = ul.write_stream(ul.decompose(answer), "google-interactions")
+    assert list(stream)
+    found = [loss.path for loss in stream.losses if loss.capability == "tools.strict"]
+    assert found == [f"/{number}/response{path}" for number in (0, 2) for path in STRICT]
+
+
+def test_what_is_added_at_many_places_at_once_is_told() -> None:
+    said = {"token": "Hi", "logprob": -1.0, "top_logprobs": []}
+    chunk = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    choice = {"index": 0, "delta": {"role": "assistant", "content": "Hi"}, "logprobs": {"content": [said]}}
+    frames = plain(
+        {**chunk, "choices": [{**choice, "finish_reason": None}]},
+        {**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
+    )
+    stream = ul.convert_stream(
+        [*frames, {"event": None, "data": "[DONE]"}], source="openai-chat", target="openai-responses"
+    )
+    written = list(stream)
+    added = [loss.path for loss in stream.losses if loss.capability == "output.logprobs"]
+    assert [(written[int(path.split("/")[1])]["event"], path.split("/", 3)[3]) for path in added] == [
+        ("response.content_part.done", "part/logprobs/0/bytes"),
+        ("response.output_item.done", "item/content/0/logprobs/0/bytes"),
+    ]

@@ -39,7 +39,7 @@ def locate(
     root: Any, target: Any, writer: Writer, reader: Reader | None, source: Adapter | None, name: str, base: Keys = ()
 ) -> Losses:
     """The report of one conversion: `root` canonical, `target` the result, `name` the canonical kind of the root."""
-    if not (writer.raw or writer.alike or writer.filled or writer.relaxed or (reader and reader.notes)):
+    if not (writer.noted or (reader and reader.notes)):
         return Losses()
     finder = Finder(root, target, writer, reader, source, name, base)
     # What repair made up was never said, so nothing of it can be lost.

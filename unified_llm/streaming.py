@@ -127,7 +127,7 @@ class _Pipe:
 
     def _feeder(self) -> Callable[[Event], list[Event]]:
         """The long way of an event, with everything it needs at hand."""
-        reading, trace, notes, raw = self.reading, self.reading.trace, self.reading.notes, self.writing.raw
+        reading, trace, notes, writing = self.reading, self.reading.trace, self.reading.notes, self.writing
         reader, check, writer = self.reader, self.grammar.feed, self.writer
         read, write = reader.feed, writer.feed
         read_more = getattr(reader, "read_more", None)
@@ -160,7 +160,7 @@ class _Pipe:
                 for canonical in events:
                     check(canonical)
                     out += write(canonical)
-            if raw or notes:
+            if notes or writing.noted:
                 self._report(events, out)
             self.sent += len(out)
             return out
@@ -185,7 +185,7 @@ class _Pipe:
             out += self.writer.feed(canonical)
         out += self.writer.close()
         self._tell(events)
-        if self.writing.raw:
+        if self.reading.notes or self.writing.noted:
             self._report(events, out)
         return out
 
@@ -384,7 +384,8 @@ class _WritePipe(_Pipe):
         self.grammar.feed(canonical)
         self._tell_event(canonical)
         out = self.writer.feed(canonical)
-        if self.writing.raw:
+        if self.writing.noted:
+            self.writing.unfold()
             target = [each["data"] for each in out]
             # An error is the one event that has its type's name in common with a node.
             name = "event:error" if canonical["type"] == "error" else canonical["type"]

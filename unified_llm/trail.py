@@ -54,6 +54,7 @@ class Trail:
 
     def report(self, events: list[Node], target: list[Any], sent: int) -> list[Loss]:
         """The losses noted since the last time, while `events` became `target`, `sent` events after the first."""
+        self.writer.unfold()
         now = _Now(events, target, sent, self.reader.trace[self._noted :])
         finder: _StreamFinder | None = None
         found: list[Loss] = []

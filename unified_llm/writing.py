@@ -208,6 +208,23 @@ class Writer:
         if extra and "rest" in extra.get(self.protocol, ()):
             self.raw.append((node, ("extra", self.protocol, "rest"), "lost", detail, None))
 
+    @property
+    def noted(self) -> bool:
+        """Whether anything was recorded that is to be reported."""
+        return bool(self.raw or self.alike or self.filled or self.relaxed)
+
+    def unfold(self) -> None:
+        """Put what is kept together into `raw`, an entry a place: for reports made while the writing goes on."""
+        for (keys, fate, detail), nodes in self.alike.items():
+            self.raw += [(node, keys, fate, detail, None) for node in nodes]
+        for where, places, keys, detail, capability in self.filled:
+            self.raw += [(where, (*place, *keys), "added", detail, capability) for place in places]
+        for tool, key, changes in self.relaxed:
+            self.raw += [(tool, (key, *keys), fate, detail, "tools.function") for keys, fate, detail in changes]
+        self.alike.clear()
+        self.filled.clear()
+        self.relaxed.clear()
+
     def _finish(self, node: Node, rest: Node, wire: Any) -> Any:
         """Give a written node its own extras back and report whatever the pair left."""
         extra = rest.pop("extra", None)

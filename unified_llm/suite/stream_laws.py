@@ -84,7 +84,7 @@ class _LongWay(_Pipe):
 
 
 def repeating(records: Iterable[Record], target: str) -> list[Failure]:
-    """The short way of a stream's bulk (`unified_llm.adapter.Repeats`) gives what the long way gives, losses too."""
+    """The short way of a stream's bulk (`unified_llm.adapter.WritesMore`) gives what the long way gives, losses too."""
     failures = []
     for record in records:
         told = [_run(pipe(record["protocol"], target), record["events"]) for pipe in (_LongWay, _Pipe)]
