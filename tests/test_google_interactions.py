@@ -1,4 +1,4 @@
-"""Google Interactions: what the laws cannot say, feature by feature, and the official SDK as judge.
+"""Google Interactions: what the laws cannot say, feature by feature.
 
 The laws (identity, sensitivity, streams, ...) run over the fixtures of this protocol as over those of all others; here
 stand the decisions: which canonical form a wire form has, what other protocols' words become, and what is refused.
@@ -6,25 +6,15 @@ stand the decisions: which canonical form a wire form has, what other protocols'
 
 from __future__ import annotations
 
-import functools
-import json
-import typing
-import warnings
-from collections.abc import Iterator
 from typing import Any
 
-import httpx2
-import pydantic
 import pytest
-from google import genai
-from google.genai._gaos.types import interactions as sdk
 
 import unified_llm as ul
-from corpus import fixtures, records, show
 from unified_llm import suite
 
 IA = "google-interactions"
-OTHERS = ("openai-chat", "openai-responses")
+OTHERS = ("openai-chat", "openai-responses", "anthropic-messages", "google-generate-content")
 TOOL = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}
 
 
@@ -304,193 +294,7 @@ def test_errors_have_string_codes_and_a_status() -> None:
     assert done.http["status"] == 400
 
 
-# ---- streams --------------------------------------------------------------------------------------------------------
-
-
-def chunks(*deltas: dict[str, Any], finish: str = "stop") -> list[dict[str, Any]]:
-    head = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
-    bodies = [{**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
-    bodies.append({**head, "choices": [{"index": 0, "delta": {}, "finish_reason": finish}]})
-    return [{"event": None, "data": body} for body in bodies] + [{"event": None, "data": "[DONE]"}]
-
-
-def call(index: int, **function: Any) -> dict[str, Any]:
-    named = {"id": f"c{index}", "type": "function"} if "name" in function else {}
-    return {"tool_calls": [{"index": index, **named, "function": function}]}
-
-
-def test_a_stream_opens_and_ends_as_the_service_does() -> None:
-    out = list(ul.convert_stream(chunks({"role": "assistant", "content": "Hi"}), source="openai-chat", target=IA))
-    assert [event["event"] for event in out] == [
-        "interaction.created",
-        "interaction.status_update",
-        "step.start",
-        "step.delta",
-        "step.stop",
-        "interaction.completed",
-        "done",
-    ]
-    assert "steps" not in out[-2]["data"]["interaction"]
-    assert out[-1] == {"event": "done", "data": "[DONE]"}
-
-
-def test_steps_never_interleave() -> None:
-    deltas = [
-        call(0, name="f", arguments=""),
-        call(1, name="g", arguments=""),
-        call(0, arguments="{}"),
-        call(1, arguments="{}"),
-    ]
-    out = list(ul.convert_stream(chunks(*deltas, finish="tool_calls"), source="openai-chat", target=IA))
-    inside = [(event["event"], event["data"]["index"]) for event in out if "index" in event["data"]]
-    assert [index for _, index in inside] == sorted(index for _, index in inside)
-    assert [name for name, _ in inside].count("step.stop") == 2
-
-
-def test_a_cut_off_stream_is_an_error_event() -> None:
-    whole = chunks({"role": "assistant", "content": "Hi"})
-    out = list(ul.convert_stream(whole[:1], source="openai-chat", target=IA))
-    assert "error" in [event["event"] for event in out]
-    assert "interaction.completed" not in [event["event"] for event in out]
-
-
-@pytest.mark.parametrize("word", [{"a": 1}, ["a"], 1, True, None])
-@pytest.mark.parametrize("target", [IA, "openai-chat", "openai-responses", "google-generate-content"])
-def test_words_that_are_no_words_break_no_stream(word: Any, target: str) -> None:
-    whole = {"interaction": {"id": "v", "status": word, "errors": [{"code": word}]}}
-    stream = [
-        {"event_type": "interaction.created", "interaction": {"id": "v", "status": word}},
-        {"event_type": word, "index": word},
-        {"event_type": "step.start", "index": 0, "step": {"type": "model_output"}},
-        {"event_type": "step.delta", "index": word, "delta": {"type": "text", "text": "x"}},
-        {"event_type": "step.stop", "index": word},
-        {"event_type": "interaction.completed", **whole},
-    ]
-    events = [{"event": "step.delta", "data": data} for data in stream]
-    done = list(ul.convert_stream(events, source=IA, target=target))
-    assert done == events if target == IA else done
-
-
-# ---- the official SDK -----------------------------------------------------------------------------------------------
-
-
-class _Bytes:
-    value = b""
-
-
-@functools.cache
-def client() -> genai.Client:
-    def answer(request: httpx2.Request) -> httpx2.Response:
-        return httpx2.Response(200, headers={"content-type": "text/event-stream"}, content=_Bytes.value)
-
-    http = httpx2.Client(transport=httpx2.MockTransport(answer))
-    options = genai.types.HttpOptions(base_url="http://mock", httpx_client=http)
-    return genai.Client(api_key="none", http_options=options)
-
-
-def sdk_events(events: list[dict[str, Any]]) -> list[Any]:
-    """The events the SDK's own stream iterator gives for a stream of ours."""
-    _Bytes.value = suite.sse_bytes(events)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Interaction stopped before completion")
-        return list(client().interactions.create(model="m", input="x", stream=True, automatic_continuation=False))
-
-
-@pytest.mark.parametrize("source", [IA, *OTHERS])
-def test_the_sdk_iterates_our_streams(source: str) -> None:
-    failures, examined = [], 0
-    for record in records(source, "stream"):
-        done = suite.outcome(record, IA)
-        if done.error is not None or "unknown" in record["id"] or "legacy" in record["id"]:
-            continue
-        seen = sdk_events(done.value)
-        wanted = [e["data"]["event_type"] for e in done.value if e["data"] != "[DONE]" and "event_type" in e["data"]]
-        got = [event.event_type for event in seen if event.event_type != "UNKNOWN"]
-        examined += 1
-        if len(wanted) == len([e for e in done.value if e["data"] != "[DONE]"]) and got != wanted:
-            failures.append(suite.Failure(record["id"], "", f"{got} for {wanted}"))
-    assert examined > 10
-    assert not failures, show(failures, "the SDK's iterator", examined)
-
-
-@pytest.mark.parametrize("source", OTHERS)
-def test_the_sdk_reads_our_answers(source: str) -> None:
-    adapter = pydantic.TypeAdapter(sdk.Interaction)
-    examined = 0
-    for record in records(source, "response"):
-        done = suite.outcome(record, IA)
-        if done.error is None and "function_call_output_item" not in record["id"]:
-            adapter.validate_python(done.value)
-            examined += 1
-    assert examined > 20
-
-
-@pytest.mark.parametrize("source", OTHERS)
-def test_the_sdk_would_send_our_requests(source: str) -> None:
-    adapter = pydantic.TypeAdapter(sdk.CreateModelInteraction)
-    examined = 0
-    for record in records(source, "request"):
-        done = suite.outcome(record, IA)
-        if done.error is None and "item_function_call_output_by_name" not in record["id"]:
-            adapter.validate_python(done.value)
-            examined += 1
-    assert examined > 20
-
-
-def structs() -> Iterator[tuple[type[pydantic.BaseModel], str]]:
-    """The SDK's own classes of the wire, with the discriminator each has."""
-    for name in dir(sdk):
-        value = getattr(sdk, name)
-        if not isinstance(value, type) or not issubclass(value, pydantic.BaseModel) or name.startswith("Unknown"):
-            continue
-        for key in ("type", "event_type"):
-            field = value.model_fields.get(key)
-            literals = typing.get_args(field.annotation) if field is not None else ()
-            if len(literals) == 1 and isinstance(literals[0], str):
-                yield value, literals[0]
-
-
-def objects(value: Any) -> Iterator[dict[str, Any]]:
-    if isinstance(value, dict):
-        yield value
-    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from objects(inner)
-
-
-def test_every_type_and_field_of_the_sdk_occurs_in_the_fixtures() -> None:
-    seen: dict[str, set[str]] = {}
-    for record in fixtures(IA):
-        for node in objects(record.get("events", record.get("body"))):
-            for key in ("type", "event_type"):
-                if isinstance(node.get(key), str):
-                    seen.setdefault(node[key], set()).update(node)
-    declared: dict[str, set[str]] = {}
-    for cls, literal in structs():
-        names = {field.alias or name for name, field in cls.model_fields.items()}
-        declared.setdefault(literal, set()).update(names)
-    assert len(declared) > 60
-    assert not {
-        literal: names - seen.get(literal, set())
-        for literal, names in declared.items()
-        if names - seen.get(literal, set())
-    }
-
-
-@pytest.mark.parametrize(
-    "cls", [sdk.CreateModelInteraction, sdk.CreateAgentInteraction, sdk.Interaction, sdk.GenerationConfig, sdk.Usage]
-)
-def test_every_field_of_a_document_occurs_in_the_fixtures(cls: type[pydantic.BaseModel]) -> None:
-    made_by_the_sdk = {"output_text", "output_image", "output_audio", "output_video"}
-    names = {field.alias or name for name, field in cls.model_fields.items()} - made_by_the_sdk
-    used = {
-        key for record in fixtures(IA) for node in objects(record.get("events", record.get("body"))) for key in node
-    }
-    assert not names - used
-
-
 # ---- answers that were blocked --------------------------------------------------------------------------------------
-
-OTHERS = ("openai-chat", "openai-responses", "anthropic-messages", "google-generate-content")
 
 
 def ended(protocol: str, body: Any) -> Any:
@@ -563,75 +367,3 @@ def test_statuses_of_its_own_are_ends_that_clients_of_responses_know(status: str
     assert not [name for name in names if status in name]
     losses = [(loss.path, loss.fate, loss.detail) for loss in done.losses]
     assert ("/4/data/interaction/status", "approximated", f"sent as {told!r}") in losses
-
-
-# ---- signed steps that nobody knows ---------------------------------------------------------------------------------
-
-UNKNOWN = [
-    {"type": "filesystem_call", "id": "u1", "arguments": {"path": "/a"}, "signature": "CiQBdW5rbm93bg=="},
-    {"type": "filesystem_result", "call_id": "u1", "result": "ok", "signature": "CiQBcmVzdWx0"},
-    {"type": "function_call", "id": "f1", "name": "look", "arguments": {"city": "Oslo"}},
-]
-
-
-def echoed(target: str, answer: Any) -> dict[str, Any]:
-    """The next request of a client of `target` that got this answer."""
-    if target == "openai-responses":
-        result = {"type": "function_call_output", "call_id": "f1", "output": "4 C"}
-        return {"model": "m", "input": [{"role": "user", "content": "q"}, *answer["output"], result]}
-    if target == "openai-chat":
-        result = {"role": "tool", "tool_call_id": "f1", "content": "4 C"}
-        message = answer["choices"][0]["message"]
-        return {"model": "m", "messages": [{"role": "user", "content": "q"}, message, result]}
-    if target == "anthropic-messages":
-        said = [
-            {"role": "user", "content": "q"},
-            {"role": "assistant", "content": answer["content"]},
-            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "f1", "content": "4 C"}]},
-        ]
-        return {"model": "m", "max_tokens": 9, "messages": said}
-    result = {"functionResponse": {"id": "f1", "name": "look", "response": {"output": "4 C"}}}
-    turns = [{"role": "user", "parts": [{"text": "q"}]}, answer["candidates"][0]["content"]]
-    return {"contents": [*turns, {"role": "user", "parts": [result]}]}
-
-
-@pytest.mark.parametrize("target", OTHERS)
-def test_a_signed_step_of_unknown_type_comes_home(target: str) -> None:
-    body = {"id": "v1", "object": "interaction", "status": "requires_action", "model": "m", "steps": UNKNOWN}
-    assert ul.convert(body, source=IA, target=IA, kind="response").value == body
-    answer = ul.convert(body, source=IA, target=target, kind="response").value
-    back = ul.convert(echoed(target, answer), source=target, target=IA, model="m").value
-    assert back["input"][1:4] == UNKNOWN
-
-
-def test_no_other_provider_is_sent_the_signature_of_an_unknown_step() -> None:
-    body = {"model": "m", "input": [{"type": "user_input", "content": [{"type": "text", "text": "q"}]}, *UNKNOWN[:2]]}
-    assert ul.convert(body, source=IA, target=IA).value == body
-    for target in OTHERS:
-        assert "CiQB" not in json.dumps(ul.convert(body, source=IA, target=target, model="m").value)
-
-
-# ---- calls that nobody signed ---------------------------------------------------------------------------------------
-
-SKIP = {"type": "thought", "signature": "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="}
-
-
-@pytest.mark.parametrize("more", [{}, {"signature": ""}, {"extra": 1}, {"arguments": "{}"}])
-def test_what_says_that_a_call_is_signed_by_nobody_goes_with_the_call(more: Any) -> None:
-    call = {"type": "function_call", "id": "f1", "name": "look", "arguments": {"city": "Oslo"}, **more}
-    result = {"type": "function_result", "call_id": "f1", "result": "4 C"}
-    asked = {"type": "user_input", "content": [{"type": "text", "text": "q"}]}
-    body = {"model": "m", "input": [asked, SKIP, call, result], "store": False}
-    assert [item["type"] for item in read(body)["input"]] == ["message", "function_call", "function_call_output"]
-    assert ul.convert(body, source=IA, target=IA).value == body
-    for target in OTHERS:
-        done = ul.convert(body, source=IA, target=target, model="m")
-        assert not [loss for loss in done.losses if loss.path.startswith("/input/1")]
-
-
-def test_elsewhere_it_is_a_thought_like_any_other() -> None:
-    asked = {"type": "user_input", "content": [{"type": "text", "text": "q"}]}
-    for steps in ([SKIP, asked], [asked, SKIP], [{**SKIP, "summary": []}, asked]):
-        body = {"model": "m", "input": steps}
-        assert "reasoning" in [item["type"] for item in read(body)["input"]]
-        assert ul.convert(body, source=IA, target=IA).value == body
