@@ -184,6 +184,27 @@ def test_the_dry_run_is_made_once_for_requests_of_one_shape(monkeypatch: pytest.
     assert len(seen) == 2
 
 
+@pytest.mark.parametrize(
+    ("name", "field", "first", "then"),
+    [
+        ("xai/grok-4", "n", 1, 2),
+        ("openai/gpt-4.1", "stop", [], ["END"]),
+        ("openai/gpt-4.1", "stop", ["a"], ["a", "b", "c", "d", "e"]),
+        ("openrouter/openai/gpt-5", "store", True, False),
+        ("openrouter/openai/gpt-5", "reasoning", {"effort": "none"}, {"effort": "high"}),
+        ("google/gemini-2.5-pro", "include", ["message.output_text.logprobs"], ["reasoning.encrypted_content"]),
+    ],
+)
+def test_what_a_setting_says_decides_again(
+    name: str, field: str, first: object, then: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from unified_llm.client import settling
+
+    monkeypatch.setattr(settling, "_chosen", {})
+    made = Upstream.of(name)
+    assert spoken(settled(made, {"input": "Hi", field: first})) != spoken(settled(made, {"input": "Hi", field: then}))
+
+
 def test_the_shape_of_a_request_is_its_keys_and_kinds() -> None:
     image = {"type": "input_image", "image_url": "data:,"}
     one = {"input": [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Hi"}]}]}

@@ -2,7 +2,8 @@
 
 Client and transports ask here, for each request, with the upstream that a name was made into; it holds its other
 protocols. The dry run over all of them (`unified_llm.models.select`) is done once for requests of one shape: which
-fields and kinds of nodes there are decides between protocols, and not what they say. What decided is in `Upstream.why`.
+fields and kinds of nodes there are decides between protocols, and which word a setting has, not what texts say. What
+decided is in `Upstream.why`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ __all__ = ["settled", "shape_of"]
 
 _MOST = 1_000
 _REASONS = 3  # told of each protocol that was passed by
+_LONGEST = 40  # of a word in a list: what to include, where to stop
 _chosen: dict[Any, tuple[str, str]] = {}
 
 
@@ -63,13 +65,13 @@ def _against(candidate: Candidate) -> str:
 
 
 def shape_of(body: dict[str, Any]) -> frozenset[Any]:
-    """What of a request decides between protocols, canonical or of any wire: its keys, and the kinds of its nodes.
+    """What of a request decides between protocols, canonical or of any wire: keys, kinds of nodes, words of settings.
 
     >>> one = {"input": [{"type": "message", "role": "user", "content": "Hi"}], "seed": 1}
     >>> shape_of(one) == shape_of({**one, "input": [{"type": "message", "role": "user", "content": "Hello"}] * 9})
     True
-    >>> shape_of(one) == shape_of({**one, "top_k": 3})
-    False
+    >>> shape_of(one) == shape_of({**one, "top_k": 3}), shape_of({"store": True}) == shape_of({"store": False})
+    (False, False)
     """
     return frozenset(_marks(body))
 
@@ -77,10 +79,15 @@ def shape_of(body: dict[str, Any]) -> frozenset[Any]:
 def _marks(body: dict[str, Any]) -> Iterator[Any]:
     for name, value in body.items():
         kind = type(value)
-        yield name, kind
+        yield name, kind, _mark(value)
         if kind is dict:
-            yield name, value.get("type"), *value
+            yield from _settings(name, value)
+            for key, inner in value.items():
+                if type(inner) is dict:
+                    yield from _settings(key, inner)
         elif kind is list:
+            if value and type(value[0]) is str:
+                yield name, *(each if type(each) is str and len(each) <= _LONGEST else type(each) for each in value)
             for node in value:
                 if type(node) is dict:
                     yield name, node.get("type"), node.get("role"), *node
@@ -89,3 +96,20 @@ def _marks(body: dict[str, Any]) -> Iterator[Any]:
                             for part in inner:
                                 if type(part) is dict:
                                     yield name, key, part.get("type"), *part
+
+
+def _settings(name: str, table: dict[str, Any]) -> Iterator[Any]:
+    for key, value in table.items():
+        yield name, key, type(value), _mark(value)
+
+
+def _mark(value: Any) -> Any:
+    """What of a setting may decide: its word, whether it is on, whether there is none, one or more of it."""
+    kind = type(value)
+    if kind is bool:
+        return value
+    if kind is int:
+        return min(value, 2)
+    if kind is str and len(value) <= _LONGEST and value.isalpha() and value.islower():
+        return value
+    return bool(value)
