@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
-from unified_llm.mapping import lookup
+from unified_llm.mapping import Fated, Owned, lookup
 from unified_llm.writing import Writer
 
 __all__ = [
@@ -68,13 +68,16 @@ def nearest_choice(choice: Any, w: Writer) -> str | None:
         return None
     if kind == "none":
         return kind
-    wanted = choice.get("mode", "auto") if kind == "allowed_tools" else "required"
+    said = choice.get("mode") if kind == "allowed_tools" else kind
+    wanted = lookup(_CHOICES, said, said if kind == "allowed_tools" else "required")
     return next((word for word in (wanted, "auto") if word in kinds), "")
 
 
 def fit_words(c: Node, w: Writer) -> None:
     """A choice of tools that another protocol said in a word of its own, in one that there is here."""
     choice = c.get("tool_choice")
+    if nearest_choice(choice, w) is not None:
+        return  # `send_nearest` tells what becomes of it
     if type(choice) is str and choice in _CHOICES:
         c["tool_choice"] = _CHOICES[choice]
         w.report(w.doc, ("tool_choice",), "approximated", f"sent as {_CHOICES[choice]!r}")
@@ -83,27 +86,25 @@ def fit_words(c: Node, w: Writer) -> None:
         w.report(w.doc, ("tool_choice", "mode"), "approximated", f"sent as {c['tool_choice']['mode']!r}")
 
 
-def send_nearest(word: str, wire: Node, w: Writer, *lists: str) -> None:
-    """Write the nearest choice there is (`nearest_choice`); where none may be called, the `lists` of tools stay out."""
+def send_nearest(word: str, choice: Any, c: Node, wire: Node, w: Writer, *lists: str) -> None:
+    """Write the nearest to `choice` (`nearest_choice`); where none may be called, the `lists` of tools stay out."""
     if word == "none":
-        for key in lists:
-            if wire.pop(key, None) is not None:
-                w.report(w.doc, ("tools",), "emulated", "left out, since none may be called")
-        w.report(w.doc, ("tool_choice",), "emulated", "sent as no tools")
+        if [wire.pop(key) for key in lists if key in wire]:
+            c["tools"] = Fated("emulated", "left out, since none may be called")
+        c["tool_choice"] = Fated("emulated", "sent as no tools")
         return
     if word:
         wire["tool_choice"] = word
     told = f"sent as {word!r}" if word else "left to the server"
-    choice = w.doc.get("tool_choice")
     if type(choice) is not dict:
-        w.report(w.doc, ("tool_choice",), "approximated", told)
+        c["tool_choice"] = Fated("approximated", told)
         return
     # A word is all that is left of it: whether tools are called, and not which.
-    for key, value in choice.items():
-        if key == "type":
-            w.report(w.doc, ("tool_choice", key), "approximated", told)
-        elif value != word:
-            w.report(w.doc, ("tool_choice", key), "lost", told)
+    left = {key: Fated("lost", told) for key, value in choice.items() if value is not None and value != word}
+    left["type"] = Fated("approximated", told)
+    if word and lookup(_CHOICES, choice.get("mode")) == word:
+        left["mode"] = Fated("approximated", told)
+    c["tool_choice"] = Owned(left)
     if choice["type"] == "allowed_tools" and choice.get("mode") is None and word:
         w.added(wire, "tool_choice", "the default")
 

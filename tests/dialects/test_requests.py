@@ -92,6 +92,23 @@ def test_parameters(vendor: str, said: Node, sent: Node, told: dict[str, str]) -
     assert fates(done) == told
 
 
+@pytest.mark.parametrize(
+    ("vendor", "mode", "word", "fate"),
+    [
+        ("llamacpp", "validated", "auto", "approximated"),
+        ("llamacpp", "any", "required", None),
+        ("zai", "any", "auto", "lost"),
+    ],
+)
+def test_the_mode_of_allowed_tools_has_one_fate(vendor: str, mode: str, word: str, fate: str | None) -> None:
+    function = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}
+    allowed = {"allowed_tools": {"mode": mode, "tools": ["f", "g"]}}
+    body = {"model": "m", "input": "q", "tools": [function, {**function, "name": "g"}]}
+    done = send(vendor, "google-interactions", **body, generation_config={"tool_choice": allowed})
+    told = [loss.fate for loss in done.losses if loss.path.endswith("/allowed_tools/mode")]
+    assert done.value["tool_choice"] == word and told == ([fate] if fate else [])
+
+
 def test_several_answers_of_a_server_that_gives_one_are_refused_or_judged() -> None:
     body = {"model": "m", "messages": [USER], "n": 2}
     with pytest.raises(ul.CapabilityRefused) as refused:

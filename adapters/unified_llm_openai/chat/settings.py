@@ -224,8 +224,7 @@ def _write_tool_choice(c: Node, wire: Node, w: Writer) -> None:
     choice = c["tool_choice"]
     instead = None if w.same else nearest_choice(choice, w)
     if instead is not None:
-        del c["tool_choice"]
-        send_nearest(instead, wire, w, "tools", "functions", "web_search_options")
+        send_nearest(instead, choice, c, wire, w, "tools", "functions", "web_search_options")
         return
     legacy = w.form(c, "tool_choice") == "legacy"
     if choice is None or type(choice) is str:

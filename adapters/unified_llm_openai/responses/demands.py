@@ -36,7 +36,7 @@ def fit(wire: Node, c: Node, w: Writer) -> None:
             value = wire.pop(key)
             if not _was_added(key, wire, w):
                 leave_out(key, value, w, _home_of)
-    _fit_choice(wire, w)
+    _fit_choice(wire, c, w)
     _fit_format(wire, w)
     reasoning = wire.get("reasoning")
     effort = reasoning.get("effort") if type(reasoning) is dict else None
@@ -65,12 +65,10 @@ def _was_added(key: str, wire: Node, w: Writer) -> bool:
     return added
 
 
-def _fit_choice(wire: Node, w: Writer) -> None:
+def _fit_choice(wire: Node, c: Node, w: Writer) -> None:
     word = nearest_choice(wire.get("tool_choice"), w)
-    if word is None:
-        return
-    del wire["tool_choice"]
-    send_nearest(word, wire, w, "tools")
+    if word is not None:
+        send_nearest(word, wire.pop("tool_choice"), c, wire, w, "tools")
 
 
 def _fit_format(wire: Node, w: Writer) -> None:

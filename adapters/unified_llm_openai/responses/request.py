@@ -79,9 +79,6 @@ def _write(c: Node, w: Writer, path: str) -> Node:
     held = {} if own or w.dialect.get("penalties") else {key: c.pop(key) for key in _PENALTIES if key in c}
     REQUEST.write(c, wire, w, w.doc)
     c.update(held)
-    choice = wire.get("tool_choice")
-    if not own and type(choice) is dict and choice.get("type") == "allowed_tools":
-        wire["tool_choice"] = with_mode(choice, w)
     limit = wire.get("max_output_tokens")
     if not own and type(limit) is int and limit < _LEAST_OUTPUT:
         wire["max_output_tokens"] = _LEAST_OUTPUT
@@ -98,5 +95,8 @@ def _write(c: Node, w: Writer, path: str) -> Node:
             w.added(wire, "include", "reasoning could not be replayed without it")
     if w.dialect and not w.same:
         fit(wire, c, w)
+    choice = wire.get("tool_choice")
+    if not own and type(choice) is dict and choice.get("type") == "allowed_tools":
+        wire["tool_choice"] = with_mode(choice, w)
     w.http.update(method="POST", path=path)
     return wire
