@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx2
@@ -12,6 +15,7 @@ import pytest
 
 import unified_llm as ul
 from sdk_surfaces import Interactions, Responses, Said, SDKCall, Surface, plain
+from unified_llm.client import remembering
 from unified_llm.client.remembering import Memory, keeps
 from unified_llm_local import echo
 from upstreams import CHAT, CHAT_STREAM, Canned, streamed
@@ -175,6 +179,28 @@ def test_a_memory_is_bounded() -> None:
     assert [item["content"] for item in known["input"]] == ["Hi", "And?"] and "previous_response_id" not in known
     with pytest.raises(ul.InvalidRequest, match="resp_0"):
         memory.recalled({**asked, "previous_response_id": "resp_0"}, "openai-responses", [whom])
+
+
+def test_a_memory_may_be_asked_by_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two go on from the same answer at once: while one finds out which it is, the other waits and finds it too."""
+    reading, real = threading.Event(), remembering._answer
+
+    def slow(turn: Any) -> Any:
+        reading.set()
+        time.sleep(0.05)
+        return real(turn)
+
+    memory, whom = Memory(), ul.Upstream.of("local/echo:openai-chat")
+    answer = {"id": "resp_1", "object": "response", "status": "completed", "output": []}
+    memory.keep("openai-responses", b'{"input": "Hi"}', {"input": "Hi"}, [json.dumps(answer).encode()])
+    monkeypatch.setattr(remembering, "_answer", slow)
+    asked: dict[str, Any] = {"input": "And?", "previous_response_id": "resp_1"}
+    with ThreadPoolExecutor(1) as threads:
+        first = threads.submit(memory.recalled, asked, "openai-responses", [whom])
+        assert reading.wait(10)
+        second = memory.recalled(asked, "openai-responses", [whom])
+        assert first.result() == second
+    assert [item["content"] for item in second["input"]] == ["Hi", "And?"]
 
 
 def test_which_surfaces_have_names_for_answers() -> None:

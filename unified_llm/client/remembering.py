@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
+from threading import Lock
 from typing import Any, NamedTuple
 
 from ..convert import write
@@ -59,7 +60,8 @@ class _Turn(NamedTuple):
 class Memory:
     """What was asked and answered over surfaces that name answers; what was used longest ago is forgotten first.
 
-    `limit` is in bytes. Nothing is read before it is asked for: most clients send their history and never ask.
+    `limit` is in bytes. Nothing is read before it is asked for: most clients send their history and never ask. It may
+    be used by several threads.
     """
 
     def __init__(self, limit: int = 32_000_000) -> None:
@@ -69,6 +71,8 @@ class Memory:
         self._named: dict[int, str] = {}
         self._nameless: deque[int] = deque()
         self._count = self._size = 0
+        # A turn whose name is being found out is in no list: who looks for it meanwhile would not find it.
+        self._lock = Lock()
 
     def recalled(self, body: Any, surface: str, asked: Sequence[Upstream]) -> Any:
         """`body` with its past, where it names one that is remembered.
@@ -79,7 +83,9 @@ class Memory:
         name = body.get(key) if key and type(body) is dict else None
         if type(name) is not str:
             return body
-        past = self._past(name, surface)
+        with self._lock:
+            turns = self._past(name, surface)
+        past = None if turns is None else [item for turn in reversed(turns) for item in _items(turn)]
         if past is not None:
             return _with_past(body, surface, past)
         if any(_own(surface, each) for given in asked for each in (given, *given.others)):
@@ -102,16 +108,17 @@ class Memory:
         """Remember what a client was sent for what it said. Its name is found out when one is looked for."""
         before = body.get(keeps(surface))
         turn = _Turn(surface, asked, before if type(before) is str else "", answered, stream)
-        self._count += 1
-        self._turns[self._count] = turn
-        self._nameless.append(self._count)
-        self._size += turn.size
-        while self._size > self.limit and self._turns:
-            number, oldest = self._turns.popitem(last=False)
-            self._names.pop(self._named.pop(number, ""), None)
-            if self._nameless and self._nameless[0] == number:
-                self._nameless.popleft()
-            self._size -= oldest.size
+        with self._lock:
+            self._count += 1
+            self._turns[self._count] = turn
+            self._nameless.append(self._count)
+            self._size += turn.size
+            while self._size > self.limit and self._turns:
+                number, oldest = self._turns.popitem(last=False)
+                self._names.pop(self._named.pop(number, ""), None)
+                if self._nameless and self._nameless[0] == number:
+                    self._nameless.popleft()
+                self._size -= oldest.size
 
     def _turn(self, name: str) -> _Turn | None:
         """The turn that an answer's name stands for. A client goes on from what it was told last, mostly."""
@@ -127,7 +134,8 @@ class Memory:
             self._turns.move_to_end(number)
         return turn
 
-    def _past(self, name: str, surface: str) -> list[Node] | None:
+    def _past(self, name: str, surface: str) -> list[_Turn] | None:
+        """The turns of a conversation, the last first; None where one of them is not remembered."""
         turns: list[_Turn] = []
         while name:
             turn = self._turn(name)
@@ -135,7 +143,7 @@ class Memory:
                 return None
             turns.append(turn)
             name = turn.before
-        return [item for turn in reversed(turns) for item in _items(turn)]
+        return turns
 
 
 def _own(surface: str, whose: Upstream) -> bool:
