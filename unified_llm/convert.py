@@ -17,7 +17,7 @@ from .exchange import Exchange
 from .jsonvalue import detached, parse
 from .locate import locate
 from .losses import Levels, Losses, check_levels, enforce
-from .preparing import Repair, exchange_of, prepare, prompt_for
+from .preparing import Repair, ends, exchange_of, prepare, prompt_for
 from .reading import Reader
 from .refusing import refuse
 from .registry import provider_of, split
@@ -97,36 +97,12 @@ def convert(
     doc = load(body, notes)
 
     side = facing or write_kind.facing
-    reader = Reader(
-        origin.protocol,
-        dialect=source_dialect,
-        facing="client" if side == "provider" else "provider",
-        model=exchange.model if exchange else None,
-        http=http,
-        provider=provider_of(source, source_dialect),
-    )
-    if scope is None and exchange is not None:
-        scope = exchange.scope
-    if side == "client":
-        reader.scope = scope
-    node = reader.root(read_kind.read, doc)
-    writer = Writer(
-        goal.protocol,
-        dialect=target_dialect,
-        facing=side,
-        model=model,
-        source=origin.protocol,
-        exchange=exchange,
-        vault=vault,
-        refuses=goal.refuses,
-        provider=provider_of(target, target_dialect),
-        scope=scope if side == "provider" else None,
-        origin=goal.origin,
-        carries=goal.carries,
-    )
-    crossing = source != target
-    writer.same = not crossing
     here, there = Surface(origin, source_dialect), Surface(goal, target_dialect)
+    reader, writer = ends(
+        source, target, here, there, side, model=model, http=http, exchange=exchange, vault=vault, scope=scope
+    )
+    node = reader.root(read_kind.read, doc)
+    crossing = source != target
     prompt = prompt_for(node, write_kind, goal, writer)
     node = prepare(node, write_kind, there, here, reader, writer, crossing, repair)
     value = writer.root(write_kind.write, node)

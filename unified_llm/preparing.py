@@ -16,12 +16,57 @@ from .exchange import Exchange
 from .ids import seed_of
 from .reading import Reader
 from .refusing import prompt_of
-from .vault import thread_of
+from .registry import provider_of
+from .vault import Vault, thread_of
 from .writing import Writer
 
-__all__ = ["Repair", "exchange_of", "prepare", "prompt_for"]
+__all__ = ["Repair", "ends", "exchange_of", "prepare", "prompt_for"]
 
 Repair = Literal["auto", "never", "always"]
+
+
+def ends(
+    source: str,
+    target: str,
+    origin: Surface,
+    goal: Surface,
+    facing: str,
+    *,
+    model: str | None,
+    http: Mapping[str, Any] | None,
+    exchange: Exchange | None,
+    vault: Vault | None,
+    scope: str | None,
+) -> tuple[Reader, Writer]:
+    """What reads and what writes in one conversion, of a document or a stream; `facing` is whom the result is for."""
+    reader = Reader(
+        origin.adapter.protocol,
+        dialect=origin.dialect,
+        facing="client" if facing == "provider" else "provider",
+        model=exchange.model if exchange else None,
+        http=http,
+        provider=provider_of(source, origin.dialect),
+    )
+    if scope is None and exchange is not None:
+        scope = exchange.scope
+    if facing == "client":
+        reader.scope = scope
+    writer = Writer(
+        goal.adapter.protocol,
+        dialect=goal.dialect,
+        facing=facing,
+        model=model,
+        source=origin.adapter.protocol,
+        exchange=exchange,
+        vault=vault,
+        refuses=goal.adapter.refuses,
+        provider=provider_of(target, goal.dialect),
+        scope=scope if facing == "provider" else None,
+        origin=goal.adapter.origin,
+        carries=goal.adapter.carries,
+    )
+    writer.same = source == target
+    return reader, writer
 
 
 def prepare(
@@ -111,7 +156,8 @@ def _follow(replaced: Iterable[tuple[Any, Any]], reader: Reader | None) -> None:
     followed: dict[int, tuple[Any, Any]] = {}
     for node, wire in reversed(reader.trace):
         # From the end, where what stands beside the conversation was read: it is the tools, mostly.
-        if id(node) in made and followed.setdefault(id(node), (made[id(node)], wire))[1] is wire:
+        if id(node) in made:
+            followed.setdefault(id(node), (made[id(node)], wire))
             if len(followed) == len(made):
                 break
     reader.trace += reversed(followed.values())

@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from .adapter import NOTHING_MORE, ReadMore, WireWriter, WriteMore
+from .adapter import NOTHING_MORE, ReadMore, Surface, WireWriter, WriteMore
 from .convert import Facing
 from .custody import LeavingWriter
 from .exchange import Exchange
 from .locate import locate
 from .losses import Levels, Loss, Losses, check_levels, enforce
+from .preparing import ends
 from .reading import Reader
 from .registry import provider_of, split
 from .stream import ADDRESS, ALONE, Grammar, framed
 from .trail import Trail
 from .vault import Vault
-from .writing import Writer
 
 __all__ = [
     "ConvertedStream",
@@ -53,37 +53,21 @@ class _Pipe:
         scope: str | None = None,
     ) -> None:
         check_levels(on_loss)
-        self.origin, source_dialect = split(source)
-        self.goal, target_dialect = split(target)
-        side = facing or "client"
+        here, there = Surface(*split(source)), Surface(*split(target))
+        self.origin, self.goal = here.adapter, there.adapter
         self.crossing = source != target
-        self.reading = Reader(
-            self.origin.protocol,
-            dialect=source_dialect,
-            facing="client" if side == "provider" else "provider",
-            model=exchange.model if exchange else None,
-            http=http,
-            provider=provider_of(source, source_dialect),
-        )
-        if scope is None and exchange is not None:
-            scope = exchange.scope
-        if side == "client":
-            self.reading.scope = scope
-        self.writing = Writer(
-            self.goal.protocol,
-            dialect=target_dialect,
-            facing=side,
+        self.reading, self.writing = ends(
+            source,
+            target,
+            here,
+            there,
+            facing or "client",
             model=model,
-            source=self.origin.protocol,
+            http=http,
             exchange=exchange,
             vault=vault,
-            refuses=self.goal.refuses,
-            provider=provider_of(target, target_dialect),
-            scope=scope if side == "provider" else None,
-            origin=self.goal.origin,
-            carries=self.goal.carries,
+            scope=scope,
         )
-        self.writing.same = not self.crossing
         self.writing.seed = self.reading.seed = exchange.seed if exchange else ""
         self.reader = self.origin.streams.reader(self.reading)
         self.writer = self._writer(exchange)
