@@ -12,6 +12,7 @@ import pytest
 import unified_llm as ul
 from client.pairs import protocols, surfaces
 from sdk_surfaces import Chat, Contents, Messages, Responses, Surface
+from unified_llm.client.credentials import KeyAuth
 from upstreams import CHAT, CHAT_STREAM, Canned, chunk, frames, streamed
 
 # ---- errors ---------------------------------------------------------------------------------------------------------
@@ -49,6 +50,30 @@ def test_a_stream_that_breaks_off_is_no_success(surface: type[Surface], fault: E
         assert '"error"' in told or "failed" in told, told
         assert "response.completed" not in told and "interaction.completed" not in told
     assert len(canned.seen) == 1 and canned.bodies[0].closed
+
+
+@surfaces
+def test_an_error_behind_the_first_event_shows_no_key(surface: type[Surface]) -> None:
+    """A server that repeats what it was sent does so in the middle of a stream as well."""
+    key = "sk-very-secret"
+    error = {"error": {"message": f"bad key {key}", "type": "server_error", "code": key}}
+    canned = Canned(lambda: streamed(CHAT_STREAM[0], *frames(error)), auth=KeyAuth("authorization", "{key}", key))
+    sdk = surface(ul.http_client(canned.upstream))
+    sdk.ask("Hi")
+    try:
+        told = repr([each.model_dump() for each in sdk.method(False)(**sdk.arguments(True))])
+    except Exception as raised:
+        told = f"{raised!r} {vars(raised)}"
+    assert "bad key [key]" in told and key not in told
+
+
+def test_an_error_behind_the_first_event_shows_no_key_to_the_client() -> None:
+    key = "sk-very-secret"
+    error = {"error": {"message": f"bad key {key}", "type": "server_error", "code": key}}
+    canned = Canned(lambda: streamed(CHAT_STREAM[0], *frames(error)), auth=KeyAuth("authorization", "{key}", key))
+    with pytest.raises(ul.APIError, match=r"bad key \[key\]") as caught:
+        list(ul.Client(upstream=canned.upstream).responses.create(input="Hi", stream=True))
+    assert key not in f"{caught.value!r} {caught.value.body} {caught.value.error}"
 
 
 @surfaces

@@ -96,18 +96,27 @@ def failed(
         message = f"the provider answered with HTTP {code}" if code else "the provider failed without a word"
     return kind(
         upstream.hide(message),
-        error=error,
+        error=_struck(upstream, error),
         status=code,
         headers=headers,
-        body=body,
+        body=_struck(upstream, body),
         provider=upstream.provider or httpx2.URL(upstream.base_url).host,
         model=model,
         protocol=upstream.protocol,
     )
 
 
+def _struck(upstream: Upstream, value: Any) -> Any:
+    """A JSON value without the credentials: some servers repeat what they were sent."""
+    if isinstance(value, str):
+        return upstream.hide(value)
+    if isinstance(value, Mapping):
+        return {key: _struck(upstream, each) for key, each in value.items()}
+    return [_struck(upstream, each) for each in value] if isinstance(value, list) else value
+
+
 def _shown(upstream: Upstream, headers: Mapping[str, str]) -> dict[str, str]:
-    """An answer's headers without secrets: some servers repeat what they were sent."""
+    """An answer's headers without secrets."""
     return {name: upstream.hide(value) for name, value in headers.items() if name != "set-cookie"}
 
 

@@ -98,6 +98,7 @@ class SurfaceStream:
             out = self._stream.feed(chunk) if not self._over else []
         except ProtocolError as error:
             return self.broken({"type": "server_error", "code": "illegal_event", "message": error.reason})
+        out = self._without_keys(out)
         if self.keep is not None:
             self._sent += out
         return out
@@ -110,6 +111,7 @@ class SurfaceStream:
             out = self._stream.close()
         except ProtocolError as error:
             return self.broken({"type": "server_error", "code": "illegal_event", "message": error.reason})
+        out = self._without_keys(out)
         self._sent += out
         self._end()
         return out
@@ -120,8 +122,15 @@ class SurfaceStream:
             return []
         if self._stream.pipe.grammar.state == "closed":
             return self.close()
-        out = self._stream.fail(error)
+        out = self._without_keys(self._stream.fail(error))
         self._end()
+        return out
+
+    def _without_keys(self, out: list[bytes]) -> list[bytes]:
+        """The events, of which those that tell of an error show no key: some servers repeat what they were sent."""
+        for index, event in enumerate(out):
+            if b'"error' in event:
+                out[index] = self._opened.upstream.hide(event.decode()).encode()
         return out
 
     def leave(self) -> None:
