@@ -17,7 +17,7 @@ from .exchange import Exchange
 from .halves import Halves
 from .jsonarray import JSONArrayEncoder, StreamDecoder
 from .sse import Passing, SSEDecoder, encode, is_garbled, parse_data
-from .streaming import _Pipe
+from .streaming import _Pipe, aclose
 
 __all__ = ["ByteStream", "atranslate_sse", "translate_sse"]
 
@@ -42,6 +42,7 @@ class ByteStream:
         self.known: Callable[[bytes], list[bytes] | None] | None = None
         self.tries = 0
         self.latest = b""
+        self.over = False
         if array and not framing.array:
             raise ValueError(f"a stream of {target} has no form as a JSON array")
         if array is None:
@@ -50,6 +51,8 @@ class ByteStream:
         self.array = JSONArrayEncoder() if array else None
 
     def feed(self, chunk: bytes) -> list[bytes]:
+        if self.over:
+            return []
         if self.known is not None and self.decoder.plain:
             out = self.known(chunk)
             if out is not None:
@@ -101,7 +104,9 @@ class ByteStream:
 
     def close(self) -> list[bytes]:
         self._read_latest()
-        out = self._through(self.decoder.close())
+        out = self._through(self.decoder.close()) if not self.over else []
+        if self.over:
+            return out
         out += [self._encode(event) for event in self.pipe.close()]
         return [*out, self.array.close()] if self.array is not None else out
 
@@ -112,11 +117,16 @@ class ByteStream:
         return [*out, self.array.close()] if self.array is not None else out
 
     def _through(self, events: Iterable[Any]) -> list[bytes]:
-        out = []
+        out: list[bytes] = []
         for event in events:
             data = parse_data(event["data"])
-            if self.pipe.aloud and is_garbled(data):
-                raise RemoteProtocolError(f"an event of the stream is no JSON: {data[:300]!r}")
+            if is_garbled(data) and (self.pipe.aloud or self.pipe.crossing):
+                reason = f"an event of the stream is no JSON: {data[:300]!r}"
+                if self.pipe.aloud:
+                    raise RemoteProtocolError(reason)
+                # What it said nobody knows: an answer without it must not look whole.
+                self.over = True
+                return [*out, *self.fail({"type": "server_error", "code": "unreadable_event", "message": reason})]
             wire = {"event": event["event"], "data": data}
             out += [self._encode(done) for done in self.pipe.feed(wire)]
         return out
@@ -141,7 +151,8 @@ def translate_sse(chunks: Iterable[bytes], *, source: str, target: str, **option
     Takes what `convert_stream` takes, and `array`: whether to write one JSON array instead of server-sent events, where
     the target has that framing (ValueError where it has not); None, the default, is as the client of `exchange` asked.
     A source that has both framings may come in either. The same protocol on both sides, with nothing to change, passes
-    the bytes through untouched, but for keepalives dressed as data, which become comments.
+    the bytes through untouched, but for keepalives dressed as data, which become comments. Between two protocols an
+    event that is half of its JSON ends the stream, in the target's own error.
 
     >>> chunk = (b'data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,'
     ...          b'"delta":{"content":"Hi"},"finish_reason":"stop"}]}\\n\\ndata: [DONE]\\n\\n')
@@ -175,17 +186,20 @@ async def atranslate_sse(
     >>> asyncio.run(main())
     b'data: [DONE]\\n\\n'
     """
-    if source == target and not options:
-        passing = Passing()
-        async for chunk in chunks:
-            if out := passing.feed(chunk):
+    passing = Passing() if source == target and not options else None
+    stream = ByteStream(source, target, **options) if passing is None else None
+    try:
+        if passing is not None:
+            async for chunk in chunks:
+                if out := passing.feed(chunk):
+                    yield out
+            if rest := passing.close():
+                yield rest
+        if stream is not None:
+            async for chunk in chunks:
+                for out in stream.feed(chunk):
+                    yield out
+            for out in stream.close():
                 yield out
-        if rest := passing.close():
-            yield rest
-        return
-    stream = ByteStream(source, target, **options)
-    async for chunk in chunks:
-        for out in stream.feed(chunk):
-            yield out
-    for out in stream.close():
-        yield out
+    finally:
+        await aclose(chunks)

@@ -7,7 +7,7 @@ Wire events are dicts `{"event": name or None, "data": JSON value or string}`.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from .adapter import NOTHING_MORE, ReadMore, Surface, WireWriter, WriteMore
@@ -270,12 +270,26 @@ class AsyncConvertedStream:
     async def __anext__(self) -> Event:
         return await self._events.__anext__()
 
-    async def _run(self, events: AsyncIterable[Event]) -> AsyncIterator[Event]:
-        async for event in events:
-            for out in self._pipe.feed(event):
+    async def aclose(self) -> None:
+        """Stop here, and close what the events come from."""
+        await self._events.aclose()
+
+    async def _run(self, events: AsyncIterable[Event]) -> AsyncGenerator[Event, None]:
+        try:
+            async for event in events:
+                for out in self._pipe.feed(event):
+                    yield out
+            for out in self._pipe.close():
                 yield out
-        for out in self._pipe.close():
-            yield out
+        finally:
+            await aclose(events)
+
+
+async def aclose(source: AsyncIterable[Any]) -> None:
+    """Close what a stream came from: whoever stops listening in the middle would leave it open, connection and all."""
+    close = getattr(source, "aclose", None)
+    if close is not None:
+        await close()
 
 
 def convert_stream(events: Iterable[Event], *, source: str, target: str, **options: Any) -> ConvertedStream:

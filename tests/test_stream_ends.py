@@ -1,0 +1,68 @@
+"""How a translated stream ends where its source did not come to an end: garbled, or left by whoever listened."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+import unified_llm as ul
+from unified_llm.sse import SSEDecoder, parse_data
+from upstreams import CHAT_STREAM, chunk, frames
+
+OTHERS = ["anthropic-messages", "google-generate-content", "google-interactions", "openai-responses"]
+HALF = b'data: {"id":"chatcmpl-1","choices":[{"index":0,"del\n\n'
+
+
+@pytest.mark.parametrize("size", [None, 1, 7])
+@pytest.mark.parametrize("target", OTHERS)
+def test_an_event_that_is_half_of_its_json_ends_in_an_error(target: str, size: int | None) -> None:
+    """What it said nobody knows; an answer without it would look whole."""
+    wire = b"".join([CHAT_STREAM[0], HALF, *frames(chunk({"content": "lo"}, "stop"), b"[DONE]")])
+    chunks = [wire] if size is None else [wire[at : at + size] for at in range(0, len(wire), size)]
+    told = b"".join(ul.translate_sse(chunks, source="openai-chat", target=target))
+    assert b"no JSON" in told and b'"lo"' not in told
+    events = [{"event": each["event"], "data": parse_data(each["data"])} for each in SSEDecoder().feed(told)]
+    if target == "openai-responses":  # which has an answer that failed
+        assert ul.collect(ul.read_stream(events, target))["status"] == "failed"
+        return
+    with pytest.raises(ul.RemoteProtocolError):
+        ul.collect(ul.read_stream(events, target))
+
+
+def test_an_event_that_is_half_of_its_json_stays_what_it_is_at_home() -> None:
+    wire = b"".join([CHAT_STREAM[0], HALF, *CHAT_STREAM[1:]])
+    assert b"".join(ul.translate_sse([wire], source="openai-chat", target="openai-chat")) == wire
+
+
+async def _bytes(closed: list[bool]) -> AsyncIterator[Any]:
+    try:
+        for frame in CHAT_STREAM:
+            yield frame
+    finally:
+        closed.append(True)
+
+
+async def _events(closed: list[bool]) -> AsyncIterator[Any]:
+    try:
+        for each in SSEDecoder().feed(b"".join(CHAT_STREAM)):
+            yield {"event": each["event"], "data": parse_data(each["data"])}
+    finally:
+        closed.append(True)
+
+
+@pytest.mark.parametrize("target", ["openai-chat", "anthropic-messages"])
+@pytest.mark.parametrize(("translate", "source"), [(ul.atranslate_sse, _bytes), (ul.aconvert_stream, _events)])
+def test_who_stops_listening_closes_what_is_listened_to(translate: Any, source: Any, target: str) -> None:
+    """At once, and not when the garbage is collected: behind it is a connection, and an answer that is paid for."""
+
+    async def main() -> None:
+        closed: list[bool] = []
+        stream = translate(source(closed), source="openai-chat", target=target)
+        assert await anext(stream) and not closed
+        await stream.aclose()
+        assert closed
+
+    asyncio.run(main())
