@@ -100,13 +100,13 @@ class WireWriter(Protocol):
 class WriteMore(NamedTuple):
     """How the next delta is written if it is like the last one.
 
-    `event` makes the wire event of its text: it is called with the text, and with what else of the source's event may
-    differ (padding, counts) by a reader that has such; that is for its own protocol's writer, and the others pass over
-    it. An empty event stands for none.
+    `event` makes the wire event of its text: it is called with the text, and with the source's event, of which more may
+    differ (padding, counts); that is for its own protocol's writer, and the others pass over it. An empty event stands
+    for none. Whatever it does beside that, `said` does as well: it notes the text.
 
     Where `key` is given, the bytes of such events are the same but for the value of `key`, which is the text, and that
-    of `number`, if there is one, which `next_number` gives. Such bytes may be written without the event; then `said`
-    notes the text.
+    of `number`, if there is one, which `next_number` gives. Such bytes may be written without the event, with `said`
+    alone.
     """
 
     event: Callable[..., Event]
@@ -121,7 +121,7 @@ class WriteMore(NamedTuple):
         # Copies of dicts that have all their keys are quicker than any way to build them.
         new_event, new_data, new_delta = event.copy, event["data"].copy, event["data"]["delta"].copy
 
-        def more(text: str, beside: Any = None) -> Event:
+        def more(text: str, source: Event | None = None) -> Event:
             if said is not None:
                 said(text)
             event: Event = new_event()
@@ -135,14 +135,14 @@ class WriteMore(NamedTuple):
 
 _NO_EVENT: Event = {}
 # Deltas that send nothing yet, because what they are pieces of goes out whole.
-NOTHING_MORE = WriteMore(lambda text, beside=None: _NO_EVENT)
+NOTHING_MORE = WriteMore(lambda text, source=None: _NO_EVENT)
 
 
 class ReadMore(NamedTuple):
     """How the next wire event is read if it is like the last one.
 
-    `event` gives its text to the writer's function, and gives back what that makes of it; it gives None, and has noted
-    nothing, for an event that is anything else.
+    `event` gives its text, and the event, to the writer's function, and gives back what that makes of it. It gives
+    None, and has noted nothing, for an event that is anything else.
 
     Where `key` is given, an event is known by its bytes as well: they are those of the last one but for the value of
     `key`, which is the text, and of the keys in `beside`, which mean nothing to other protocols but in the last of such

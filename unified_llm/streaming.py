@@ -116,7 +116,7 @@ class _Pipe:
         read, write = reader.feed, writer.feed
         read_more = getattr(reader, "read_more", None)
         write_more = getattr(writer, "write_more", None) if self.repeats and read_more is not None else None
-        noted, reading.number = 0, -1
+        noted, own, reading.number = 0, self.origin is self.goal, -1
 
         def anew(event: Event) -> list[Event]:
             nonlocal noted
@@ -135,10 +135,12 @@ class _Pipe:
                 check(events[0])
                 out = write(events[0])
                 how: WriteMore | None = write_more() if write_more is not None else None
-                more = read_more(how.event) if how is not None else None  # type: ignore[misc]
-                if more is not None and how is not None:
+                if how is not None:
                     # Nearly all of a stream is more of what the last event brought (see `WritesMore`).
-                    self.more, self.reads_more, self.writes_more = more.event, more, how
+                    made = _handing_on(how) if own and out == [event] else how.event
+                    more = read_more(made)  # type: ignore[misc]
+                    if more is not None:
+                        self.more, self.reads_more, self.writes_more = more.event, more, how
             else:
                 out = []
                 for canonical in events:
@@ -208,6 +210,18 @@ class _Pipe:
 def _no_more(event: Event) -> Event | None:
     """The short way where nobody knows one."""
     return None
+
+
+def _handing_on(how: WriteMore) -> Callable[[str, Event], Event]:
+    """The short way of events that leave as they came: none is made anew."""
+    said = how.said
+
+    def more(text: str, source: Event) -> Event:
+        if said is not None:
+            said(text)
+        return source
+
+    return more
 
 
 class ConvertedStream:

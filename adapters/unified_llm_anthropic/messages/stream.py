@@ -86,7 +86,7 @@ class MessagesReader(BlockReader):
             except (KeyError, TypeError):
                 return None
             said(text)
-            return write(text)
+            return write(text, event)
 
         return ReadMore(more, said, key)
 

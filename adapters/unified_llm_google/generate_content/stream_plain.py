@@ -49,22 +49,21 @@ def reader_of_more(event: Event, reader: GenerateContentReader, write: Callable[
     said, head = state.text.append, reader.head
 
     def more(event: Event) -> Event | None:
-        usage = None
         try:
             data = event["data"]
             text = varying["text"] = data["candidates"][0]["content"]["parts"][0]["text"]
             if counted:
-                usage = top[_USAGE] = data[_USAGE]
+                top[_USAGE] = data[_USAGE]
         except (KeyError, TypeError, IndexError):
             return None
         if event != like or not text or type(text) is not str:
             return None
         if counted:
-            if type(usage) is not dict:
+            if type(data[_USAGE]) is not dict:
                 return None
             count(event)
         said(text)
-        return write(text, usage)
+        return write(text, event)
 
     def count(event: Event) -> None:
         data = event["data"]
@@ -88,13 +87,24 @@ def is_one_text(data: Node) -> bool:
 
 def more_text(place: int, thought: bool, head: Node) -> WriteMore:
     """What writes more text of another protocol's."""
-    new = {"candidates": None, **head}.copy
+    # Copies of dicts that have all their keys are quicker than any way to build them.
+    top: Node = {"candidates": None, **head}
+    new_event, new_data = {"event": None, "data": top}.copy, top.copy
+    candidate: Node = {"content": None, "index": place}
+    content: Node = {"parts": None, "role": "model"}
+    new_candidate, new_content = candidate.copy, content.copy
+    new_part = {"text": "", **({"thought": True} if thought else {})}.copy
 
-    def more(text: str, beside: Any = None) -> Event:
-        data: Node = new()
-        part = {"text": text, "thought": True} if thought else {"text": text}
-        data["candidates"] = [{"content": {"parts": [part], "role": "model"}, "index": place}]
-        return {"event": None, "data": data}
+    def more(text: str, source: Event | None = None) -> Event:
+        event: Event = new_event()
+        event["data"] = data = new_data()
+        candidate = new_candidate()
+        data["candidates"] = [candidate]
+        candidate["content"] = content = new_content()
+        part = new_part()
+        content["parts"] = [part]
+        part["text"] = text
+        return event
 
     return WriteMore(more, None, "text")
 
@@ -106,11 +116,11 @@ def more_frames(like: Event) -> WriteMore:
     content = candidate["content"]
     (part,) = content["parts"]
 
-    def more(text: str, usage: Any = None) -> Event:
+    def more(text: str, source: Event | None = None) -> Event:
         data = top.copy()
         data["candidates"] = [{**candidate, "content": {**content, "parts": [{**part, "text": text}]}}]
-        if usage is not None:
-            data[_USAGE] = usage
+        if source is not None and _USAGE in source["data"]:
+            data[_USAGE] = source["data"][_USAGE]
         return {"event": None, "data": data}
 
     return WriteMore(more)

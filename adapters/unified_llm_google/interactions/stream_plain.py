@@ -34,7 +34,7 @@ class Plain:
     def same(self, event: Event) -> Event | None:
         """The canonical event of a wire event of this shape, else None."""
         if self._same is None:
-            self._same = self.reading(lambda text: {**self.like, "delta": text})
+            self._same = self.reading(lambda text, source: {**self.like, "delta": text})
         return self._same(event)
 
     def reading(self, write: Callable[..., Event]) -> Like:
@@ -60,7 +60,7 @@ def _in_delta(index: int, kind: str, key: str, said: Callable[[str], None], writ
         if event != like or not text or type(text) is not str:
             return None
         said(text)
-        return write(text)
+        return write(text, event)
 
     return more
 
@@ -78,7 +78,7 @@ def _in_content(index: int, kind: str, said: Callable[[str], None], write: Calla
         if event != like or not text or type(text) is not str:
             return None
         said(text)
-        return write(text)
+        return write(text, event)
 
     return more
 
@@ -91,7 +91,7 @@ def more_deltas(index: int, delta: Node, key: str, said: Callable[[str], None] |
 def more_thoughts(index: int) -> WriteMore:
     """The same of a thought's summary."""
 
-    def more(text: str, beside: Any = None) -> Event:
+    def more(text: str, source: Event | None = None) -> Event:
         return _wire(index, {"type": "thought_summary", "content": {"text": text, "type": "text"}})
 
     return WriteMore(more, None, "text")

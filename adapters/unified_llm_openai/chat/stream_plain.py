@@ -63,7 +63,7 @@ class Plain:
         return self._same(event)
 
     def reading(self, write: Callable[..., Event]) -> Callable[[Event], Event | None]:
-        """What writes the text of a wire event of this shape, noted as said, with its padding; None for any other."""
+        """What writes the text of a wire event of this shape, noted as said; None for any other."""
         key, padded, said = self.key, self.padded, self.said
         called = key == "arguments"
         (choice,) = self.data["choices"]
@@ -75,7 +75,6 @@ class Plain:
         like = {"event": None, "data": top}
 
         def more(event: Event) -> Event | None:
-            padding = None
             try:
                 data = event["data"]
                 delta = data["choices"][0]["delta"]
@@ -83,13 +82,13 @@ class Plain:
                     delta = delta["tool_calls"][0]["function"]
                 text = varying[key] = delta[key]
                 if padded:
-                    padding = top["obfuscation"] = data["obfuscation"]
+                    top["obfuscation"] = data["obfuscation"]
             except (KeyError, TypeError, IndexError):
                 return None
             if event != like or not text or type(text) is not str:
                 return None
             said(text)
-            return write(text, padding)
+            return write(text, event)
 
         return more
 
@@ -98,8 +97,8 @@ class Plain:
         self.extra = event["extra"]
         self.frame = self.extra[self.protocol]["frame"]
 
-    def _canonical(self, text: str, padding: Any) -> Event:
+    def _canonical(self, text: str, source: Event) -> Event:
         if self.padded:
-            frame = {"count": 1, "like": self.frame, "obfuscation": padding}
+            frame = {"count": 1, "like": self.frame, "obfuscation": source["data"]["obfuscation"]}
             return {**self.event, "delta": text, "extra": {self.protocol: {"frame": frame}}}
         return {**self.event, "delta": text, "extra": self.extra}

@@ -13,6 +13,7 @@ https://platform.openai.com/docs/api-reference/chat-streaming
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from unified_llm.adapter import WriteMore
@@ -57,7 +58,7 @@ class ChatWriter:
         self.beside: Node = {}
         # Choices whose end the source did not say.
         self.made: set[int] = set()
-        self._plain: tuple[Node, WriteMore, Any] | None = None
+        self._plain: tuple[Node, Callable[[str, Any], Event], Any] | None = None
         # What the deltas that come now go on with (`spot_of`), and how the next one is written.
         self.hot: tuple[Any, ...] | None = None
         self.more: WriteMore | None = None
@@ -81,7 +82,7 @@ class ChatWriter:
                 plain = self._plain
                 if plain is not None and (frame is plain[0] or frame.get("like") is plain[0]):
                     padding = frame["obfuscation"] if frame is not plain[0] else plain[2]
-                    return [plain[1].event(event["delta"], padding)]
+                    return [plain[1](event["delta"], padding)]
                 self._plain = None
                 return self._framed(event, frame)
         if self.group:
@@ -92,28 +93,35 @@ class ChatWriter:
     def write_more(self) -> WriteMore | None:
         if self.more is not None:
             return self.more
-        return self._plain[1] if self._plain is not None else None
+        if self._plain is None:
+            return None
+        write = self._plain[1]
+        return WriteMore(lambda text, source: write(text, source["data"].get("obfuscation")))
 
     def _more(self, choice: int, like: More) -> WriteMore:
         """How the next piece of a text, or of a call's arguments, is written."""
-        # Copies of a dict that has all its keys are quicker than any way to build one.
+        # Copies of dicts that have all their keys are quicker than any way to build them.
         top: Node = {**(self.head or {}), "choices": None}
         wire: Node = {"index": choice, "delta": None, "finish_reason": None, "logprobs": None}
-        new_data, new_choice = top.copy, wire.copy
+        new_event, new_data, new_choice = {"event": None, "data": top}.copy, top.copy, wire.copy
         key, call = like
 
-        def more_text(text: str, beside: Any = None) -> Event:
-            choice, data = new_choice(), new_data()
+        def more_text(text: str, source: Event | None = None) -> Event:
+            event: Event = new_event()
+            event["data"] = data = new_data()
+            choice = new_choice()
+            data["choices"] = [choice]
             choice["delta"] = {key: text}
-            data["choices"] = [choice]
-            return {"event": None, "data": data}
+            return event
 
-        def more_arguments(text: str, beside: Any = None) -> Event:
+        def more_arguments(text: str, source: Event | None = None) -> Event:
             said(text)
-            choice, data = new_choice(), new_data()
-            choice["delta"] = {"tool_calls": [{"index": number, "function": {"arguments": text}}]}
+            event: Event = new_event()
+            event["data"] = data = new_data()
+            choice = new_choice()
             data["choices"] = [choice]
-            return {"event": None, "data": data}
+            choice["delta"] = {"tool_calls": [{"index": number, "function": {"arguments": text}}]}
+            return event
 
         if call is None:
             return WriteMore(more_text, None, key)
@@ -219,7 +227,7 @@ class ChatWriter:
                 data["obfuscation"] = padding
             return {"event": None, "data": data}
 
-        self._plain = (frame.get("like", frame), WriteMore(write), data.get("obfuscation"))
+        self._plain = (frame.get("like", frame), write, data.get("obfuscation"))
 
     # ---- chunks of our own ---------------------------------------------------------------------------------------
 

@@ -110,7 +110,7 @@ class ResponsesReader:
             if event != like or not text or type(text) is not str:
                 return None
             said(text)
-            return write(text, data)
+            return write(text, event)
 
         # Only the text, the number and the padding may differ.
         return ReadMore(more, said, "delta", ("sequence_number", "obfuscation") if padded else ("sequence_number",))

@@ -9,6 +9,7 @@ https://platform.openai.com/docs/api-reference/responses-streaming https://www.o
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
 from unified_llm.adapter import WriteMore
@@ -70,7 +71,8 @@ class ForeignWriter:
     def __init__(self, w: Writer) -> None:
         self.w = w
         self.strict = bool(w.dialect.get("strict"))
-        self.number = 0
+        # The number of the next event.
+        self.number = count().__next__
         self.next = 0
         self.places: dict[Any, _Place | None] = {}
         self.done: dict[int, Node] = {}
@@ -95,21 +97,17 @@ class ForeignWriter:
 
     def _more(self, last: Node) -> WriteMore:
         """How the next piece of the text or the arguments is written that `last` brought one of."""
-        kind, copy, count = last["type"], last.copy, self._count
+        # Copies of dicts that have all their keys are quicker than any way to build them.
+        new_event, new_data, number = {"event": last["type"], "data": last}.copy, last.copy, self.number
 
-        def more(text: str, beside: Any = None) -> Event:
-            # A copy of a dict that has all its keys is quicker than any way to build one.
-            data = copy()
-            data["sequence_number"] = count()
+        def more(text: str, source: Event | None = None) -> Event:
+            event = new_event()
+            event["data"] = data = new_data()
+            data["sequence_number"] = number()
             data["delta"] = text
-            return {"event": kind, "data": data}
+            return event
 
-        return WriteMore(more, None, "delta", "sequence_number", count)
-
-    def _count(self) -> int:
-        number = self.number
-        self.number = number + 1
-        return number
+        return WriteMore(more, None, "delta", "sequence_number", number)
 
     def close(self) -> list[Event]:
         out: list[Event] = []
@@ -158,7 +156,7 @@ class ForeignWriter:
         name = _STRICT_NAMES.get(kind, kind) if self.strict else kind
         if self.strict and name not in CORE_EVENTS:
             name = SLUG + name
-        own = {"type": name, "sequence_number": self._count()}
+        own = {"type": name, "sequence_number": self.number()}
         data = {**own, **data, **own}
         data.pop("obfuscation", None)
         return [{"event": name, "data": data}]
@@ -172,8 +170,7 @@ class ForeignWriter:
             self.w.drop(event, "Open Responses knows no such event")
             return []
         out = self._begun()
-        data = {**data, "sequence_number": self.number}
-        self.number += 1
+        data = {**data, "sequence_number": self.number()}
         return [*out, {"event": data["type"], "data": data}]
 
     # ---- the response -----------------------------------------------------------------------------------------------

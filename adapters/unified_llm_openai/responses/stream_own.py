@@ -84,7 +84,7 @@ class OwnWriter:
 
     def write_more(self) -> WriteMore | None:
         kind = self.kind
-        return WriteMore(lambda text, data: {"event": kind, "data": data}) if kind else None
+        return WriteMore(lambda text, source: {"event": kind, "data": source["data"]}) if kind else None
 
     def close(self) -> list[Event]:
         return []
