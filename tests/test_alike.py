@@ -110,7 +110,8 @@ FRAME = b'data: {"n":1,"pad":"xyz","delta":"Hello","end":null}\n\n'
     ],
 )
 def test_only_what_is_the_same_but_for_its_text_is_known(frame: bytes, text: str | None) -> None:
-    read = reader_of(FRAME, ReadMore(lambda event: None, print, "delta", ("n", "pad")))
+    like = {"event": None, "data": {"n": 1, "pad": "xyz", "delta": "Hello", "end": None}}
+    read = reader_of(FRAME, ReadMore(like, ("data", "delta"), print, ("n", "pad")))
     assert read is not None
     assert read(frame) == text
 
@@ -119,5 +120,6 @@ def test_only_what_is_the_same_but_for_its_text_is_known(frame: bytes, text: str
     "frame", [b'data: {"delta":"a","in":{"delta":"b"}}\n\n', b'data: {"delta":5}\n\n', b"data: {}\n\n"]
 )
 def test_a_frame_whose_text_is_not_plain_to_see_is_like_no_other(frame: bytes) -> None:
-    assert reader_of(frame, ReadMore(lambda event: None, print, "delta")) is None
-    assert writer_of(frame, WriteMore(print, None, "delta")) is None
+    like: dict[str, Any] = {"event": None, "data": {"delta": ""}}
+    assert reader_of(frame, ReadMore(like, ("data", "delta"), print)) is None
+    assert writer_of(frame, WriteMore(like, ("data", "delta"))) is None

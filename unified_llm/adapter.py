@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from .bulk import NOTHING_MORE, ReadMore, WriteMore
+
 if TYPE_CHECKING:
     from .mapping import Mapping
     from .reading import Reader
@@ -97,65 +99,6 @@ class WireWriter(Protocol):
         """What the surface wants at the end, its done marker for one."""
 
 
-class WriteMore(NamedTuple):
-    """How the next delta is written if it is like the last one.
-
-    `event` makes the wire event of its text: it is called with the text, and with the source's event, of which more may
-    differ (padding, counts); that is for its own protocol's writer, and the others pass over it. An empty event stands
-    for none. Whatever it does beside that, `said` does as well: it notes the text.
-
-    Where `key` is given, the bytes of such events are the same but for the value of `key`, which is the text, and that
-    of `number`, if there is one, which `next_number` gives. Such bytes may be written without the event, with `said`
-    alone.
-    """
-
-    event: Callable[..., Event]
-    said: Callable[[str], None] | None = None
-    key: str = ""
-    number: str = ""
-    next_number: Callable[[], int] | None = None
-
-    @classmethod
-    def of_delta(cls, event: Event, key: str, said: Callable[[str], None] | None = None) -> WriteMore:
-        """More of a wire event whose data has a `delta`, of which `key` is the text; `said` notes each text."""
-        # Copies of dicts that have all their keys are quicker than any way to build them.
-        new_event, new_data, new_delta = event.copy, event["data"].copy, event["data"]["delta"].copy
-
-        def more(text: str, source: Event | None = None) -> Event:
-            if said is not None:
-                said(text)
-            event: Event = new_event()
-            event["data"] = data = new_data()
-            data["delta"] = delta = new_delta()
-            delta[key] = text
-            return event
-
-        return cls(more, said, key)
-
-
-_NO_EVENT: Event = {}
-# Deltas that send nothing yet, because what they are pieces of goes out whole.
-NOTHING_MORE = WriteMore(lambda text, source=None: _NO_EVENT)
-
-
-class ReadMore(NamedTuple):
-    """How the next wire event is read if it is like the last one.
-
-    `event` gives its text, and the event, to the writer's function, and gives back what that makes of it. It gives
-    None, and has noted nothing, for an event that is anything else.
-
-    Where `key` is given, an event is known by its bytes as well: they are those of the last one but for the value of
-    `key`, which is the text, and of the keys in `beside`, which mean nothing to other protocols but in the last of such
-    events. Then `said` notes the text, and `last`, if there is one, is given that last event.
-    """
-
-    event: Callable[[Event], Event | None]
-    said: Callable[[str], None]
-    key: str = ""
-    beside: tuple[str, ...] = ()
-    last: Callable[[Event], None] | None = None
-
-
 class WritesMore(Protocol):
     """The writer's half of the short way of a stream's bulk, which a `WireWriter` may offer.
 
@@ -171,8 +114,8 @@ class WritesMore(Protocol):
 class ReadsMore(Protocol):
     """The reader's half, which a `WireReader` may offer."""
 
-    def read_more(self, write: Callable[..., Event]) -> ReadMore | None:
-        """How more of the last delta is read and given to `write`; None where the last event was no delta."""
+    def read_more(self) -> ReadMore | None:
+        """How more of the last delta is read; None where the last event was no delta."""
 
 
 class Framing(NamedTuple):

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import orjson
 
-from .adapter import ReadMore, WriteMore
+from .bulk import ReadMore, WriteMore
 
 __all__ = ["reader_of", "writer_of"]
 
@@ -39,12 +39,13 @@ class _Value(NamedTuple):
 def reader_of(frame: bytes, more: ReadMore) -> Read | None:
     """What reads frames like this one, which went the short way; None where its bytes do not tell.
 
-    >>> read = reader_of(b'data: {"n":1,"delta":"Hello"}', ReadMore(print, print, "delta", ("n",)))
+    >>> like = {"event": None, "data": {"n": 1, "delta": "Hello"}}
+    >>> read = reader_of(b'data: {"n":1,"delta":"Hello"}', ReadMore(like, ("data", "delta"), print, ("n",)))
     >>> read(b'data: {"n":23,"delta":" \\\\"you\\\\""}')
     ' "you"'
     >>> read(b'data: {"n":23,"delta":" you","end":true}')
     """
-    values = _values(frame, more.key, more.beside)
+    values = _values(frame, more.key, more.differing)
     if not values:
         return None
     before, behind, parse = frame[: values[0].start], frame[values[-1].end :], orjson.loads
@@ -89,7 +90,8 @@ def reader_of(frame: bytes, more: ReadMore) -> Read | None:
 def writer_of(frame: bytes, more: WriteMore) -> Write | None:
     """What writes frames like this one, which went the short way; None where its bytes do not tell.
 
-    >>> write = writer_of(b'data: {"n":1,"delta":"Hello"}\\n\\n', WriteMore(print, None, "delta", "n", lambda: 2))
+    >>> more = WriteMore({"event": None, "data": {"n": 1, "delta": "Hello"}}, ("data", "delta"), None, "n", lambda: 2)
+    >>> write = writer_of(b'data: {"n":1,"delta":"Hello"}\\n\\n', more)
     >>> write(' "you"')
     b'data: {"n":2,"delta":" \\\\"you\\\\""}\\n\\n'
     """

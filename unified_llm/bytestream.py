@@ -78,9 +78,9 @@ class ByteStream:
     def _read_latest(self) -> None:
         """The last of the frames that were known by their bytes is read for what counts of it alone."""
         latest, self.latest = self.latest, b""
-        if latest and self.reads_more is not None and self.reads_more.last is not None:
+        if latest and self.reads_more is not None and self.reads_more.counts is not None:
             for event in SSEDecoder().feed(latest):
-                self.reads_more.last({"event": event["event"], "data": parse_data(event["data"])})
+                self.reads_more.counts({"event": event["event"], "data": parse_data(event["data"])})
 
     def _learn(self, frame: bytes, out: list[bytes], reads: ReadMore, writes: WriteMore) -> None:
         """A frame went the short way: remember what it is like, and what became of it."""

@@ -8,9 +8,11 @@ Wire events are dicts `{"event": name or None, "data": JSON value or string}`.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from .adapter import NOTHING_MORE, ReadMore, Surface, WireWriter, WriteMore
+from .bulk import ShortWay, short_way
 from .convert import Facing
 from .custody import LeavingWriter
 from .exchange import Exchange
@@ -76,8 +78,9 @@ class _Pipe:
         self.losses: dict[Loss, None] = {}
         self.trail = Trail(self.reading, self.writing, self.origin)
         self.sent = self.turned = 0
-        # The short way of the next event: how it is read and written, and how many went it since the last that did not.
-        self.more: Callable[[Event], Event | None] = _no_more
+        # The short way of the next event, where there is one, what it is made of, and how many went it since the last
+        # that did not.
+        self.short: ShortWay | None = None
         self.reads_more: ReadMore | None = None
         self.writes_more = NOTHING_MORE
         self.passed = 0
@@ -103,7 +106,7 @@ class _Pipe:
 
     def feed(self, event: Event) -> list[Event]:
         """The wire events of the next wire event."""
-        found = self.more(event)
+        found = self.short.event(event) if self.short is not None else None
         if found is None:
             return self.anew(event)
         self.passed += 1
@@ -120,7 +123,7 @@ class _Pipe:
 
         def anew(event: Event) -> list[Event]:
             nonlocal noted
-            self.more, self.reads_more = _no_more, None
+            self.short = self.reads_more = None
             self._count_passed()
             reading.number += 1  # type: ignore[operator]
             if type(event) is not dict or "data" not in event or "event" not in event:
@@ -135,12 +138,11 @@ class _Pipe:
                 check(events[0])
                 out = write(events[0])
                 how: WriteMore | None = write_more() if write_more is not None else None
-                if how is not None:
+                more: ReadMore | None = read_more() if how is not None else None  # type: ignore[misc]
+                if more is not None and how is not None:
                     # Nearly all of a stream is more of what the last event brought (see `WritesMore`).
-                    made = _handing_on(how) if own and out == [event] else how.event
-                    more = read_more(made)  # type: ignore[misc]
-                    if more is not None:
-                        self.more, self.reads_more, self.writes_more = more.event, more, how
+                    self.short = short_way(more, how, own=own, as_it_came=own and out == [event])
+                    self.reads_more, self.writes_more = more, how
             else:
                 out = []
                 for canonical in events:
@@ -207,23 +209,6 @@ class _Pipe:
         enforce(new, self.on_loss)
 
 
-def _no_more(event: Event) -> Event | None:
-    """The short way where nobody knows one."""
-    return None
-
-
-def _handing_on(how: WriteMore) -> Callable[[str, Event], Event]:
-    """The short way of events that leave as they came: none is made anew."""
-    said = how.said
-
-    def more(text: str, source: Event) -> Event:
-        if said is not None:
-            said(text)
-        return source
-
-    return more
-
-
 class ConvertedStream:
     """The wire events of a converted stream; iterate it once. `.losses` grows on the way and is final at exhaustion.
 
@@ -236,7 +221,7 @@ class ConvertedStream:
 
     def __init__(self, events: Iterable[Event], pipe: _Pipe) -> None:
         self._pipe = pipe
-        self._events = self._run(events)
+        self._events = chain.from_iterable(self._run(events))
 
     @property
     def losses(self) -> Losses:
@@ -249,22 +234,23 @@ class ConvertedStream:
     def __next__(self) -> Event:
         return next(self._events)
 
-    def _run(self, events: Iterable[Event]) -> Iterator[Event]:
-        pipe = self._pipe
-        more, passed = pipe.more, 0
+    def _run(self, events: Iterable[Event]) -> Iterator[Iterable[Event]]:
+        """The wire events, a few or many at a time."""
+        pipe, events = self._pipe, iter(events)
+        here: list[Event] = []
+
+        def ended(passed: int, rest: list[Event]) -> None:
+            nonlocal here
+            pipe.passed, here = passed, rest
+
         for event in events:
-            # What `feed` does, without a call more than it takes.
-            found = more(event)
-            if found is None:
-                pipe.passed, passed = passed, 0
-                yield from pipe.anew(event)
-                more = pipe.more
-            else:
-                passed += 1
-                if found:
-                    yield found
-        pipe.passed = passed
-        yield from pipe.close()
+            here = [event]
+            while here:
+                yield pipe.anew(here.pop())
+                if pipe.short is not None:
+                    # What `feed` does, without a call for each event.
+                    yield pipe.short.events(events, ended)
+        yield pipe.close()
 
 
 class AsyncConvertedStream:

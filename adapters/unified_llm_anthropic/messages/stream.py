@@ -12,7 +12,6 @@ https://docs.claude.com/en/api/messages-streaming
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from unified_llm.adapter import ReadMore
@@ -63,32 +62,16 @@ class MessagesReader(BlockReader):
             return self._named(event, data, _HANDLERS[kind](self, data, event))
         return [*self._flush(), self._frame(event, data if kind != "ping" else None)]
 
-    def read_more(self, write: Callable[..., Event]) -> ReadMore | None:
+    def read_more(self) -> ReadMore | None:
         if self.last is None:
             return None
         block, data = self.last
-        index, kind = data["index"], data["delta"]["type"]
-        key = _PIECES.get(kind)
+        key = _PIECES.get(data["delta"]["type"])
         if key is None:
             return None
-        delta = data["delta"].copy()
-        like = {"event": "content_block_delta", "data": {**data, "delta": delta}}
-        said = block.buffer.append
-
-        def more(event: Event) -> Event | None:
-            """Only the piece may differ."""
-            try:
-                data = event["data"]
-                text = delta[key] = data["delta"][key]
-                # Of what is equal to an index, only the very number is one.
-                if event != like or not text or type(text) is not str or data["index"] is not index:
-                    return None
-            except (KeyError, TypeError):
-                return None
-            said(text)
-            return write(text, event)
-
-        return ReadMore(more, said, key)
+        like = {"event": "content_block_delta", "data": data}
+        # Of what is equal to an index, only the very number is one.
+        return ReadMore(like, ("data", "delta", key), block.buffer.append, very="index")
 
     def _named(self, event: Event, data: Node, found: list[Event] | None) -> list[Event]:
         """Note how a frame was named when it was not named after its data; what could not be read is told whole."""

@@ -47,8 +47,8 @@ class MessagesWriter(ForeignWriter):
     def write_more(self) -> WriteMore | None:
         if self.last is None:
             return None
-        kind = self.last["delta"]["type"]
-        return WriteMore.of_delta({"event": "content_block_delta", "data": self.last}, _KEYS[kind], self.pieces.append)
+        like = {"event": "content_block_delta", "data": self.last}
+        return WriteMore(like, ("data", "delta", _KEYS[self.last["delta"]["type"]]), self.pieces.append)
 
     def _feed(self, event: Event) -> list[Event]:
         extra = event.get("extra")

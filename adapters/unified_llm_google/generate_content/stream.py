@@ -10,7 +10,6 @@ https://ai.google.dev/api/generate-content#method:-models.streamgeneratecontent
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from unified_llm.adapter import ReadMore
@@ -84,8 +83,8 @@ class GenerateContentReader:
             )
         return out
 
-    def read_more(self, write: Callable[..., Event]) -> ReadMore | None:
-        return reader_of_more(self.last, self, write) if self.last is not None else None
+    def read_more(self) -> ReadMore | None:
+        return reader_of_more(self.last, self) if self.last is not None else None
 
     def _note_counted(self, number: int | None) -> None:
         """Say which frame brought the usage that went the short way last: its number is known when another comes."""

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 from unified_llm.adapter import ReadMore, WriteMore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .stream import GenerateContentReader
 
 __all__ = ["is_one_text", "more_frames", "more_text", "reader_of_more"]
@@ -24,9 +22,11 @@ Node = dict[str, Any]
 _USAGE = "usageMetadata"
 _CANDIDATE = frozenset(("content", "index"))
 _CONTENT = frozenset(("parts", "role"))
+# Where the text of a frame stands.
+_PATH = ("data", "candidates", 0, "content", "parts", 0, "text")
 
 
-def reader_of_more(event: Event, reader: GenerateContentReader, write: Callable[..., Event]) -> ReadMore | None:
+def reader_of_more(event: Event, reader: GenerateContentReader) -> ReadMore | None:
     """What reads more frames like this one, which is one delta of a text that is open; None for any other frame."""
     data = event["data"]
     wires = data.get("candidates")
@@ -42,39 +42,21 @@ def reader_of_more(event: Event, reader: GenerateContentReader, write: Callable[
         return None
     if state.call is not None or state.kind != ("reasoning" if thought else "message"):
         return None
-    counted = type(data.get(_USAGE)) is dict
-    varying = part.copy()
-    top = {**data, "candidates": [{**wire, "content": {**content, "parts": [varying]}}]}
-    like = {**event, "data": top}
     said, head = state.text.append, reader.head
+    if type(data.get(_USAGE)) is not dict:
+        return ReadMore(event, _PATH, said)
 
-    def more(event: Event) -> Event | None:
-        try:
-            data = event["data"]
-            text = varying["text"] = data["candidates"][0]["content"]["parts"][0]["text"]
-            if counted:
-                top[_USAGE] = data[_USAGE]
-        except (KeyError, TypeError, IndexError):
-            return None
-        if event != like or not text or type(text) is not str:
-            return None
-        if counted:
-            if type(data[_USAGE]) is not dict:
-                return None
-            count(event)
-        said(text)
-        return write(text, event)
-
-    def count(event: Event) -> None:
+    def count(event: Event) -> bool:
         data = event["data"]
         usage, before = data[_USAGE], head[_USAGE]
+        if type(usage) is not dict:
+            return False
         head[_USAGE] = usage if before.keys() <= usage.keys() else {**before, **usage}
         reader.counted = data
+        return True
 
-    if not counted:
-        return ReadMore(more, said, "text")
     counts = tuple(key for key, value in data[_USAGE].items() if type(value) is int)
-    return ReadMore(more, said, "text", counts, count)
+    return ReadMore(event, _PATH, said, (_USAGE,), counts=count, inside=counts)
 
 
 def is_one_text(data: Node) -> bool:
@@ -86,41 +68,12 @@ def is_one_text(data: Node) -> bool:
 
 
 def more_text(place: int, thought: bool, head: Node) -> WriteMore:
-    """What writes more text of another protocol's."""
-    # Copies of dicts that have all their keys are quicker than any way to build them.
-    top: Node = {"candidates": None, **head}
-    new_event, new_data = {"event": None, "data": top}.copy, top.copy
-    candidate: Node = {"content": None, "index": place}
-    content: Node = {"parts": None, "role": "model"}
-    new_candidate, new_content = candidate.copy, content.copy
-    new_part = {"text": "", **({"thought": True} if thought else {})}.copy
-
-    def more(text: str, source: Event | None = None) -> Event:
-        event: Event = new_event()
-        event["data"] = data = new_data()
-        candidate = new_candidate()
-        data["candidates"] = [candidate]
-        candidate["content"] = content = new_content()
-        part = new_part()
-        content["parts"] = [part]
-        part["text"] = text
-        return event
-
-    return WriteMore(more, None, "text")
+    """How more text of another protocol's is written."""
+    part = {"text": "", **({"thought": True} if thought else {})}
+    data = {"candidates": [{"content": {"parts": [part], "role": "model"}, "index": place}], **head}
+    return more_frames({"event": None, "data": data})
 
 
 def more_frames(like: Event) -> WriteMore:
-    """What writes more frames of our own, like the last one."""
-    top: Node = like["data"]
-    (candidate,) = top["candidates"]
-    content = candidate["content"]
-    (part,) = content["parts"]
-
-    def more(text: str, source: Event | None = None) -> Event:
-        data = top.copy()
-        data["candidates"] = [{**candidate, "content": {**content, "parts": [{**part, "text": text}]}}]
-        if source is not None and _USAGE in source["data"]:
-            data[_USAGE] = source["data"][_USAGE]
-        return {"event": None, "data": data}
-
-    return WriteMore(more)
+    """How more frames are written like the last one."""
+    return WriteMore(like, _PATH)

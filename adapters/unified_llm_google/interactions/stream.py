@@ -101,12 +101,11 @@ class StreamReader:
             self.opened = True
         return before + events
 
-    def read_more(self, write: Callable[..., Event]) -> ReadMore | None:
-        plain = self.plain
-        if plain is None:
+    def read_more(self) -> ReadMore | None:
+        if self.plain is None:
             return None
-        plain.asked = True
-        return ReadMore(plain.reading(write), plain.said, plain.key)
+        self.plain.asked = True
+        return self.plain.more
 
     def close(self) -> list[Event]:
         out = self._flush()

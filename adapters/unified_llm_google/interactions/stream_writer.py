@@ -33,7 +33,7 @@ from .stream_frames import (
     write_head,
     write_update,
 )
-from .stream_plain import more_deltas, more_thoughts
+from .stream_plain import more_deltas
 
 __all__ = ["StreamWriter"]
 
@@ -121,12 +121,12 @@ class StreamWriter(Ends):
         more: WriteMore | None = None
         if kind == _REPEATED[0]:
             if type(part) is int and part in step.texts and (self.own or step.open == part):
-                more = more_deltas(step.index, {"text": "", "type": "text"}, "text", step.texts[part].append)
+                more = more_deltas(step.index, "text", step.texts[part].append)
         elif kind == _REPEATED[1]:
             if step.args:
-                more = more_deltas(step.index, {"arguments": "", "type": "arguments_delta"}, "arguments")
+                more = more_deltas(step.index, "arguments_delta")
         elif step.thoughts:
-            more = more_thoughts(step.index)
+            more = more_deltas(step.index, "thought_summary")
         self.more, self.like = more, (kind, place, part)
 
     # ---- frames -----------------------------------------------------------------------------------------------------

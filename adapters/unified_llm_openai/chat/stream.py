@@ -14,7 +14,6 @@ https://platform.openai.com/docs/api-reference/chat-streaming
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from unified_llm.adapter import ReadMore
@@ -82,12 +81,11 @@ class ChatReader:
             return [self._whole(event, data)]
         return self._chunk(data, event)
 
-    def read_more(self, write: Callable[..., Event]) -> ReadMore | None:
-        plain = self.plain
-        if plain is None:
+    def read_more(self) -> ReadMore | None:
+        if self.plain is None:
             return None
-        plain.asked = True
-        return ReadMore(plain.reading(write), plain.said, plain.key, ("obfuscation",) if plain.padded else ())
+        self.plain.asked = True
+        return self.plain.more
 
     def close(self) -> list[Event]:
         if self.ended or self.failed:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from unified_llm.adapter import ReadMore
 
+if TYPE_CHECKING:
     from .stream_choice import ChoiceReader
 
 __all__ = ["Plain", "learn"]
@@ -42,63 +42,30 @@ def learn(data: Node, wire: Node, event: Event, path: list[Any], choice: ChoiceR
 class Plain:
     """A delta of text, or of a call's arguments."""
 
-    __slots__ = ("_same", "asked", "data", "event", "extra", "frame", "key", "padded", "protocol", "said")
-
     def __init__(self, data: Node, key: str, event: Event, fragments: list[str], protocol: str) -> None:
-        self.data, self.key = data, key
         self.event = {name: value for name, value in event.items() if name not in ("delta", "extra")}
         self.padded = "obfuscation" in data
         self.protocol = protocol
-        self.said = fragments.append
         self.extra: Node = {}
         self.frame: Node = {}
-        # Whether whoever asked for `reading` tries it on what comes.
+        # How more of it is read, and whether whoever asked for that tries it on what comes.
+        place = ("tool_calls", 0, "function", key) if key == "arguments" else (key,)
+        beside = ("obfuscation",) if self.padded else ()
+        path = ("data", "choices", 0, "delta", *place)
+        self.more = ReadMore({"event": None, "data": data}, path, fragments.append, beside)
         self.asked = False
-        self._same: Callable[[Event], Event | None] | None = None
 
     def same(self, event: Event) -> Event | None:
         """The canonical event of a wire event of this shape, else None."""
-        if self._same is None:
-            self._same = self.reading(self._canonical)
-        return self._same(event)
-
-    def reading(self, write: Callable[..., Event]) -> Callable[[Event], Event | None]:
-        """What writes the text of a wire event of this shape, noted as said; None for any other."""
-        key, padded, said = self.key, self.padded, self.said
-        called = key == "arguments"
-        (choice,) = self.data["choices"]
-        varying = delta = choice["delta"].copy()
-        if called:
-            varying = delta["tool_calls"][0]["function"].copy()
-            delta["tool_calls"] = [{**delta["tool_calls"][0], "function": varying}]
-        top = {**self.data, "choices": [{**choice, "delta": delta}]}
-        like = {"event": None, "data": top}
-
-        def more(event: Event) -> Event | None:
-            try:
-                data = event["data"]
-                delta = data["choices"][0]["delta"]
-                if called:
-                    delta = delta["tool_calls"][0]["function"]
-                text = varying[key] = delta[key]
-                if padded:
-                    top["obfuscation"] = data["obfuscation"]
-            except (KeyError, TypeError, IndexError):
-                return None
-            if event != like or not text or type(text) is not str:
-                return None
-            said(text)
-            return write(text, event)
-
-        return more
+        text = self.more.text(event)
+        if text is None:
+            return None
+        if not self.padded:
+            return {**self.event, "delta": text, "extra": self.extra}
+        frame = {"count": 1, "like": self.frame, "obfuscation": event["data"]["obfuscation"]}
+        return {**self.event, "delta": text, "extra": {self.protocol: {"frame": frame}}}
 
     def share(self, event: Event) -> None:
         """The frame of the template is that of all chunks like it."""
         self.extra = event["extra"]
         self.frame = self.extra[self.protocol]["frame"]
-
-    def _canonical(self, text: str, source: Event) -> Event:
-        if self.padded:
-            frame = {"count": 1, "like": self.frame, "obfuscation": source["data"]["obfuscation"]}
-            return {**self.event, "delta": text, "extra": {self.protocol: {"frame": frame}}}
-        return {**self.event, "delta": text, "extra": self.extra}

@@ -13,7 +13,6 @@ https://platform.openai.com/docs/api-reference/chat-streaming
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from unified_llm.adapter import WriteMore
@@ -38,6 +37,8 @@ Node = dict[str, Any]
 _PASSED = frozenset(
     ("response.in_progress", "response.queued", "response.content_part.done", "response.output_text.done", FRAME)
 )
+# Where a chunk's delta stands.
+_DELTA = ("data", "choices", 0, "delta")
 
 
 class ChatWriter:
@@ -58,7 +59,7 @@ class ChatWriter:
         self.beside: Node = {}
         # Choices whose end the source did not say.
         self.made: set[int] = set()
-        self._plain: tuple[Node, Callable[[str, Any], Event], Any] | None = None
+        self._plain: tuple[Node, WriteMore] | None = None
         # What the deltas that come now go on with (`spot_of`), and how the next one is written.
         self.hot: tuple[Any, ...] | None = None
         self.more: WriteMore | None = None
@@ -81,8 +82,10 @@ class ChatWriter:
             if frame is not None:
                 plain = self._plain
                 if plain is not None and (frame is plain[0] or frame.get("like") is plain[0]):
-                    padding = frame["obfuscation"] if frame is not plain[0] else plain[2]
-                    return [plain[1](event["delta"], padding)]
+                    made = plain[1].event(event["delta"])
+                    if frame is not plain[0]:
+                        made["data"]["obfuscation"] = frame["obfuscation"]
+                    return [made]
                 self._plain = None
                 return self._framed(event, frame)
         if self.group:
@@ -93,40 +96,16 @@ class ChatWriter:
     def write_more(self) -> WriteMore | None:
         if self.more is not None:
             return self.more
-        if self._plain is None:
-            return None
-        write = self._plain[1]
-        return WriteMore(lambda text, source: write(text, source["data"].get("obfuscation")))
+        return self._plain[1] if self._plain is not None else None
 
     def _more(self, choice: int, like: More) -> WriteMore:
         """How the next piece of a text, or of a call's arguments, is written."""
-        # Copies of dicts that have all their keys are quicker than any way to build them.
-        top: Node = {**(self.head or {}), "choices": None}
-        wire: Node = {"index": choice, "delta": None, "finish_reason": None, "logprobs": None}
-        new_event, new_data, new_choice = {"event": None, "data": top}.copy, top.copy, wire.copy
         key, call = like
-
-        def more_text(text: str, source: Event | None = None) -> Event:
-            event: Event = new_event()
-            event["data"] = data = new_data()
-            choice = new_choice()
-            data["choices"] = [choice]
-            choice["delta"] = {key: text}
-            return event
-
-        def more_arguments(text: str, source: Event | None = None) -> Event:
-            said(text)
-            event: Event = new_event()
-            event["data"] = data = new_data()
-            choice = new_choice()
-            data["choices"] = [choice]
-            choice["delta"] = {"tool_calls": [{"index": number, "function": {"arguments": text}}]}
-            return event
-
-        if call is None:
-            return WriteMore(more_text, None, key)
-        said, number = call.pieces.append, call.index
-        return WriteMore(more_arguments, said, key)
+        delta: Node = {key: ""}
+        if call is not None:
+            delta = {"tool_calls": [{"index": call.index, "function": {key: ""}}]}
+        path = (*_DELTA, key) if call is None else (*_DELTA, "tool_calls", 0, "function", key)
+        return WriteMore(self._chunk(choice, delta), path, call.pieces.append if call is not None else None)
 
     def close(self) -> list[Event]:
         return self._rebuilt() if self.group else []
@@ -197,37 +176,10 @@ class ChatWriter:
         frame = event["extra"][self.w.protocol]["frame"]
         if len(data["choices"]) != 1:
             return
-        choice = data["choices"][0]
-        delta = choice["delta"]
-        padded = "obfuscation" in data
-        new_data, new_choice, new_delta = data.copy, choice.copy, delta.copy
-        if len(path) == 4:
-            key = path[3]
-
-            def make(text: str) -> Node:
-                made: Node = new_delta()
-                made[key] = text
-                return made
-
-        elif path[3:6] == ["tool_calls", 0, "function"] and len(delta["tool_calls"]) == 1:
-            call = delta["tool_calls"][0]
-            function = call["function"]
-
-            def make(text: str) -> Node:
-                return {**delta, "tool_calls": [{**call, "function": {**function, "arguments": text}}]}
-
-        else:
-            return
-
-        def write(text: str, padding: Any) -> Event:
-            data, choice = new_data(), new_choice()
-            choice["delta"] = make(text)
-            data["choices"] = [choice]
-            if padded:
-                data["obfuscation"] = padding
-            return {"event": None, "data": data}
-
-        self._plain = (frame.get("like", frame), write, data.get("obfuscation"))
+        called = path[3:6] == ["tool_calls", 0, "function"] and len(data["choices"][0]["delta"]["tool_calls"]) == 1
+        if called or len(path) == 4:
+            write = WriteMore({"event": None, "data": data}, ("data", *path))
+            self._plain = (frame.get("like", frame), write)
 
     # ---- chunks of our own ---------------------------------------------------------------------------------------
 

@@ -10,7 +10,6 @@ https://platform.openai.com/docs/api-reference/responses-streaming
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from unified_llm.adapter import ReadMore
@@ -91,29 +90,12 @@ class ResponsesReader:
                 return [data]
         return self._feed(event, data, kind)
 
-    def read_more(self, write: Callable[..., Event]) -> ReadMore | None:
-        like, said = self.like, self.pieces.append
-        if not like:
+    def read_more(self) -> ReadMore | None:
+        if not self.like:
             return None
-        expected = like["data"]
-        padded = "obfuscation" in expected
-
-        def more(event: Event) -> Event | None:
-            try:
-                data = event["data"]
-                text = expected["delta"] = data["delta"]
-                expected["sequence_number"] = data["sequence_number"]
-                if padded:
-                    expected["obfuscation"] = data["obfuscation"]
-            except (KeyError, TypeError):
-                return None
-            if event != like or not text or type(text) is not str:
-                return None
-            said(text)
-            return write(text, event)
-
         # Only the text, the number and the padding may differ.
-        return ReadMore(more, said, "delta", ("sequence_number", "obfuscation") if padded else ("sequence_number",))
+        beside = ("sequence_number", "obfuscation") if "obfuscation" in self.like["data"] else ("sequence_number",)
+        return ReadMore(self.like, ("data", "delta"), self.pieces.append, beside)
 
     def close(self) -> list[Event]:
         if self.state not in ("idle", "open"):

@@ -95,20 +95,6 @@ class ForeignWriter:
     def write_more(self) -> WriteMore | None:
         return self.more
 
-    def _more(self, last: Node) -> WriteMore:
-        """How the next piece of the text or the arguments is written that `last` brought one of."""
-        # Copies of dicts that have all their keys are quicker than any way to build them.
-        new_event, new_data, number = {"event": last["type"], "data": last}.copy, last.copy, self.number
-
-        def more(text: str, source: Event | None = None) -> Event:
-            event = new_event()
-            event["data"] = data = new_data()
-            data["sequence_number"] = number()
-            data["delta"] = text
-            return event
-
-        return WriteMore(more, None, "delta", "sequence_number", number)
-
     def close(self) -> list[Event]:
         out: list[Event] = []
         if self.state in ("open", "progressed"):
@@ -391,5 +377,6 @@ class ForeignWriter:
             return []
         out = self._send(kind, wire)
         if kind in _HOT and not wire.get("logprobs"):
-            self.hot, self.more = spot_of(event), self._more(out[0]["data"])
+            self.hot = spot_of(event)
+            self.more = WriteMore(out[0], ("data", "delta"), None, "sequence_number", self.number)
         return out

@@ -47,15 +47,15 @@ class OwnWriter:
         self.w = w
         # Events that were built by hand have no numbers.
         self.number = 0 if w.source is None else None
-        # The type of the last event, if it was written as it was.
-        self.kind = ""
+        # The data of the last event, if it was written as it was.
+        self.data: Node = {}
 
     def feed(self, event: Event) -> list[Event]:
         kind = event["type"]
         extra = event.get("extra")
-        self.kind = ""
+        self.data = {}
         if extra is None and kind not in _NODES and kind in EVENTS and "choice" not in event and self.number is None:
-            self.kind = kind
+            self.data = event
             return [{"event": kind, "data": event}]
         w = self.w
         drawer = (extra or {}).get(w.protocol) or {}
@@ -83,8 +83,9 @@ class OwnWriter:
         return [{"event": frame.get("event", data["type"]), "data": data}]
 
     def write_more(self) -> WriteMore | None:
-        kind = self.kind
-        return WriteMore(lambda text, source: {"event": kind, "data": source["data"]}) if kind else None
+        if "delta" not in self.data:
+            return None
+        return WriteMore({"event": self.data["type"], "data": self.data}, ("data", "delta"))
 
     def close(self) -> list[Event]:
         return []

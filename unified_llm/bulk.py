@@ -1,0 +1,208 @@
+"""The short way of a stream's bulk, made of two templates: how an event looks on its way in, and on its way out.
+
+Nearly all of a stream is the last event over again, but for its text. Both sides show that event and say where its text
+stands (`ReadMore`, `WriteMore`). Here the two become one loop, which knows a fresh event by one comparison of dicts,
+made in C, and builds the other of copies. Loops differ by nothing but their paths, so their lines are put together as
+source and compiled, once a process for each pair of paths: functions that call each other take a quarter more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cached_property, lru_cache, partial
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+__all__ = ["NOTHING_MORE", "ReadMore", "ShortWay", "WriteMore", "short_way"]
+
+Event = dict[str, Any]
+Path = tuple[str | int, ...]
+# What stands in the lines where an event leaves the short way.
+_ELSEWHERE = "<elsewhere>"
+# Instead of where a text goes: no event is made, or the very one is handed on.
+_NOWHERE: Path = ()
+_AS_IT_CAME: Path = ("",)
+
+
+class _Reading(NamedTuple):
+    """What the lines that read an event differ by."""
+
+    path: Path
+    beside: tuple[str, ...]
+    very: str
+    counted: bool
+
+
+class _Writing(NamedTuple):
+    """What the lines that write an event differ by."""
+
+    path: Path
+    number: str
+    told: bool
+    beside: tuple[str, ...] = ()
+
+
+class WriteMore:
+    """How the next delta is written if it is like the last one: as `event`, with its text at `path`.
+
+    Every object on the way to the text is new in each event, and every list on it has one element; all else is shared.
+    `said` notes each text. Where events are numbered, `number` is the key of the number in the data and `next_number`
+    gives it.
+    """
+
+    def __init__(
+        self,
+        event: Event,
+        path: Path,
+        said: Callable[[str], None] | None = None,
+        number: str = "",
+        next_number: Callable[[], int] | None = None,
+    ) -> None:
+        self.said, self.number, self.next_number = said, number, next_number
+        self.key = str(path[-1]) if path else ""
+        self.shape = _Writing(path, number, said is not None)
+        self.names: dict[str, Any] = {f"new{depth}": each.copy for depth, each in enumerate(_objects(event, path))}
+        self.names |= {"told": said, "number": next_number}
+
+    @cached_property
+    def event(self) -> Callable[[str], Event]:
+        """The wire event of a text."""
+        made: Callable[[str], Any] = _compiled(tuple(self.names), None, self.shape)(**self.names).event
+        return made
+
+
+class ReadMore:
+    """How the next wire event is read if it is like the last one, `event`: more of the text at `path`, nothing else.
+
+    Beside the text, the values of the keys `beside` of its data may differ, which mean nothing to other protocols; of
+    such a value that is an object, `inside` are the keys that do. The value of `very` has to be the very one, where
+    equal ones (0, 0.0 and False) are told apart. `said` notes each text. `counts` is shown each such event, or the last
+    of some, and notes what counts of it; it gives False, and has noted nothing, for one that is none of them.
+    """
+
+    def __init__(
+        self,
+        event: Event,
+        path: Path,
+        said: Callable[[str], None],
+        beside: tuple[str, ...] = (),
+        very: str = "",
+        counts: Callable[[Event], bool] | None = None,
+        inside: tuple[str, ...] = (),
+    ) -> None:
+        self.said, self.beside, self.counts = said, beside, counts
+        self.key, self.differing = str(path[-1]), inside or beside
+        self.shape = _Reading(path, beside, very, counts is not None)
+        objects = _objects(event, path)
+        like, data, hole = objects[0], objects[1], objects[-1]
+        self.names = {"like": like, "data": data, "hole": hole, "very": data.get(very), "said": said, "counts": counts}
+
+    @cached_property
+    def text(self) -> Callable[[Event], str | None]:
+        """The text of a wire event like the last one, noted as said; None, with nothing noted, for any other."""
+        read: Callable[[Event], Any] = _compiled(tuple(self.names), self.shape, None)(**self.names).event
+        return read
+
+
+class ShortWay(NamedTuple):
+    """Both ways to take it.
+
+    `event` gives what becomes of an event, an empty one for none; and None, with nothing noted, for an event that is
+    not like the last one. `events` does so with one after the other; at the end it tells how many there were, and the
+    first that is none of them, if there is one.
+    """
+
+    event: Callable[[Any], Event | None]
+    events: Callable[[Iterator[Any], Callable[[int, list[Any]], None]], Iterator[Event]]
+
+
+def short_way(reads: ReadMore, writes: WriteMore, *, own: bool = False, as_it_came: bool = False) -> ShortWay:
+    """What reads and writes more of an event.
+
+    `own` says that it stays in its protocol, so that what is beside its text goes along, and `as_it_came` that nothing
+    of it changes.
+    """
+    shape = writes.shape if not as_it_came else writes.shape._replace(path=_AS_IT_CAME)
+    if own:
+        shape = shape._replace(beside=reads.shape.beside)
+    names = {**reads.names, **writes.names}
+    return _compiled(tuple(names), reads.shape, shape)(**names)
+
+
+def _objects(event: Event, path: Path) -> list[Event]:
+    """The objects on the way to a text, copied: from the event to the one that has it."""
+    here: Any = event.copy()
+    objects: list[Event] = [here]
+    for key in path[:-1]:
+        inner = here[key].copy()
+        here[key] = inner
+        if type(inner) is dict:
+            objects.append(inner)
+        elif len(inner) != 1:
+            raise ValueError(f"{key!r} has {len(inner)} elements, and the text is to be in its only one")
+        here = inner
+    return objects
+
+
+# Deltas that send nothing yet, because what they are pieces of goes out whole.
+NOTHING_MORE = WriteMore({}, _NOWHERE)
+
+
+# ---- the source of it ---------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=512)
+def _compiled(names: tuple[str, ...], reading: _Reading | None, writing: _Writing | None) -> Callable[..., ShortWay]:
+    """What makes the short way of such templates, given what its names stand for.
+
+    Without templates for reading it starts from a text, and without those for writing it ends with one.
+    """
+    given = "event" if reading is not None else "text"
+    lines = [*(_read_lines(reading) if reading else ()), *(_write_lines(writing) if writing else ())]
+    gives = {_NOWHERE: "", _AS_IT_CAME: "event"}.get(writing.path, "out0") if writing else "text"
+    known = ", ".join(names)
+    # One event in a call, and one after the other: names are quickest as the arguments of a loop.
+    source = [f"def make({known}):", f"    def way({given}):", *_indented(lines, 2, "return None")]
+    source += [f"        return {gives or {}}", "    return way"]
+    source += [f"def ways({given}s, ended, {known}):", "    passed, rest = 0, []", f"    for {given} in {given}s:"]
+    source += [*_indented(lines, 2, "rest = [event]; break"), "        passed += 1"]
+    source += [f"        yield {gives}" if gives else "    yield from ()", "    ended(passed, rest)"]
+    scope: dict[str, Any] = {}
+    exec("\n".join(source), scope)
+    make, ways = scope["make"], scope["ways"]
+    return lambda **names: ShortWay(make(**names), partial(ways, **names))
+
+
+def _indented(lines: list[str], depth: int, elsewhere: str) -> list[str]:
+    return ["    " * depth + line.replace(_ELSEWHERE, elsewhere) for line in lines]
+
+
+def _read_lines(reading: _Reading) -> list[str]:
+    """From `event` to `text`; what is not like the template goes elsewhere."""
+    path, places = reading.path, ["event", *(f"in{depth}" for depth in range(1, len(reading.path)))]
+    lines = ["try:"]
+    lines += [f"    {inner} = {place}[{key!r}]" for place, key, inner in zip(places, path, places[1:])]
+    lines += [f"    text = hole[{path[-1]!r}] = {places[-1]}[{path[-1]!r}]"]
+    lines += [f"    data[{key!r}] = in1[{key!r}]" for key in reading.beside]
+    lines += ["except (KeyError, TypeError, IndexError):", f"    {_ELSEWHERE}"]
+    very = f" or in1[{reading.very!r}] is not very" if reading.very else ""
+    lines += [f"if event != like or type(text) is not str or not text{very}:", f"    {_ELSEWHERE}"]
+    if reading.counted:
+        lines += ["if not counts(event):", f"    {_ELSEWHERE}"]
+    return [*lines, "said(text)"]
+
+
+def _write_lines(writing: _Writing) -> list[str]:
+    """From `text` to `out0`."""
+    lines = ["told(text)"] if writing.told else []
+    if writing.path in (_NOWHERE, _AS_IT_CAME):
+        return lines
+    lines += ["out0 = new0()"]
+    depth = 0
+    for key, inner in pairwise(writing.path):
+        if type(key) is str:
+            place, depth = f"out{depth}[{key!r}]", depth + 1
+            lines += [f"out{depth} = new{depth}()", f"{place} = {f'[out{depth}]' if inner == 0 else f'out{depth}'}"]
+    lines += [f"out1[{writing.number!r}] = number()"] if writing.number else []
+    lines += [f"out1[{key!r}] = in1[{key!r}]" for key in writing.beside]
+    return [*lines, f"out{depth}[{writing.path[-1]!r}] = text"]
