@@ -87,6 +87,29 @@ def test_nothing_to_read_and_nowhere_to_write_are_one_line(tmp_path: Path) -> No
     assert (code, out, err.count("\n")) == (2, b"", 1)
 
 
+def test_a_level_that_is_none_is_not_left_out() -> None:
+    code, _, err = convert("--on-loss", "sampling.*=ignore,tools.*", stdin=json.dumps(REQUEST).encode())
+    assert code == 2 and "'tools.*' has no level" in err
+
+
+def test_the_json_report_may_stand_where_the_table_does() -> None:
+    body = json.dumps(REQUEST).encode()
+    code, out, err = convert("--json-losses", "-", stdin=body)
+    told = next(line for line in err.splitlines() if line.startswith("["))
+    assert code == 0 and json.loads(out)["model"] == "m" and "/seed" in {loss["path"] for loss in json.loads(told)}
+    code, out, _ = run("preview", "--from", "openai-chat", "--to", "openai-responses", "--json-losses", "-", stdin=body)
+    assert (code, json.loads(out)) == (0, json.loads(told))
+
+
+def test_a_request_that_is_of_another_protocol_is_doubted() -> None:
+    body = json.dumps(REQUEST).encode()
+    for command in ("convert", "preview"):
+        _, _, err = run(command, "--from", "openai-responses", "--to", "anthropic-messages", stdin=body)
+        assert "looks like a request of openai-chat" in err
+        _, _, err = run(command, "--from", "openai-chat", "--to", "anthropic-messages", stdin=body)
+        assert "looks like" not in err
+
+
 def test_raw_sse_in_is_raw_sse_out() -> None:
     code, out, _ = convert(str(TRAFFIC / "answer.chat.sse"), stdin=b"")
     assert code == 0

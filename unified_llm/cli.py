@@ -16,7 +16,7 @@ from typing import IO, Annotated, Any, NoReturn
 import unified_llm as ul
 
 from .jsonvalue import dump, parse
-from .losses import Losses, check_levels
+from .losses import Losses, levels_from
 
 try:
     import typer
@@ -43,7 +43,9 @@ File = Annotated[str, typer.Argument(metavar="[FILE|-]", help="a file, or - for 
 OnLoss = Annotated[
     str, typer.Option(help="ignore, warn, raise, or GLOB[@FATE]=LEVEL,... (first match wins), e.g. 'reasoning.*=raise'")
 ]
-JsonLosses = Annotated[Path | None, typer.Option(help="write the loss report to this file as JSON")]
+JsonLosses = Annotated[
+    Path | None, typer.Option(help="write the loss report to this file as JSON; - for in place of the table")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="no loss table on stderr")]
 
 
@@ -69,6 +71,7 @@ def convert(
             done = ul.convert(data, kind=kind, **options)
             _out(dump(done.value))
             losses = done.losses
+            _doubt(data, source, kind, losses)
             if done.http and not quiet:
                 _err(f"beside the body: {dump(dict(done.http)).decode()}")
     except ul.CapabilityLost as lost:
@@ -93,10 +96,11 @@ def preview(
             losses = stream.losses
         else:
             losses = ul.preview(data, source=source, target=target, kind=kind)
+            _doubt(data, source, kind, losses)
     except (ul.UnifiedLLMError, ValueError) as error:
         _fail(2, str(error))
-    _keep(losses, json_losses)
-    print(losses.table())
+    if not _keep(losses, json_losses, sys.stdout):
+        print(losses.table())
 
 
 @app.command()
@@ -136,14 +140,10 @@ def main() -> None:
 
 
 def _levels(text: str) -> Any:
-    levels: Any = text
-    if "=" in text:
-        levels = dict(entry.strip().split("=", 1) for entry in text.split(",") if "=" in entry)
     try:
-        check_levels(levels)
+        return levels_from(text)
     except ValueError as error:
         _fail(2, str(error))
-    return levels
 
 
 def _read(file: str) -> bytes:
@@ -234,18 +234,34 @@ def _out(data: bytes, end: bytes = b"\n") -> None:
     sys.stdout.buffer.write(data + end)
 
 
+def _doubt(data: bytes, source: str, kind: str, losses: Losses) -> None:
+    """Where much of a request is lost because it is of another protocol, that is the reason worth telling."""
+    from .client.running import meant_instead
+
+    if kind == "request" and any(loss.capability.startswith("native.") for loss in losses):
+        meant = meant_instead(parse(data), source)
+        if meant:
+            _err(f"this looks like a request of {meant}: --from {meant}?")
+
+
 def _report(losses: Losses, json_losses: Path | None, quiet: bool) -> None:
-    _keep(losses, json_losses)
-    if not quiet:
+    if not _keep(losses, json_losses, sys.stderr) and not quiet:
         _err(losses.table())
 
 
-def _keep(losses: Losses, path: Path | None) -> None:
+def _keep(losses: Losses, path: Path | None, shown: IO[str]) -> bool:
+    """Write the report as JSON where that was asked for; whether it stands where the table would."""
+    if path is None:
+        return False
+    told = dump(losses.to_json())
+    if str(path) == "-":
+        _err(told.decode(), shown)
+        return True
     try:
-        if path:
-            path.write_bytes(dump(losses.to_json()))
+        path.write_bytes(told)
     except OSError as error:
         _fail(2, f"{path}: {error.strerror}")
+    return False
 
 
 def _err(text: str, file: IO[str] | None = None) -> None:

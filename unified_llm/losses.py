@@ -135,6 +135,23 @@ def check_levels(levels: Levels) -> None:
             raise ValueError(f"on_loss: {pattern!r} matches no capability" + (meant and f"; did you mean {meant!r}?"))
 
 
+def levels_from(text: str) -> Levels:
+    """Levels as a command line says them: one for all, or `GLOB[@FATE]=LEVEL,...`.
+
+    >>> levels_from("warn"), levels_from("tools.*=raise, *@approximated=warn")
+    ('warn', {'tools.*': 'raise', '*@approximated': 'warn'})
+    """
+    levels: Any = text
+    if "=" in text:
+        entries = [entry.strip() for entry in text.split(",") if entry.strip()]
+        for entry in entries:
+            if "=" not in entry:
+                raise ValueError(f"on_loss: {entry!r} has no level: {entry}=raise, for one")
+        levels = {glob.strip(): level.strip() for glob, _, level in (entry.partition("=") for entry in entries)}
+    check_levels(levels)
+    return levels  # type: ignore[no-any-return]
+
+
 def level_of(loss: Loss, levels: Levels) -> Level:
     """The level for one loss: the first matching pattern wins, in the caller's order.
 

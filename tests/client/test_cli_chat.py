@@ -75,6 +75,9 @@ def test_a_file_without_tools_and_a_server_that_fails(tmp_path: Path) -> None:
     (tmp_path / "none.py").write_text("x = 1")
     code, out, err = run("chat", "--tools", str(tmp_path / "none.py"))
     assert (code, out) == (2, "") and "no tool" in err
+    (tmp_path / "broken.py").write_text("x = 1\ndef (")
+    code, out, err = run("chat", "--tools", str(tmp_path / "broken.py"))
+    assert (code, out, err.count("\n")) == (2, "", 1) and "broken.py, line 2: SyntaxError" in err
     code, out, err = run("chat", stdin="[[error 400]]\nnot said any more\n")
     assert (code, out) == (4, "") and "InvalidRequest" in err
 
@@ -235,6 +238,25 @@ def test_a_stream_is_printed_as_it_comes_or_as_events() -> None:
     assert "".join(pieces) == "Hi"
     code, out, _ = run("run", "-q", "--json", "--no-stream", stdin=body)
     assert json.loads(out)["object"] == "chat.completion"
+
+
+def test_who_reads_only_the_beginning_is_told_nothing(tmp_path: Path) -> None:
+    (tmp_path / "long.json").write_text(json.dumps({"model": "m", "input": "[[repeat 9000]] word", "stream": True}))
+    arguments = [
+        sys.executable,
+        "-m",
+        "unified_llm.cli",
+        "run",
+        str(tmp_path / "long.json"),
+        "-m",
+        "local/echo",
+        "--json",
+    ]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
 
 
 def test_losses_go_to_stderr_and_a_level_can_be_set() -> None:

@@ -99,6 +99,8 @@ def test_providers() -> None:
     code, out, _ = run("--providers", "huggingface")
     assert code == 0
     assert "openai-responses" in out and "https://router.huggingface.co/v1" in out and "HF_TOKEN" in out
+    code, out, err = run("--providers", "--limit", "3")
+    assert code == 0 and out.count("the catalogue") + out.count("our table") == 3 and "3 shown" in err
     told = as_json("--providers", "--protocol", "google-interactions")
     assert [each["id"] for each in told] == ["google", "google-vertex", "google-vertex-anthropic", "local"]
 

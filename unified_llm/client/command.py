@@ -17,7 +17,7 @@ import typer
 
 from ..errors import APIError, CapabilityLost, UnifiedLLMError, UnknownProvider
 from ..jsonvalue import dump
-from ..losses import Losses, check_levels
+from ..losses import Losses, levels_from
 
 __all__ = ["chat", "run"]
 
@@ -117,7 +117,7 @@ def run(
 
     begun = False
     try:
-        levels = _levels(on_loss)
+        levels = levels_from(on_loss)
         data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
         if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"{", b"["):
             raise ValueError(f"{file}: a request is a JSON document; unified-llm chat takes plain text")
@@ -143,6 +143,8 @@ def run(
         if begun:
             _print(b"")
         _fail(4, f"{type(error).__name__}: {error}")
+    except BrokenPipeError:
+        raise  # whoever reads has read enough
     except OSError as error:
         _fail(2, f"{file}: {error.strerror or error}")
     except UnknownProvider as error:
@@ -160,14 +162,6 @@ def run(
         print(losses.table(), file=sys.stderr)
 
 
-def _levels(text: str) -> Any:
-    levels: Any = text
-    if "=" in text:
-        levels = dict(entry.strip().split("=", 1) for entry in text.split(",") if "=" in entry)
-    check_levels(levels)
-    return levels
-
-
 def _tools(files: list[Path], servers: list[str], stack: contextlib.ExitStack) -> list[Any]:
     """The tools of Python files and of MCP servers."""
     import shlex
@@ -177,7 +171,14 @@ def _tools(files: list[Path], servers: list[str], stack: contextlib.ExitStack) -
 
     found: list[Any] = []
     for path in files:
-        mine = [value for value in runpy.run_path(str(path)).values() if isinstance(value, Tool)]
+        try:
+            made = runpy.run_path(str(path))
+        except OSError:
+            raise
+        except Exception as error:
+            where = f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
+            raise ImportError(f"{path}{where}: {type(error).__name__}: {error}") from error
+        mine = [value for value in made.values() if isinstance(value, Tool)]
         if not mine:
             raise TypeError(f"{path}: there is no tool in it; decorate a function with @unified_llm.tool")
         found += mine

@@ -24,7 +24,7 @@ from .driving import Stream, Wire
 from .failures import failed
 from .wire import Answer, Ask
 
-__all__ = ["Outcome", "format_of", "send"]
+__all__ = ["Outcome", "format_of", "meant_instead", "send"]
 
 Node = dict[str, Any]
 
@@ -39,22 +39,43 @@ def format_of(body: Any) -> str:
     >>> format_of({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}], "system": "Short."})
     'anthropic-messages'
     """
-    best: tuple[int, int, int, str] | None = None
-    for place, name in enumerate(_by_preference()):
-        spoken = adapter(name)
-        reader = Reader(spoken.protocol, facing="client")
-        try:
-            node = reader.root(kind_of(spoken, "request").read, body)
-        except InvalidBody:
-            continue
-        if not node.get("input"):
-            continue
-        found = (_unread(node), _undeclared(body, name), place, name)
-        if best is None or found < best:
-            best = found
-    if best is None:
+    found = [
+        (misread, _undeclared(body, name), place, name)
+        for place, name in enumerate(_by_preference())
+        if (misread := _misread(body, name)) is not None
+    ]
+    if not found:
         raise InvalidBody("", f"a request of none of the protocols: {', '.join(sorted(_by_preference()))}")
-    return best[3]
+    return min(found)[3]
+
+
+def meant_instead(body: Any, source: str) -> str | None:
+    """The protocol that understands more of a request than the one it is said to be of; None where none does.
+
+    >>> meant_instead({"model": "m", "messages": [{"role": "user", "content": "Hi"}]}, "openai-responses")
+    'openai-chat'
+    >>> meant_instead({"model": "m", "input": "Hi", "from_tomorrow": 1}, "openai-responses") is None
+    True
+    """
+    name = split(source)[0].protocol
+    here = _misread(body, name)
+    try:
+        best = format_of(body)
+    except InvalidBody:
+        return None
+    there = _misread(body, best)
+    return best if best != name and there is not None and (here is None or there < here) else None
+
+
+def _misread(body: Any, name: str) -> int | None:
+    """How many keys of a request a protocol does not understand; None where it finds no prompt in it."""
+    spoken = adapter(name)
+    reader = Reader(spoken.protocol, facing="client")
+    try:
+        node = reader.root(kind_of(spoken, "request").read, body)
+    except InvalidBody:
+        return None
+    return _unread(node) if node.get("input") else None
 
 
 def _undeclared(body: Any, protocol: str) -> int:

@@ -61,7 +61,8 @@ def models(
         if refresh:
             catalog.refresh(refresh, save=save)
         if providers:
-            _list_providers([each for each in endpoints.providers(protocol=protocol) if text in each.id], as_json)
+            owners = [each for each in endpoints.providers(protocol=protocol) if text in each.id]
+            _list_providers(owners, as_json, limit)
             return
         one = _exactly(text)
         if one is not None:
@@ -126,17 +127,21 @@ def _list(found: list[CatalogModel], as_json: bool, limit: int) -> None:
             model.status or "",
         )
     _print(table)
-    more = f", {len(shown)} shown (--limit 0 shows all)" if len(shown) < len(found) else ""
     used = catalog.current()
-    _remark(f"{len(found)} models{more}; catalogue of {used.dated}, from {used.source}")
+    _remark(f"{len(found)} models{_more(shown, found)}; catalogue of {used.dated}, from {used.source}")
 
 
-def _list_providers(found: list[Provider], as_json: bool) -> None:
+def _more(shown: list[Any], found: list[Any]) -> str:
+    return f", {len(shown)} shown (--limit 0 shows all)" if len(shown) < len(found) else ""
+
+
+def _list_providers(found: list[Provider], as_json: bool, limit: int) -> None:
     if as_json:
         _print_json([_provider_json(each) for each in found])
         return
+    shown = found[:limit] if limit else found
     table = _table("provider", "name", "protocols", "base URLs", "key in", "known from")
-    for each in found:
+    for each in shown:
         table.add_row(
             each.id,
             each.name,
@@ -146,6 +151,7 @@ def _list_providers(found: list[Provider], as_json: bool) -> None:
             "our table" if each.known else "the catalogue",
         )
     _print(table)
+    _remark(f"{len(found)} providers{_more(shown, found)}")
 
 
 def _show(model: CatalogModel, as_json: bool) -> None:
