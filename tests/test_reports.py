@@ -81,3 +81,36 @@ def test_an_unknown_status_of_a_failed_answer_is_told() -> None:
     for target in ("openai-chat", "google-generate-content"):
         assert told(body, "google-interactions", target, "response")[1]["/status"] == "lost"
         assert "/status" not in told({**body, "status": "failed"}, "google-interactions", target, "response")[1]
+
+
+THOUGHT = {"role": "assistant", "reasoning_content": "Hm.", "tool_calls": []}
+
+
+@pytest.mark.parametrize("content", [None, "", "Yes.", [{"type": "text", "text": "Yes."}]])
+def test_reasoning_beside_a_content_is_named_as_itself(content: Any) -> None:
+    """Both are content in the canonical model; only one of them is said in another form."""
+    said, asked = {**THOUGHT, "content": content}, {"role": "user", "content": "?"}
+    messages = [asked, said, asked]
+    _, fates = told({"model": "m", "messages": messages}, "openai-chat", "google-generate-content")
+    assert fates["/messages/1/reasoning_content"] == "approximated"
+    assert "/messages/1/content" not in fates
+
+
+ERRORS = {
+    "google-generate-content": {"code": 429, "message": "No more.", "status": "RESOURCE_EXHAUSTED"},
+    "google-interactions": {"code": "rate_limit_exceeded", "message": "No more."},
+    "openai-chat": {"message": "No more.", "type": "rate_limit_error", "param": None, "code": None},
+}
+
+
+@pytest.mark.parametrize("source", ERRORS)
+def test_an_error_that_came_as_an_answer_is_none(source: str) -> None:
+    """Routers and proxies say 200 first, and `{"error": ...}` when they know better."""
+    body = {"error": ERRORS[source]}
+    assert ul.convert(body, source=source, target=source, kind="response").value == body
+    read = ul.read(body, source, "response")
+    assert read.status == "failed" and read.error.message == "No more."
+    for target in ul.protocols():
+        text = repr(told(body, source, target, "response")[0])
+        assert "No more." in text and ("'error': {" in text or "'errors': [" in text)
+        assert not any(word in text for word in ("'stop'", "'STOP'", "'end_turn'", "'completed'"))

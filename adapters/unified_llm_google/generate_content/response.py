@@ -20,7 +20,7 @@ from unified_llm.writing import Writer
 from .calls import names_of
 from .content import joined, read_parts, write_item
 from .ends import is_refused, read_block, read_finish, write_block, write_finish
-from .errors import write_error_body
+from .errors import read_error_node, write_error_body
 from .grounding import read_sources, write_sources
 from .logprobs import read_logprobs
 from .searches import is_search
@@ -47,6 +47,9 @@ _PLAIN_NAMES = (("responseId", "id"), ("modelVersion", "model"))
 
 
 def read_response(w: Node, r: Reader) -> Node:
+    if type(w.get("error")) is dict and not w.get("candidates"):
+        # The body of a failed request, whatever its status was.
+        return {"status": "failed", "error": read_error_node(w, r.doc, r)}
     return read_answer(w, r, None)
 
 

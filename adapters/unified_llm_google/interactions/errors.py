@@ -12,7 +12,7 @@ from typing import Any
 
 from unified_llm.errors import InvalidBody
 from unified_llm.hints import read_http, settle_status
-from unified_llm.mapping import Fated, fill, remainder, take
+from unified_llm.mapping import Fated, WritePair, fill, remainder, take
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
@@ -28,7 +28,7 @@ from ..errors import (
 )
 from .tables import CODES, RPC, TYPES
 
-__all__ = ["read_error", "read_error_body", "write_error", "write_error_body"]
+__all__ = ["read_error", "read_error_body", "write_error", "write_error_body", "write_failure"]
 
 Node = dict[str, Any]
 
@@ -106,19 +106,24 @@ def write_error(c: Node, w: Writer) -> Any:
     error = c["error"]
     del c["error"]
     form = w.form(c, "body")
-    w.context["class"] = error.get("type")
-    node = error if "type" in error else {"type": "other", **error}
-    write_http(node, status_of(str(node["type"]), error.get("status"), w), w)
     if form == "text":
-        return w.piece(_write_text, node)
+        return write_failure(error, w, _write_text)
     if form == "string":
-        return {"error": w.piece(_write_text, node)}
-    wire = {"error": w.piece(write_error_body, node)}
+        return {"error": write_failure(error, w, _write_text)}
+    wire = {"error": write_failure(error, w)}
     if form != "list":
         return wire
     own = c["extra"][w.protocol]
     c["extra"] = {**c["extra"], w.protocol: {key: value for key, value in own.items() if key != "rest"}}
     return [fill(wire, own.get("rest", {}))]
+
+
+def write_failure(error: Node, w: Writer, pair: WritePair | None = None) -> Any:
+    """The error of a failed request, with its HTTP status."""
+    w.context["class"] = error.get("type")
+    node = error if "type" in error else {"type": "other", **error}
+    write_http(node, status_of(str(node["type"]), error.get("status"), w), w)
+    return w.piece(pair or write_error_body, node)
 
 
 def _write_text(c: Node, w: Writer) -> Any:

@@ -17,7 +17,7 @@ from unified_llm.mapping import Fated, lookup, take, take_all
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-from .errors import read_error_body, write_error_body
+from .errors import read_error, read_error_body, write_error_body, write_failure
 from .request import read_input, write_input
 from .settings import read_settings, write_settings
 from .tables import CODES, RESPONSE
@@ -71,6 +71,11 @@ _OUTPUTS = ("function_call_output", "custom_tool_call_output")
 
 
 def read_response(w: Node, r: Reader) -> Node:
+    if type(w.get("error")) is dict and not w.keys() & {"steps", "outputs", "status"}:
+        # The body of a failed request, whatever its status was.
+        failure: Node = {"status": "failed", **read_error(w, r)}
+        r.form(failure, "body", "error")
+        return failure
     node: Node = {}
     if w.get("object") == _OBJECT:
         del w["object"]
@@ -228,6 +233,9 @@ def _refused(node: Node) -> bool:
 
 
 def write_response(c: Node, w: Writer) -> Node:
+    if w.form(c, "body") == "error" and type(c.get("error")) is dict:
+        c.pop("status", None)
+        return {"error": write_failure(c.pop("error"), w)}
     wire: Node = {}
     if type(c.get("output")) is list:
         items = c.pop("output")

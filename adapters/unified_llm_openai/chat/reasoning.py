@@ -68,6 +68,7 @@ def read_reasoning(w: Node, wire: Node, r: Reader) -> list[Node]:
         text = w.pop(fields[0])
         item["content"] = [{"type": "reasoning_text", "text": text}]
         r.form(item, "field", fields[0])
+        r.place(item, ("content",), (fields[0],))
         also = [field for field in fields[1:] if w[field] == text]
         for field in also:
             del w[field]
