@@ -114,3 +114,17 @@ def test_an_error_that_came_as_an_answer_is_none(source: str) -> None:
         text = repr(told(body, source, target, "response")[0])
         assert "No more." in text and ("'error': {" in text or "'errors': [" in text)
         assert not any(word in text for word in ("'stop'", "'STOP'", "'end_turn'", "'completed'"))
+
+
+def test_what_a_server_demands_beside_calls_is_added_and_nothing_is_lost() -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": "?"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "4"},
+    ]
+    done = ul.convert({"model": "m", "messages": messages}, source="openai-chat", target="openai-chat:deepseek")
+    assert done.value["messages"][1] == {**messages[1], "reasoning_content": ""}
+    assert [(loss.path, loss.fate, loss.side) for loss in done.losses] == [
+        ("/messages/1/reasoning_content", "added", "target")
+    ]

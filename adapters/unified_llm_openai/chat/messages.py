@@ -234,7 +234,7 @@ def write_assistant(group: list[Node], w: Writer) -> Node:
         field = w.dialect.get("reasoning_field")
         if field and not w.same and w.dialect.get("reasoning_required") and field not in wire:
             wire[field] = ""
-            w.report(group[0], (), "lost", "the server wants the reasoning of this turn back", "reasoning.text")
+            w.added(wire, field, "the server wants the reasoning of this turn back")
     return w.turn(group[0], wire)
 
 
