@@ -7,6 +7,7 @@ through as it is, and names never collide.
 from __future__ import annotations
 
 import copy
+import json
 from typing import Any
 
 import pytest
@@ -117,6 +118,18 @@ def test_trap_094_constants_and_trap_095_numbers() -> None:
         "n": {"type": "INTEGER", "description": "Allowed values: 60, 1440"},
     }
     assert told(done)["/tools/0/parameters/properties/n/enum"] == "approximated"
+
+
+@pytest.mark.parametrize("target", [CONTENT, INTERACTIONS, OPENAPI])
+@pytest.mark.parametrize("bound", [2**53 + 1, 2**64, 10**30])
+def test_a_number_keeps_its_value_in_a_schema_that_changes(target: str, bound: int) -> None:
+    """The keyword beside it is one that none of these takes; 64 bits are not where integers end."""
+    number = {"type": "integer", "maximum": bound}
+    given = {"type": "object", "properties": {"n": number, "s": {"type": "string", "pattern": "^x", "$comment": "c"}}}
+    done = sent(target, given)
+    assert any("/tools/0/parameters" in loss.path for loss in done.losses)
+    told = json.dumps(done.value)
+    assert f'"maximum": {bound}' in told or f"maximum: {bound}" in told
 
 
 def test_trap_097_an_empty_required_list_is_left_out() -> None:

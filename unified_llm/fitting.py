@@ -106,10 +106,10 @@ class _Fitting:
             if text is None:
                 del new[key]
             else:
-                new[key] = orjson.loads(text)
+                new[key] = load_text(text)
             made[number] = new
             if undo is not None:
-                record = orjson.loads(undo)
+                record = load_text(undo)
                 self.writer.context.setdefault("tools", {})[new.get("name")] = record
                 if "wrapped" in record["undo"]:
                     self.wrapped.add(new["name"])

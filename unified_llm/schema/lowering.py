@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import orjson
 
-from ..jsonvalue import dump, has_non_finite
+from ..jsonvalue import dump, has_non_finite, load_text
 from .merge import Origins, json_text, merge
 from .profile import Change, Lowered, SchemaProfile
 from .refs import DEFINITIONS, Keys, References
@@ -64,7 +64,7 @@ def lower(schema: Any, profile: SchemaProfile) -> Lowered:
         # orjson writes NaN as null, so a text with nulls may not be what the schema is.
         if len(text) <= REMEMBERED and (b"null" not in text or not has_non_finite(schema)):
             lowered, changes, undo = _remembered(text, profile)
-            return Lowered(schema if lowered is None else orjson.loads(lowered), changes, schema, undo)
+            return Lowered(schema if lowered is None else load_text(lowered), changes, schema, undo)
     return _lower(schema, profile)
 
 
