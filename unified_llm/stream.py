@@ -308,13 +308,13 @@ def _build(item: Node, kind: str, event: Event) -> None:
     """Apply one event to an item that is still open."""
     bracket = _PARTS.get(kind)
     if bracket is not None:
-        _put(item.setdefault(bracket[0], []), event.get(bracket[1], 0), event.get("part"))
+        _put(_list(item, bracket[0]), event.get(bracket[1], 0), event.get("part"))
         return
     stem, _, end = kind.rpartition(".")
     if kind == _ANNOTATION:
         part = _part(item, "content", event.get("content_index", 0))
         if part is not None:
-            part.setdefault("annotations", []).append(event.get("annotation"))
+            _list(part, "annotations").append(event.get("annotation"))
         return
     build = BUILDS.get(stem)
     if build is None:
@@ -329,6 +329,14 @@ def _build(item: Node, kind: str, event: Event) -> None:
             target["logprobs"] = [*(target.get("logprobs") or ()), *event["logprobs"]]
     elif key in event:
         target[key] = event[key]
+
+
+def _list(node: Node, key: str) -> list[Any]:
+    """The list at a key, opened where there is none yet: some open with null what they then fill."""
+    found = node.get(key)
+    if type(found) is not list:
+        found = node[key] = []
+    return found
 
 
 def _part(item: Node, where: str, index: int) -> Node | None:

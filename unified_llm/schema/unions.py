@@ -180,6 +180,7 @@ def _flat_branches(node: Node, key: str, objects_only: bool = False) -> list[tup
             out.append((flat, at))
         else:
             node.walk.back_to(before)
+            node.walk.note(node.inner(key, index), key, "lost", "no object", True)
     return out
 
 
@@ -216,11 +217,20 @@ def _one_object(node: Node, key: str) -> Any:
     detail, place = "one object with the properties of all", node.place(key)
     for where in dict.fromkeys((place, *(at for _, at in branches))):
         node.walk.note(where, key, "approximated", detail, partial and not closed)
-    for flat, at in branches:  # what a branch got from a definition is not below the branch
-        for name in sorted(flat.keys() - {"type", "properties"}):
-            for where in (origins.place(flat, name, at), *origins.elsewhere(flat[name], at)):
-                if where[: len(place)] != place and where[: len(at)] != at:
-                    node.walk.note(where, name, "lost", detail)
+    for flat, at in branches:
+        for name in sorted(flat.keys() - {"properties"}):
+            where, value = origins.place(flat, name, at), flat[name]
+            if name == "type":
+                node.walk.note(where, name, "approximated", detail)
+            elif name == "required" and type(value) is list:
+                for index, listed in enumerate(value):
+                    if listed not in required:
+                        node.walk.note((*where, index), name, "lost", detail)
+            elif name != "additionalProperties" or not closed:
+                node.walk.note(where, name, "lost", detail)
+            for elsewhere in origins.elsewhere(value, at):  # what came from a definition is not below the branch
+                if elsewhere[: len(place)] != place:
+                    node.walk.note(elsewhere, name, "lost", detail)
     del node.v[key]
     extra: Schema = {"type": "object"}
     if merged:

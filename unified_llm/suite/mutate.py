@@ -42,7 +42,7 @@ def altered(value: Any) -> Any:
         char = value[index]
         if char.isascii() and char.isalnum():
             return value[:index] + _next(char) + value[index + 1 :]
-    return value + "~"
+    return value + (" " if value.isspace() else "~")
 
 
 def _next(char: str) -> str:

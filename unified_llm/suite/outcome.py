@@ -152,9 +152,10 @@ def in_short(value: Any) -> Any:
     if type(value) is not dict:
         return value
     out = {key: in_short(inner) for key, inner in value.items()}
-    content = out.get("content")
-    if type(content) is list and len(content) == 1 and out.get("type") == "message":
-        out["content"] = text if type(text := plain(content[0])) is str else content
+    for key in ("content",) if out.get("type") == "message" else ("instructions",):
+        content = out.get(key)
+        if type(content) is list and len(content) == 1 and type(content[0]) is dict:
+            out[key] = text if type(text := plain(content[0])) is str else content
     return out
 
 

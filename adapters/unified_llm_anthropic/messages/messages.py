@@ -57,7 +57,7 @@ def read_messages(messages: list[Any], r: Reader) -> list[Node]:
             found = _read_message(wire, number, r)
         except ILL_TYPED:
             del r.trace[mark[0] :], r.turns[mark[1] :]
-            found = [r.unread(wire, FAMILY)]
+            found = [r.unread(wire, FAMILY, within=(messages, number))]
         before, role = _role_in(messages[number - 1] if number else None), _role_in(wire)
         if role == before and role is not None:
             r.form(found[0], "opens", True)

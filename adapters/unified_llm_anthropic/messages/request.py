@@ -71,7 +71,7 @@ def write_request(c: Node, w: Writer) -> Node:
     _write_limit(c, wire, w)
     if not own_born(w):
         _settle_sampling(c, wire, model_of(w))
-        _settle_stop(c, wire)
+        _settle_stop(c, wire, w)
     for index, _ in enumerate(c.pop("include", None) or ()):
         w.report(w.doc, ("include", index), "lost")
     settled = {key: c.pop(key) for key in tuple(c) if type(c[key]) is Fated}
@@ -206,13 +206,21 @@ def _settle_sampling(c: Node, wire: Node, model: ModelProfile) -> None:
         c["top_p"] = Fated("lost", "not together with temperature")
 
 
-def _settle_stop(c: Node, wire: Node) -> None:
+def _settle_stop(c: Node, wire: Node, w: Writer) -> None:
     stop = c.get("stop")
-    if type(stop) is list and any(type(text) is str and not text.strip() for text in stop):
-        kept = [text for text in stop if not (type(text) is str and not text.strip())]
-        if kept:
-            wire["stop_sequences"] = kept
-        c["stop"] = Fated("approximated" if kept else "lost", "blank texts are refused")
+    blank = [type(text) is str and not text.strip() for text in stop] if type(stop) is list else []
+    if not any(blank):
+        return
+    if all(blank):
+        c["stop"] = Fated("lost", _BLANK)
+        return
+    wire["stop_sequences"] = [text for text, refused in zip(c.pop("stop"), blank) if not refused]
+    for index, refused in enumerate(blank):
+        if refused:
+            w.report(w.doc, ("stop", index), "lost", _BLANK)
+
+
+_BLANK = "blank texts are refused"
 
 
 def _write_headers(c: Node, wire: Node, w: Writer) -> None:

@@ -156,7 +156,7 @@ class MessagesReader(BlockReader):
             counted = dict(merged.get("usage") or {}) if type(merged.get("usage")) is dict else {}
             # An input side of nothing but zeros says nothing; one that was counted anew (after compaction) counts.
             silent = not any(usage.get(key) for key in _INPUT_SIDE)
-            kept = (*_INPUT_SIDE, "output_tokens") if silent else ("output_tokens",)
+            kept = _INPUT_SIDE if silent else ()
             told = {key: value for key, value in usage.items() if value is not None}
             counts = {k: v for k, v in told.items() if v or k not in kept or not counted.get(k)}
             counted.update(counts)

@@ -115,8 +115,8 @@ def _read_system(w: Node, node: Node, r: Reader, spelled: list[str]) -> None:
     read = []
     for index, wire in enumerate(wires):
         part = read_part(wire, r, (wires, index))
-        if part["type"] not in parts.writes and part["type"] != NATIVE:
-            part = r.unread(wire, parts.name)
+        if (part["type"] not in parts.writes and part["type"] != NATIVE) or part["type"] == "summary_text":
+            part = r.unread(wire, parts.name)  # nobody is instructed by a thought
         read.append(part)
     node["instructions"] = read
 

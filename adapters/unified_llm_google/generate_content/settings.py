@@ -89,11 +89,8 @@ def read_settings(w: Node, c: Node, r: Reader, spelled: list[str]) -> None:
     _read_format(config, c, r)
     if "text" in c:
         place(("text",), _CONFIG_KEY, "responseMimeType")
-        key = (
-            "responseSchema"
-            if "responseSchema" in r.doc.get(actual((_CONFIG_KEY,), spelled)[0], ())
-            else "responseJsonSchema"
-        )
+        subset = actual((_CONFIG_KEY, "responseSchema"), spelled)
+        key = "responseSchema" if subset[1] in r.doc.get(subset[0], ()) else "responseJsonSchema"
         place(("text", "format", "schema"), _CONFIG_KEY, key)
     if "responseFormat" in config:
         read_formats(config, c, r, partial(_place_below, place))

@@ -65,6 +65,8 @@ def read_steps(wires: list[Any], r: Reader, role: str = "user") -> list[Node]:
             items += _read_nested(wire, wire["role"], number, r)
         elif kind == "thought" and is_sealed(wire.get("signature")):
             items.append(r.made(open_thought(wire), wire))
+        elif type(wire) is not dict:
+            items.append(r.unread(wire, steps.name, within=(wires, number)))
         else:
             items.append(read_step(wire, r))
             if is_history(wires, r):
