@@ -19,6 +19,30 @@ def test_sensitivity(source: str, target: str, kind: str) -> None:
     assert not failures, show(failures, "sensitivity", len(seen))
 
 
+SAID_AGAIN: dict[str, tuple[str, ...]] = {
+    "openai-chat": ("*index",),
+    # Done events repeat what deltas said; of a token's log probability only they have its bytes, which are the token's.
+    "openai-responses": (
+        "*index", "item_id", "text", "input", "item<*/content/*/text", "response/output/*/text",
+        "response/output/*<custom_tool_call>/input", "*/logprobs/*/bytes/*", "*/logprobs/*/top_logprobs/*",
+    ),
+    # The count of output in a message_delta is cumulative.
+    "anthropic-messages": ("*index", "message<message>/usage/output_tokens"),
+    # The one word of its enum, which means null.
+    "google-generate-content": ("*/nullValue",),
+    "google-interactions": ("*index", "interaction_id"),
+}  # fmt: skip
+"""By protocol, the places of a stream that number what other frames say, or only repeat it."""
+
+
+@pytest.mark.parametrize(("source", "target", "_kind"), pairs("stream"))
+def test_sensitivity_of_frames(source: str, target: str, _kind: str) -> None:
+    seen: set[tuple[str, ...]] = set()
+    failures = suite.frame_sensitivity(records(source, "stream"), target, seen, SAID_AGAIN[source])
+    assert len(seen) >= 50
+    assert not failures, show(failures, "sensitivity", len(seen))
+
+
 @pytest.mark.parametrize(("source", "target", "_kind"), pairs("response"))
 def test_sensitivity_of_streams(source: str, target: str, _kind: str) -> None:
     seen: set[tuple[str, ...]] = set()

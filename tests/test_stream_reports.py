@@ -170,3 +170,116 @@ def test_what_is_added_at_many_places_at_once_is_told() -> None:
         ("response.content_part.done", "part/logprobs/0/bytes"),
         ("response.output_item.done", "item/content/0/logprobs/0/bytes"),
     ]
+
+
+CHUNK = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+
+
+def chunk(delta: Node, finish: str | None = None, index: int = 0, **more: Any) -> Node:
+    return {**CHUNK, "choices": [{"index": index, "delta": delta, "finish_reason": finish, **more}]}
+
+
+def fragment(function: Any = None, **more: Any) -> Node:
+    return chunk({"tool_calls": [{"index": 0, **({"function": function} if function is not None else {}), **more}]})
+
+
+@pytest.mark.parametrize("target", others("openai-chat"))
+def test_fragments_of_a_call_that_say_what_no_call_says(target: str) -> None:
+    frames = plain(
+        fragment({"name": "f", "arguments": ""}, id="call_1", type="riddle"),
+        fragment({"name": "g", "arguments": "{}"}, type="function"),
+        fragment({"arguments": ["{}"]}),
+        fragment("f"),
+        chunk({"tool_calls": "f"}),
+        chunk({"tool_calls": [7]}),
+        chunk({"content": 7}),
+        chunk({}, "tool_calls"),
+    )
+    call = "data/choices/0/delta/tool_calls"
+    assert {
+        f"/0/{call}/0/type", f"/1/{call}/0/function/name", f"/2/{call}/0/function/arguments", f"/3/{call}/0/function",
+        f"/4/{call}", f"/5/{call}/0", "/6/data/choices/0/delta/content",
+    } <= lost(frames, "openai-chat", target)  # fmt: skip
+    clean = plain(
+        fragment({"name": "f", "arguments": ""}, id="call_1", type="function"),
+        fragment({"name": "f", "arguments": "{}"}, type="function"),
+        fragment({"name": "", "arguments": ""}, id="", type=None),
+        chunk({"tool_calls": None, "content": ""}),
+        chunk({}, "tool_calls"),
+    )
+    assert not {path for path in lost(clean, "openai-chat", target) if "choices" in path}
+
+
+def test_a_choice_that_goes_on_after_its_end() -> None:
+    frames = plain(chunk({"content": "Hi"}, "stop"), chunk({"content": " there"}, "length"))
+    assert "/1/data/choices/0/finish_reason" in lost(frames, "openai-chat", "openai-responses")
+    told = ul.collect(ul.read_stream(frames, "openai-chat"))
+    assert [part["text"] for item in told["output"] for part in item["content"]] == ["Hi", " there"]
+    blocks = [each["event"] for each in ul.convert_stream(frames, source="openai-chat", target="anthropic-messages")]
+    assert blocks.count("content_block_stop") == blocks.count("content_block_start") == 2
+
+
+def test_the_word_of_the_server_behind_is_named_where_it_stands() -> None:
+    frames = plain(
+        chunk({"content": "Hi"}, native_finish_reason=None), chunk({}, "stop", native_finish_reason="eos"),
+    )  # fmt: skip
+    assert "/1/data/choices/0/native_finish_reason" in lost(frames, "openai-chat", "openai-responses")
+
+
+SECOND: dict[str, list[Node]] = {
+    "openai-chat": plain(chunk({"content": "Hi"}), chunk({"content": "Ho"}, index=1), chunk({"content": "!"}, index=1)),
+    "google-generate-content": plain(
+        {"candidates": [{"index": 0, "content": {"role": "model", "parts": [{"text": "Hi"}]}}]},
+        {"candidates": [{"index": 1, "content": {"role": "model", "parts": [{"text": "Ho"}]}}]},
+        {"candidates": [{"index": 1, "content": {"role": "model", "parts": [{"text": "!"}]}}]},
+    ),
+}
+
+
+@pytest.mark.parametrize("source", SECOND)
+@pytest.mark.parametrize("target", ["openai-responses", "anthropic-messages", "google-interactions"])
+def test_a_second_answer_is_told_though_the_stream_breaks_off(source: str, target: str) -> None:
+    stream = ul.convert_stream(SECOND[source], source=source, target=target)
+    assert "Ho" not in str(list(stream))
+    told = {loss.path for loss in stream.losses if loss.capability == "output.choices" and loss.fate == "lost"}
+    for number, text in ((1, "Ho"), (2, "!")):
+        assert any(path.startswith(f"/{number}/data/c") for path in told), text
+    assert not any(path.startswith("/0/") for path in told)
+
+
+@pytest.mark.parametrize("target", others("google-interactions"))
+def test_a_token_to_go_on_with_in_an_update(target: str) -> None:
+    frames = [
+        {"event_type": "interaction.created", "interaction": {"id": "v1", "status": "in_progress", "model": "m"}},
+        {
+            "event_type": "interaction.status_update",
+            "interaction_id": "v1",
+            "status": "in_progress",
+            "continuation_token": "dA==",
+        },
+        {"event_type": "interaction.completed", "interaction": {"id": "v1", "status": "completed", "model": "m"}},
+    ]
+    events = [{"event": frame["event_type"], "data": frame} for frame in frames]
+    assert "/1/data/continuation_token" in lost(events, "google-interactions", target)
+    assert list(ul.convert_stream(events, source="google-interactions", target="google-interactions")) == events
+
+
+@pytest.mark.parametrize("target", ["openai-chat", "google-generate-content"])
+def test_counts_that_only_the_start_of_a_message_has(target: str) -> None:
+    usage = {"input_tokens": 1, "output_tokens": 1, "cache_creation": {"ephemeral_5m_input_tokens": 4}}
+    frames = named(
+        {"type": "message_start", "message": {**MESSAGE, "usage": usage}},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 2}},
+        {"type": "message_stop"},
+    )
+    assert "/0/data/message/usage/cache_creation" in lost(frames, "anthropic-messages", target)
+
+
+@pytest.mark.parametrize("target", others("google-generate-content"))
+def test_counts_that_only_the_first_frame_of_generate_content_has(target: str) -> None:
+    answer = {"role": "model", "parts": [{"text": "Hi"}]}
+    frames = plain(
+        {"candidates": [{"content": answer}], "usageMetadata": {"trafficType": "ON_DEMAND"}},
+        {"candidates": [{"content": answer, "finishReason": "STOP"}], "usageMetadata": {"promptTokenCount": 1}},
+    )
+    assert "/0/data/usageMetadata/trafficType" in lost(frames, "google-generate-content", target)

@@ -135,7 +135,7 @@ class Streams(NamedTuple):
     reader: Callable[[Reader], WireReader]
     writer: Callable[[Writer], WireWriter]
     framing: Framing = Framing()
-    # Which of the events that say what nothing says again (`stream.ALONE`) its writer has a form for.
+    # Which of the events that say what nothing says again (`stream.ALONE`, `PASSING`) its writer has a form for.
     alone: frozenset[str] = frozenset()
 
 

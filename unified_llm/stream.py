@@ -19,7 +19,7 @@ from typing import Any
 from .errors import InvalidBody, LocalProtocolError, ProtocolError, RemoteProtocolError
 from .paths import pointer
 
-__all__ = ["ADDRESS", "ALONE", "FRAME", "TERMINAL", "Grammar", "collect", "decompose", "framed"]
+__all__ = ["ADDRESS", "ALONE", "FRAME", "PASSING", "TERMINAL", "Grammar", "collect", "decompose", "framed"]
 
 Event = dict[str, Any]
 Node = dict[str, Any]
@@ -31,6 +31,8 @@ ALONE = frozenset(
     response.audio.transcript.delta response.image_generation_call.partial_image""".split()
 )
 """Events that say what no item and no response says again: a writer that has no form for them loses it."""
+PASSING = frozenset(("response.in_progress", "response.queued"))
+"""Events about an answer under way, whose `continuation_token` no response at the end says again."""
 ADDRESS = frozenset(
     """type sequence_number stream_id response_id item_id choice output_index content_index summary_index obfuscation
     extra""".split()

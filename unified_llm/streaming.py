@@ -21,7 +21,7 @@ from .losses import Levels, Loss, Losses, check_levels, enforce
 from .preparing import ends
 from .reading import Reader
 from .registry import provider_of, split
-from .stream import ADDRESS, ALONE, Grammar, framed
+from .stream import ADDRESS, ALONE, PASSING, Grammar, framed
 from .trail import Trail
 from .vault import Vault
 
@@ -194,6 +194,9 @@ class _Pipe:
     def _tell_event(self, event: Event) -> None:
         if "extra" in event:
             self._tell_kept(event, "rest")
+        if event["type"] in PASSING and event["type"] not in self.goal.streams.alone:
+            if event["response"].get("continuation_token") is not None:
+                self.writing.report(event["response"], ("continuation_token",), "lost")
         if event["type"] in ALONE and event["type"] not in self.goal.streams.alone:
             self.writing.raw += [(event, (key,), "lost", "", None) for key in event if key not in ADDRESS]
 

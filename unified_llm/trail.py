@@ -134,16 +134,17 @@ class _StreamFinder(Finder):
 
     def loss(self, node: Node, keys: Keys, fate: str, detail: str, capability: str | None) -> list[Loss]:
         out = super().loss(node, keys, fate, detail, capability)
-        wire = self._wire(node)
-        if self.reader is None or len(out) != 1 or id(wire) not in self.reader.gathered:
+        wire = self.turns.get(id(node)) if keys[:1] == ("extra",) and keys[2:3] == ("turn",) else self._wire(node)
+        if self.reader is None or id(wire) not in self.reader.gathered:
             return out
         # Of what was put together, be it the whole or a value in it, each piece is lost with it.
         pieces = self.reader.gathered[id(wire)][1]
-        whole = next((key for key, path in pieces.items() if pointer(path) == out[0].path), None)
-        if whole is None:
-            return out
-        below = [path for key, path in pieces.items() if len(key) > len(whole) and key[: len(whole)] == whole]
-        return out + [out[0]._replace(path=pointer(path)) for path in below]
+        for lost in tuple(out):
+            whole = next((key for key, path in pieces.items() if pointer(path) == lost.path), None)
+            if whole is not None:
+                below = [path for key, path in pieces.items() if len(key) > len(whole) and key[: len(whole)] == whole]
+                out += [lost._replace(path=pointer(path)) for path in below]
+        return out
 
     def _wire(self, node: Any) -> Any:
         return self.wires.get(id(node)) if type(node) is dict else None
@@ -170,6 +171,11 @@ class _StreamFinder(Finder):
 
     def _source(self, node: Any, keys: Keys) -> Keys:
         return super()._source(node, keys) or self.now
+
+    def _stands_for(self, node: int) -> int:
+        # What bears no type is the response's: what a stream says of it is read when it comes, and again at the end.
+        read = self._read.get(node)
+        return super()._stands_for(node) if read is None or "type" in read else 0
 
     def _added(self, node: Any, keys: Keys) -> Keys:
         above = self._target_paths.get(id(node)) or _holder(self.target, node, keys)

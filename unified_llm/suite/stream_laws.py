@@ -17,13 +17,14 @@ from ..streaming import ConvertedStream, _Pipe
 from .laws import NOTHING, only_form
 from .mutate import altered
 from .outcome import Failure, Outcome, Record, canonical, ours, outcome, show, unmade, without_form
-from .walk import deleted, differences, dumps, is_prefix, json_type, leaves, pointer, replaced, same, shape
+from .walk import deleted, differences, dumps, get, is_prefix, json_type, leaves, pointer, replaced, same, shape
 
 __all__ = [
     "chunking",
     "collecting",
     "compare",
     "decomposing",
+    "frame_sensitivity",
     "repeating",
     "sse_bytes",
     "stream_sensitivity",
@@ -266,6 +267,97 @@ def stream_sensitivity(
                     where = f"{pointer(path)} (in the stream {pointer(places[0])})"
                     failures.append(Failure(record["id"], where, f"{dumps(value)[:99]} {what}, nothing changed"))
     return failures
+
+
+def frame_sensitivity(
+    records: Iterable[Record],
+    target: str,
+    seen: set[tuple[str, ...]] | None = None,
+    said_again: tuple[str, ...] = (),
+) -> list[Failure]:
+    """Nothing a frame says is lost in silence; of a stream that breaks off, nothing that its deltas said.
+
+    `stream_sensitivity` alters answers, and so never sees what only frames have, nor what never becomes an answer. Here
+    a leaf of a frame is altered wherever the stream says it (the same value under the same key); the target's stream
+    differs then, or the report names one of these places. What a later frame says anew of the same thing is overtaken
+    and need not arrive; `said_again` are shapes of places (`walk.shape`, with `*` for anything) that number or repeat
+    what other frames say, as the protocol's own reference has it.
+    """
+    seen = set() if seen is None else seen
+    failures = []
+    for record in records:
+        for events in _whole_and_broken(record["events"]):
+            base, broken = None, len(events) < len(record["events"])
+            for path, value in leaves(events):
+                number: Any = path[0]
+                if path[1] != "data" or len(path) < 3 or value in NOTHING:
+                    continue
+                name, other = shape(events[number]["data"], path[2:]), altered(value)
+                alike = (record["protocol"], target, name, json_type(value), str(broken))
+                if alike in seen or same(other, value) or any(fnmatchcase(name, each) for each in said_again):
+                    continue
+                seen.add(alike)
+                base = base or outcome(record, target, events)
+                places = [
+                    place
+                    for place, found in leaves(events)
+                    if place[1] == "data" and place[-1] == path[-1] and same(found, value)
+                ]
+                if all(_overtaken(events, place) for place in places):
+                    continue
+                changed = events
+                for place in places:
+                    changed = replaced(changed, place, other)
+                if broken and _deltas(events, record["protocol"]) == _deltas(changed, record["protocol"]):
+                    continue  # what an item, or the answer, says at its end was not said
+                done = outcome(record, target, changed)
+                # (What makes a stream illegal was noticed.)
+                if type(done.error) is not type(base.error) or _shows(base, done):
+                    continue
+                if not any(base.names(pointer(place)) or done.names(pointer(place)) for place in places):
+                    detail = f"{dumps(value)[:99]} altered in {len(places)} place(s), nothing changed ({name})"
+                    failures.append(Failure(record["id"], pointer(path), detail))
+    return failures
+
+
+def _whole_and_broken(events: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """A stream, and what there is of it when it breaks off."""
+    return [events, events[: len(events) * 2 // 3]] if len(events) > 2 else [events]
+
+
+def _deltas(events: list[dict[str, Any]], protocol: str) -> list[tuple[Any, ...]]:
+    """The texts that the answer grew by (arguments mean something when they are whole)."""
+    out: list[tuple[Any, ...]] = []
+    try:
+        for event in ul.read_stream(events, protocol):
+            if event["type"].endswith(".delta") and not event["type"].endswith(_ARGUMENTS):
+                out.append((event["type"], event.get("choice", 0), event["delta"]))
+    except ul.UnifiedLLMError:
+        pass
+    return out
+
+
+_ARGUMENTS = ("arguments.delta", "input.delta", "code.delta")
+
+
+def _shows(base: Outcome, done: Outcome) -> bool:
+    """Whether two outcomes differ in what arrived or in what is reported."""
+    return not same(unmade(base), unmade(done)) or list(base.losses) != list(done.losses)
+
+
+def _overtaken(events: list[dict[str, Any]], place: tuple[Any, ...]) -> bool:
+    """Whether a later frame about the same thing says something else in the very place."""
+    number, _, *keys = place
+    here = events[number]["data"]
+    for event in events[number + 1 :]:
+        data = event["data"]
+        if type(data) is dict and all(data.get(key) == here.get(key) for key in ("index", "output_index", "item_id")):
+            try:
+                if not same(get(data, tuple(keys)), get(here, tuple(keys))):
+                    return True
+            except LookupError:
+                continue
+    return False
 
 
 def _streamed(body: Any, protocol: str) -> list[dict[str, Any]] | None:

@@ -59,7 +59,6 @@ class ForeignWriter(FrameWriter):
         self.part: Any = None
         self.inner = False
         self.output: list[Node] = []
-        self.dropped = False
         self.tier: Any = None
 
     @property
@@ -87,8 +86,8 @@ class ForeignWriter(FrameWriter):
         if "output_index" not in event or kind == FRAME:
             return []
         if event.get("choice"):
-            if kind == "response.output_item.done" and not self.dropped:
-                self.w.report(event, ("item",), "lost", "one answer to a request", "output.choices")
+            # Nobody knows whether its item will ever be done.
+            self.w.report(event, (), "lost", "one answer to a request", "output.choices")
             return []
         out = [] if self.begun else self._begin({})
         at = event["output_index"]

@@ -46,6 +46,7 @@ class GenerateContentReader:
         self.counted: Node | None = None
         # The frames that say what the end puts together: number and frame, by key.
         self.told: dict[str, tuple[int | None, Node]] = {}
+        self.counts: dict[str, tuple[int | None, Node]] = {}
         self.started = False
         self.ended = False
         self.blocked = False
@@ -90,7 +91,12 @@ class GenerateContentReader:
         """Say which frame brought the usage that went the short way last: its number is known when another comes."""
         counted, self.counted = self.counted, None
         if counted is not None:
-            self.told["usageMetadata"] = (number, counted)
+            self._counts(number, counted)
+
+    def _counts(self, number: int | None, data: Node) -> None:
+        """Note which frame said which count: one that no later frame says again stays."""
+        self.told["usageMetadata"] = (number, data)
+        self.counts.update(dict.fromkeys(data["usageMetadata"], (number, data)))
 
     def close(self) -> list[Event]:
         self._note_counted(self.r.number)
@@ -146,7 +152,7 @@ class GenerateContentReader:
                 if type(before) is dict and not before.keys() <= usage.keys():
                     usage = {**before, **usage}
                 known["usageMetadata"] = usage
-                self.told["usageMetadata"] = (self.r.number, data)
+                self._counts(self.r.number, data)
             for key in head:
                 if key not in known:
                     known[key] = head[key]
@@ -154,6 +160,8 @@ class GenerateContentReader:
         else:
             self.head = head.copy()
             self.told = dict.fromkeys(head, (self.r.number, data))
+            if type(usage) is dict:
+                self._counts(self.r.number, data)
         out: list[Event] = []
         if not self.started:
             self.started = True
@@ -201,6 +209,7 @@ class GenerateContentReader:
         if state is None:
             state = self.candidates[index] = Candidate(index, self.r)
         frame: Node = {"index": index, "rest": rest}
+        mark = len(out)
         content = rest.get("content")
         if type(content) is dict:
             inner = content.copy()
@@ -228,7 +237,16 @@ class GenerateContentReader:
                 final[key] = value
                 if key != "index":
                     state.told[key] = (self.r.number, data, place)
+        state.last = (self.r.number, data, place)
+        self._place(state, out[mark:])
         return frame
+
+    def _place(self, state: Candidate, events: list[Event]) -> None:
+        """Whoever has no form for a second candidate has none for each of its events."""
+        if state.at:
+            _, data, place = state.last
+            for event in events:
+                self.r.made(event, data["candidates"][place])
 
     # ---- the end ----------------------------------------------------------------------------------------------------
 
@@ -254,6 +272,7 @@ class GenerateContentReader:
             self._gather(final, states)
         homes = [node, *node.get("choices", ())]
         for state, home, tail in zip(states, homes, tails):
+            mark = len(out)
             for index, note in enumerate(_notes(state.item) if state.kind == "message" else ()):
                 at = {"output_index": state.index, **state.at, **note, "annotation_index": index}
                 out.append({"type": "response.output_text.annotation.added", **at})
@@ -261,6 +280,7 @@ class GenerateContentReader:
             state.close(out)
             for item in home.pop("output"):
                 state.whole(item, out)
+            self._place(state, out[mark:])
         node.pop("output", None)
         out.append({"type": _terminal(node), "response": node})
         self._keep_last(frame)
@@ -275,13 +295,18 @@ class GenerateContentReader:
                 docs[number] = data
                 sources[(key,)] = (number, "data", key)
         if type(final.get("usageMetadata")) is dict:
-            r.gather(final["usageMetadata"], {(): sources.get(("usageMetadata",), here)})
-        for index, state in enumerate(states):
-            own: dict[tuple[Any, ...], tuple[Any, ...]] = {(): here}
-            for name, (number, data, index_there) in state.told.items():
+            said: dict[tuple[Any, ...], tuple[Any, ...]] = {(): sources.get(("usageMetadata",), here)}
+            for key, (number, data) in self.counts.items():
                 if number is not None:
                     docs[number] = data
-                    own[(name,)] = (number, "data", "candidates", index_there, name)
+                    said[key,] = (number, "data", "usageMetadata", key)
+            r.gather(final["usageMetadata"], said)
+        for index, state in enumerate(states):
+            own: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+            for name, (number, data, index_there) in (((), state.last), *(((k,), v) for k, v in state.told.items())):
+                if number is not None:
+                    docs[number] = data
+                    own[name] = (number, "data", "candidates", index_there, *name)
             r.gather(state.final, own)
             sources.update({("candidates", index, *keys): path for keys, path in own.items()})
         r.gather(final, sources)

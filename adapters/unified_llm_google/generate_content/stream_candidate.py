@@ -43,6 +43,7 @@ class Candidate:
         "index",
         "item",
         "kind",
+        "last",
         "made",
         "nodes",
         "part",
@@ -67,6 +68,8 @@ class Candidate:
         self.args = PartialArgs()
         # As the reader's own, with the candidate's place in that frame.
         self.told: dict[str, tuple[int | None, Node, int]] = {}
+        # Where it came last.
+        self.last: tuple[int | None, Node, int] = (None, {}, 0)
 
     # ---- parts ------------------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from unified_llm.adapter import Adapter, Framing, Kind, Route, Streams
 from unified_llm.repair import Rules
+from unified_llm.stream import PASSING
 
 from .content import citations, model_parts, summaries, user_parts
 from .errors import read_error, write_error
@@ -29,7 +30,7 @@ adapter = Adapter(
         "response": Kind(read_response, write_response, "response"),
         "error": Kind(read_error, write_error, "error"),
     },
-    streams=Streams(StreamReader, StreamWriter, Framing(named=True)),
+    streams=Streams(StreamReader, StreamWriter, Framing(named=True), alone=PASSING),
     mappings=(user_parts, model_parts, summaries, citations, steps, tools),
     settings={"request": REQUEST, "response": RESPONSE},
     natives=NATIVES,

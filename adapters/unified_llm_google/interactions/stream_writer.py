@@ -185,8 +185,8 @@ class StreamWriter(Ends):
         if "output_index" not in event:
             return []
         if event.get("choice"):
-            if kind in ("response.output_item.added", "response.output_item.done"):
-                self.w.drop(event, "Interactions gives one answer")
+            # Nobody knows whether its item will ever be done.
+            self.w.report(event, (), "lost", "Interactions gives one answer", "output.choices")
             return []
         if self.own:
             return self._item(kind, event, frame)

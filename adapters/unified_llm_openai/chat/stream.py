@@ -139,6 +139,7 @@ class ChatReader:
         for choice in self.choices.values():
             if not choice.ended:
                 choice.finish({}, events)
+            choice.close(events)
         response, first = self.response, self.choices.get(0)
         response["output"] = first.output() if first is not None else []
         finish = first.finish_node if first is not None else None
@@ -171,7 +172,7 @@ class ChatReader:
 
     def _place_finish(self, node: Node, choice: ChoiceReader, above: Path, sources: Sources) -> None:
         """Say where the words for the end of a choice stand."""
-        for key, word in (("reason", "finish_reason"), ("native", "native_finish_reason"), ("native", "finish_reason")):
+        for key, word in (("reason", "finish_reason"), ("native", "finish_reason"), ("native", "native_finish_reason")):
             if (word,) in choice.sources:
                 sources[*above, word] = choice.sources[word,]
                 self.r.place(node, ("finish", key), (*above, word))
@@ -213,6 +214,8 @@ class ChatReader:
             if choice is None:
                 choice = self.choices[index] = ChoiceReader(index, self.r)
             choice.feed(wire, ["choices", place], chunk["choices"][place], events, slots)
+            if choice.odd:
+                odd += [*[{}] * (place - len(odd)), choice.odd]
         if odd:
             rest["choices"] = [*odd, *[{}] * (len(choices) - len(odd))]
         if not events:

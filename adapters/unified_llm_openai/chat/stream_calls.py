@@ -75,6 +75,29 @@ def _inner(fragment: Node, kind: str | None) -> tuple[str, Node, str | None]:
     return kind, inner, name if type(name) is str and name else None
 
 
+# What a fragment says to be put in its place, and what says nothing.
+_SILENT = frozenset(("index", "type"))
+_NOTHING: tuple[Any, ...] = (None, "", [], {})
+
+
+def _odd(fragment: Node, kind: str, name: str | None, value_key: str) -> Node:
+    """What of a fragment no call tells: another type, another name, arguments that are none or come too late."""
+    odd: Node = {}
+    if fragment.get("type") not in (None, "", kind):
+        odd["type"] = fragment["type"]
+    inner = fragment.get(kind)
+    if type(inner) is not dict:
+        return odd if inner in _NOTHING else {**odd, kind: inner}
+    left: Node = {}
+    if inner.get("name") not in (None, "", name):
+        left["name"] = inner["name"]
+    for key in ("arguments", "input"):
+        value = inner.get(key)
+        if value not in _NOTHING and (key != value_key or type(value) not in (str, dict)):
+            left[key] = value
+    return {**odd, kind: left} if left else odd
+
+
 class Calls:
     """The calls of a choice, in the order they began."""
 
@@ -85,7 +108,8 @@ class Calls:
         self.last_fragments: list[str] = []
         self.legacy: _Call | None = None
 
-    def fragment(self, fragment: Node, left: Node, path: Path, events: list[Event], slots: list[list[Any]]) -> None:
+    def fragment(self, fragment: Node, left: Node, path: Path, events: list[Event], slots: list[list[Any]]) -> Node:
+        """The events of a fragment; gives back what of it neither they nor the call that is done will tell."""
         call_id = fragment.get("id")
         call_id = call_id if type(call_id) is str and call_id else None
         kind, inner, name = _inner(fragment, None)
@@ -94,7 +118,7 @@ class Calls:
             self.choice.close_open(events)
             self.close(events, only_whole=True)
             if not (call_id or name or inner.get("arguments") or inner.get("input")):
-                return
+                return {key: value for key, value in fragment.items() if key not in _SILENT and value not in _NOTHING}
             call = _Call(fragment.get("index"))
             call.ordinal = self.r.context["opened"] = self.r.context.get("opened", 0) + 1
             call.kind = kind
@@ -120,6 +144,7 @@ class Calls:
                 call.sources.setdefault((kind, key), self.r.here(*path, kind, key))
         value = inner.get(value_key)
         text = value if type(value) is str else dump_text(value) if type(value) is dict else ""
+        odd = _odd(fragment, kind, call.name, "" if call.done else value_key)
         if not opened and call.id is not None and call.name is not None:
             self._announce(call, events)
             if inner.get("name") == call.name:
@@ -132,11 +157,11 @@ class Calls:
                 self._arguments(call, call.waiting, events)
                 call.waiting = ""
         if not text or call.done:
-            return
+            return odd
         if call.at is None:
             call.arguments.append(text)
             call.waiting += text
-            return
+            return odd
         if not call.arguments:
             call.sources[kind, value_key] = self.r.here(*path, kind, value_key)
         call.arguments.append(text)
@@ -145,6 +170,7 @@ class Calls:
         if type(value) is str:
             slots.append([len(events) - 1, ["delta"], [*path, kind, value_key]])
             del left[kind][value_key]
+        return odd
 
     def _find(self, index: Any, call_id: str | None, name: str | None) -> _Call | None:
         """The call a fragment goes on with; None when it begins one."""

@@ -44,6 +44,7 @@ class ChoiceReader(ReasoningReader):
         self.index = index
         self.r = reader
         self.ended = False
+        self.reason: Any = None
         self.finish_node: Node | None = None
         self.open: Open | None = None
         self.calls = Calls(self)
@@ -60,12 +61,14 @@ class ChoiceReader(ReasoningReader):
         # The choice in the chunk that is read now, its path, and where the pieces that add up came from first.
         self.wire: Node = {}
         self.path: Path = []
+        # What of it nobody understands and nothing adds up: known keys with odd values, a second end.
+        self.odd: Node = {}
         self.sources: Sources = {}
 
     def feed(self, wire: Node, path: Path, left: Node, events: list[Event], slots: list[list[Any]]) -> None:
         """The events of one choice of a chunk; `left` is the copy that canonical values are taken out of."""
         delta = wire.get("delta", {})
-        self.wire, self.path = wire, path
+        self.wire, self.path, self.odd = wire, path, {}
         self.sources.setdefault((), self.r.here(*path))
         d, dpath = left.get("delta", {}), [*path, "delta"]
         self._reasoning(delta, d, dpath, events, slots)
@@ -97,25 +100,37 @@ class ChoiceReader(ReasoningReader):
         if type(delta.get("annotations")) is list and delta["annotations"]:
             self._annotations(delta["annotations"], events)
         if type(delta.get("tool_calls")) is list:
+            odd: list[Any] = []
             for place, fragment in enumerate(delta["tool_calls"]):
                 if type(fragment) is dict:
-                    self.calls.fragment(fragment, d["tool_calls"][place], [*dpath, "tool_calls", place], events, slots)
+                    at = [*dpath, "tool_calls", place]
+                    odd.append(self.calls.fragment(fragment, d["tool_calls"][place], at, events, slots))
+                else:
+                    odd.append(fragment or {})
+            if any(odd):
+                self._say_odd("tool_calls", odd)
         if type(delta.get("function_call")) is dict:
             self.calls.legacy_call(delta["function_call"], d["function_call"], [*dpath, "function_call"], events, slots)
         self._keep(delta, wire, logprobs)
         if wire.get("finish_reason") and not self.ended:
+            self.reason = wire["finish_reason"]
             self.finish(wire, events)
+        elif wire.get("finish_reason") not in (None, self.reason):
+            self.odd["finish_reason"] = wire["finish_reason"]
 
     def _keep(self, delta: Node, wire: Node, logprobs: Any) -> None:
         """What nobody understands of a delta adds up like everything else in it."""
         for key, value in delta.items():
             if key not in _UNDERSTOOD or (key in _NULLS and self.message.get(key) is None and _is_void(key, value)):
                 self.add(key, value)
+            elif key in _TYPES and value and type(value) not in _TYPES[key]:
+                self._say_odd(key, value)
         for key, value in wire.items():
             if key not in ("index", "delta", "logprobs", "finish_reason"):
                 if value is not None or key not in self.rest:
+                    if self.rest.get(key, ...) != value:
+                        self.sources[key,] = self.r.here(*self.path, key)
                     self.rest[key] = value
-                    self.sources.setdefault((key,), self.r.here(*self.path, key))
         if type(logprobs) is dict:
             self.sources.setdefault(("logprobs",), self.r.here(*self.path, "logprobs"))
             for key, value in logprobs.items():
@@ -129,10 +144,16 @@ class ChoiceReader(ReasoningReader):
         elif "logprobs" in wire and not self.logprobs:
             self.rest["logprobs"] = logprobs
 
+    def _say_odd(self, key: str, value: Any) -> None:
+        self.odd.setdefault("delta", {})[key] = value
+
     def add(self, key: str, value: Any) -> None:
         """What nobody understands of a delta; it was said where it was said first."""
         self.message = merged(self.message, {key: value})
-        self.sources.setdefault(("message", key), self.r.here(*self.path, "delta", key))
+        here = self.r.here(*self.path, "delta", key)
+        if self.sources.setdefault(("message", key), here) != here and type(value) in (list, dict):
+            # Each of its pieces is lost with it.
+            self.sources["message", key, len(self.sources)] = here
 
     def _logprobs(self, side: str) -> None:
         if self.open is not None:
@@ -205,6 +226,9 @@ class ChoiceReader(ReasoningReader):
         if place is None:
             place = self._part(open_, {"type": "output_audio"}, events, "audio")
         part, fragments = open_.parts[place]
+        odd = {key: value for key, value in audio.items() if key not in AUDIO_KEYS}
+        if odd:
+            self._say_odd("audio", odd)
         for key in AUDIO_KEYS:
             value = audio.get(key)
             if value is None:
@@ -284,12 +308,16 @@ class ChoiceReader(ReasoningReader):
 
     # ---- the end -------------------------------------------------------------------------------------------------
 
+    def close(self, events: list[Event]) -> None:
+        """Close everything that is open: some servers go on speaking when they have said why they end."""
+        self.close_open(events)
+        self.calls.close(events)
+
     def finish(self, wire: Node, events: list[Event]) -> None:
         """The choice ends: everything open is closed, and what is left over goes to the first item."""
         self.ended = True
         self._untold(events)
-        self.close_open(events)
-        self.calls.close(events)
+        self.close(events)
         if not self.items:
             self._begin({"type": "message", "role": "assistant"}, events)
             self.close_open(events)
@@ -328,6 +356,18 @@ def _is_void(key: str, value: Any) -> bool:
 
 
 _SIDES = {"output_text": "content", "refusal": "refusal"}
+# The JSON types in which a delta says something under these keys.
+_TYPES: dict[str, tuple[type, ...]] = {
+    "content": (str, list),
+    "refusal": (str,),
+    "audio": (dict,),
+    "annotations": (list,),
+    "tool_calls": (list,),
+    "function_call": (dict,),
+    "reasoning_details": (list,),
+    "reasoning_opaque": (str,),
+    **dict.fromkeys(REASONING_FIELDS, (str,)),
+}
 _NULLS = frozenset(("content", "refusal", "audio", "tool_calls", "function_call"))
 _UNDERSTOOD = frozenset(
     (

@@ -32,6 +32,7 @@ class ReasoningReader:
     if TYPE_CHECKING:
 
         def add(self, key: str, value: Any) -> None: ...
+        def _say_odd(self, key: str, value: Any) -> None: ...
         def _text(self, kind: str, text: str, events: list[Event], *keys: Any) -> Event: ...
         def _begin(self, item: Node, events: list[Event]) -> Open: ...
 
@@ -131,6 +132,9 @@ class ReasoningReader:
 
     def _list(self, content: list[Any], left: Any, path: Path, events: list[Event], slots: list[list[Any]]) -> None:
         """Content as a list of chunks: thinking chunks and text."""
+        odd = [_odd_chunk(chunk) for chunk in content]
+        if any(odd):
+            self._say_odd("content", odd)
         for place, chunk in enumerate(content):
             kind = chunk.get("type") if type(chunk) is dict else None
             if kind == "text" and type(chunk.get("text")) is str and chunk["text"]:
@@ -165,6 +169,20 @@ class ReasoningReader:
                 pieces = item.setdefault("opaque", [])
                 r.place(item, ("opaque", len(pieces)), (key,))
                 pieces.append(opaque_piece(key, data, r))
+
+
+def _odd_chunk(chunk: Any) -> Any:
+    """What of a chunk no text tells: all of a chunk of another kind, what is beside the text of a known one."""
+    kind = chunk.get("type") if type(chunk) is dict else None
+    if kind == THINKING and type(chunk.get(THINKING)) is list:
+        odd = {key: value for key, value in chunk.items() if key not in ("type", THINKING)}
+        pieces = [_odd_chunk(piece) for piece in chunk[THINKING]]
+        return {**odd, THINKING: pieces} if any(pieces) else odd
+    if kind == "text" and type(chunk.get("text")) is str:
+        return {key: value for key, value in chunk.items() if key not in ("type", "text")}
+    if type(chunk) is dict and type(chunk.get("text")) is str:
+        return {key: value for key, value in chunk.items() if key != "text"}
+    return chunk or {}
 
 
 def _data(detail: Any) -> Any:

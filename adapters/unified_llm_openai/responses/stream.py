@@ -37,6 +37,7 @@ _HOT = frozenset(
                  "response.reasoning_summary_text")
 )  # fmt: skip
 _HOT_KEYS = {kind: frozenset(EVENTS[kind]) for kind in _HOT}
+_ADDRESS = frozenset(("type", "sequence_number", "output_index", "item"))
 _FLAT = ("code", "message", "param")
 _NEEDED: dict[str, tuple[str, type]] = {
     **dict.fromkeys(LIFECYCLE, ("response", dict)),
@@ -110,7 +111,7 @@ class ResponsesReader:
     def _feed(self, event: Event, data: Node, kind: Any) -> list[Event]:
         self.hot, self.like = (), {}
         if type(kind) is not str:
-            return [self._frame(event)]
+            return [self._frame(event, data)]
         name = ALIASES.get(kind, kind)
         if name.startswith(SLUG):
             name = name.removeprefix(SLUG)
@@ -120,7 +121,7 @@ class ResponsesReader:
         needed = _NEEDED.get(name)
         if needed is not None and type(data.get(needed[0])) is not needed[1]:
             if needed[0] == "item" and data.get("item", 0) is None:
-                return [self._frame(event)]
+                return [self._frame(event, {key: data[key] for key in data if key not in _ADDRESS})]
             return [self._native(event, data)]
         mark = len(self.r.trace)
         try:
@@ -288,9 +289,14 @@ class ResponsesReader:
 
     # ---- what has no meaning ----------------------------------------------------------------------------------------
 
-    def _frame(self, event: Event) -> Event:
-        frame = {"event": event["event"], "data": event["data"]}
-        return {"type": FRAME, "extra": {self.r.protocol: {"frame": frame}}}
+    def _frame(self, event: Event, rest: Node | None = None) -> Event:
+        """A frame that means nothing to the others; `rest` is what of it nobody will tell."""
+        own: Node = {"frame": {"event": event["event"], "data": event["data"]}}
+        found: Event = {"type": FRAME, "extra": {self.r.protocol: own}}
+        if rest:
+            own["rest"] = rest
+            self.r.made(found, event["data"])
+        return found
 
     def _native(self, event: Event, data: Node) -> Event:
         """An event that cannot be read, or cannot come now: kept whole, and told to the others."""

@@ -113,7 +113,7 @@ class ForeignWriter:
         if kind == FRAME:
             return []
         if event.get("choice"):
-            w.drop(event, "the API gives one answer")
+            w.report(event, (), "lost", "the API gives one answer", "output.choices")
             return []
         if kind == NATIVE or kind not in EVENTS:
             if w.form(event, "native") == FAMILY:

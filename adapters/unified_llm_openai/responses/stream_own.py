@@ -65,7 +65,7 @@ class OwnWriter:
         if kind == FRAME:
             return [dict(frame)] if "data" in frame else []
         if event.get("choice"):
-            w.drop(event, "the API gives one answer")
+            w.report(event, (), "lost", "the API gives one answer", "output.choices")
             return []
         if kind not in EVENTS:
             data = w.native(event, FAMILY)
