@@ -128,3 +128,31 @@ def test_what_a_server_demands_beside_calls_is_added_and_nothing_is_lost() -> No
     assert [(loss.path, loss.fate, loss.side) for loss in done.losses] == [
         ("/messages/1/reasoning_content", "added", "target")
     ]
+
+
+def test_what_is_added_to_a_node_that_had_more_is_told_where_it_stands() -> None:
+    """The keys of tomorrow of a node are put back into a copy of it; the place of what was added is still known."""
+    call = {"id": "abcdefghi", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    result = {"role": "tool", "tool_call_id": "abcdefghi", "content": "r", "tomorrow": {"a": 1}}
+    messages = [{"role": "user", "content": "?"}, {"role": "assistant", "tool_calls": [call]}, result]
+    done = ul.convert({"model": "m", "messages": messages}, source="openai-chat", target="openai-chat:mistral")
+    assert done.value["messages"][2] == {**result, "name": "f"}
+    assert ("/messages/2/name", "added") in [(loss.path, loss.fate) for loss in done.losses]
+
+
+@pytest.mark.parametrize(("dialect", "sent"), [("deepseek", {"type": "disabled"}), ("zai", {"type": "disabled"})])
+def test_a_budget_of_nothing_switches_thinking_off(dialect: str, sent: Node) -> None:
+    config = {"thinkingConfig": {"thinkingBudget": 0}}
+    body = {"contents": [{"role": "user", "parts": [{"text": "?"}]}], "generationConfig": config}
+    value, fates = told(body, "google-generate-content", f"openai-chat:{dialect}")
+    assert value["thinking"] == sent
+    assert fates == {"/generationConfig/thinkingConfig/thinkingBudget": "approximated"}
+
+
+def test_an_effort_that_nobody_said_is_told_of_what_it_was_made_of() -> None:
+    """Mistral takes `high` and `none`: https://docs.mistral.ai/capabilities/reasoning."""
+    asked = [{"role": "user", "content": "?"}]
+    body = {"model": "m", "max_tokens": 5000, "messages": asked, "thinking": {"type": "enabled", "budget_tokens": 1024}}
+    value, fates = told(body, MESSAGES, "openai-chat:mistral")
+    assert value["reasoning_effort"] == "high"
+    assert fates == {"/thinking/budget_tokens": "approximated", "/thinking/type": "approximated"}

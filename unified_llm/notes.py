@@ -124,6 +124,9 @@ class Notes(Naming):
 
     def _added(self, node: Any, keys: Keys) -> Keys:
         """The path in the result of what the source did not say."""
+        remade = self.writer.context.get("remade", {})
+        while id(node) in remade:
+            node = remade[id(node)]
         above = () if node is self.target else self._target_paths.get(id(node), ())
         return (*above, *keys)
 

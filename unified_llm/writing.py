@@ -159,7 +159,14 @@ class Writer:
         """Give a wire message what its reader left on the first item of its turn."""
         extra = first.get("extra")
         own = extra.get(self.protocol) if extra else None
-        return fill(wire, own["turn"]) if own and "turn" in own else wire
+        return self._filled(wire, own["turn"]) if own and "turn" in own else wire
+
+    def _filled(self, wire: Node, gaps: Node) -> Node:
+        """What was left of a node put back; what was added to it is added to what it has become."""
+        new = fill(wire, gaps)
+        if "added" in self.context:
+            _remade(wire, new, self.context)
+        return new
 
     def parts(self, mapping: Mapping, content: Any) -> Any:
         """Content that may be a string or a list of parts."""
@@ -196,6 +203,7 @@ class Writer:
 
     def added(self, wire: Node, key: str, detail: str = "") -> None:
         """Record a key of the result that the source did not say."""
+        self.context.setdefault("added", set()).add(id(wire))
         self.raw.append((wire, (key,), "added", detail, None))
 
     def drop(self, node: Node, detail: str = "", fate: str = "lost") -> None:
@@ -238,7 +246,7 @@ class Writer:
                     if gaps:
                         if type(wire) is dict:
                             self._overruled(node, wire, gaps)
-                            wire = fill(wire, gaps)
+                            wire = self._filled(wire, gaps)
                         else:
                             self._foreign(node, ("extra", protocol, "rest"), gaps)
                 else:
@@ -317,3 +325,13 @@ def _says_nothing(value: Any) -> bool:
     if type(value) is dict:
         return all(inner is None for inner in value.values())
     return value is None or value == "" or value == []
+
+
+def _remade(old: Node, new: Node, context: Node) -> None:
+    """Remember what became of nodes to which something was added."""
+    if id(old) in context["added"] and new is not old:
+        context.setdefault("remade", {})[id(old)] = new
+        context["added"].add(id(new))
+    for key, value in old.items():
+        if type(value) is dict:
+            _remade(value, new[key], context)

@@ -33,6 +33,7 @@ _FLIPPED = {word: switch for switch, word in _SWITCH.items()}
 # The JSON types of the canonical settings that a dialect may have somewhere of its own.
 _SETTINGS = {"control": str, "budget_tokens": int, "summary": str, "include": bool, "effort": str}
 # What a switch without the word may be set to instead.
+_SAID = ("effort", "budget_tokens", "control")
 _ALIKE = {"enabled": ("adaptive",), "adaptive": ("enabled",), "between_tools": ("adaptive", "enabled")}
 
 
@@ -149,6 +150,10 @@ def _fit(own: Node, wire: Node, w: Writer) -> None:
     effort, control = own.get("effort"), own.get("control")
     switchable = control is None and "control" in paths
     sent: str | None = None
+    if switchable and effort is None and own.get("budget_tokens") == 0 and "budget_tokens" not in paths:
+        control = "disabled"
+        del own["budget_tokens"]
+        w.report(w.doc, ("reasoning", "budget_tokens"), "approximated", "sent as a switch")
     if type(effort) is str:
         efforts = w.dialect.get("efforts")
         if switchable and (
@@ -164,7 +169,9 @@ def _fit(own: Node, wire: Node, w: Writer) -> None:
                 set_at(wire, paths.get("effort", "reasoning_effort"), sent)
                 del own["effort"]
                 if sent != effort:
-                    w.report(w.doc, ("reasoning", "effort"), "approximated", f"sent as {sent!r}")
+                    # An effort that nobody said was made of what was said.
+                    said = next((key for key in _SAID if key in w.doc["reasoning"]), "effort")
+                    w.report(w.doc, ("reasoning", said), "approximated", f"sent as {sent!r}")
     if type(control) is str:
         sent = _fit_switch(control, own, sent, wire, w)
     for hub in [hub for hub in own if hub in paths and hub not in ("effort", "control") and own[hub] is not None]:
