@@ -156,3 +156,20 @@ def test_an_effort_that_nobody_said_is_told_of_what_it_was_made_of() -> None:
     value, fates = told(body, MESSAGES, "openai-chat:mistral")
     assert value["reasoning_effort"] == "high"
     assert fates == {"/thinking/budget_tokens": "approximated", "/thinking/type": "approximated"}
+
+
+@pytest.mark.parametrize("target", ["openai-chat:mistral", MESSAGES])
+def test_what_is_encrypted_is_named_as_such_beside_what_can_be_read(target: str) -> None:
+    asked = {"role": "user", "content": "?"}
+    thought = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}], "encrypted_content": "RU5D"}
+    _, fates = told({"model": "m", "input": [asked, thought, asked]}, "openai-responses", target)
+    assert fates["/input/1/encrypted_content"] == "lost"
+
+
+def test_a_thought_of_which_nothing_can_be_read_is_no_empty_chunk() -> None:
+    asked = {"role": "user", "content": "?"}
+    thought = {"type": "reasoning", "summary": [], "encrypted_content": "RU5D"}
+    body = {"model": "m", "input": [asked, thought, {"role": "assistant", "content": "Yes."}, asked]}
+    value, fates = told(body, "openai-responses", "openai-chat:mistral")
+    assert value["messages"][1] == {"role": "assistant", "content": "Yes."}
+    assert fates["/input/1"] == "lost"

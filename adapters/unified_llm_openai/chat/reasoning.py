@@ -185,6 +185,9 @@ def write_reasoning(items: list[Node], w: Writer, calls: bool = False, late: Col
         if field == TAGS:
             wire["tagged"] = wire.get("tagged", "") + w.piece(partial(_write_tagged, item), item)
             continue
+        if field == THINKING and not w.same and not (item.get("summary") or item.get("content")):
+            w.drop(item, "nothing of it can be read")
+            continue
         if field == THINKING:
             _report_summary(item, "a chunk of thinking", w)
             wire.setdefault("content", []).append(w.piece(_write_thinking, item))

@@ -278,6 +278,7 @@ def _read_opaque(w: Node, slot: str, item: Node, r: Reader) -> None:
         return
     if type(w[slot]) is str:
         item["opaque"] = [opaque_piece(slot, w.pop(slot), r)]
+        r.place(item, ("opaque",), (slot,))
     elif w[slot] is None:
         del w[slot]
         r.form(item, slot, "null")
