@@ -173,3 +173,30 @@ def test_a_thought_of_which_nothing_can_be_read_is_no_empty_chunk() -> None:
     value, fates = told(body, "openai-responses", "openai-chat:mistral")
     assert value["messages"][1] == {"role": "assistant", "content": "Yes."}
     assert fates["/input/1"] == "lost"
+
+
+def test_what_of_a_list_is_lost_is_named_and_the_rest_is_not() -> None:
+    include = ["reasoning.encrypted_content", "message.output_text.logprobs", "file_search_call.results"]
+    body = {"model": "m", "input": "?", "include": include}
+    value, fates = told(body, "openai-responses", "google-generate-content")
+    assert value["generationConfig"] == {"responseLogprobs": True}
+    assert fates == {"/include/0": "lost", "/include/2": "lost"}
+
+
+def test_how_a_video_is_looked_at_is_named_where_it_is_said() -> None:
+    video = {"fileData": {"mimeType": "video/mp4", "fileUri": "https://x/v"}, "mediaProcessing": "AGENTIC"}
+    part = {**video, "videoMetadata": {"fps": 2.5, "startOffset": "1s"}}
+    body = {"contents": [{"role": "user", "parts": [part, {"text": "?"}]}]}
+    _, fates = told(body, "google-generate-content", "openai-chat")
+    lost = {path.removeprefix("/contents/0/parts/0") for path, fate in fates.items() if fate == "lost"}
+    assert lost == {"/fileData/mimeType", "/videoMetadata/fps", "/videoMetadata/startOffset", "/mediaProcessing"}
+
+
+@pytest.mark.parametrize("beside", [[], [{"type": "text", "text": "4"}]])
+def test_what_a_blank_text_had_besides_is_lost_with_it(beside: list[Node]) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    blank = {"type": "text", "text": "", "tomorrow": 1}
+    result = {"role": "tool", "tool_call_id": "c1", "content": [blank, *beside]}
+    body = {"model": "m", "messages": [{"role": "user", "content": "?"}, {"role": "assistant", "tool_calls": [call]}]}
+    _, fates = told({**body, "messages": [*body["messages"], result]}, "openai-chat", MESSAGES)
+    assert fates["/messages/2/content/0/tomorrow"] == "lost"

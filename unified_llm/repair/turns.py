@@ -70,6 +70,7 @@ def leave_out_blanks(m: Mending) -> None:
                 for part in content:
                     if _is_refused(m, part):
                         m.tell(part, (), "approximated", f"{m.rules.blank} text is refused")
+                        _tell_rest(m, part)
                 m.own(item, **{key: left})
         elif key == "content" and (content is None or _is_blank(m, content)) and "content" in item:
             gone.add(id(item))
@@ -79,15 +80,20 @@ def leave_out_blanks(m: Mending) -> None:
             for keys in ((), *((key,) for key in item if key not in ("type", "content", "extra", "turn"))):
                 m.tell(item, keys, "approximated", f"{m.rules.blank} messages are refused")
             for part in item["content"] if type(item["content"]) is list else ():
-                for protocol, kept in part.get("extra", {}).items():
-                    if "rest" in kept:
-                        m.tell(part, ("extra", protocol, "rest"), "lost", "")
+                _tell_rest(m, part)
     m.leave_out(gone)
     instructions = m.request.get("instructions")
     if _is_blank(m, instructions) and instructions:
         m.writer.report(m.request, ("instructions",), "approximated", f"{m.rules.blank} text is refused")
         m.request = {key: value for key, value in m.request.items() if key != "instructions"}
         m.changed = True
+
+
+def _tell_rest(m: Mending, part: Node) -> None:
+    """What a text that is left out had besides."""
+    for protocol, kept in part.get("extra", {}).items():
+        if "rest" in kept:
+            m.tell(part, ("extra", protocol, "rest"), "lost", "")
 
 
 def _is_refused(m: Mending, part: Any) -> bool:

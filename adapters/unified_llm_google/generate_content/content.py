@@ -237,7 +237,7 @@ def read_blob(w: Node, r: Reader) -> Node:
     if w.get("thought") is True:
         r.context["thought"] = _thought(w)
     part = read_media(w, r, bool(r.context.get("model")))
-    read_modifiers(w, part)
+    read_modifiers(w, part, r)
     return part
 
 

@@ -129,7 +129,7 @@ def _read_inline(part: Node, family: str, media_type: str | None, data: str, r: 
         part[_PLACES.get(family, "file_data")] = f"data:{media_type};base64,{data}"
 
 
-def read_modifiers(w: Node, part: Node) -> None:
+def read_modifiers(w: Node, part: Node, r: Reader) -> None:
     """What says how closely a medium is looked at."""
     if type(w.get("mediaResolution")) is dict and lookup(_RESOLUTIONS.reads, w["mediaResolution"].get("level")):
         part["detail"] = _RESOLUTIONS.read(take(w, "mediaResolution").pop("level"))
@@ -139,11 +139,14 @@ def read_modifiers(w: Node, part: Node) -> None:
         for name, hub, kind in _OFFSETS:
             if name in video and isinstance(video[name], kind) and type(video[name]) is not bool:
                 processing[hub] = video.pop(name)
+                r.place(part, ("processing", hub), ("videoMetadata", name))
     if w.get("mediaProcessing") in ("STATIC", "AGENTIC"):
         processing["mode"] = _MODES.read(w.pop("mediaProcessing"))
+        r.place(part, ("processing", "mode"), ("mediaProcessing",))
     for name, hub in _OPTIONS:
         if type(w.get(name)) is dict:
             processing[hub] = w.pop(name)
+            r.place(part, ("processing", hub), (name,))
     if processing:
         part["processing"] = processing
 

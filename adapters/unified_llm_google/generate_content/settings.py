@@ -150,8 +150,9 @@ def _write_logprobs(c: Node, config: Node, w: Writer) -> None:
     include = c.get("include")
     if type(include) is list and _LOGPROBS in include:
         config["responseLogprobs"] = True
-        left = [value for value in include if value != _LOGPROBS]
-        c["include"] = left if left else []
+        for index, value in enumerate(c.pop("include")):
+            if value != _LOGPROBS:
+                w.report(w.doc, ("include", index), "lost")
     elif w.form(c, "logprobs"):
         config["responseLogprobs"] = False
     elif type(config.get("logprobs")) is int and w.source not in (None, w.protocol):
