@@ -79,9 +79,10 @@ def generate_ending(body: Node) -> str | None:
     if type(word) is not str:
         return None
     if word == "STOP":
-        answered = {part["functionResponse"].get("id") for part in parts if "functionResponse" in part}
-        calls = [part["functionCall"].get("id") for part in parts if "functionCall" in part]
-        return CALLS if any(call is None or call not in answered for call in calls) else STOP
+        results = [part["functionResponse"] for part in parts if "functionResponse" in part]
+        answered = {result.get("id") or result.get("name") for result in results}  # without ids they pair by name
+        calls = [part["functionCall"] for part in parts if "functionCall" in part]
+        return CALLS if any((call.get("id") or call.get("name")) not in answered for call in calls) else STOP
     return CUT
 
 

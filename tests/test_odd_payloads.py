@@ -104,3 +104,68 @@ def test_of_several_stops_the_blank_one_is_named() -> None:
     done = ul.convert(body, source=CHAT, target=MESSAGES)
     assert done.value["stop_sequences"] == ["END"]
     assert ("/stop/1", "lost") in told(done)
+
+
+# ---- lists without brackets, words in capitals ----------------------------------------------------------------------
+
+LONE: list[Node] = [
+    {"contents": {"role": "user", "parts": {"text": "q"}}, "systemInstruction": {"parts": {"text": "Be terse."}}},
+    {"contents": [{"role": "user", "parts": [{"text": "q"}]}], "system_instruction": {"parts": {"text": "Be terse."}}},
+    {"contents": {"role": "USER", "parts": [{"text": "q"}]}, "systemInstruction": {"parts": [{"text": "Be terse."}]},
+     "safetySettings": {"category": "HARM_CATEGORY_HARASSMENT", "threshold": "BLOCK_NONE"},
+     "tools": {"googleSearch": {}}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("body", LONE)
+def test_a_lone_object_is_a_list_of_one(body: Node) -> None:
+    done = ul.convert(body, source=CONTENTS, target=CONTENTS)
+    assert (done.value, list(done.losses)) == (body, [])
+    system, user = ul.convert(body, source=CONTENTS, target=CHAT).value["messages"]
+    assert system == {"role": "system", "content": "Be terse."}
+    assert user["role"] == "user" and user["content"] in ("q", [{"type": "text", "text": "q"}])
+
+
+def test_what_is_lost_of_a_lone_object_is_named_where_it_stands() -> None:
+    tools = {"functionDeclarations": [{"name": "f", "zz": 2}]}
+    body = {"contents": {"role": "user", "parts": {"text": "q", "zz": 1}}, "tools": tools}
+    paths = {path for path, fate in told(ul.convert(body, source=CONTENTS, target=CHAT)) if fate == "lost"}
+    assert paths == {"/contents/parts/zz", "/tools/functionDeclarations/0/zz"}
+
+
+def test_a_lone_object_is_counted_as_well() -> None:
+    body = {"generateContentRequest": {"model": "models/m", "contents": {"parts": {"text": "q"}}}}
+    done = ul.convert(body, source=CONTENTS, target=MESSAGES, kind="count_tokens_request")
+    assert done.value == {"model": "m", "messages": [{"role": "user", "content": "q"}]}
+    assert ul.convert(body, source=CONTENTS, target=CONTENTS, kind="count_tokens_request").value == body
+
+
+def test_roles_in_capitals_are_the_roles() -> None:
+    turns = [("USER", {"text": "q"}), ("MODEL", {"functionCall": {"name": "f", "args": {}}})]
+    turns += [("FUNCTION", {"functionResponse": {"name": "f", "response": {"output": "1"}}})]
+    body = {"contents": [{"role": role, "parts": [part]} for role, part in turns]}
+    assert ul.convert(body, source=CONTENTS, target=CONTENTS).value == body
+    written = ul.convert(body, source=CONTENTS, target=CHAT).value["messages"]
+    assert [message["role"] for message in written] == ["user", "assistant", "tool"]
+
+
+# ---- answers that hold the results of their calls -------------------------------------------------------------------
+
+CALL = {"functionCall": {"name": "srv_weather", "args": {"city": "Oslo"}}}
+RESULT = {"functionResponse": {"name": "srv_weather", "response": {"result": "4 C"}}}
+
+
+def remote_tools() -> list[Node]:
+    """A model that had its tool run by a remote server, and said so at both ends."""
+    first = {"content": {"role": "model", "parts": [CALL]}, "finishReason": "STOP", "index": 0}
+    last = {"content": {"role": "model", "parts": [{"text": "4 C"}]}, "finishReason": "STOP", "index": 0}
+    result = {"content": {"role": "model", "parts": [RESULT]}, "index": 0}
+    return [{"event": None, "data": {"candidates": [each], "responseId": "r"}} for each in (first, result, last)]
+
+
+@pytest.mark.parametrize(("target", "word"), [(CHAT, '"stop"'), (MESSAGES, '"end_turn"'), (STEPS, '"completed"')])
+def test_a_stream_that_answered_its_call_waits_for_nobody(target: str, word: str) -> None:
+    told = str([event["data"] for event in ul.convert_stream(remote_tools(), source=CONTENTS, target=target)])
+    assert word.replace('"', "'") in told
+    assert "'tool_calls'}" not in told and "'finish_reason': 'tool_calls'" not in told
+    assert "'stop_reason': 'tool_use'" not in told and "requires_action" not in told

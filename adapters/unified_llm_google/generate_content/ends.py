@@ -21,9 +21,16 @@ __all__ = ["finish_of", "is_refused", "read_block", "read_finish", "write_block"
 Node = dict[str, Any]
 
 _CALLS = frozenset(("function_call", "custom_tool_call"))
+_OUTPUTS = frozenset(("function_call_output", "custom_tool_call_output"))
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------
+
+
+def _waits(output: list[Node]) -> bool:
+    """Whether calls wait for the client: those that the answer does not hold the result of."""
+    waiting = {item.get("call_id") for item in output if item["type"] in _CALLS}
+    return bool(waiting) and not waiting <= {item.get("call_id") for item in output if item["type"] in _OUTPUTS}
 
 
 def finish_of(word: str, calls: bool) -> tuple[str, bool]:
@@ -41,7 +48,7 @@ def read_finish(own: Node, home: Node, output: list[Node], above: tuple[Any, ...
         r.form(home, "end", "absent")
         return
     del own["finishReason"]
-    reason, odd = finish_of(word, any(item["type"] in _CALLS for item in output))
+    reason, odd = finish_of(word, _waits(output))
     finish: Node = {"reason": reason}
     if odd:
         finish["native"] = word

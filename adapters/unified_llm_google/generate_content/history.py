@@ -28,7 +28,9 @@ Node = dict[str, Any]
 
 _FAMILY = f"{PROTOCOL} contents"
 _OUTPUTS = frozenset(("function_call_output", "custom_tool_call_output"))
-_MODEL = frozenset(("model", "assistant"))
+_MODEL = frozenset(("model", "assistant", "MODEL"))
+_ROLES = frozenset(("user", "function", "USER", "FUNCTION")) | _MODEL
+"""What is taken for a role; some say them in capitals, as the publishers' documentation does."""
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------
@@ -74,8 +76,8 @@ def _read_content(wire: Node, number: int, before: bool | None, r: Reader) -> li
     model = role in _MODEL
     if wires is None:
         items: list[Node] = []
-    elif type(wires) is list:
-        items = read_parts(wires, model, r, (number,), wire)
+    elif type(wires) in (list, dict):
+        items = read_parts(wires if type(wires) is list else [wires], model, r, (number,), wire)
     else:
         raise TypeError("parts")
     if not items:
@@ -88,6 +90,8 @@ def _read_content(wire: Node, number: int, before: bool | None, r: Reader) -> li
             if len(content[0]) == 2 and content[0].get("text"):
                 item["content"] = content[0]["text"]
     own = "model" if _side(items) == "model" else "user"
+    if type(wires) is dict:
+        r.form(first, "parts", "lone")
     if role != own or "role" not in wire:
         _mark_role(first, items, role, "role" in wire, r)
     if len({item["type"] in _OUTPUTS for item in items}) > 1:
@@ -102,7 +106,7 @@ def _mark_role(first: Node, items: list[Node], role: str | None, given: bool, r:
     """A role other than what the parts say: a marker for the known ones; an unknown one is the message's own."""
     if role is None:
         r.form(first, "role", "null" if given else "absent")
-    elif role in ("user", "model", "function", "assistant"):
+    elif role in _ROLES:
         r.form(first, "role", role)
     else:
         for item in items:
@@ -255,6 +259,8 @@ def _write_content(group: list[Node], w: Writer) -> Node | None:
         del wire["role"]
     if not (form == "absent" and not written):
         wire["parts"] = None if form == "null" and not written else written
+    if form == "lone" and len(written) == 1:
+        wire["parts"] = written[0]
     return w.turn(first, wire)
 
 

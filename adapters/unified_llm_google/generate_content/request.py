@@ -18,6 +18,7 @@ from .choice import read_tool_config, write_tool_config
 from .combining import leave_apart, limit_stops
 from .content import parts, read_part, write_parts
 from .history import read_contents, write_contents
+from .lone import bracketed, unbracketed
 from .route import read_route, write_route
 from .settings import read_settings, write_settings
 from .signature import SLOT
@@ -37,19 +38,22 @@ _BYPASS = "skip_thought_signature_validator"
 
 
 def read_request(w: Node, r: Reader) -> Node:
+    spelled = to_camel(w, REQUEST_SHAPE)
+    lone = bracketed(w)
     if type(w.get("contents")) is not list:
         raise InvalidBody("/contents", "a list of contents is required")
     node: Node = {}
-    spelled = to_camel(w, REQUEST_SHAPE)
     read_route(w, node, r)
     node["input"] = read_contents(w.pop("contents"), r)
     if type(w.get(_SYSTEM_KEY)) is dict:
-        _read_system(w, node, r, spelled)
+        _read_system(w, node, r, spelled, "systemInstruction/parts" in lone)
     if type(w.get("tools")) is list and all(type(tool) is dict for tool in w["tools"]):
         node["tools"] = read_tools(w.pop("tools"), r)
     if type(w.get("toolConfig")) is dict:
         read_tool_config(w, node, r, spelled)
     read_settings(w, node, r, spelled)
+    if lone and (read := unbracketed(w, lone)):
+        r.form(node, "lone", read)
     if spelled:
         r.form(node, "snake", spelled)
         to_snake(w, spelled)
@@ -85,6 +89,8 @@ def write_request(c: Node, w: Writer) -> Node:
     _sign_foreign_calls(contents, w)
     write_route(c, wire, w)
     wire["contents"] = contents
+    if lone := w.form(c, "lone"):
+        unbracketed(wire, lone)
     spelled = w.form(c, "snake")
     return to_snake(wire, spelled) if spelled else wire
 
@@ -96,7 +102,7 @@ def _needs_flag(nodes: list[Node], w: Writer) -> bool:
 # ---- the system instruction -----------------------------------------------------------------------------------------
 
 
-def _read_system(w: Node, node: Node, r: Reader, spelled: list[str]) -> None:
+def _read_system(w: Node, node: Node, r: Reader, spelled: list[str], lone: bool) -> None:
     content = w[_SYSTEM_KEY]
     wires = content.get("parts")
     if type(wires) is not list:
@@ -109,7 +115,7 @@ def _read_system(w: Node, node: Node, r: Reader, spelled: list[str]) -> None:
     r.place(node, ("instructions",), actual((_SYSTEM_KEY,), spelled))
     if len(wires) == 1 and type(wires[0]) is dict and wires[0].keys() == {"text"} and type(wires[0]["text"]) is str:
         node["instructions"] = wires[0]["text"]
-        r.place(node, ("instructions",), (*actual((_SYSTEM_KEY,), spelled), "parts", 0, "text"))
+        r.place(node, ("instructions",), (*actual((_SYSTEM_KEY,), spelled), "parts", *(() if lone else (0,)), "text"))
         return
     r.context["model"] = False
     read = []
