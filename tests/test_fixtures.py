@@ -38,6 +38,7 @@ OUTSIDE: dict[str, list[str]] = {
         "openai-chat/stream/finish_vendor_word",
         "openai-chat/stream/thought_signature_on_call",
         "openai-chat/stream/usage_vendor_envelope",
+        "openai-chat/stream/vendor_*",
         "openai-responses/request/item_vendor_items",
         "openai-responses/response/usage_vendor",
         "openai-responses/response/vendor_*",

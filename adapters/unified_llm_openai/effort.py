@@ -98,6 +98,8 @@ def _fit_on(
             _told(own, "control", "thinking is on by itself" if word is None else f"sent as effort {word!r}", w)
         elif word is not None:
             _told(own, "control", "the effort says it", w)
+        else:
+            _told(own, "control", "left to the model", w)
     if word is not None:
         own["effort"] = word
 

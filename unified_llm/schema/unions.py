@@ -210,7 +210,9 @@ def _one_object(node: Node, key: str) -> Any:
             union = origins.fresh([schema for schema, _ in found], {i: at for i, (_, at) in enumerate(found)})
             merged[name] = origins.fresh({"anyOf": union}, {"anyOf": spots[name]})
     lists = [flat.get("required") for flat, _ in branches]
-    required = [name for name in names if lists and all(type(listed) is list and name in listed for listed in lists)]
+    beside = node.v.get("properties")
+    known = {**names, **(beside if type(beside) is dict else {})}
+    required = [name for name in known if lists and all(type(listed) is list and name in listed for listed in lists)]
     closed = bool(branches) and all(flat.get("additionalProperties") is False for flat, _ in branches)
     counts = [len(flat["properties"]) if type(flat.get("properties")) is dict else 0 for flat, _ in branches]
     partial = any(count < len(names) for count in counts)

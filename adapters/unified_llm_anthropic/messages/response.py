@@ -281,8 +281,9 @@ def write_finish(c: Node, wire: Node, output: list[Node], w: Writer) -> None:
         wire["stop_details"] = None
     if said is None:
         return
-    if not own and finish is None and c.get("status") is None:
-        w.added(wire, "stop_reason", "the source does not say")
+    unsaid = c.get("status") == "incomplete" and not c.get("incomplete_details")
+    if not own and finish is None and (c.get("status") is None or unsaid):
+        w.added(wire, "stop_reason", "the source does not say" + (" why" if unsaid else ""))
     reason, native, detail = said.get("reason"), said.get("native"), said.get("detail")
     word = FINISH.write(reason)
     if own and type(native) is str and FINISH.reads.get(native, "other") == reason:

@@ -304,8 +304,12 @@ def _write_status(c: Node, wire: Node, w: Writer) -> None:
         wire["status"] = status
         if said is None and reason is None:
             w.added(wire, "status", "an interaction has one")
+        elif said == "incomplete" and reason is None and w.source not in (None, w.protocol):
+            w.added(wire, "status", "the source does not say why")
     if said not in (None, status) and w.source is None:
         c["status"] = Fated("approximated", f"told as {status}")
+    elif said == "incomplete" and reason is not None and w.source not in (None, w.protocol):
+        c["status"] = Fated("approximated", "one word tells it and the reason")
     else:
         c.pop("status", None)
     error = c.get("error")

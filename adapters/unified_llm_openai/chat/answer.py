@@ -16,6 +16,7 @@ from .content import assistant_parts, citations
 from .messages import AUDIO_KEYS, HOLLOW, is_call, report_moved, tagged_content, write_call, write_legacy_call
 from .reasoning import seal_message, write_reasoning
 from .tables import REFUSES
+from .tools import write_arguments
 
 __all__ = ["after_text", "answer_parts", "message_fields", "write_answer"]
 
@@ -194,7 +195,7 @@ def _set_content(wire: Node, text: str | None, parts: list[Any] | None, first: N
     if parts is not None:
         wire["content"] = parts if text is None else [*parts, {"type": "text", "text": text}]
     elif text is not None and not (text == "" and form):
-        wire["content"] = text
+        wire["content"] = write_arguments(text, form) if form == "object" else text
     elif not chat_born or form == "null":
         wire["content"] = None
     elif form == "empty":

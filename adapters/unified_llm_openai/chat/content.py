@@ -123,12 +123,19 @@ def write_audio(c: Node, w: Writer) -> Node | None:
 
 
 _FILE_KEYS = ("file_data", "file_id", "filename")
+_BARE = frozenset(("type", "filename"))
 
 
 @user_parts.read("file")
 def read_file(w: Node, r: Reader) -> Node:
     file = take(w, "file")
-    return _read_cache(w, {"type": "input_file", **_texts_of(file, *_FILE_KEYS)})
+    part: Node = {"type": "input_file", **_texts_of(file, *_FILE_KEYS)}
+    if type(file.get("file_url")) is str:  # nothing of OpenAI's; gateways in front of Responses take it
+        part["file_url"] = file.pop("file_url")
+        r.form(part, "file_url", "own")
+    if part.keys() <= _BARE:
+        raise IllTyped("file")
+    return _read_cache(w, part)
 
 
 @user_parts.write("input_file")
@@ -141,6 +148,8 @@ def write_file(c: Node, w: Writer) -> Node | None:
             file["file_data"] = f"data:{media_type};base64,{data}"
     if "file_data" not in file and type(c.get("file_url")) is str and w.dialect.get("file_urls"):
         file["file_data"] = c.pop("file_url")
+    if "file_url" in c and w.form(c, "file_url"):
+        file["file_url"] = c.pop("file_url")
     if not file.keys() - {"filename"}:
         return None
     name_file(c, file)

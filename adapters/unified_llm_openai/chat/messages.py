@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from unified_llm.jsonvalue import dump_text
 from unified_llm.mapping import IllTyped, take
 from unified_llm.provenance import anchor_of
 from unified_llm.reading import Reader
@@ -18,6 +19,7 @@ from unified_llm.writing import Writer
 
 from .content import assistant_parts, citations, takes_names
 from .reasoning import THINKING, read_reasoning, read_thinking, take_late, write_reasoning
+from .tables import REASONING_FIELDS
 from .tools import call_id_of, calls, read_arguments, write_arguments
 
 __all__ = [
@@ -42,6 +44,7 @@ HOLLOW: dict[str, Any] = {
     "tool_calls": [],
     "function_call": {"name": "", "arguments": ""},
     "audio": {"id": "", "data": "", "transcript": "", "expires_at": 0},
+    **dict.fromkeys(REASONING_FIELDS, ""),
 }
 """What servers put into a message where they have nothing to say: a form of saying nothing."""
 
@@ -63,6 +66,10 @@ def read_message_items(
         items += _read_list(rest, wire, message, r)
         if len(message) > 2:
             r.form(message, "content", "parts")
+    elif type(content) is dict:
+        # Structured output as the object it is, where others give its JSON as text (Workers AI).
+        rest["content"], form = dump_text(content), "object"
+        message["content"] = _text(rest, wire, r) if answer else rest.pop("content")
     elif content is None or content == "":
         form = "absent" if "content" not in rest else "null" if content is None else "empty"
         rest.pop("content", None)
@@ -217,6 +224,8 @@ def write_assistant(group: list[Node], w: Writer) -> Node:
             tool_calls.extend(write_call(item, w, len(tool_calls)))
     form = w.form(group[0], "content")
     content = contents[0] if len(contents) == 1 else _joined(contents) if contents else []
+    if form == "object" and type(content) is str:
+        content = write_arguments(content, form)
     if content == [] and not any(w.form(item, "content") == "parts" for item in group):
         content = "" if form == "empty" else None
     if w.dialect.get("string_content") and not w.same and type(content) is list:

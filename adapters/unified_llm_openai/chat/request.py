@@ -23,7 +23,7 @@ from .messages import is_call, read_message_items, write_assistant
 from .settings import read_settings, write_settings
 from .tables import NEVER_NULL, REFUSES, REQUEST
 from .tools import call_id_of, is_foreign
-from .usual import read_usual, write_usual
+from .usual import is_models, read_usual, write_usual
 
 __all__ = ["messages", "read_request", "write_messages", "write_request"]
 
@@ -127,6 +127,8 @@ def _read_message(wire: Node, number: int, r: Reader, open_: _Open) -> list[Node
     if role == "assistant":
         items = read_message_items(rest, wire, number, r, open_.legacy)
         open_.custom.update(item["call_id"] for item in items if item["type"] == "custom_tool_call")
+        if open_.items and is_models(open_.items[-1]):
+            items[0]["turn"] = number
         return r.turn(items, wire, rest, number)
     if role == "tool":
         item = _read_tool(rest, number, r, open_)

@@ -130,7 +130,7 @@ def message_and_choice(items: list[Node], rest: Node, message: Node, wire: Node,
     elif message["role"] == "assistant":
         del message["role"]
     if "index" not in rest:
-        r.form(first, "index", "absent")
+        r.form(first, "place", "absent")
     elif rest["index"] == place and type(rest["index"]) is int:
         del rest["index"]
     _read_logprobs(rest, items, wire, r)
@@ -146,9 +146,9 @@ def _read_logprobs(rest: Node, items: list[Node], wire: Node, r: Reader) -> None
         r.form(items[0], "logprobs", "null")
     if type(logprobs) is not dict:
         return
-    if logprobs == {"content": None, "refusal": None}:
+    if not logprobs or logprobs == {"content": None, "refusal": None}:
         del rest["logprobs"]
-        r.form(items[0], "logprobs", "nulls")
+        r.form(items[0], "logprobs", "nulls" if logprobs else "empty")
         return
     parts = [part for item in items if item["type"] == "message" for part in item["content"]]
     own = take(rest, "logprobs")
@@ -210,6 +210,8 @@ def consume_status(c: Node, w: Writer) -> None:
         c["finish"] = {
             "reason": {"content_filter": "safety", "max_output_tokens": "length"}.get(reason or "", "length")
         }
+        if reason is None:
+            w.context["made finish"] = True
     if "error" in c and not c["error"]:
         del c["error"]
     if c.get("object") == "response":
@@ -262,7 +264,7 @@ def _write_choice(output: list[Node], word: Any, index: Any, w: Writer) -> Any:
     wire: Node = {"index": index, "message": message}
     if not output:
         w.added(wire, "message", "every choice has one")
-    if "index" in kept or (first is not None and w.form(first, "index") == "absent"):
+    if "index" in kept or (first is not None and w.form(first, "place") == "absent"):
         del wire["index"]
     marker = w.form(first, "finish") if first is not None else None
     if "finish_reason" in kept:
@@ -271,14 +273,15 @@ def _write_choice(output: list[Node], word: Any, index: Any, w: Writer) -> Any:
         wire["finish_reason"] = word
     elif marker != "absent":
         wire["finish_reason"] = "" if marker == "empty" else None
-    if first is not None and w.form(first, "logprobs") == "nulls":
+    unsaid = w.form(first, "logprobs") if first is not None else None
+    if unsaid == "nulls":
         logprobs = {"content": None, "refusal": None, **logprobs}
     if logprobs and not chat_born:
         logprobs = {"content": None, "refusal": None, **logprobs}
     if w.context.pop("made finish", False):
         w.added(wire, "finish_reason", "drawn from what the answer holds")
-    if logprobs or not chat_born or (first is not None and w.form(first, "logprobs") == "null"):
-        wire["logprobs"] = logprobs or None
+    if logprobs or not chat_born or unsaid:
+        wire["logprobs"] = logprobs if logprobs or unsaid == "empty" else None
     if chat_born and first is not None:
         if "role" in (kept.get("message") or ()) or w.form(first, "role") == "absent":
             del message["role"]

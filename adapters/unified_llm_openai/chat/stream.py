@@ -25,7 +25,7 @@ from .response import read_head
 from .stream_choice import ChoiceReader
 from .stream_open import copied, terminal_type
 from .stream_plain import Plain, learn
-from .tables import CHUNK, PADDING, USAGE_PATHS
+from .tables import CHUNK, COMPLETION, PADDING, USAGE_PATHS
 from .usage import read_usage
 
 __all__ = ["ChatReader"]
@@ -247,6 +247,8 @@ class ChatReader:
         self.kept = rest
         if rest:
             self.r.keep(response, rest)
+        if data.get("object") == COMPLETION:
+            self.r.form(response, "object", "whole")
         return {"type": "response.created", "response": self.r.made(response, data)}
 
     def _beside_choices(self, data: Node) -> Node:

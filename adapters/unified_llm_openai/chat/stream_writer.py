@@ -26,7 +26,7 @@ from .finish import finish_word
 from .response import consume_status, whole
 from .stream_answer import HOT, ChoiceWriter, More
 from .stream_open import copied
-from .tables import CHUNK, RESPONSE
+from .tables import CHUNK, COMPLETION, RESPONSE
 from .usage import write_usage
 
 __all__ = ["ChatWriter"]
@@ -57,6 +57,8 @@ class ChatWriter:
         asked = type(options) is dict and options.get("include_usage")
         self.usage_wanted = exchange is None or bool(asked) or bool(writer.dialect.get("usage_always"))
         self.beside: Node = {}
+        # Nobody says when, and no chunk was told so yet.
+        self.untimed = False
         # Choices whose end the source did not say.
         self.made: set[int] = set()
         self._plain: tuple[Node, WriteMore] | None = None
@@ -194,12 +196,15 @@ class ChatWriter:
                     head[key] = response[hub]
                 elif key in kept:
                     head[key] = kept[key]
-            head["object"] = kept.get("object", CHUNK)
+            # Perplexity calls its chunks what the others call the answer.
+            head["object"] = kept.get("object", COMPLETION if self.w.form(response, "object") == "whole" else CHUNK)
         else:
             exchange = self.w.exchange
             created = response.get("created_at")
             if created is None:
-                created = (exchange.created_at if exchange is not None else None) or 0
+                created = exchange.created_at if exchange is not None else None
+            self.untimed = created is None
+            created = created or 0
             head["id"] = response["id"] if type(response.get("id")) is str else made_id("chatcmpl", self.w.seed)
             head["object"] = CHUNK
             head["created"] = int(created) if type(created) is float and created.is_integer() else created
@@ -212,7 +217,11 @@ class ChatWriter:
 
     def _chunk(self, choice: int, delta: Node, finish: Any = None, logprobs: Any = None) -> Event:
         wire = {"index": choice, "delta": delta, "finish_reason": finish, "logprobs": logprobs}
-        return {"event": None, "data": {**(self.head or {}), "choices": [wire]}}
+        data = {**(self.head or {}), "choices": [wire]}
+        if self.untimed:
+            self.untimed = False
+            self.w.added(data, "created", "the source does not say when")
+        return {"event": None, "data": data}
 
     def _write(self, event: Event) -> list[Event]:
         kind = event["type"]
@@ -291,7 +300,7 @@ class ChatWriter:
                 items = self._items(index, response if not index else choice)
                 word = finish_word(c if not index else choice, response if not index else choice, (), items, w)
                 ends[index] = (items, word)
-                if w.context.pop("made finish", False) and not response.get("status"):
+                if w.context.pop("made finish", False) and response.get("status") in (None, "incomplete"):
                     made.add(index)
                 native = w.context.pop("native finish", None)
                 if native is not None:

@@ -48,10 +48,12 @@ def read_usage(wire: Node, r: Reader) -> Node:
         elif type(w.get(name)) is dict:
             own = take(w, name)
             usage[hub] = {key: own.pop(key) for key in keys if key in own and _is_count(own[key])}
+    spelled = None
     for spelling in CACHED_SPELLINGS:
         if type(w.get(spelling)) is int and "input_tokens_details" not in usage:
             usage["input_tokens_details"] = {"cached_tokens": w.pop(spelling)}
             r.form(usage, "cached", spelling)
+            spelled = spelling
     paths = [path for hub, path in r.dialect.get("usage", {}).items() if _read_path(w, usage, hub, path, r)]
     if paths:
         r.form(usage, "paths", paths)
@@ -62,6 +64,9 @@ def read_usage(wire: Node, r: Reader) -> Node:
         r.form(usage, "reasoning", "apart")
     for hub, name in USAGE_NAMES:
         r.place(usage, (hub,), (name,))
+    if spelled is not None:
+        r.place(usage, ("input_tokens_details",), (spelled,))
+        r.place(usage, ("input_tokens_details", "cached_tokens"), (spelled,))
     if "total_tokens" not in usage:
         r.form(usage, "total", "absent")
     if w:

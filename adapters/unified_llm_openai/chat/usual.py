@@ -15,19 +15,26 @@ from unified_llm.outline import CALL, RESULT, ROLES, USER
 from unified_llm.reading import Reader
 from unified_llm.writing import REPEATED, Writer
 
-__all__ = ["read_usual", "read_usual_functions", "write_usual", "write_usual_functions"]
+__all__ = ["is_models", "read_usual", "read_usual_functions", "write_usual", "write_usual_functions"]
 
 Node = dict[str, Any]
 
 
 _TEXTS = frozenset(("input_text", "output_text", "text"))
 _RESULTS = frozenset(("tool", "function"))
+_SPOKEN = frozenset(("function_call", "custom_tool_call", "reasoning"))
 _STATED = frozenset(("id", "status"))
 _FUNCTION = ("name", "description", "parameters", "strict")
 _FUNCTION_KEYS = frozenset(_FUNCTION)
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------
+
+
+def is_models(item: Node) -> bool:
+    """Whether an item came from a message of the model's: what follows in another one needs a turn to stay apart."""
+    kind = item["type"]
+    return kind in _SPOKEN or (kind == "message" and item.get("role") == "assistant")
 
 
 def read_usual(
@@ -40,7 +47,7 @@ def read_usual(
     add, note, trace, letter = items.append, r.trace.append, r.trace, r.letters.append
     thoughts = "reasoning_tags" in r.dialect
     count, unusual = 0, None
-    spoke = False  # the model did, in the message before
+    spoke = is_models(items[-1]) if items else False  # the model did, in the message before
     for unusual in messages:
         number, wire = unusual
         try:
@@ -60,12 +67,18 @@ def read_usual(
                     break
                 item = {"type": "message", "role": role, "content": content}
                 letter(ROLES.get(role, USER))
-                spoke = role == "assistant"
+                if role != "assistant":
+                    spoke = False
+                elif spoke:
+                    item["turn"] = number
+                    r.plain = False
+                else:
+                    spoke = True
             else:
                 calls = wire["tool_calls"]
                 if size != 3 or role != "assistant" or thoughts or type(calls) is not list or not calls:
                     break
-                joined = content is not None or len(calls) > 1
+                joined = spoke or content is not None or len(calls) > 1
                 mark, marked, letters = len(items), len(trace), CALL * len(calls)
                 if content is not None:
                     if type(content) is not str or not content:

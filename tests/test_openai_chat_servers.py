@@ -1,0 +1,130 @@
+"""Forms that servers and clients of Chat Completions give their documents, beside those of the official SDK.
+
+Each was met in a recorded exchange; the documents themselves are fixtures (`tests/fixtures/openai-chat/*/vendor_*`),
+over which the laws run. Here is what they mean.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import unified_llm as ul
+from corpus import by_id
+
+CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"
+
+
+def fixture(kind: str, name: str) -> Any:
+    record = by_id(CHAT, kind)[f"{CHAT}/{kind}/{name}"]
+    return record["events"] if kind == "stream" else record["body"]
+
+
+def told(name: str, target: str, kind: str = "response") -> ul.Converted:
+    return ul.convert(fixture(kind, name), source=CHAT, target=target, kind=kind)
+
+
+def test_messages_of_the_assistant_side_by_side_stay_apart() -> None:
+    body = fixture("request", "assistants_side_by_side")
+    assert ul.convert(body, source=CHAT, target=CHAT).value == body
+    # A dialect that has the same form is sent the same messages, but for the calls of one step, which stand together.
+    roles = [each["role"] for each in ul.convert(body, source=CHAT, target=f"{CHAT}:groq").value["messages"]]
+    assert roles == "user assistant assistant tool assistant assistant tool tool assistant assistant user".split()
+
+
+def test_a_turn_is_said_of_the_second_of_two_messages_only() -> None:
+    items = ul.read(fixture("request", "assistants_side_by_side"), CHAT).dump()["input"]
+    assert [item.get("turn") for item in items] == [None, None, 2, None, None, 5, 6, None, None, None, 10, None]
+
+
+def test_structured_output_as_an_object_is_its_text_elsewhere() -> None:
+    value = told("vendor_content_object", MESSAGES).value
+    assert json.loads(value["content"][0]["text"]) == {"title": "Pears", "pages": 12, "price": 1.5, "tags": []}
+    history = {"model": "m", "messages": [fixture("response", "vendor_content_object")["choices"][0]["message"]]}
+    assert ul.convert(history, source=CHAT, target=CHAT).value == history
+
+
+def test_a_choice_without_index_gives_its_calls_none() -> None:
+    call = told("vendor_choice_without_index", CHAT).value["choices"][0]["message"]["tool_calls"][0]
+    assert call.keys() == {"id", "type", "function"}
+
+
+def test_an_empty_field_of_reasoning_is_no_loss_beside_one_that_speaks() -> None:
+    done = told("vendor_reasoning_field_empty", RESPONSES)
+    assert done.value["output"][0]["content"] == [{"type": "reasoning_text", "text": "Two and two."}]
+    assert not [loss for loss in done.losses if loss.fate == "lost"]
+
+
+def test_a_count_is_reported_where_it_stands() -> None:
+    # More of the input was read from the cache than there was, which no other protocol can say.
+    body = {**fixture("response", "vendor_usage_num_cached")}
+    body["usage"] = {**body["usage"], "num_cached_tokens": 99}
+    done = ul.convert(body, source=CHAT, target=MESSAGES, kind="response")
+    assert "/usage/num_cached_tokens" in [loss.path for loss in done.losses if loss.fate == "approximated"]
+
+
+@pytest.mark.parametrize(("target", "part"), [(RESPONSES, "input_file"), (MESSAGES, "document")])
+def test_a_file_by_url_is_read_and_one_without_anything_is_lost_whole(target: str, part: str) -> None:
+    done = told("vendor_file_url", target, "request")
+    content = done.value["input" if target == RESPONSES else "messages"][0]["content"]
+    assert [each["type"] for each in content][1:] == [part]
+    assert "https://example.com/report.pdf" in json.dumps(content)
+    assert "/messages/0/content/2" in [loss.path for loss in done.losses if loss.fate == "lost"]
+
+
+def test_chunks_may_be_called_what_the_answer_is() -> None:
+    events = fixture("stream", "vendor_object_of_answers")
+    assert list(ul.convert_stream(events, source=CHAT, target=CHAT)) == events
+    stream = ul.convert_stream(events, source=CHAT, target=MESSAGES)
+    texts = [event["data"]["delta"].get("text", "") for event in stream if event["event"] == "content_block_delta"]
+    assert "".join(texts) == "Hello there"
+    assert not [loss for loss in stream.losses if loss.path.endswith("/object")]
+
+
+def test_what_the_branches_of_a_root_union_said_is_told() -> None:
+    done = told("tools_root_union", MESSAGES, "request")
+    schemas = [tool["input_schema"] for tool in done.value["tools"]]
+    assert [sorted(schema["properties"]) for schema in schemas] == [["id", "query"], ["a", "b"]]
+    lost = {loss.path for loss in done.losses if loss.fate == "lost"}
+    branches = "/tools/{}/function/parameters/{}/{}"
+    assert branches.format(0, "oneOf/0", "required/0") in lost
+    assert branches.format(0, "oneOf/1", "required/0") in lost
+    assert branches.format(1, "anyOf/0", "description") in lost
+
+
+def test_what_all_branches_require_stays_required() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"query": {"type": "string"}, "id": {"type": "string"}},
+        "anyOf": [{"required": ["id", "query"]}, {"required": ["id"]}],
+    }
+    tool = {"type": "function", "function": {"name": "f", "parameters": schema}}
+    body = {"model": "m", "messages": [{"role": "user", "content": "q"}], "tools": [tool]}
+    written = ul.convert(body, source=CHAT, target=MESSAGES).value["tools"][0]["input_schema"]
+    assert written["required"] == ["id"]
+
+
+@pytest.mark.parametrize("target", [CHAT, MESSAGES, "google-interactions"])
+@pytest.mark.parametrize("said", [True, False])
+def test_why_an_answer_is_incomplete_is_added_where_nobody_said(target: str, said: bool) -> None:
+    body = {"id": "r", "object": "response", "created_at": 1, "status": "incomplete", "model": "m", "output": []}
+    why = {"incomplete_details": {"reason": "max_output_tokens"}} if said else {}
+    done = ul.convert({**body, **why}, source=RESPONSES, target=target, kind="response")
+    added = [loss.path for loss in done.losses if loss.fate == "added"]
+    place = {CHAT: "/choices/0/finish_reason", MESSAGES: "/stop_reason"}.get(target, "/status")
+    assert (place in added) is not said
+
+
+def test_a_stream_says_when_it_made_up_the_time() -> None:
+    answer = {"id": "r", "object": "response", "model": "m", "output": []}
+    events = [
+        {"event": kind, "data": {"type": kind, "response": {**answer, "status": kind.rpartition(".")[2]}}}
+        for kind in ("response.created", "response.completed")
+    ]
+    stream = ul.convert_stream(events, source=RESPONSES, target=CHAT)
+    first = next(iter(stream))
+    list(stream)
+    assert first["data"]["created"] == 0
+    assert [loss.path for loss in stream.losses if loss.fate == "added"] == ["/0/data/created"]
