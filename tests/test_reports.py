@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -200,3 +203,27 @@ def test_what_a_blank_text_had_besides_is_lost_with_it(beside: list[Node]) -> No
     body = {"model": "m", "messages": [{"role": "user", "content": "?"}, {"role": "assistant", "tool_calls": [call]}]}
     _, fates = told({**body, "messages": [*body["messages"], result]}, "openai-chat", MESSAGES)
     assert fates["/messages/2/content/0/tomorrow"] == "lost"
+
+
+ORDER = """
+import json, unified_llm as ul
+edit = {"type": "compact_20260112", "trigger": {"type": "input_tokens", "value": 50000}, "instructions": "i",
+        "pause_after_compaction": True}
+body = {"model": "m", "max_tokens": 99, "messages": [{"role": "user", "content": "x"}],
+        "context_management": {"edits": [edit]}}
+shell = {"type": "shell_call", "call_id": "c", "action": {"commands": ["ls"]}, "one": 1, "two": 2, "three": 3}
+done = [
+    ul.convert(body, source="anthropic-messages", target="openai-responses"),
+    ul.write({"model": "m", "input": [shell]}, "openai-responses"),
+    ul.write({"model": "m", "input": "x", "modalities": ["text", "audio"]}, "openai-chat"),
+]
+print(json.dumps([each.losses.to_json() for each in done]))
+"""
+
+
+def test_the_order_of_a_report_does_not_depend_on_the_process() -> None:
+    told = set()
+    for seed in ("1", "2", "3", "4"):
+        env = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
+        told.add(subprocess.run([sys.executable, "-c", ORDER], env=env, capture_output=True, check=True).stdout)
+    assert len(told) == 1 and b"pause_after_compaction" in told.pop()

@@ -283,3 +283,26 @@ def test_counts_that_only_the_first_frame_of_generate_content_has(target: str) -
         {"candidates": [{"content": answer, "finishReason": "STOP"}], "usageMetadata": {"promptTokenCount": 1}},
     )
     assert "/0/data/usageMetadata/trafficType" in lost(frames, "google-generate-content", target)
+
+
+@pytest.mark.parametrize("told", ["stream", "response"])
+def test_what_the_end_of_a_second_answer_says(told: str) -> None:
+    def candidate(index: int) -> Node:
+        content = {"role": "model", "parts": [{"text": "Hi"}]}
+        return {"index": index, "content": content, "finishReason": "SPII", "finishMessage": f"why {index}"}
+
+    body = {"candidates": [candidate(0), candidate(1)], "responseId": "r", "modelVersion": "m"}
+    if told == "stream":
+        found, base = lost(plain(body), "google-generate-content", "openai-chat"), "/0/data"
+    else:
+        done = ul.convert(body, source="google-generate-content", target="openai-chat", kind="response")
+        found, base = {loss.path for loss in done.losses if loss.fate == "lost"}, ""
+    assert {f"{base}/candidates/0/finishMessage", f"{base}/candidates/1/finishMessage"} == found
+
+
+def test_what_another_answer_has_beside_its_end() -> None:
+    message = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hi"}]}
+    other = {"index": 1, "output": [message], "finish": {"reason": "stop"}, "riddle": "?"}
+    answer = {"id": "r", "model": "m", "output": [message], "finish": {"reason": "stop"}, "choices": [other]}
+    done = ul.write(answer, "openai-chat", "response")
+    assert "/choices/0/riddle" in {loss.path for loss in done.losses if loss.fate == "lost"}

@@ -118,7 +118,7 @@ class Writer:
                 wire: Any = node.copy()
                 # Grouped the items; has no place on the wire.
                 wire.pop("turn", None)
-                rest = {key: wire.pop(key) for key in wire.keys() - keys} if not wire.keys() <= keys else None
+                rest = {key: wire.pop(key) for key in [*wire] if key not in keys} if not wire.keys() <= keys else None
                 if kind in lists:
                     for key, family in lists[kind]:
                         if type(wire.get(key)) is list:

@@ -247,14 +247,16 @@ def write_response(c: Node, w: Writer) -> Node:
             wire["steps"] = write_steps(items, w)
     if "input" in c:
         wire["input"] = write_input(c, w)
-    if type(c.get("instructions")) is list:
+    echo = type(c.get("instructions")) is list
+    if echo:
         del c["instructions"]
-        w.report(w.doc, ("instructions",), "lost", "an echo of what was asked")
     if type(c.get("choices")) is list:
         for choice in c["choices"]:
             w.drop(choice, "Interactions gives one answer")
         del c["choices"]
     write_settings(c, wire, w, RESPONSE)
+    if echo:
+        c["instructions"] = Fated("lost", "an echo of what was asked")
     _write_status(c, wire, w)
     if type(c.get("usage")) is dict:
         usage = c["usage"]

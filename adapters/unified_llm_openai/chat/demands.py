@@ -107,7 +107,7 @@ def give_voice(wire: Node, w: Writer) -> None:
     said = wire.get("audio") or {}
     if type(said) is dict:
         wire["audio"] = audio = {"voice": _VOICE, "format": "pcm16" if wire.get("stream") else "wav", **said}
-        for key in audio.keys() - said.keys():
+        for key in [key for key in audio if key not in said]:
             w.added(audio, key, "the API demands one")
 
 

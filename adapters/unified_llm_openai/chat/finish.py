@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from unified_llm.mapping import Fated, take
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
@@ -71,27 +72,25 @@ def read_finish(rest: Node, items: list[Node], r: Reader) -> Node | None:
     return finish
 
 
-def finish_word(c: Node, node: Node, keys: tuple[Any, ...], output: Any, w: Writer) -> Any:
+def finish_word(c: Node, node: Node, output: Any, w: Writer) -> Any:
     """The word for the end of choice `c` (the copy being consumed of `node`); None where a chat server said none."""
     items = output or []
     marker = w.form(items[0], "finish") if items else None
-    finish = c.get("finish")
-    c.pop("finish", None)
+    said = c.get("finish")
+    finish = take(c, "finish") if type(said) is dict and node.get("finish") else c.pop("finish", None)
     calls = has_open_calls(items)
     if not finish:
         if marker in ("null", "empty", "absent"):
             return None
         w.context["made finish"] = True
         return "tool_calls" if calls else "stop"
-    reason, native = finish.get("reason"), finish.get("native")
-    for key, value in finish.items():
-        if key not in ("reason", "native") and value is not None and key != "extra":
-            w.report(node, (*keys, "finish", key), "lost")
+    reason, native = finish.pop("reason", None), finish.pop("native", None)
+    finish.pop("extra", None)
     if native is not None:
         if marker == "word" and finish_of(native, calls, False, w.dialect.get("finish", _NO_WORDS))[0] == reason:
             return native
         if marker == "word":
-            w.report(node, (*keys, "finish", "native"), "lost")
+            finish["native"] = native
         else:
             w.context["native finish"] = native
     if reason == "stop" and calls and marker is None:
@@ -106,8 +105,8 @@ def finish_word(c: Node, node: Node, keys: tuple[Any, ...], output: Any, w: Writ
         # Where there is no refusal to show, `stop` would be a success.
         word = FINISH.write("safety")
     if reason == "stop" and marker is None and refused(items):
-        w.report(node, (*keys, "finish", "reason"), "approximated", "beside a refusal it says refusal")
+        finish["reason"] = Fated("approximated", "beside a refusal it says refusal")
     # An end that a status said is told as such.
     if node.get("finish") and FINISH.read(word) != reason and not (reason == "refusal" and word == "stop"):
-        w.report(node, (*keys, "finish", "reason"), "approximated", f"sent as {word!r}")
+        finish["reason"] = Fated("approximated", f"sent as {word!r}")
     return word

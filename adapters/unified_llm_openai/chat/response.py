@@ -10,6 +10,7 @@ https://platform.openai.com/docs/api-reference/chat/object
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from unified_llm.ids import made_id
@@ -179,11 +180,9 @@ def write_response(c: Node, w: Writer) -> Any:
         if form != "absent":
             wire["choices"] = None if form == "null" else []
     else:
-        wire["choices"] = [_write_choice(output or [], finish_word(c, w.doc, (), output, w), 0, w)]
+        wire["choices"] = [_write_choice(output or [], finish_word(c, w.doc, output, w), 0, w)]
         for place, choice in enumerate(c.pop("choices", None) or (), 1):
-            own = choice.copy()
-            word = finish_word(own, choice, (), own.get("output"), w)
-            wire["choices"].append(_write_choice(own.get("output") or [], word, own.get("index", place), w))
+            wire["choices"].append(w.piece(partial(_write_other, node=choice, place=place), choice))
     usage = c.get("usage")
     if type(usage) is dict:
         del c["usage"]
@@ -252,6 +251,11 @@ def _add_missing(wire: Node, w: Writer) -> None:
     if wire.get("model") is None:
         wire["model"] = w.model or (w.exchange.model if w.exchange is not None else None) or ""
         w.added(wire, "model")
+
+
+def _write_other(c: Node, w: Writer, node: Node, place: int) -> Any:
+    output = c.pop("output", None)
+    return _write_choice(output or [], finish_word(c, node, output, w), c.pop("index", place), w)
 
 
 def _write_choice(output: list[Node], word: Any, index: Any, w: Writer) -> Any:

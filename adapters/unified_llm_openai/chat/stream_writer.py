@@ -13,6 +13,7 @@ https://platform.openai.com/docs/api-reference/chat-streaming
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from unified_llm.adapter import WriteMore
@@ -290,21 +291,28 @@ class ChatWriter:
         ends: dict[int, tuple[list[Node], Any]] = {}
         made = self.made
 
-        def pair(c: Node, w: Writer) -> Node:
+        def end(c: Node, w: Writer, node: Node, index: int) -> Node:
             c.pop("output", None)
+            items = self._items(index, node)
+            ends[index] = (items, finish_word(c, node, items, w))
+            if index:
+                c.pop("index")
+            if w.context.pop("made finish", False) and response.get("status") in (None, "incomplete"):
+                made.add(index)
+            native = w.context.pop("native finish", None)
+            if native is not None:
+                w.context[f"native finish {index}"] = native
+            return {}
+
+        def pair(c: Node, w: Writer) -> Node:
             c.pop("usage", None)
             consume_status(c, w)
             # A chunk has no metadata, but on servers that send it themselves.
             metadata = c.pop("metadata", None) if w.protocol not in (response.get("extra") or {}) else None
-            for index, choice in [(0, c), *((one["index"], one.copy()) for one in c.pop("choices", None) or ())]:
-                items = self._items(index, response if not index else choice)
-                word = finish_word(c if not index else choice, response if not index else choice, (), items, w)
-                ends[index] = (items, word)
-                if w.context.pop("made finish", False) and response.get("status") in (None, "incomplete"):
-                    made.add(index)
-                native = w.context.pop("native finish", None)
-                if native is not None:
-                    w.context[f"native finish {index}"] = native
+            others = c.pop("choices", None) or ()
+            end(c, w, response, 0)
+            for one in others:
+                w.piece(partial(end, node=one, index=one["index"]), one)
             wire: Node = {}
             RESPONSE.write(c, wire, w, response)
             if "service_tier" in wire and wire["service_tier"] != (self.head or {}).get("service_tier"):

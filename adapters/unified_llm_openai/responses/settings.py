@@ -146,7 +146,7 @@ def write_edits(c: Node, w: Writer) -> None:
             w.drop(edit, "the API compacts and edits nothing else")
             continue
         kept.append({key: edit[key] for key in _EDIT if key in edit})
-        for key in edit.keys() - {*_EDIT, "extra"}:
+        for key in [key for key in edit if key not in _EDIT and key != "extra"]:
             w.report(edit, (key,), "lost", capability="context.compaction")
         for protocol in edit.get("extra") or ():
             w.report(edit, ("extra", protocol, "rest"), "lost")
