@@ -9,7 +9,7 @@ once.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ._tables import CAPABILITY, CHILDREN
 from .locate import Finder
@@ -29,13 +29,14 @@ Node = dict[str, Any]
 Entry = tuple[Node, Keys, str, str, "str | None"]
 
 
-class _Now(NamedTuple):
+class _Now:
     """What is being converted: events, what became of them and after how many others, what was read since the last."""
 
-    events: list[Node]
-    target: list[Any]
-    sent: int
-    news: list[tuple[Node, Any]]
+    def __init__(self, events: list[Node], target: list[Any], sent: int, news: list[tuple[Node, Any]]) -> None:
+        self.events, self.target, self.sent, self.news = events, target, sent, news
+        # Where nodes stand, in the event that was read and in those that are written: many words are of one node.
+        self.read: dict[int, tuple[str, Node, dict[str, str]] | None] = {}
+        self.written: dict[int, Keys] = {}
 
 
 class Trail:
@@ -75,30 +76,54 @@ class Trail:
 
     def _added(self, entry: Entry, now: _Now) -> Loss | None:
         node, keys, _, detail, capability = entry
+        place = now.written.get(id(node))
+        if place is None:
+            place = now.written[id(node)] = self._goes(node, now)
+        if not place:
+            return None
+        path = (*place, *keys)
+        capability = capability or capability_of_added(path, self.writer.protocol, "response")
+        return Loss(pointer(path), capability, "added", detail, "target")
+
+    def _goes(self, node: Node, now: _Now) -> Keys:
+        """Where a node stands in the events that are written, in no list."""
         for number, data in enumerate(now.target):
             place = _within(data, node, 3) if type(data) is dict else ()
             if place:
-                path = (now.sent + number, "data", *place, *keys)
-                capability = capability or capability_of_added(path, self.writer.protocol, "response")
-                return Loss(pointer(path), capability, "added", detail, "target")
-        return None
+                return (now.sent + number, "data", *place)
+        return ()
 
     def _plain(self, entry: Entry, now: _Now) -> Loss | None:
-        reader, (node, keys, fate, detail, capability) = self.reader, entry
-        if len(keys) != 1 or type(reader.doc) is not dict or id(node) in reader.below or id(node) in reader.stands:
+        (node, keys, fate, detail, capability), known = entry, id(entry[0])
+        if len(keys) != 1:
             return None
-        (key,) = keys
-        if not capability:
-            kind = node.get("type", "response" if any(event.get("response") is node for event in now.events) else "")
-            capability = CAPABILITY.get(kind, {}).get(key) if type(kind) is str else None
+        if known not in now.read:
+            now.read[known] = self._stands(node, now)
+        place, key = now.read[known], keys[0]
+        if place is None:
+            return None
+        name, wire, capabilities = place
+        capability = capability or capabilities.get(key)
+        if not capability or key not in wire or (known, key) in self.reader.places:
+            return None
         value = node.get(key)
-        if not capability or type(value) is dict or type(value) is list or (id(node), key) in reader.places:
+        if type(value) is dict or type(value) is list:
+            if value != wire[key] or any(told[0] == known and told[1] == key for told in self.reader.places):
+                return None
+        elif wire[key] is not value:
             return None
+        return Loss(pointer((self.reader.number, "data", name, key)), capability, fate, detail)  # type: ignore[arg-type]
+
+    def _stands(self, node: Node, now: _Now) -> tuple[str, Node, dict[str, str]] | None:
+        """Under which key of the event the node's own wire node stands, and the capabilities of what is in it."""
+        reader = self.reader
+        if type(reader.doc) is not dict or id(node) in reader.below or id(node) in reader.stands:
+            return None
+        kind = node.get("type", "response" if any(event.get("response") is node for event in now.events) else "")
+        sources = [wire for made, wire in now.news if made is node]
         for name, wire in reader.doc.items():
-            if type(wire) is dict and key in wire and wire[key] is value:
-                if any(made is node and of is wire for made, of in now.news):
-                    path = (reader.number, "data", name, key)
-                    return Loss(pointer(path), capability, fate, detail)  # type: ignore[arg-type]
+            if type(wire) is dict and any(wire is source for source in sources):
+                return name, wire, CAPABILITY.get(kind, {}) if type(kind) is str else {}
         return None
 
     def _catch_up(self) -> None:
@@ -115,7 +140,11 @@ class Trail:
 
     def path(self, wire: Any) -> Keys | None:
         """Where a wire node stands in the events that were kept; the newest are looked through first."""
-        paths = self._paths
+        paths, doc = self._paths, self.reader.doc
+        if id(wire) not in paths and type(doc) is dict:
+            place = _within(doc, wire, 2)
+            if place:
+                return (self.reader.number, "data", *place)
         while id(wire) not in paths and self._unwalked:
             number = self._unwalked.pop()
             for key, path in paths_below(self.reader.docs[number]).items():
