@@ -9,7 +9,7 @@ source and compiled, once a process for each pair of paths: functions that call 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -37,6 +37,7 @@ class _Writing(NamedTuple):
     """What the lines that write an event differ by."""
 
     path: Path
+    depth: int  # how many objects there are on the path
     number: str
     told: bool
     beside: tuple[str, ...] = ()
@@ -60,14 +61,14 @@ class WriteMore:
     ) -> None:
         self.said, self.number, self.next_number = said, number, next_number
         self.key = str(path[-1]) if path else ""
-        self.shape = _Writing(path, number, said is not None)
-        self.names: dict[str, Any] = {f"new{depth}": each.copy for depth, each in enumerate(_objects(event, path))}
-        self.names |= {"told": said, "number": next_number}
+        objects = _objects(event, path)
+        self.shape = _Writing(path, len(objects), number, said is not None)
+        self.values = (said, next_number, *[each.copy for each in objects])
 
     @cached_property
     def event(self) -> Callable[[str], Event]:
         """The wire event of a text."""
-        made: Callable[[str], Any] = _compiled(tuple(self.names), None, self.shape)(**self.names).event
+        made: Callable[[str], Event] = _compiled(None, self.shape).one(*self.values)
         return made
 
 
@@ -94,26 +95,31 @@ class ReadMore:
         self.key, self.differing = str(path[-1]), inside or beside
         self.shape = _Reading(path, beside, very, counts is not None)
         objects = _objects(event, path)
-        like, data, hole = objects[0], objects[1], objects[-1]
-        self.names = {"like": like, "data": data, "hole": hole, "very": data.get(very), "said": said, "counts": counts}
+        self.values = (objects[0], objects[1], objects[-1], objects[1].get(very), said, counts)
 
     @cached_property
     def text(self) -> Callable[[Event], str | None]:
         """The text of a wire event like the last one, noted as said; None, with nothing noted, for any other."""
-        read: Callable[[Event], Any] = _compiled(tuple(self.names), self.shape, None)(**self.names).event
+        read: Callable[[Event], str | None] = _compiled(self.shape, None).one(*self.values)
         return read
 
 
-class ShortWay(NamedTuple):
-    """Both ways to take it.
+class ShortWay:
+    """What becomes of events that are like the last one."""
 
-    `event` gives what becomes of an event, an empty one for none; and None, with nothing noted, for an event that is
-    not like the last one. `events` does so with one after the other; at the end it tells how many there were, and the
-    first that is none of them, if there is one.
-    """
+    def __init__(self, lines: _Lines, values: tuple[Any, ...]) -> None:
+        self._lines, self._values = lines, values
 
-    event: Callable[[Any], Event | None]
-    events: Callable[[Iterator[Any], Callable[[int, list[Any]], None]], Iterator[Event]]
+    @cached_property
+    def event(self) -> Callable[[Any], Event | None]:
+        """Of one event: an empty one for none; None, with nothing noted, for an event that is not like the last one."""
+        made: Callable[[Any], Event | None] = self._lines.one(*self._values)
+        return made
+
+    def events(self, events: Iterator[Any], ended: Callable[[int, list[Any]], None]) -> Iterator[Event]:
+        """Of one after the other; `ended` is told how many there were, and the first that is none of them, if any."""
+        made: Iterator[Event] = self._lines.each(events, ended, *self._values)
+        return made
 
 
 def short_way(reads: ReadMore, writes: WriteMore, *, own: bool = False, as_it_came: bool = False) -> ShortWay:
@@ -125,8 +131,7 @@ def short_way(reads: ReadMore, writes: WriteMore, *, own: bool = False, as_it_ca
     shape = writes.shape if not as_it_came else writes.shape._replace(path=_AS_IT_CAME)
     if own:
         shape = shape._replace(beside=reads.shape.beside)
-    names = {**reads.names, **writes.names}
-    return _compiled(tuple(names), reads.shape, shape)(**names)
+    return ShortWay(_compiled(reads.shape, shape), (*reads.values, *writes.values))
 
 
 def _objects(event: Event, path: Path) -> list[Event]:
@@ -151,26 +156,39 @@ NOTHING_MORE = WriteMore({}, _NOWHERE)
 # ---- the source of it ---------------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=512)
-def _compiled(names: tuple[str, ...], reading: _Reading | None, writing: _Writing | None) -> Callable[..., ShortWay]:
-    """What makes the short way of such templates, given what its names stand for.
+# The names of `ReadMore.values`, and of the first of `WriteMore.values`: the others are `new0` and so on.
+_READ = ("like", "data", "hole", "very", "said", "counts")
+_WRITTEN = ("told", "number")
 
-    Without templates for reading it starts from a text, and without those for writing it ends with one.
+
+class _Lines(NamedTuple):
+    """What such templates were compiled to.
+
+    `one` makes a function of one event; `each` goes through many, and its names are arguments, which are the quickest.
     """
+
+    one: Callable[..., Any]
+    each: Callable[..., Any]
+
+
+@lru_cache(maxsize=512)
+def _compiled(reading: _Reading | None, writing: _Writing | None) -> _Lines:
+    """Without a template for reading the lines start from a text, and without one for writing they end with one."""
     given = "event" if reading is not None else "text"
-    lines = [*(_read_lines(reading) if reading else ()), *(_write_lines(writing) if writing else ())]
+    names, lines = list(_READ if reading else ()), _read_lines(reading) if reading else []
+    if writing is not None:
+        names += [*_WRITTEN, *(f"new{depth}" for depth in range(writing.depth))]
+        lines += _write_lines(writing)
     gives = {_NOWHERE: "", _AS_IT_CAME: "event"}.get(writing.path, "out0") if writing else "text"
     known = ", ".join(names)
-    # One event in a call, and one after the other: names are quickest as the arguments of a loop.
-    source = [f"def make({known}):", f"    def way({given}):", *_indented(lines, 2, "return None")]
+    source = [f"def one({known}):", f"    def way({given}):", *_indented(lines, 2, "return None")]
     source += [f"        return {gives or {}}", "    return way"]
-    source += [f"def ways({given}s, ended, {known}):", "    passed, rest = 0, []", f"    for {given} in {given}s:"]
+    source += [f"def each({given}s, ended, {known}):", "    passed, rest = 0, []", f"    for {given} in {given}s:"]
     source += [*_indented(lines, 2, "rest = [event]; break"), "        passed += 1"]
     source += [f"        yield {gives}" if gives else "    yield from ()", "    ended(passed, rest)"]
     scope: dict[str, Any] = {}
     exec("\n".join(source), scope)
-    make, ways = scope["make"], scope["ways"]
-    return lambda **names: ShortWay(make(**names), partial(ways, **names))
+    return _Lines(scope["one"], scope["each"])
 
 
 def _indented(lines: list[str], depth: int, elsewhere: str) -> list[str]:
