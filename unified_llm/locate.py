@@ -8,11 +8,12 @@ it, by its name, or by its value, and else the smallest node it can have come fr
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ._tables import KNOWN_TYPES
 from .losses import Fate, Loss, Losses, Side
+from .naming import loss_of_added
 from .notes import Notes
 from .paths import Keys, at, find, find_object, follow, ids_below, kept, leaves, paths_below, pointer
 
@@ -93,19 +94,15 @@ class Finder(Notes):
                 detail = self.writer.refuses.get(keys[0], "")
             return [Loss(pointer((*self.base, setting[0])), capability or setting[1], fate, detail)]  # type: ignore[arg-type]
         if fate == "added":
-            path = self._added(node, keys)
-            return [
-                Loss(
-                    pointer(path),
-                    capability or self._added_capability(path, self.writer.protocol),
-                    "added",
-                    detail,
-                    "target",
-                )
-            ]
+            return [loss_of_added(self._added(node, keys), self.writer.protocol, self.name, detail, capability)]
         if keys[:1] == ("extra",):
             return self._foreign(node, keys, fate, detail, capability)
         capability = capability or self._capability(node, keys)
+        told = self._told(node, keys) if keys else None
+        if told is not None:
+            if fate == "lost" and keys[-2:] in PARTS:
+                fate, detail = "approximated", detail or "counted in the sum"
+            return [Loss(pointer(self.base + told), capability, fate, detail)]  # type: ignore[arg-type]
         plain = self._plain(node, keys) if keys else None
         if plain is not None:
             return [Loss(pointer(self.base + plain), capability, fate, detail)]  # type: ignore[arg-type]
@@ -214,24 +211,13 @@ class Finder(Notes):
         if place is None:
             return False
         where = self._absolute(id(node), place)
-        # Places that end in the same key are looked at, and no others: this is asked for few leaves.
-        near = [*self._ends.get(where[-1:], ()), *self._ends.get((), ())]
-        others = [key for key, other in near if self._absolute(key[0], other) == where]
+        others = [key for key, other in self._near_to(where) if self._absolute(key[0], other) == where]
         stands_for = self._stands_for(id(node))
         return any(
             at(self._read[key[0]], key[1:]) is not None and not self._is_lost(key)
             for key in others
             if key[1:] != keys or self._stands_for(key[0]) != stands_for
         )
-
-    @cached_property
-    def _ends(self) -> dict[Keys, list[tuple[Keys, Keys]]]:
-        """The canonical leaves with a place, each with it, by the last key of it."""
-        found: dict[Keys, list[tuple[Keys, Keys]]] = {}
-        for key, place in self.reader.places.items() if self.reader is not None else ():
-            if key[0] in self._read:
-                found.setdefault(place[-1:], []).append((key, place))
-        return found
 
     def _absolute(self, node: int, place: Keys) -> Keys:
         return place[1:] if place[:1] == (...,) else self._path(self._wire(self._read.get(node))) + place

@@ -9,13 +9,14 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ._tables import CAPABILITY, CHILDREN
-from .paths import Keys, at
+from .losses import Loss
+from .paths import Keys, at, pointer
 from .registry import split
 
 if TYPE_CHECKING:
     from .adapter import Adapter
 
-__all__ = ["Naming", "capability_of_added"]
+__all__ = ["Naming", "loss_of_added"]
 
 Node = dict[str, Any]
 
@@ -26,16 +27,9 @@ def _called(field: str) -> list[str]:
     return sorted({fields[field] for fields in CAPABILITY.values() if field in fields})
 
 
-def capability_of_added(path: Keys, target: str, kind: str) -> str:
-    """The capability of a wire field that the target demands, as its adapter declares it or the hub calls it.
-
-    `path` leads to it in a document of this kind.
-    """
-    return _added(split(target)[0], kind, tuple([key for key in path if type(key) is str]))
-
-
 @lru_cache(maxsize=2048)
 def _added(goal: Adapter, name: str, names: tuple[str, ...]) -> str:
+    """The capability of a wire field that the target demands, as its adapter declares it or the hub calls it."""
     last = names[-1] if names else ""
     for start in range(len(names)):
         found = goal.natives.get(".".join(names[start:]))
@@ -52,6 +46,17 @@ def _added(goal: Adapter, name: str, names: tuple[str, ...]) -> str:
     return called[0] if len(called) == 1 else near[0] if len(near) == 1 else "native.field"
 
 
+@lru_cache(maxsize=2048)
+def _made(goal: Adapter, path: Keys, name: str, detail: str, capability: str | None) -> Loss:
+    names = tuple([key for key in path if type(key) is str])
+    return Loss(pointer(path), capability or _added(goal, name, names), "added", detail, "target")
+
+
+def loss_of_added(path: Keys, target: str, kind: str, detail: str, capability: str | None = None) -> Loss:
+    """What the target demands and the source did not say, at this path of a document of this kind."""
+    return _made(split(target)[0], path, kind, detail, capability)
+
+
 class Naming:
     """The names of places below `root`, a canonical document of the kind `name`."""
 
@@ -59,9 +64,6 @@ class Naming:
         self.root, self.name = root, name
         self.parents: dict[int, tuple[Any, Any]] | None = None
         self._names: dict[int, str] = {}
-
-    def _added_capability(self, path: Keys, target: str) -> str:
-        return capability_of_added(path, target, self.name)
 
     def _capability(self, node: Node, keys: Keys) -> str:
         """The capability declared for the field at `keys` below `node`, or for the node itself."""
@@ -102,6 +104,11 @@ class Naming:
         return name
 
     def _named(self, node: Node) -> str:
+        if self.parents is None and type(self.root) is dict:
+            for key, value in self.root.items():
+                if value is node:  # as usage and finish are
+                    children = CHILDREN.get(self.name, {}).get(key, ())
+                    return children[0] if len(children) == 1 else ""
         above = self._parent(node)
         while above is not None and type(above[1]) is int:
             above = self._parent(above[0])

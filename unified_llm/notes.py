@@ -142,6 +142,40 @@ class Notes(Naming):
         place = self.reader.places.get((node, *keys))
         return self._laid(node).get(keys) if place is None else place
 
+    @cached_property
+    def _ends(self) -> dict[Keys, list[tuple[Keys, Keys]]]:
+        """The canonical leaves with a place, each with it, by the last key of it."""
+        found: dict[Keys, list[tuple[Keys, Keys]]] = {}
+        for key, place in self.reader.places.items() if self.reader is not None else ():
+            if key[0] in self._read:
+                found.setdefault(place[-1:], []).append((key, place))
+        return found
+
+    def _near_to(self, place: Keys) -> list[tuple[Keys, Keys]]:
+        """The leaves that may have come from the same place, with their own: it ends in the same key, or in none."""
+        return [*self._ends.get(place[-1:], ()), *self._ends.get((), ())]
+
+    def _told(self, node: Node, keys: Keys) -> Keys | None:
+        """The path of a leaf if its reader told its place, or that of what holds it, and no other leaf came from there."""
+        known, reader, wire = id(node), self.reader, self._wire(node)
+        if reader is None or node is self.root or known in reader.below or known in reader.stands:
+            return None
+        depth = next((depth for depth in range(len(keys), 0, -1) if (known, *keys[:depth]) in reader.places), 0)
+        if not depth or type(wire) is not dict:
+            return None
+        place = reader.places[known, *keys[:depth]]
+        absolute = place[:1] == (...,)
+        if depth < len(keys):
+            # Below what it told, names are the same.
+            below = follow(at(wire, place), keys[depth:]) if not absolute else ()
+            return self._join(wire, place + below) if len(below) == len(keys) - depth else None
+        for key, other in self._near_to(place):
+            if key[0] != known or (other[:1] == (...,)) != absolute or (other == place and key[1:] != keys):
+                return None
+        if any(below[:depth] == keys and below != keys for below in self._places_of[known]):
+            return None
+        return place[1:] if absolute else self._join(wire, place)
+
     def _placed_below(self, node: int) -> Iterable[Keys]:
         """The leaves of a node whose place its reader told."""
         return (*self._places_of.get(node, ()), *self._laid(node))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ._tables import CAPABILITY, CHILDREN
 from .locate import Finder
 from .losses import Loss
-from .naming import capability_of_added
+from .naming import loss_of_added
 from .paths import Keys, at, follow, paths_below, pointer
 
 if TYPE_CHECKING:
@@ -81,9 +81,7 @@ class Trail:
             place = now.written[id(node)] = self._goes(node, now)
         if not place:
             return None
-        path = (*place, *keys)
-        capability = capability or capability_of_added(path, self.writer.protocol, "response")
-        return Loss(pointer(path), capability, "added", detail, "target")
+        return loss_of_added((*place, *keys), self.writer.protocol, "response", detail, capability)
 
     def _goes(self, node: Node, now: _Now) -> Keys:
         """Where a node stands in the events that are written, in no list."""
