@@ -94,7 +94,7 @@ class Finder(Notes):
                 detail = self.writer.refuses.get(keys[0], "")
             return [Loss(pointer((*self.base, setting[0])), capability or setting[1], fate, detail)]  # type: ignore[arg-type]
         if fate == "added":
-            return [loss_of_added(self._added(node, keys), self.writer.protocol, self.name, detail, capability)]
+            return [loss_of_added(self._added(node, keys), self.goal, self.name, detail, capability)]
         if keys[:1] == ("extra",):
             return self._foreign(node, keys, fate, detail, capability)
         capability = capability or self._capability(node, keys)
@@ -130,9 +130,9 @@ class Finder(Notes):
 
     def alike(self, nodes: list[Node], keys: Keys, fate: str, detail: str, capability: str | None) -> list[Loss]:
         """The losses of one leaf of one or many nodes; what holds of the first mostly holds of all of its kind."""
-        if nodes[0] is self.root:
+        if fate == "added" or nodes[0] is self.root:
             return [loss for node in nodes for loss in self.loss(node, keys, fate, detail, capability)]
-        known = self._laid_out(nodes, keys) or self._all_beside(nodes, keys) if fate != "added" else None
+        known = self._laid_out(nodes, keys) or self._all_beside(nodes, keys)
         if known is None:
             return [loss for node in nodes for loss in self.loss(node, keys, fate, detail, capability)]
         below, places = known

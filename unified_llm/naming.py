@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from ._tables import CAPABILITY, CHILDREN
 from .losses import Loss
 from .paths import Keys, at, pointer
-from .registry import split
 
 if TYPE_CHECKING:
     from .adapter import Adapter
@@ -47,14 +46,10 @@ def _added(goal: Adapter, name: str, names: tuple[str, ...]) -> str:
 
 
 @lru_cache(maxsize=2048)
-def _made(goal: Adapter, path: Keys, name: str, detail: str, capability: str | None) -> Loss:
+def loss_of_added(path: Keys, goal: Adapter, name: str, detail: str, capability: str | None) -> Loss:
+    """What the target demands and the source did not say, at this path of a document of the kind `name`."""
     names = tuple([key for key in path if type(key) is str])
     return Loss(pointer(path), capability or _added(goal, name, names), "added", detail, "target")
-
-
-def loss_of_added(path: Keys, target: str, kind: str, detail: str, capability: str | None = None) -> Loss:
-    """What the target demands and the source did not say, at this path of a document of this kind."""
-    return _made(split(target)[0], path, kind, detail, capability)
 
 
 class Naming:

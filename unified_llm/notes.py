@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ._tables import CAPABILITY
 from .naming import Naming
 from .paths import Keys, Paths, at, follow
+from .registry import split
 
 if TYPE_CHECKING:
     from .adapter import Adapter
@@ -49,7 +50,7 @@ class Notes(Naming):
     ) -> None:
         super().__init__(root, name)
         self.target, self.base = target, base
-        self.writer, self.reader, self.source = writer, reader, source
+        self.writer, self.reader, self.source, self.goal = writer, reader, source, split(writer.protocol)[0]
         self.doc = writer.context.get("given", root) if reader is None else reader.doc
         self._inside: dict[tuple[int, int], Keys] = {}
         self._inside_tools: Keys = ()
@@ -156,7 +157,7 @@ class Notes(Naming):
         return [*self._ends.get(place[-1:], ()), *self._ends.get((), ())]
 
     def _told(self, node: Node, keys: Keys) -> Keys | None:
-        """The path of a leaf if its reader told its place, or that of what holds it, and no other leaf came from there."""
+        """The path of a leaf of which its reader told where it is, or what holds it, and where no other came from."""
         known, reader, wire = id(node), self.reader, self._wire(node)
         if reader is None or node is self.root or known in reader.below or known in reader.stands:
             return None

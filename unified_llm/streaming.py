@@ -76,7 +76,7 @@ class _Pipe:
         self.grammar = Grammar()
         self.on_loss = on_loss
         self.losses: dict[Loss, None] = {}
-        self.trail = Trail(self.reading, self.writing, self.origin)
+        self.trail = Trail(self.reading, self.writing, self.origin, self.goal)
         self.sent = self.turned = 0
         # The short way of the next event, where there is one, what it is made of, and how many went it since the last
         # that did not.

@@ -42,8 +42,8 @@ class _Now:
 class Trail:
     """What is known of the events of one stream."""
 
-    def __init__(self, reader: Reader, writer: Writer, source: Adapter) -> None:
-        self.reader, self.writer, self.source = reader, writer, source
+    def __init__(self, reader: Reader, writer: Writer, source: Adapter, goal: Adapter) -> None:
+        self.reader, self.writer, self.source, self.goal = reader, writer, source, goal
         # Canonical node -> wire node, of so many of the reader's notes; wire node -> path, of so many of its events.
         self.wires: dict[int, Any] = {}
         self.nodes: dict[int, Any] = {}
@@ -81,7 +81,7 @@ class Trail:
             place = now.written[id(node)] = self._goes(node, now)
         if not place:
             return None
-        return loss_of_added((*place, *keys), self.writer.protocol, "response", detail, capability)
+        return loss_of_added((*place, *keys), self.goal, "response", detail, capability)
 
     def _goes(self, node: Node, now: _Now) -> Keys:
         """Where a node stands in the events that are written, in no list."""
