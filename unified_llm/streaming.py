@@ -134,20 +134,17 @@ class _Pipe:
                 # What is kept of a frame is kept with a note, or nobody could say where it came from.
                 noted = len(trace)
                 self._tell(events)
-            if len(events) == 1:
-                check(events[0])
-                out = write(events[0])
-                how: WriteMore | None = write_more() if write_more is not None else None
+            out = []
+            for canonical in events:
+                check(canonical)
+                out += write(canonical)
+            if events and write_more is not None:
+                # Nearly all of a stream is more of what the last event brought (see `WritesMore`).
+                how: WriteMore | None = write_more()
                 more: ReadMore | None = read_more() if how is not None else None  # type: ignore[misc]
                 if more is not None and how is not None:
-                    # Nearly all of a stream is more of what the last event brought (see `WritesMore`).
                     self.short = short_way(more, how, own=own, as_it_came=own and out == [event])
                     self.reads_more, self.writes_more = more, how
-            else:
-                out = []
-                for canonical in events:
-                    check(canonical)
-                    out += write(canonical)
             if notes or writing.noted:
                 self._report(events, out)
             self.sent += len(out)

@@ -239,7 +239,7 @@ class ChatWriter:
             return self._end(event)
         choice = self._choice(event)
         out = [self._chunk(choice.index, delta, None, logprobs) for delta, logprobs in choice.feed(event)]
-        if kind in HOT and len(out) == 1 and "choice" not in event:
+        if out and kind in HOT and "choice" not in event:
             like = choice.more(event)
             if like is not None:
                 self.hot, self.more = spot_of(event), self._more(choice.index, like)

@@ -72,24 +72,32 @@ class ResponsesReader:
         if type(data) is not dict:
             return [self._frame(event)]
         kind = data.get("type")
-        if type(kind) is str and kind in _HOT and event["event"] == kind:
-            hot = self.hot
-            if (
-                hot
-                and hot[0] == kind
-                and data.get("output_index") == hot[1]
-                and data.get("content_index", data.get("summary_index")) == hot[2]
-                and type(data.get("delta")) is str
-                and data.keys() <= _HOT_KEYS[kind]
-            ):
-                self.pieces.append(data["delta"])
-                if data.get("logprobs"):
-                    self.r.trace.append((data, data))
-                    self.like = {}
-                elif not self.like:
-                    self.like = {**event, "data": data.copy()}
-                return [data]
-        return self._feed(event, data, kind)
+        if type(kind) is not str or kind not in _HOT or event["event"] != kind:
+            return self._feed(event, data, kind)
+        if self._goes_on(data):
+            self.pieces.append(data["delta"])
+            if data.get("logprobs"):
+                self.r.trace.append((data, data))
+            out = [data]
+        else:
+            out = self._feed(event, data, kind)
+        if data.get("logprobs") or not self._goes_on(data):
+            self.like = {}
+        elif not self.like:
+            self.like = event
+        return out
+
+    def _goes_on(self, data: Node) -> bool:
+        """Whether a delta is more of the part or item whose deltas come now, and nothing else."""
+        hot = self.hot
+        return (
+            hot != ()
+            and hot[0] == data["type"]
+            and data.get("output_index") == hot[1]
+            and data.get("content_index", data.get("summary_index")) == hot[2]
+            and type(data.get("delta")) is str
+            and data.keys() <= _HOT_KEYS[hot[0]]
+        )
 
     def read_more(self) -> ReadMore | None:
         if not self.like:
