@@ -33,7 +33,7 @@ def read_settings(w: Node, c: Node, r: Reader) -> None:
     if type(w.get("output_config")) is dict:
         _read_output(w, c)
     if type(w.get("metadata")) is dict and "user_id" in w["metadata"]:
-        _read_user(w, c)
+        _read_user(w, c, r)
     if "service_tier" in w:
         _read_tier(w, c)
     if type(w.get("context_management")) is dict and type(w["context_management"].get("edits")) is list:
@@ -236,9 +236,10 @@ def _write_format(c: Node, wire: Node, w: Writer) -> None:
 # ---- the end user, the tier -----------------------------------------------------------------------------------------
 
 
-def _read_user(w: Node, c: Node) -> None:
+def _read_user(w: Node, c: Node, r: Reader) -> None:
     if type(w["metadata"]["user_id"]) in (str, type(None)):
         c["safety_identifier"] = take(w, "metadata").pop("user_id")
+        r.place(c, ("safety_identifier",), ("metadata", "user_id"))
 
 
 def _write_user(c: Node, wire: Node, w: Writer) -> None:
