@@ -230,6 +230,6 @@ def test_the_order_of_a_report_does_not_depend_on_the_process() -> None:
 def test_a_user_who_is_called_like_something_else_is_named_as_the_user() -> None:
     """With a number beyond 64 bits a document is copied node by node, and equal texts stay one object."""
     asked, name = [{"role": "user", "content": "?"}], "alice"
-    body = {"stop_sequences": [name, ""], "metadata": {"user_id": name, "tomorrow": 1}, "messages": asked}
-    _, fates = told({"model": "m", "max_tokens": 9, **body, "tomorrow": 10**30}, MESSAGES, "google-generate-content")
+    body = {"messages": asked, "metadata": {"user_id": name, "tomorrow": 1}, "stop_sequences": [name, ""]}
+    _, fates = told({**body, "tomorrow": 10**30}, MESSAGES, "google-generate-content")
     assert fates["/metadata/user_id"] == "lost" and "/stop_sequences/0" not in fates
