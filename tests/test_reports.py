@@ -233,3 +233,22 @@ def test_a_user_who_is_called_like_something_else_is_named_as_the_user() -> None
     body = {"messages": asked, "metadata": {"user_id": name, "tomorrow": 1}, "stop_sequences": [name, ""]}
     _, fates = told({**body, "tomorrow": 10**30}, MESSAGES, "google-generate-content")
     assert fates["/metadata/user_id"] == "lost" and "/stop_sequences/0" not in fates
+
+
+def test_a_count_that_nobody_gave_is_told_as_added() -> None:
+    answer = {"index": 0, "message": {"role": "assistant", "content": "Yes."}, "finish_reason": "stop"}
+    body = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [answer]}
+    for target in (MESSAGES, "openai-responses"):
+        done = ul.convert({**body, "usage": {"prompt_tokens": 5}}, source="openai-chat", target=target, kind="response")
+        usage = done.value["usage"]
+        assert (usage["input_tokens"], usage["output_tokens"], usage.get("total_tokens", 5)) == (5, 0, 5)
+        assert ("/usage/output_tokens", "added") in [(loss.path, loss.fate) for loss in done.losses]
+
+
+@pytest.mark.parametrize("reason", ["end_turn", None, "galactic"])
+@pytest.mark.parametrize("stop", ["", "END", None, 5])
+def test_a_stop_sequence_of_an_answer_that_ended_otherwise_stays(reason: Any, stop: Any) -> None:
+    answer = {"id": "a", "type": "message", "role": "assistant", "model": "m", "content": []}
+    body = {**answer, "stop_reason": reason, "stop_sequence": stop, "usage": {"input_tokens": 1, "output_tokens": 1}}
+    done = ul.convert(body, source=MESSAGES, target=MESSAGES, kind="response")
+    assert done.value == body and not done.losses

@@ -102,6 +102,8 @@ def _read_finish(w: Node, node: Node, r: Reader) -> None:
     elif type(stop) is str and finish.get("reason") == "stop_sequence":
         finish["detail"] = w.pop("stop_sequence")
         r.place(node, ("finish", "detail"), ("stop_sequence",))
+    else:
+        r.form(node, "stop_sequence", "absent")  # it stays where it is
     if "stop_details" in w and details is None:
         del w["stop_details"]
         r.form(node, "stop_details", "null")

@@ -98,6 +98,7 @@ def write_usage(c: Node, w: Writer) -> Node:
         wire["input_tokens"] = max(0, c.pop("input_tokens") - sum(value or 0 for value in parts.values()))
     elif not own:
         wire["input_tokens"] = 0
+        w.added(wire, "input_tokens", "the source does not say")
     for key, _ in reversed(_PARTS):
         if key in parts:
             wire[key] = parts[key]
@@ -108,6 +109,7 @@ def write_usage(c: Node, w: Writer) -> Node:
         wire["output_tokens"] = c.pop("output_tokens")
     elif not own:
         wire["output_tokens"] = 0
+        w.added(wire, "output_tokens", "the source does not say")
     if type(total) is int and type(output) is int and c.get("total_tokens") == total + output:
         if own:
             del c["total_tokens"]

@@ -73,9 +73,9 @@ def complete_usage(wire: Node, w: Writer) -> None:
     sums = [usage.get("input_tokens"), usage.get("output_tokens")]
     for key in _SUMS:
         if type(usage.get(key)) is not int:
-            known = key == "total_tokens" and type(sums[0]) is int and type(sums[1]) is int
-            usage[key] = sum(sums) if known else 0
-            w.added(usage, key, "the sum of both" if known else "unknown")
+            known = [each for each in sums if type(each) is int] if key == "total_tokens" else []
+            usage[key] = sum(known)
+            w.added(usage, key, "the sum of both" if len(known) == 2 else "unknown")
     for key, names in _DETAILS.items():
         details = usage.get(key)
         if type(details) is not dict:
