@@ -132,7 +132,14 @@ def test_the_first_look_lets_nothing_through_that_has_to_be_repaired(protocol: s
         assert done is given_
 
 
-@pytest.mark.parametrize("source", ["anthropic-messages", "openai-chat", "openai-responses"])
+def texts_in(item: Node) -> list[str]:
+    said = item.get("content") if item["type"] == "message" else item.get("output")
+    if type(said) is list:
+        return [part["text"] for part in said]
+    return [said] if item["type"] == "message" else []
+
+
+@pytest.mark.parametrize("source", PROTOCOLS)
 def test_what_a_reader_says_of_a_plain_conversation_is_so(source: str) -> None:
     plain = 0
     for record in records(source, "request"):
@@ -144,10 +151,16 @@ def test_what_a_reader_says_of_a_plain_conversation_is_so(source: str) -> None:
         if not reader.plain or type(node.get("input")) is not list:
             continue
         plain += 1
-        assert not reader.letters or "".join(reader.letters) == outline(node["input"]), record["id"]
+        letters, told = outline(node["input"]), reader.outline
+        calls = [item for item in node["input"] if item["type"] == "function_call"]
+        assert str(told) == letters, record["id"]
+        assert told.calls == [call["call_id"] for call in calls], record["id"]
+        assert told.names == [call["name"] for call in calls], record["id"]
+        assert told.texts == [text for item in node["input"] for text in texts_in(item)], record["id"]
+        assert told.results == [item["call_id"] for item in node["input"] if item["type"].endswith("_output")]
         for protocol in PROTOCOLS:
-            rules, letters = rules_of(protocol), outline(node["input"])
-            found = [repair_package.is_sound(node["input"], rules, letters, said) for said in (True, False)]
+            rules = rules_of(protocol)
+            found = [repair_package.is_sound(node["input"], rules, letters, said) for said in (told, None)]
             assert found[0] is found[1], (record["id"], protocol)
     assert plain
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import orjson
 
 from .jsonvalue import dump_text, load_text
+from .outline import Outline
 from .paths import follow
 from .schema import Change, Lowered, NameRule, SchemaProfile, fit_name, lower
 from .writing import Writer
@@ -154,7 +155,7 @@ class _Fitting:
         if rule is None:
             return
         tools, items = self.request.get("tools"), self.request.get("input")
-        if _all_fit(tools, items, rule):
+        if _all_fit(tools, items, self.writer.plain, rule):
             return
         known: list[Any] = []
         if type(tools) is list:
@@ -229,10 +230,12 @@ def _allowed(choice: Node) -> Iterable[tuple[Keys, Node]]:
             yield ("tool_choice", "tools", index), tool
 
 
-def _all_fit(tools: Any, items: Any, rule: NameRule) -> bool:
+def _all_fit(tools: Any, items: Any, plain: Outline | None, rule: NameRule) -> bool:
     """Whether the rule accepts whatever has a name: one look, which is the last for nearly all requests."""
     named = [each["name"] for each in tools if "name" in each] if type(tools) is list else []
-    if type(items) is list:
+    if plain:
+        named += plain.names
+    elif type(items) is list:
         named += [item["name"] for item in items if "name" in item]
     try:
         return not fitted_names(tuple(sorted(set(named))), rule)

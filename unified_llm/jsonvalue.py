@@ -164,8 +164,12 @@ def arguments_of(items: list[dict[str, Any]], exact: bool = False) -> list[dict[
 
     `exact` is for whoever will print them again: None, too, for a text that would not come out to the letter.
     """
-    found = iter((load_exact if exact else load_objects)([item["arguments"] for item in items if "arguments" in item]))
-    return [next(found) if "arguments" in item else None for item in items]
+    places = [number for number, item in enumerate(items) if "arguments" in item]
+    out: list[dict[str, Any] | None] = [None] * len(items)
+    load = load_exact if exact else load_objects
+    for number, value in zip(places, load([items[number]["arguments"] for number in places])):
+        out[number] = value
+    return out
 
 
 def _object(text: Any) -> Any:

@@ -59,7 +59,7 @@ class Notes(Naming):
 
     @cached_property
     def wires(self) -> dict[int, Any]:
-        return {} if self.reader is None else {id(node): wire for node, wire in self.reader.trace}
+        return {} if self.reader is None else {id(node): wire for node, wire in self.reader.traced()}
 
     @cached_property
     def _near(self) -> dict[int, Any]:
@@ -68,7 +68,7 @@ class Notes(Naming):
 
     @cached_property
     def _read(self) -> dict[int, Any]:
-        return {} if self.reader is None else {id(node): node for node, _ in self.reader.trace}
+        return {} if self.reader is None else {id(node): node for node, _ in self.reader.traced()}
 
     @cached_property
     def turns(self) -> dict[int, Any]:
@@ -87,7 +87,7 @@ class Notes(Naming):
     def _made_of(self) -> dict[int, list[int]]:
         """The canonical nodes that were read from each wire node."""
         found: dict[int, list[int]] = {}
-        for made, wire in self.reader.trace if self.reader is not None else ():
+        for made, wire in self.reader.traced() if self.reader is not None else ():
             found.setdefault(id(wire), []).append(id(made))
         return found
 

@@ -1,17 +1,19 @@
 """What a conversation is made of, as a text: one letter an item, in their order.
 
 What has to hold of turns and steps is read off that text. A reader that finds nothing but texts, calls and results
-writes it down while it reads (`Reader.letters`); for any other conversation it is made of the items.
+writes it down while it reads (`Outline`); for any other conversation it is made of the items.
 """
 
 from __future__ import annotations
 
+from functools import cache
+from itertools import compress
 from typing import Any
 
-__all__ = ["CALL", "RESULT", "ROLES", "USER", "outline"]
+__all__ = ["ASSISTANT", "CALL", "RESULT", "ROLES", "USER", "Outline", "mask", "outline", "picked"]
 
-CALL, RESULT, USER = "c", "o", "u"
-ROLES = {"assistant": "a", "system": "s", "developer": "s"}
+ASSISTANT, CALL, RESULT, USER = "a", "c", "o", "u"
+ROLES = {"assistant": ASSISTANT, "system": "s", "developer": "s"}
 """The letter of a message by its role; any other role is the user's."""
 
 _KINDS = {
@@ -28,6 +30,29 @@ _KINDS = {
 }
 
 
+class Outline:
+    """What a reader writes down of a conversation in which there is nothing but texts, calls and results.
+
+    Attributes:
+        letters: one an item.
+        calls: the ids of the calls, in order; `names`: what they call.
+        results: the ids of the calls that results are of, in order.
+        texts: what is said in messages, and in results that are lists of parts.
+    """
+
+    __slots__ = ("calls", "letters", "names", "results", "texts")
+
+    def __init__(self) -> None:
+        self.letters: list[str] = []
+        self.calls: list[str] = []
+        self.names: list[str] = []
+        self.results: list[str] = []
+        self.texts: list[str] = []
+
+    def __str__(self) -> str:
+        return "".join(self.letters)
+
+
 def outline(items: list[dict[str, Any]]) -> str:
     """The letters of these items; an "x" is one of which nothing can be said here.
 
@@ -41,3 +66,22 @@ def outline(items: list[dict[str, Any]]) -> str:
             for item in items
         ]
     )
+
+
+def picked(items: list[dict[str, Any]], letters: str, wanted: str) -> list[dict[str, Any]]:
+    """Those of the items whose letter is one of the `wanted`.
+
+    >>> picked([{"type": "message"}, {"type": "function_call"}], "uc", CALL)
+    [{'type': 'function_call'}]
+    """
+    return list(compress(items, mask(letters, wanted)))
+
+
+def mask(letters: str, wanted: str) -> bytes:
+    """A one for each letter that is one of the `wanted`, and a zero for all others."""
+    return letters.encode().translate(_ones(wanted))
+
+
+@cache
+def _ones(wanted: str) -> bytes:
+    return bytes(chr(code) in wanted for code in range(256))

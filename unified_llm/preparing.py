@@ -14,6 +14,7 @@ from .adapter import Adapter, Kind, Surface
 from .custody import conversation, handed, leaving
 from .exchange import Exchange
 from .ids import seed_of
+from .outline import Outline
 from .reading import Reader
 from .refusing import prompt_of
 from .registry import provider_of
@@ -95,15 +96,15 @@ def prepare(
             if rules is not None and meets:
                 from .repair import repair as mend
 
-                letters = _plainly(node["input"], reader, writer)
-                mended = mend(node, rules, writer, whole=kind is goal.adapter.kinds.get("request"), letters=letters)
+                plain = _plainly(node["input"], reader, writer)
+                mended = mend(node, rules, writer, whole=kind is goal.adapter.kinds.get("request"), plain=plain)
                 if mended is not node:
                     writer.context["given"] = {**node}
                     node.clear()
                     node.update(mended)
                     _follow(writer.context.get("replaced", ()), reader)
-                elif letters:
-                    writer.plain = True
+                else:
+                    writer.plain = plain
         if meets:
             from .fitting import fit
 
@@ -126,11 +127,11 @@ def prepare(
     return node
 
 
-def _plainly(items: list[Any], reader: Reader | None, writer: Writer) -> str:
+def _plainly(items: list[Any], reader: Reader | None, writer: Writer) -> Outline | None:
     """The outline of a conversation of which its reader said that it is plain, and nothing came to it since."""
-    if reader is None or not reader.plain or writer.vault is not None or len(reader.letters) != len(items):
-        return ""
-    return "".join(reader.letters)
+    if reader is None or not reader.plain or writer.vault is not None or len(reader.outline.letters) != len(items):
+        return None
+    return reader.outline
 
 
 def prompt_for(node: Any, kind: Kind, goal: Adapter, writer: Writer) -> list[Any] | None:
@@ -154,8 +155,7 @@ def _follow(replaced: Iterable[tuple[Any, Any]], reader: Reader | None) -> None:
     if reader is None or not made:
         return
     followed: dict[int, tuple[Any, Any]] = {}
-    for node, wire in reversed(reader.trace):
-        # From the end, where what stands beside the conversation was read: it is the tools, mostly.
+    for node, wire in reader.latest():
         if id(node) in made:
             followed.setdefault(id(node), (made[id(node)], wire))
             if len(followed) == len(made):

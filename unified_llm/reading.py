@@ -6,11 +6,13 @@ node came from which wire node, so that a loss can be traced to the leaf it came
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from collections.abc import Mapping as MappingABC
 from typing import Any
 
 from .errors import InvalidBody
 from .mapping import ILL_TYPED, NATIVE, IllTyped, Mapping, ReadPair, remainder
+from .outline import Outline
 
 __all__ = ["Reader"]
 
@@ -32,15 +34,16 @@ class Reader:
         "gathered",
         "http",
         "laid",
-        "letters",
         "model",
         "notes",
         "number",
+        "outline",
         "places",
         "plain",
         "protocol",
         "provider",
         "restored",
+        "runs",
         "scope",
         "seed",
         "signed",
@@ -72,14 +75,16 @@ class Reader:
         # text, by the names of their calls if by any: nothing that could be a handle or bear an opaque piece. No two
         # messages of the model's stand side by side, where a wire has messages.
         self.plain = False
-        # What each item of such a conversation is (`outline.py`).
-        self.letters: list[str] = []
+        # What such a conversation is made of.
+        self.outline = Outline()
         # Items put back as they were, with the origin of what they name.
         self.restored: list[tuple[Node, Node]] = []
         self.http: MappingABC[str, Any] = http or {}
         self.doc: Any = None
         self.seed = ""
         self.trace: list[tuple[Node, Node]] = []
+        # The same of nodes that were read in one go, in order: put into the trace when that is asked for (`traced`).
+        self.runs: list[tuple[list[Node], list[Any]]] = []
         self.below: dict[int, tuple[Any, ...]] = {}
         self.places: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         # Where those nodes stand in the document whose reader knew it anyway, by identity, and where the leaves of
@@ -116,7 +121,7 @@ class Reader:
 
     def _opened(self, node: Any) -> Any:
         """A conversation with carried answers back in their places (`turns.py`)."""
-        items = node.get("input") if type(node) is dict else None
+        items = node.get("input") if type(node) is dict and not self.plain else None
         if type(items) is list:
             for item in items:
                 if "opaque" in item:
@@ -125,6 +130,30 @@ class Reader:
                     node["input"] = opened(items, self)
                     break
         return node
+
+    def ran(self, items: list[Node], begin: int, wires: list[Any], letters: list[str]) -> None:
+        """Say that the items from `begin` on were read in one go from these wire nodes; `letters` are their outline.
+
+        There may be more of the latter two, of what was not read to its end.
+        """
+        count = len(items) - begin
+        del wires[count:], letters[count:]
+        if count:
+            self.runs.append((items[begin:], wires))
+            self.outline.letters += letters
+
+    def traced(self) -> list[tuple[Node, Node]]:
+        """All pairs of nodes, canonical and wire."""
+        if self.runs:
+            self.trace += [pair for nodes, wires in self.runs for pair in zip(nodes, wires)]
+            self.runs.clear()
+        return self.trace
+
+    def latest(self) -> Iterator[tuple[Node, Node]]:
+        """The same from the end: what stands beside a conversation is read last, and mostly what is looked for."""
+        yield from reversed(self.trace)
+        for nodes, wires in reversed(self.runs):
+            yield from zip(reversed(nodes), reversed(wires))
 
     def node(self, mapping: Mapping, wire: Any) -> Node:
         """Read one node."""

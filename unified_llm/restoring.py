@@ -263,7 +263,7 @@ class RestoringWriter:
 
     def _trace(self, new: Node, old: Node) -> None:
         """What is lost of a node that was made is lost of the wire node behind it."""
-        wire = next((wire for made, wire in reversed(self.reader.trace) if made is old), None)
+        wire = next((wire for made, wire in self.reader.latest() if made is old), None)
         if wire is not None and new is not old:
             self.reader.trace.append((new, wire))
 

@@ -114,7 +114,7 @@ class _Pipe:
 
     def _feeder(self) -> Callable[[Event], list[Event]]:
         """The long way of an event, with everything it needs at hand."""
-        reading, trace, notes, writing = self.reading, self.reading.trace, self.reading.notes, self.writing
+        reading, traced, notes, writing = self.reading, self.reading.traced, self.reading.notes, self.writing
         reader, check, writer = self.reader, self.grammar.feed, self.writer
         read, write = reader.feed, writer.feed
         read_more = getattr(reader, "read_more", None)
@@ -130,9 +130,9 @@ class _Pipe:
                 event = framed(event, reading.number)
             reading.doc = event["data"]
             events = read(event)
-            if len(trace) != noted:
+            if len(traced()) != noted:
                 # What is kept of a frame is kept with a note, or nobody could say where it came from.
-                noted = len(trace)
+                noted = len(traced())
                 self._tell(events)
             out = []
             for canonical in events:

@@ -56,7 +56,7 @@ class Trail:
     def report(self, events: list[Node], target: list[Any], sent: int) -> list[Loss]:
         """The losses noted since the last time, while `events` became `target`, `sent` events after the first."""
         self.writer.unfold()
-        now = _Now(events, target, sent, self.reader.trace[self._noted :])
+        now = _Now(events, target, sent, self.reader.traced()[self._noted :])
         finder: _StreamFinder | None = None
         found: list[Loss] = []
         for entry in [*self.writer.raw, *((*note, None) for note in self.reader.notes)]:
@@ -126,12 +126,12 @@ class Trail:
 
     def _catch_up(self) -> None:
         reader = self.reader
-        for node, wire in reader.trace[self._noted :]:
+        for node, wire in reader.traced()[self._noted :]:
             self.wires[id(node)] = wire
             self.nodes[id(node)] = node
         for node, wire in reader.turns[self._turned :]:
             self.turns[id(node)] = wire
-        self._noted, self._turned = len(reader.trace), len(reader.turns)
+        self._noted, self._turned = len(reader.traced()), len(reader.turns)
         if len(reader.docs) != len(self._known):
             self._unwalked += sorted(reader.docs.keys() - self._known)
             self._known.update(reader.docs)

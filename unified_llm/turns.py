@@ -210,7 +210,7 @@ def opened(items: list[Node], reader: Reader) -> list[Node]:
     if not any(_turn(item) for item in items if "opaque" in item):
         return items
     reader.signed = True
-    wires = {id(node): wire for node, wire in reader.trace}
+    wires = {id(node): wire for node, wire in reader.traced()}
     for item in items:
         turn = _turn(item)
         if turn is None:

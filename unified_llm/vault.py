@@ -148,7 +148,7 @@ def unpark(items: list[Node], vault: Vault, thread: str = "", reader: Reader | N
                 if found:
                     there = items[at:last]
                     if reader is not None and not wires:
-                        wires = {id(node): wire for node, wire in reader.trace}
+                        wires = {id(node): wire for node, wire in reader.traced()}
                     wire = next((wires[id(item)] for item in there if id(item) in wires), None)
                     scratch = reader or _Scratch()
                     turn = {"items": found, "origin": next(origins(found), {})}

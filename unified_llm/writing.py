@@ -11,6 +11,7 @@ from typing import Any
 
 from .ids import is_made
 from .mapping import NATIVE, Fated, IllTyped, Mapping, Owned, WritePair, alike, fill
+from .outline import Outline
 from .provenance import is_own
 
 __all__ = ["REPEATED", "Writer"]
@@ -74,9 +75,9 @@ class Writer:
         self.source = source
         # The source is the target, dialect and all: nothing has to be made fit.
         self.same = False
-        # The conversation is what its reader called plain, and nothing had to be mended: names of results are those of
-        # the calls they answer.
-        self.plain = False
+        # The outline of a conversation that its reader called plain, and in which nothing had to be mended: names of
+        # results are those of the calls they answer.
+        self.plain: Outline | None = None
         self.exchange = exchange
         self.vault = vault
         self.doc: Any = None

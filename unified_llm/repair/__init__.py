@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..outline import outline
+from ..outline import Outline, outline
 from ..writing import Writer
 from .mending import Mending
 from .pairs import mend_pairs
@@ -27,12 +27,12 @@ __all__ = ["CALLS", "Rules", "repair"]
 Node = dict[str, Any]
 
 
-def repair(request: Node, rules: Rules, writer: Writer, *, whole: bool = True, letters: str = "") -> Node:
+def repair(request: Node, rules: Rules, writer: Writer, *, whole: bool = True, plain: Outline | None = None) -> Node:
     """The request as the target's rules want it: the same object when nothing had to change.
 
     `rules` are those of the adapter; the dialect of `writer` and the model of the request have their say. `whole` is
     False for a request that wants no answer (it counts tokens, or compacts), whose history may end as it likes.
-    `letters` is the outline of a conversation that holds nothing but texts, calls of functions and their results.
+    `plain` is the outline of a conversation that holds nothing but texts, calls of functions and their results.
     """
     items = request.get("input")
     if type(items) is not list:
@@ -40,8 +40,7 @@ def repair(request: Node, rules: Rules, writer: Writer, *, whole: bool = True, l
     # For demands that only the writer can meet, of a request that may have been read from its own protocol.
     writer.context["repaired"] = True
     rules = rules.of(writer.dialect, writer.model or request.get("model"))
-    plain = bool(letters)
-    letters = letters or outline(items)
+    letters = str(plain) if plain is not None else outline(items)
     sound = is_sound(items, rules, letters, plain)
     thoughts = rules.reasoning_opens or rules.reasoning_off
     if sound and not thoughts and (not rules.reasoning_proof or "r" not in letters):

@@ -13,6 +13,7 @@ from itertools import compress
 from operator import ne
 from typing import Any
 
+from ..outline import CALL, RESULT, Outline, mask, picked
 from .rules import Rules
 
 __all__ = ["is_sound"]
@@ -20,28 +21,18 @@ __all__ = ["is_sound"]
 Node = dict[str, Any]
 
 
-def _mask(letters: str) -> bytes:
-    """The table that makes of each of these letters a one, and a zero of all others."""
-    return bytes(chr(code) in letters for code in range(256))
-
-
-_CALL, _RESULT, _MESSAGE, _MODEL = _mask("c"), _mask("o"), _mask("uas"), _mask("acrp")
+_MESSAGE, _MODEL = "uas", "acrp"
 _NOT_SAID, _NOT_TURNS = str.maketrans("", "", "arp"), str.maketrans("", "", "us")
 # What does not join itself to one message where no turn is known.
 _UNJOINED = ("ar", "cr", "ca", "aa", "pa", "pc", "pr", "ap", "cp", "rp")
 _SPECIAL = frozenset(("executor", "async", "caller"))
 
 
-@cache
-def _ids(form: str) -> re.Pattern[str]:
-    return re.compile(f"(?:(?:{form})\0)*", re.DOTALL)
-
-
-def is_sound(items: list[Node], rules: Rules, letters: str, plain: bool = False) -> bool:
+def is_sound(items: list[Node], rules: Rules, letters: str, plain: Outline | None = None) -> bool:
     """Whether nothing has to be done about `items`, whose outline is `letters`; no is no proof of the contrary.
 
-    `plain` are items with nothing beside what makes them a text, a call of a function, or its result, of which the
-    calls that stand side by side came in one message.
+    `plain` is known of items with nothing beside what makes them a text, a call of a function, or its result, of which
+    the calls that stand side by side came in one message.
     """
     if rules.declared or "x" in letters or not _turns(letters, rules):
         return False
@@ -49,9 +40,11 @@ def is_sound(items: list[Node], rules: Rules, letters: str, plain: bool = False)
         return False
     if rules.item_ids and not plain and [1 for item in items if "id" in item]:
         return False
-    if rules.blank or (rules.name_form and not plain):
-        messages = list(compress(items, letters.encode().translate(_MESSAGE)))
-        if rules.name_form and not plain and [1 for item in messages if "name" in item]:
+    if plain:
+        return not rules.blank or _say(plain.texts)
+    if rules.blank or rules.name_form:
+        messages = picked(items, letters, _MESSAGE)
+        if rules.name_form and [1 for item in messages if "name" in item]:
             return False
         if rules.blank and not _texts([item.get("content") for item in messages]):
             return False
@@ -71,30 +64,40 @@ def _turns(letters: str, rules: Rules) -> bool:
     return not ((rules.opens and spoken[0] != "u") or ((rules.closes or rules.trailing) and spoken[-1] == "a"))
 
 
-def _calls(letters: str, items: list[Node], rules: Rules, plain: bool) -> bool:
+def _calls(letters: str, items: list[Node], rules: Rules, plain: Outline | None) -> bool:
     if not _paired(letters) or (rules.one_turn and not _joined(letters, items, plain)):
         return False
-    mask = letters.encode()
-    calls = list(compress(items, mask.translate(_CALL)))
-    results = list(compress(items, mask.translate(_RESULT)))
-    ids: list[Any] = [call.get("call_id") for call in calls]
-    if ids[: len(results)] != [result.get("call_id") for result in results]:
+    if plain:
+        return _ids(plain.calls, plain.results, rules)
+    calls, results = picked(items, letters, CALL), picked(items, letters, RESULT)
+    if not _ids([call.get("call_id") for call in calls], [result.get("call_id") for result in results], rules):
         return False
-    if not all(ids) or len(set(ids)) < len(ids) or not (plain or _SPECIAL.isdisjoint(set().union(*calls))):
+    if not _SPECIAL.isdisjoint(set().union(*calls)):
         return False
-    if rules.call_id_length is not None and max(map(len, ids), default=0) > rules.call_id_length:
-        return False
-    if rules.call_id_form is not None:
-        joined = "\0".join([*ids, ""])
-        if joined.count("\0") != len(ids) or not _ids(rules.call_id_form).fullmatch(joined):
-            return False
-    if rules.named and not plain:
+    if rules.named:
         names = [result.get("name") for result in results]
         if any(names) and any(name not in (None, call.get("name")) for call, name in zip(calls, names)):
             return False
     return not rules.blank or _texts(
         [output for each in results if type(output := each.get("output")) is list and output]
     )
+
+
+def _ids(called: list[Any], answered: list[Any], rules: Rules) -> bool:
+    """Whether calls are answered in their order, and their ids are as they should be."""
+    if called[: len(answered)] != answered or not all(called) or len(set(called)) < len(called):
+        return False
+    if rules.call_id_length is not None and max(map(len, called), default=0) > rules.call_id_length:
+        return False
+    if rules.call_id_form is None:
+        return True
+    joined = "\0".join([*called, ""])
+    return joined.count("\0") == len(called) and _each(rules.call_id_form).fullmatch(joined) is not None
+
+
+@cache
+def _each(form: str) -> re.Pattern[str]:
+    return re.compile(f"(?:(?:{form})\0)*", re.DOTALL)
 
 
 def _paired(letters: str) -> bool:
@@ -110,14 +113,14 @@ def _paired(letters: str) -> bool:
     return all(step.count("c") * 2 == len(step) for step in set(steps))
 
 
-def _joined(letters: str, items: list[Node], plain: bool) -> bool:
+def _joined(letters: str, items: list[Node], plain: Outline | None) -> bool:
     """Whether what the model said in one go is one message already; in plain items it is, where it can be."""
     if any(pair in letters for pair in _UNJOINED):
         return False
     if plain:
         return True
     turns = [item.get("turn") for item in items]
-    model = letters.encode().translate(_MODEL)
+    model = mask(letters, _MODEL)
     # A one for each two neighbours of the model's: all of them in one go, as numbers.
     both = int.from_bytes(model[1:]) & int.from_bytes(model[:-1])
     return not any(compress(both.to_bytes(len(model) - 1), map(ne, turns, turns[1:])))
@@ -131,4 +134,8 @@ def _texts(contents: list[Any]) -> bool:
     if len(texts) < len(contents):
         parts = [part.get("text") for content in contents if type(content) is list for part in content]
         texts += [text for text in parts if type(text) is str]
+    return _say(texts)
+
+
+def _say(texts: list[str]) -> bool:
     return all(texts) and not any(map(str.isspace, texts))

@@ -318,7 +318,7 @@ _UNPAIRED = "the API takes a call of its own tools with its result or not at all
 
 def _paired(items: list[Node], w: Writer) -> list[Node]:
     """Without the hosted calls whose results the API would not take back, and without those results."""
-    if _PAIRED.isdisjoint([item.get("type") for item in items]):
+    if w.plain or _PAIRED.isdisjoint([item.get("type") for item in items]):
         return items
     others = [item for item in items if "extra" not in item or not w.form(item, "home")]
     if not any(item.get("type") in _HOSTED or _is_result(item, w) for item in others):

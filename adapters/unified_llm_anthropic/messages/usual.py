@@ -34,86 +34,93 @@ def read_usual(
 
     Gives the first that does not, None at the end. `before` is the role of the message in front of them.
     """
-    add, note, trace, letters = items.append, r.trace.append, r.trace, r.letters
-    letter = letters.append
-    for number, wire in messages:
-        mark, marked, lettered = len(items), len(trace), len(letters)
-        try:
+    begin, wires, letters = len(items), list[Any](), list[str]()  # of the items from there on
+    add, note, letter, trace = items.append, wires.append, letters.append, r.trace
+    told = r.outline
+    called, names, answered, texts = told.calls.append, told.names.append, told.results.append, told.texts
+    unusual: tuple[int, Any] | None = None
+    opened = marked = 0
+    try:
+        for unusual in messages:
+            number, wire = unusual
+            opened, marked = len(items), len(trace)
             role, content = wire["role"], wire["content"]
             said = _ROLES[role]
             if len(wire) != 2 or not content:
-                return number, wire
+                break
             if type(content) is str:
-                content, joined = (), False
-                item: Node = {"type": "message", "role": role, "content": wire["content"]}
-                add(item)
-                note((item, wire))
+                add({"type": "message", "role": role, "content": content})
+                note(wire)
                 letter(said)
-            else:
-                joined = len(content) > 1
+                texts.append(content)
+                content = ()
+            joined = len(content) > 1
             gathering: list[Node] | None = None
             for block in content:
                 kind = block["type"]
-                if kind == "text":
-                    if len(block) != 2 or type(block["text"]) is not str:
+                if kind == "tool_result" and role == "user":
+                    call_id, output = block["tool_use_id"], block["content"]
+                    if type(output) is list:
+                        output = _read_texts(output, trace, texts)
+                    if type(call_id) is not str or (type(output) is not str and type(output) is not list):
                         break
-                    part = {"type": "output_text" if role == "assistant" else "input_text", "text": block["text"]}
-                    note((part, block))
-                    if gathering is not None:
-                        gathering.append(part)
-                        continue
-                    gathering, source = [part], wire
-                    item = {"type": "message", "role": role, "content": gathering}
-                    letter(said)
-                elif kind == "tool_use":
+                    item: Node = {"type": "function_call_output", "call_id": call_id, "output": output}
+                    if len(block) != 3:
+                        if len(block) != 4 or type(block["is_error"]) is not bool:
+                            break
+                        item["is_error"] = block["is_error"]
+                    note(block)
+                    letter(RESULT)
+                    answered(call_id)
+                    gathering = None
+                elif kind == "tool_use" and role == "assistant":
                     call_id, name, value = block["id"], block["name"], block["input"]
                     if len(block) != 4 or not (type(call_id) is type(name) is str) or type(value) is not dict:
                         break
-                    if role != "assistant":
-                        break
                     item = {"type": "function_call", "call_id": call_id, "name": name, "arguments": dump_text(value)}
-                    gathering, source = None, block
+                    note(block)
                     letter(CALL)
-                elif kind == "tool_result":
-                    call_id, output, size = block["tool_use_id"], block["content"], len(block)
-                    if type(output) is list:
-                        output = _read_texts(output, trace)
-                    if type(call_id) is not str or (type(output) is not str and type(output) is not list):
-                        break
-                    item = {"type": "function_call_output", "call_id": call_id, "output": output}
-                    if size != 3:
-                        if size != 4 or type(block["is_error"]) is not bool:
-                            break
-                        item["is_error"] = block["is_error"]
-                    if role != "user":
-                        break
-                    gathering, source = None, block
-                    letter(RESULT)
-                else:
+                    called(call_id)
+                    names(name)
+                    gathering = None
+                elif kind != "text" or len(block) != 2 or type(block["text"]) is not str:
                     break
+                else:
+                    part = {"type": "output_text" if role == "assistant" else "input_text", "text": block["text"]}
+                    trace.append((part, block))
+                    texts.append(block["text"])
+                    if gathering is not None:
+                        gathering.append(part)
+                        continue
+                    gathering = [part]
+                    item = {"type": "message", "role": role, "content": gathering}
+                    note(wire)
+                    letter(said)
                 if joined:
                     item["turn"] = number
                 add(item)
-                note((item, source))
             else:
-                if joined and len(items) == mark + 1:
+                if joined and len(items) == opened + 1:
                     # Several texts are one item.
                     del item["turn"]
                 if role == before:
-                    r.form(items[mark], "opens", True)
+                    r.form(items[opened], "opens", True)
                     r.plain = r.plain and role != "assistant"
-                if role == "system" and not mark:
+                if role == "system" and not opened:
                     r.form(items[0], "place", "messages")
                 before = role
                 continue
-        except (KeyError, TypeError):
-            pass
-        del items[mark:], trace[marked:], letters[lettered:]
-        return number, wire
-    return None
+            break
+        else:
+            opened, marked, unusual = len(items), len(trace), None
+    except (KeyError, TypeError):
+        pass
+    del items[opened:], trace[marked:]
+    r.ran(items, begin, wires, letters)
+    return unusual
 
 
-def _read_texts(blocks: list[Any], trace: list[tuple[Node, Node]]) -> list[Node] | None:
+def _read_texts(blocks: list[Any], trace: list[tuple[Node, Node]], texts: list[str]) -> list[Node] | None:
     parts = []
     for block in blocks:
         if type(block) is not dict or len(block) != 2 or block.get("type") != "text":
@@ -122,6 +129,7 @@ def _read_texts(blocks: list[Any], trace: list[tuple[Node, Node]]) -> list[Node]
         if type(part["text"]) is not str:
             return None
         parts.append(part)
+        texts.append(part["text"])
         trace.append((part, block))
     return parts
 
@@ -136,12 +144,9 @@ def write_usual(items: list[Node], arguments: list[Node | None], start: int, out
     `arguments` are those of the items, by number.
     """
     add = out.append
-    opened = start
-    role: Any = None
-    turn: Any = None
-    message: Node = {}
+    opened, role, turn = start, None, None  # the message that is open: where it begins, whose it is
+    blocks: list[Node] | None = None  # its content; None where that is a text so far
     found: Any = None
-    blocks: list[Node] | None = None
     number = start - 1
     try:
         for item in items[start:] if start else items:
@@ -172,29 +177,26 @@ def write_usual(items: list[Node], arguments: list[Node | None], start: int, out
             elif kind != "message" or size != 3:
                 break
             else:
-                its, found = item["role"], item["content"]
-                if type(found) is list:
-                    found = _write_texts(found)
-                if not found or (type(found) is not str and type(found) is not list) or its not in _ROLES:
+                its, content = item["role"], item["content"]
+                if type(content) is list:
+                    content = _write_texts(content)
+                if not content or (type(content) is not str and type(content) is not list) or its not in _ROLES:
                     break
                 if its != role or (its == "system" and (turn is None or turn != item.get("turn"))):
-                    message = {"role": its, "content": found}
-                    add(message)
+                    add({"role": its, "content": content})
                     opened, role, turn, blocks = number, its, item.get("turn"), None
                     continue
-                if type(found) is str:
-                    found = {"type": "text", "text": found}
+                if blocks is None:
+                    blocks = _opened(out[-1])
+                blocks += content if type(content) is list else [{"type": "text", "text": content}]
+                continue
             if its != role:
                 blocks = [found]
                 add({"role": its, "content": blocks})
                 opened, role = number, its
-                continue
-            if blocks is None:
-                blocks = message["content"]
-                if type(blocks) is str:
-                    blocks = message["content"] = [{"type": "text", "text": blocks}]
-            if type(found) is list:
-                blocks += found
+            elif blocks is None:
+                blocks = _opened(out[-1])
+                blocks.append(found)
             else:
                 blocks.append(found)
         else:
@@ -204,6 +206,14 @@ def write_usual(items: list[Node], arguments: list[Node | None], start: int, out
     if opened > start or role is not None:
         out.pop()
     return opened
+
+
+def _opened(message: Node) -> list[Node]:
+    """The blocks of a message to which more is to be added."""
+    if type(message["content"]) is str:
+        message["content"] = [{"type": "text", "text": message["content"]}]
+    blocks: list[Node] = message["content"]
+    return blocks
 
 
 def write_usual_functions(tools: list[Node], w: Writer) -> list[Node] | None:

@@ -152,10 +152,10 @@ def write_contents(history: Any, w: Writer) -> list[Any]:
     its, talking, before = "", False, None
     for index, item in enumerate(history):
         kind, turn, arguments = item.get("type"), item.get("turn"), None
-        if kind == "message":
+        if kind == "function_call_output":
+            side = "results"
+        elif kind == "message":
             side = "model" if item.get("role") == "assistant" else "user"
-        elif kind == "function_call":
-            side = "model"
         else:
             side = "results" if kind in _OUTPUTS else "model"
         if "arguments" in item:
@@ -182,31 +182,33 @@ def write_contents(history: Any, w: Writer) -> list[Any]:
         if parts is None:
             continue
         size = len(item) if turn is None else len(item) - 1
-        if kind == "function_call_output":
-            call_id, output = item.get("call_id"), item.get("output")
-            name = names.get(call_id) if type(call_id) is str else None
-            if size == 3 and name is not None and type(output) is str:
-                answer = {"id": call_id, "name": name, "response": {"output": output}}
-                if call_id in made:
-                    del answer["id"]
-                named.append((place, "parts", len(parts)))
-                parts.append({"functionResponse": answer})
-                continue
-        elif kind == "function_call":
-            call_id, name = item.get("call_id"), item.get("name")
-            if type(call_id) is type(name) is str and arguments is not None:
-                names[call_id] = name
-                if size == 4:
-                    call = {"id": call_id, "name": name, "args": arguments}
+        try:
+            if kind == "function_call_output":
+                call_id, output = item["call_id"], item["output"]
+                if size == 3 and type(output) is str:
+                    answer = {"id": call_id, "name": names[call_id], "response": {"output": output}}
                     if call_id in made:
-                        del call["id"]
-                    parts.append({"functionCall": call})
+                        del answer["id"]
+                    named.append((place, "parts", len(parts)))
+                    parts.append({"functionResponse": answer})
                     continue
-        elif kind == "message":
-            text = item.get("content")
-            if size == 3 and type(text) is str and text and (side == "model" or item.get("role") == "user"):
-                parts.append({"text": text})
-                continue
+            elif kind == "function_call":
+                call_id, name = item["call_id"], item["name"]
+                if type(call_id) is type(name) is str and arguments is not None:
+                    names[call_id] = name
+                    if size == 4:
+                        call = {"id": call_id, "name": name, "args": arguments}
+                        if call_id in made:
+                            del call["id"]
+                        parts.append({"functionCall": call})
+                        continue
+            elif kind == "message":
+                text = item["content"]
+                if size == 3 and type(text) is str and text and (side == "model" or item["role"] == "user"):
+                    parts.append({"text": text})
+                    continue
+        except (KeyError, TypeError):
+            pass
         if not write_beside(item, kind, size, arguments, parts, w):
             parts = None
             out.pop()

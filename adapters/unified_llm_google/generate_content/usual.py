@@ -51,14 +51,16 @@ def read_usual(
     Gives the first that does not, None at the end. `before` is the side of the content in front of them; where the
     items of each content start is noted in `starts`.
     """
-    add, trace, letter, stands = items.append, r.trace.append, r.letters.append, r.stands
+    begin, wires, letters = len(items), list[Any](), list[str]()  # of the items from there on
+    add, note, letter, stands, trace = items.append, wires.append, letters.append, r.stands, r.trace
+    told = r.outline
     waiting: list[Node] = r.context.setdefault("open", [])  # calls without a result
     signed: list[tuple[Node, str]] = []
     node: Node = {}
     alone: Node = {}  # the part of the one text of a message
     unusual = None
     for number, wire in contents:
-        start, noted, lettered, proofs, left = len(items), len(r.trace), len(r.letters), len(signed), waiting.copy()
+        start, noted, proofs, left = len(items), len(trace), len(signed), waiting.copy()
         message: Node | None = None  # the one that a text would join
         try:
             role, parts = wire["role"], wire["parts"]
@@ -87,6 +89,8 @@ def read_usual(
                         break
                     waiting.append(node)
                     letter(CALL)
+                    told.calls.append(node["call_id"])
+                    told.names.append(name)
                 elif "functionResponse" in part:
                     answer = part["functionResponse"]
                     name, response, call_id = answer["name"], answer["response"], answer.get("id")
@@ -108,16 +112,18 @@ def read_usual(
                         _leave_out(call_id, waiting)
                         r.plain = False
                     letter(RESULT)
+                    told.results.append(call_id)
                 else:
                     text = part["text"]
                     if type(text) is not str or not text or not (model or size == 1):
                         break
+                    told.texts.append(text)
                     if message is None:
                         message = {"type": "message", "role": "assistant" if model else "user", "content": text}
                         if turned:
                             message["turn"] = number
                         add(message)
-                        trace((message, wire))
+                        note(wire)
                         letter(ROLES["assistant"] if model else USER)
                         if signature is None:
                             alone = part
@@ -126,10 +132,10 @@ def read_usual(
                     elif type(message["content"]) is str:
                         node = {"type": "output_text", "text": message["content"]}
                         message["content"] = [node]
-                        trace((node, alone))
+                        trace.append((node, alone))
                     node = {"type": "output_text", "text": text}
                     message["content"].append(node)
-                    trace((node, part))
+                    trace.append((node, part))
                     if signature is not None:
                         signed.append((node, signature))
                     continue
@@ -138,7 +144,7 @@ def read_usual(
                 stands[id(node)] = ("contents", number, "parts", index)
                 message = None
                 add(node)
-                trace((node, part))
+                note(part)
                 if signature is not None:
                     signed.append((node, signature))
             else:
@@ -156,9 +162,10 @@ def read_usual(
         unusual = number, wire
         for item in items[start:]:
             stands.pop(id(item), None)
-        del items[start:], r.trace[noted:], r.letters[lettered:], signed[proofs:]
+        del items[start:], trace[noted:], signed[proofs:]
         waiting[:] = left
         break
+    r.ran(items, begin, wires, letters)
     for node, signature in signed:
         node["opaque"] = [opaque_piece(KIND, signature, r)]
         r.places[id(node), "opaque"] = (SLOT,)

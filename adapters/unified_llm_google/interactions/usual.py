@@ -51,7 +51,8 @@ def read_usual(wires: list[Any], start: int, items: list[Node], r: Reader) -> in
 
     Gives the number of the first that is none; their count at the end.
     """
-    add, trace, letter = items.append, r.trace.append, r.letters.append
+    begin, taken, letters = len(items), list[Any](), list[str]()  # of the items from there on
+    add, note, letter, told = items.append, taken.append, letters.append, r.outline
     names: dict[str, str] = r.context.setdefault("names", {})
     r.laid = _LAID
     # Where they stand is known of steps in their own place alone.
@@ -75,6 +76,8 @@ def read_usual(wires: list[Any], start: int, items: list[Node], r: Reader) -> in
                     item["extra"] = marked
                     unsigned = False
                 letter(CALL)
+                told.calls.append(call_id)
+                told.names.append(name)
             elif kind == "function_result":
                 call_id, output, name = wire["call_id"], wire["result"], wire.get("name")
                 item = {"type": "function_call_output", "call_id": call_id}
@@ -91,6 +94,7 @@ def read_usual(wires: list[Any], start: int, items: list[Node], r: Reader) -> in
                     break
                 item["output"] = output
                 letter(RESULT)
+                told.results.append(call_id)
                 if size == 4:
                     if known:
                         r.stands[id(item)] = ("input", number)
@@ -106,6 +110,7 @@ def read_usual(wires: list[Any], start: int, items: list[Node], r: Reader) -> in
                     parts = said["text"]
                     if type(parts) is not str:
                         break
+                    told.texts.append(parts)
                 else:
                     parts = _read_texts(content, type_, r)
                     if parts is None:
@@ -126,11 +131,12 @@ def read_usual(wires: list[Any], start: int, items: list[Node], r: Reader) -> in
             else:
                 break
             add(item)
-            trace((item, wire))
+            note(wire)
         else:
-            return len(wires)
+            number = len(wires)
     except (AttributeError, IndexError, KeyError, TypeError):
         pass
+    r.ran(items, begin, taken, letters)
     return number - unsigned
 
 
@@ -143,6 +149,7 @@ def _read_texts(contents: list[Any], type_: str, r: Reader) -> list[Node] | None
         if type(text) is not str:
             return None
         parts.append({"type": type_, "text": text})
+        r.outline.texts.append(text)
     r.trace += zip(parts, contents)
     return parts
 

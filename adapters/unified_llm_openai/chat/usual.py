@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from unified_llm.outline import CALL, RESULT, ROLES, USER
+from unified_llm.outline import ASSISTANT, CALL, RESULT, ROLES, USER
 from unified_llm.reading import Reader
 from unified_llm.writing import REPEATED, Writer
 
@@ -44,85 +44,91 @@ def read_usual(
 
     Gives the first that is none of these, None at the end. `custom` are the ids of calls of custom tools.
     """
-    add, note, trace, letter = items.append, r.trace.append, r.trace, r.letters.append
+    begin, wires, letters = len(items), list[Any](), list[str]()  # of the items from there on
+    add, note, letter = items.append, wires.append, letters.append
+    told = r.outline
+    called, names, answered, said = told.calls.append, told.names.append, told.results.append, told.texts.append
     thoughts = "reasoning_tags" in r.dialect
-    count, unusual = 0, None
+    unusual: tuple[int, Any] | None = None
     spoke = is_models(items[-1]) if items else False  # the model did, in the message before
-    for unusual in messages:
-        number, wire = unusual
-        try:
+    opened = -1  # where the items of a message begin that may have several
+    try:
+        for unusual in messages:
+            number, wire = unusual
             role, content, size = wire["role"], wire["content"], len(wire)
-            item: Node
-            if size == 3 and role == "tool":
-                call_id = wire["tool_call_id"]
-                if not (type(content) is type(call_id) is str) or not call_id or call_id in custom:
-                    break
-                item = {"type": "function_call_output", "call_id": call_id, "output": content}
-                letter(RESULT)
-                spoke = False
-            elif size == 2:
-                if not (type(content) is type(role) is str) or role in _RESULTS:
-                    break
-                if role == "assistant" and (thoughts or not content):
-                    break
-                item = {"type": "message", "role": role, "content": content}
-                letter(ROLES.get(role, USER))
-                if role != "assistant":
+            if size == 3:
+                if role == "tool":
+                    call_id = wire["tool_call_id"]
+                    if not (type(content) is type(call_id) is str) or not call_id or call_id in custom:
+                        break
+                    add({"type": "function_call_output", "call_id": call_id, "output": content})
+                    note(wire)
+                    letter(RESULT)
+                    answered(call_id)
                     spoke = False
-                elif spoke:
-                    item["turn"] = number
-                    r.plain = False
-                else:
-                    spoke = True
-            else:
+                    continue
                 calls = wire["tool_calls"]
-                if size != 3 or role != "assistant" or thoughts or type(calls) is not list or not calls:
+                if role != "assistant" or thoughts or type(calls) is not list or not calls:
                     break
+                opened = len(items)
                 joined = spoke or content is not None or len(calls) > 1
-                mark, marked, letters = len(items), len(trace), CALL * len(calls)
                 if content is not None:
                     if type(content) is not str or not content:
                         break
-                    item = {"type": "message", "role": "assistant", "content": content, "turn": number}
+                    add({"type": "message", "role": role, "content": content, "turn": number})
+                    note(wire)
+                    letter(ASSISTANT)
+                    said(content)
+                for call in calls:
+                    function, call_id = call["function"], call["id"]
+                    name, arguments = function["name"], function["arguments"]
+                    if (
+                        len(call) != 3
+                        or len(function) != 2
+                        or call["type"] != "function"
+                        or not (type(call_id) is type(name) is type(arguments) is str)
+                        or not call_id
+                        or not arguments
+                    ):
+                        break
+                    item: Node = {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}
+                    if joined:
+                        item["turn"] = number
                     add(item)
-                    note((item, wire))
-                    letters = ROLES["assistant"] + letters
-                try:
-                    for call in calls:
-                        function, call_id = call["function"], call["id"]
-                        name, arguments = function["name"], function["arguments"]
-                        if (
-                            len(call) != 3
-                            or len(function) != 2
-                            or call["type"] != "function"
-                            or not (type(call_id) is type(name) is type(arguments) is str)
-                            or not call_id
-                            or not arguments
-                        ):
-                            break
-                        item = {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}
-                        if joined:
-                            item["turn"] = number
-                        add(item)
-                        note((item, call))
-                    else:
-                        count += len(calls)
-                        r.letters += letters
-                        if spoke:
-                            r.plain = False
-                        spoke = True
-                        continue
-                except (KeyError, TypeError):
-                    pass
-                del items[mark:], trace[marked:]
+                    note(call)
+                    letter(CALL)
+                    called(call_id)
+                    names(name)
+                else:
+                    if spoke:
+                        r.plain = False
+                    spoke, opened = True, -1
+                    continue
                 break
-        except (KeyError, TypeError):
-            break
-        add(item)
-        note((item, wire))
-    else:
-        unusual = None
-    r.context["calls"] = r.context.get("calls", 0) + count
+            if size != 2 or not (type(content) is type(role) is str) or role in _RESULTS:
+                break
+            item = {"type": "message", "role": role, "content": content}
+            if role != "assistant":
+                spoke = False
+            elif thoughts or not content:
+                break
+            elif spoke:
+                item["turn"] = number
+                r.plain = False
+            else:
+                spoke = True
+            add(item)
+            note(wire)
+            letter(ROLES.get(role, USER))
+            said(content)
+        else:
+            unusual = None
+    except (KeyError, TypeError):
+        pass
+    if opened >= 0:
+        del items[opened:]
+    r.ran(items, begin, wires, letters)
+    r.context["calls"] = r.context.get("calls", 0) + letters.count(CALL)
     return unusual
 
 
@@ -209,9 +215,7 @@ def write_usual(items: list[Node], start: int, out: list[Node], w: Writer) -> in
                 if dialect or (opened >= 0 and its is not None and its == turn):
                     break
                 if type(content) is list:
-                    content = _write_texts(content)
-                    if content is not None and len(content) == 1:
-                        content = content[0]["text"]
+                    content = content[0]["text"] if _is_text(content) else _write_texts(content)
                 stated = 0 if size == 3 else len(_STATED & item.keys())
                 if size != 3 + stated or not content or (type(content) is not str and type(content) is not list):
                     break
@@ -264,6 +268,11 @@ def _write_texts(parts: list[Node]) -> list[Node] | None:
             return None
         out.append({"type": "text", "text": text})
     return out or None
+
+
+def _is_text(parts: list[Node]) -> bool:
+    """Whether this is one plain text."""
+    return len(parts) == 1 and len(parts[0]) == 2 and parts[0]["type"] in _TEXTS and type(parts[0]["text"]) is str
 
 
 def _says_no_content(item: Node, w: Writer) -> bool:

@@ -27,32 +27,49 @@ def read_usual(wires: Iterator[Any], items: list[Node], r: Reader) -> list[Any]:
 
     Gives the first that is not, alone in a list; an empty one at the end.
     """
-    add, trace, letter = items.append, r.trace.append, r.letters.append
-    for wire in wires:
-        if type(wire) is not dict:
-            return [wire]
-        kind, size = wire.get("type"), len(wire)
-        if kind == "function_call":
-            call_id, name, arguments = wire.get("call_id"), wire.get("name"), wire.get("arguments")
-            if size != 4 or not (type(call_id) is type(name) is type(arguments) is str):
-                return [wire]
-            item = wire.copy()
-            letter(CALL)
-        elif kind == "function_call_output":
-            if size != 3 or not (type(wire.get("call_id")) is type(wire.get("output")) is str):
-                return [wire]
-            item = wire.copy()
-            letter(RESULT)
-        elif not (type(wire.get("role")) is type(wire.get("content")) is str):
-            return [wire]
-        elif (kind == "message" and size == 3) or size == 2:
-            item = wire.copy() if size == 3 else {"type": "message", **wire, "extra": _untagged(r)}
-            letter(ROLES.get(wire["role"], USER))
+    begin, taken, letters = len(items), list[Any](), list[str]()  # of the items from there on
+    add, note, letter = items.append, taken.append, letters.append
+    told = r.outline
+    called, names, answered, said = told.calls.append, told.names.append, told.results.append, told.texts.append
+    unusual, wire = True, None
+    try:
+        for wire in wires:
+            size = len(wire)
+            if "type" not in wire:
+                if size != 2 or not (type(wire["role"]) is type(wire["content"]) is str):
+                    break
+                add({"type": "message", **wire, "extra": _untagged(r)})
+                letter(ROLES.get(wire["role"], USER))
+                said(wire["content"])
+            elif wire["type"] == "function_call":
+                call_id, name = wire["call_id"], wire["name"]
+                if size != 4 or not (type(call_id) is type(name) is type(wire["arguments"]) is str):
+                    break
+                add(wire.copy())
+                letter(CALL)
+                called(call_id)
+                names(name)
+            elif wire["type"] == "function_call_output":
+                call_id = wire["call_id"]
+                if size != 3 or not (type(call_id) is type(wire["output"]) is str):
+                    break
+                add(wire.copy())
+                letter(RESULT)
+                answered(call_id)
+            else:
+                role = wire["role"]
+                if wire["type"] != "message" or size != 3 or not (type(role) is type(wire["content"]) is str):
+                    break
+                add(wire.copy())
+                letter(ROLES.get(role, USER))
+                said(wire["content"])
+            note(wire)
         else:
-            return [wire]
-        add(item)
-        trace((item, wire))
-    return []
+            unusual = False
+    except (KeyError, TypeError):
+        pass
+    r.ran(items, begin, taken, letters)
+    return [wire] if unusual else []
 
 
 def _untagged(r: Reader) -> Node:
