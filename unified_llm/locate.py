@@ -130,6 +130,8 @@ class Finder(Notes):
 
     def alike(self, nodes: list[Node], keys: Keys, fate: str, detail: str, capability: str | None) -> list[Loss]:
         """The losses of one leaf of one or many nodes; what holds of the first mostly holds of all of its kind."""
+        if len(nodes) == 1 and (fate == "added" or nodes[0] is self.root):
+            return self.loss(nodes[0], keys, fate, detail, capability)
         if fate == "added" or nodes[0] is self.root:
             return [loss for node in nodes for loss in self.loss(node, keys, fate, detail, capability)]
         known = self._laid_out(nodes, keys) or self._all_beside(nodes, keys)

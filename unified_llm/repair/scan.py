@@ -22,7 +22,6 @@ Node = dict[str, Any]
 
 
 _MESSAGE, _MODEL = "uas", "acrp"
-_NOT_SAID, _NOT_TURNS = str.maketrans("", "", "arp"), str.maketrans("", "", "us")
 # What does not join itself to one message where no turn is known.
 _UNJOINED = ("ar", "cr", "ca", "aa", "pa", "pc", "pr", "ap", "cp", "rp")
 _SPECIAL = frozenset(("executor", "async", "caller"))
@@ -102,15 +101,15 @@ def _each(form: str) -> re.Pattern[str]:
 
 def _paired(letters: str) -> bool:
     """Whether as many results as calls stand behind each run of calls, but for the last, which may still get them."""
-    turns = letters.translate(_NOT_SAID)
-    if "ao" in letters or "ro" in letters or "po" in letters or turns[0] == "o":
+    if "ao" in letters or "ro" in letters or "po" in letters:
         return False
-    if "cu" in turns or "cs" in turns or "uo" in turns or "so" in turns:
+    turns = letters.encode().translate(None, b"arp")
+    if turns[:1] == b"o" or b"cu" in turns or b"cs" in turns or b"uo" in turns or b"so" in turns:
         return False
-    steps = turns.translate(_NOT_TURNS).replace("oc", "o c").split(" ")
-    if steps[-1].endswith("c"):
+    steps = turns.translate(None, b"us").replace(b"oc", b"o c").split(b" ")
+    if steps[-1].endswith(b"c"):
         steps.pop()
-    return all(step.count("c") * 2 == len(step) for step in set(steps))
+    return all(step.count(b"c") * 2 == len(step) for step in set(steps))
 
 
 def _joined(letters: str, items: list[Node], plain: Outline | None) -> bool:
