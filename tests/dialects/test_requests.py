@@ -401,7 +401,8 @@ def test_an_assistant_speaks_in_strings_at_copilot() -> None:
 def test_tools_a_server_has_not_and_strict() -> None:
     custom = {"type": "custom", "custom": {"name": "c"}}
     strict = {"type": "function", "function": {**TOOL["function"], "strict": True}}
-    done = send("moonshot", tools=[strict, custom])
-    assert done.value["tools"] == [TOOL]
-    assert fates(done) == {"/tools/0/function/strict": "lost", "/tools/1": "lost"}
+    unknown = {"type": "telepathy", "telepathy": {"name": "t"}}
+    done = send("moonshot", tools=[strict, unknown, custom])
+    assert done.value["tools"][0] == TOOL and [tool["type"] for tool in done.value["tools"]] == ["function"] * 2
+    assert fates(done) == {"/tools/0/function/strict": "lost", "/tools/1": "lost", "/tools/2/type": "emulated"}
     assert send("openai", tools=[strict, custom]).value["tools"] == [strict, custom]

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Owned, take
+from unified_llm.mapping import Fated, Owned, take
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
 from ..demands import fit_words, name_schema, nearest_choice, send_nearest, with_mode
 from ..effort import drop_refused, fit_reasoning
 from .controls import read_controls, write_controls
-from .tools import is_foreign, tools
+from .tools import is_foreign, lacks_raw_text, tools
 from .usual import read_usual_functions, write_usual_functions
 
 __all__ = ["read_settings", "write_settings"]
@@ -152,7 +152,10 @@ def _write_tools(c: Node, wire: Node, w: Writer) -> None:
         return
     new, old = [], []
     kinds = None if w.same else w.dialect.get("tool_kinds")
-    for tool in c.pop("tools"):
+    if kinds is not None and lacks_raw_text(w):
+        kinds = [*kinds, "custom"]
+    given = c.pop("tools")
+    for tool in given:
         if kinds is not None and tool.get("type") not in kinds:
             w.drop(tool, "the server has no such tools")
         elif w.form(tool, "legacy"):
@@ -165,7 +168,7 @@ def _write_tools(c: Node, wire: Node, w: Writer) -> None:
         wire["functions"] = [_function_of(tool) for tool in w.nodes(tools, old)]
     if new or not (old or "web_search_options" in wire):
         written = w.nodes(tools, new)
-        if written or not (new or is_foreign(w)):
+        if written or not (given or is_foreign(w)):
             wire["tools"] = written
         elif not new:
             w.report(w.doc, ("tools",), "approximated", "no tools are declared by saying nothing")
@@ -222,6 +225,13 @@ def _write_tool_choice(c: Node, wire: Node, w: Writer) -> None:
     if is_foreign(w):
         fit_words(c, w)
     choice = c["tool_choice"]
+    if lacks_raw_text(w) and type(choice) is dict and choice.get("type") == "custom":
+        function = {**choice, "type": "function"}
+        if nearest_choice(function, w) is None:
+            own = take(c, "tool_choice")
+            wire["tool_choice"] = {"type": "function", "function": {"name": own.pop("name", None)}}
+            own["type"] = Fated("emulated", "the tool is a function here")
+            return
     instead = None if w.same else nearest_choice(choice, w)
     if instead is not None:
         send_nearest(instead, choice, c, wire, w, "tools", "functions", "web_search_options")
@@ -241,6 +251,8 @@ def _write_tool_choice(c: Node, wire: Node, w: Writer) -> None:
         allowed: Node = {"mode": own.pop("mode")} if "mode" in own else {}
         if type(own.get("tools")) is list:
             allowed["tools"] = w.nodes(tools, own.pop("tools"))
+            for tool in allowed["tools"] if lacks_raw_text(w) else ():
+                tool["function"].pop("parameters", None)  # a tool is named here, and declared elsewhere
         wire["tool_choice"] = {"type": kind, kind: with_mode(allowed, w) if is_foreign(w) else allowed}
 
 

@@ -12,13 +12,13 @@ from typing import Any
 
 from unified_llm.ids import is_made, made_id
 from unified_llm.jsonvalue import dump_text, load_text
-from unified_llm.mapping import IllTyped, Mapping, take
+from unified_llm.mapping import Fated, IllTyped, Mapping, take
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
 from .signature import read_signature, write_signature
 
-__all__ = ["call_id_of", "calls", "is_foreign", "read_arguments", "tools", "write_arguments"]
+__all__ = ["call_id_of", "calls", "is_foreign", "lacks_raw_text", "read_arguments", "tools", "write_arguments"]
 
 Node = dict[str, Any]
 
@@ -115,6 +115,10 @@ def read_custom_call(w: Node, r: Reader) -> Node:
 
 @calls.write("custom_tool_call")
 def write_custom_call(c: Node, w: Writer) -> Node:
+    if lacks_raw_text(w):
+        function = {"name": c.pop("name", None), "arguments": dump_text({"input": c.get("input") or ""})}
+        c["type"] = c["input"] = Fated("emulated", "as the one argument of a function")
+        return {**_write_id(c, w), "type": "function", "function": function}
     return {**_write_id(c, w), "type": "custom", "custom": {"name": c.pop("name", None), "input": c.pop("input", "")}}
 
 
@@ -167,8 +171,16 @@ def read_custom(w: Node, r: Reader) -> Node:
     return tool
 
 
+def lacks_raw_text(w: Writer) -> bool:
+    """Whether the server has functions and no tools that take raw text: these are functions of one string there."""
+    kinds = None if w.same or w.facing != "provider" else w.dialect.get("tool_kinds")
+    return kinds is not None and "custom" not in kinds and "function" in kinds
+
+
 @tools.write("custom")
 def write_custom(c: Node, w: Writer) -> Node:
+    if lacks_raw_text(w):
+        return _write_emulated(c, w)
     custom: Node = without_nulls({key: c.pop(key) for key in ("name", "description") if key in c}, w)
     if type(c.get("format")) is dict:
         format_ = take(c, "format")
@@ -177,6 +189,16 @@ def write_custom(c: Node, w: Writer) -> Node:
         if grammar:
             custom["format"]["grammar"] = grammar
     return {"type": "custom", "custom": custom}
+
+
+def _write_emulated(c: Node, w: Writer) -> Node:
+    """A tool of raw text as a function of one string; answers are told by its name, and turned back."""
+    function = without_nulls({key: c.pop(key) for key in ("name", "description") if key in c}, w)
+    if type(function.get("name")) is str:
+        w.context.setdefault("tools", {})[function["name"]] = "custom"
+    c["type"] = Fated("emulated", "declared as a function with one string argument")
+    text = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
+    return {"type": "function", "function": {**function, "parameters": text}}
 
 
 tools.cannot(

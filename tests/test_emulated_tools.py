@@ -1,0 +1,82 @@
+"""Tools of raw text at servers that have functions only: declared, called, chosen and answered as functions there.
+
+https://platform.openai.com/docs/guides/function-calling#custom-tools; servers that speak the same protocol mostly stop
+at functions (`tool_kinds` in docs/dialects.md).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import unified_llm as ul
+
+Node = dict[str, Any]
+ASKED = {"role": "user", "content": "?"}
+CUSTOM = {"type": "custom", "custom": {"name": "patch", "description": "Patch.", "format": {"type": "text"}}}
+CALL = {"id": "c1", "type": "custom", "custom": {"name": "patch", "input": 'a "b"\n'}}
+FUNCTION = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
+RESULT = {"role": "tool", "tool_call_id": "c1", "content": "done"}
+SERVERS = ["groq", "vllm", "openrouter", "together"]
+
+
+def asked(target: str, **more: Any) -> ul.Converted:
+    messages = [ASKED, {"role": "assistant", "content": None, "tool_calls": [CALL]}, RESULT]
+    body = {"model": "m", "messages": messages, "tools": [CUSTOM], **more}
+    return ul.convert(body, source="openai-chat", target=target)
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_a_tool_of_raw_text_is_a_function_where_there_are_functions_only(server: str) -> None:
+    done = asked(f"openai-chat:{server}", tool_choice={"type": "custom", "custom": {"name": "patch"}})
+    function = {"name": "patch", "description": "Patch.", "parameters": FUNCTION}
+    assert done.value["tools"] == [{"type": "function", "function": function}]
+    called = done.value["messages"][1]["tool_calls"][0]
+    assert called == {
+        "id": "c1",
+        "type": "function",
+        "function": {"name": "patch", "arguments": called_with('a "b"\n')},
+    }
+    assert done.value["messages"][2]["content"] == "done"
+    assert done.value["tool_choice"] == {"type": "function", "function": {"name": "patch"}}
+    assert done.losses.survives("tools.custom") and not done.losses.survives("tools.grammar")
+    fates = {loss.path: loss.fate for loss in done.losses}
+    assert fates["/tools/0/type"] == fates["/messages/1/tool_calls/0/type"] == fates["/tool_choice/type"] == "emulated"
+
+
+def called_with(text: str) -> str:
+    return json.dumps({"input": text}, separators=(",", ":"))
+
+
+def test_its_answers_call_what_was_declared() -> None:
+    done = asked("openai-chat:groq")
+    call = {"id": "c2", "type": "function", "function": {"name": "patch", "arguments": called_with("x")}}
+    message = {"role": "assistant", "content": None, "tool_calls": [call]}
+    answer = {"index": 0, "message": message, "finish_reason": "tool_calls"}
+    body = {"id": "a", "object": "chat.completion", "created": 1, "model": "m", "choices": [answer]}
+    back = ul.convert(body, source="openai-chat:groq", target="openai-chat", kind="response", exchange=done.exchange)
+    assert back.value["choices"][0]["message"]["tool_calls"] == [
+        {"id": "c2", "type": "custom", "custom": {"name": "patch", "input": "x"}}
+    ]
+
+
+def test_of_the_tools_that_may_be_called_it_is_one_too() -> None:
+    allowed = {"mode": "auto", "tools": [{"type": "custom", "custom": {"name": "patch"}}]}
+    done = asked("openai-chat:vllm", tool_choice={"type": "allowed_tools", "allowed_tools": allowed})
+    choice = done.value["tool_choice"]
+    if choice != "auto":  # as far as the server takes such a choice at all
+        assert choice["allowed_tools"]["tools"] == [{"type": "function", "function": {"name": "patch"}}]
+
+
+def test_where_there_are_tools_of_raw_text_they_stay() -> None:
+    for target in ("openai-chat", "openai-chat:azure"):
+        assert asked(target).value["tools"] == [CUSTOM]
+
+
+def test_no_list_of_tools_is_sent_when_none_of_them_can_be() -> None:
+    tools = [{"type": "telepathy", "telepathy": {"name": "f"}}]
+    done = asked("openai-chat:groq", tools=tools)
+    assert "tools" not in done.value
+    assert not done.losses.survives("native.*")
