@@ -98,6 +98,9 @@ class Finder(Notes):
         if keys[:1] == ("extra",):
             return self._foreign(node, keys, fate, detail, capability)
         capability = capability or self._capability(node, keys)
+        if node is self.root and len(keys) == 1 and self._handed_on(keys[0]):
+            said = detail or (self.writer.refuses.get(keys[0], "") if fate == "lost" else "")
+            return [Loss(pointer(self.base + keys), capability, fate, said)]  # type: ignore[arg-type]
         told = self._told(node, keys) if keys else None
         if told is not None:
             if fate == "lost" and keys[-2:] in PARTS:
@@ -130,9 +133,12 @@ class Finder(Notes):
 
     def alike(self, nodes: list[Node], keys: Keys, fate: str, detail: str, capability: str | None) -> list[Loss]:
         """The losses of one leaf of one or many nodes; what holds of the first mostly holds of all of its kind."""
-        if len(nodes) == 1 and (fate == "added" or nodes[0] is self.root):
+        if fate == "added":
+            places = [self._added(node, keys) for node in nodes]
+            return [loss_of_added(place, self.goal, self.name, detail, capability) for place in places]
+        if len(nodes) == 1 and nodes[0] is self.root:
             return self.loss(nodes[0], keys, fate, detail, capability)
-        if fate == "added" or nodes[0] is self.root:
+        if nodes[0] is self.root:
             return [loss for node in nodes for loss in self.loss(node, keys, fate, detail, capability)]
         known = self._laid_out(nodes, keys) or self._all_beside(nodes, keys)
         if known is None:

@@ -158,14 +158,18 @@ class Notes(Naming):
 
     def _told(self, node: Node, keys: Keys) -> Keys | None:
         """The path of a leaf of which its reader told where it is, or what holds it, and where no other came from."""
-        known, reader, wire = id(node), self.reader, self._wire(node)
+        known, reader = id(node), self.reader
         if reader is None or node is self.root or known in reader.below or known in reader.stands:
             return None
-        depth = next((depth for depth in range(len(keys), 0, -1) if (known, *keys[:depth]) in reader.places), 0)
-        if not depth or type(wire) is not dict:
+        for depth in range(len(keys), 0, -1):
+            place = reader.places.get((known, *keys[:depth]))
+            if place is not None:
+                break
+        else:
             return None
-        place = reader.places[known, *keys[:depth]]
-        absolute = place[:1] == (...,)
+        wire, absolute = self._wire(node), place[:1] == (...,)
+        if type(wire) is not dict:
+            return None
         if depth < len(keys):
             # Below what it told, names are the same.
             below = follow(at(wire, place), keys[depth:]) if not absolute else ()
@@ -204,6 +208,15 @@ class Notes(Naming):
         """Whether a setting of the root was handed on as it was, and has this leaf."""
         value = self.doc[wire]
         return type(value) is dict and value is self.root.get(keys[0]) and follow(value, keys[1:]) == keys[1:]
+
+    def _handed_on(self, key: Any) -> bool:
+        """Whether the caller's document has an object or list of the root, the same one under the same name."""
+        value = self._given_root.get(key) if type(self._given_root) is dict else None
+        if self.reader is None or self.source is None or key in self._moved or type(value) not in (dict, list):
+            return False
+        table = self.source.settings.get(self.name)
+        named = table is None or (not table.below(key) and table.wire_key((key,)) in (None, key))
+        return named and type(self.doc) is dict and key in self.doc and bool(self.doc[key] == value)
 
     @cached_property
     def _settings(self) -> dict[str, tuple[str, str]]:
