@@ -87,7 +87,7 @@ class Trail:
         """Where a node stands in the events that are written, in no list."""
         for number, data in enumerate(now.target):
             place = _within(data, node, 3) if type(data) is dict else ()
-            if place:
+            if place or data is node:
                 return (now.sent + number, "data", *place)
         return ()
 
