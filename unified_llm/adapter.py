@@ -46,13 +46,16 @@ class Kind(NamedTuple):
     """One kind of document: a reader (wire to canonical), a writer (canonical to wire), and what it is canonically.
 
     `node` names the canonical document ("request", "response", "error", ...); `facing` whom it is written for by
-    default: a request goes to a provider, everything else to a client.
+    default: a request goes to a provider, everything else to a client. `signs` are keys by which a document of this
+    kind is told from those of the others, `mark` a key with the one value that says so alone (`kinds.py`).
     """
 
     read: Callable[[Any, Reader], Any]
     write: Callable[[Any, Writer], Any]
     node: str
     facing: str = "client"
+    signs: tuple[str, ...] = ()
+    mark: tuple[str, str] | None = None
 
 
 class Route(NamedTuple):

@@ -15,6 +15,7 @@ from .adapter import Adapter, Kind, Surface
 from .errors import CapabilityLost, InvalidBody
 from .exchange import Exchange
 from .jsonvalue import detached, parse
+from .kinds import check_kind
 from .locate import locate
 from .losses import Levels, Losses, check_levels, enforce
 from .preparing import Repair, ends, exchange_of, prepare, prompt_for
@@ -101,6 +102,7 @@ def convert(
     reader, writer = ends(
         source, target, here, there, side, model=model, http=http, exchange=exchange, vault=vault, scope=scope
     )
+    check_kind(origin, kind, doc)
     node = reader.root(read_kind.read, doc)
     crossing = source != target
     prompt = prompt_for(node, write_kind, goal, writer)
@@ -158,7 +160,9 @@ def read(
     adapter, dialect = split(protocol)
     declared = kind_of(adapter, kind)
     reader = Reader(adapter.protocol, dialect=dialect, http=http, provider=provider_of(protocol, dialect))
-    node = reader.root(declared.read, load(body))
+    doc = load(body)
+    check_kind(adapter, kind, doc)
+    node = reader.root(declared.read, doc)
     from pydantic import ValidationError
 
     from .model.validate import validate

@@ -28,9 +28,11 @@ adapter = Adapter(
     title="Anthropic Messages",
     url="https://docs.claude.com/en/api/messages",
     kinds={
-        "request": Kind(read_request, write_request, "request", "provider"),
-        "response": Kind(read_response, write_response, "response"),
-        "error": Kind(read_error, write_error, "error"),
+        "request": Kind(read_request, write_request, "request", "provider", ("messages",)),
+        "response": Kind(
+            read_response, write_response, "response", signs=("content", "error"), mark=("type", "message")
+        ),
+        "error": Kind(read_error, write_error, "error", signs=("error",)),
         "count_tokens_request": Kind(read_request, write_count_request, "request", "provider"),
         "count_tokens_response": Kind(read_count_response, write_count_response, "usage"),
         "models": Kind(read_models, write_models, "models"),

@@ -29,9 +29,14 @@ adapter = Adapter(
     title="Gemini generateContent",
     url="https://ai.google.dev/api/generate-content",
     kinds={
-        "request": Kind(read_request, write_request, "request", "provider"),
-        "response": Kind(read_response, write_response, "response"),
-        "error": Kind(read_error, write_error, "error"),
+        "request": Kind(read_request, write_request, "request", "provider", ("contents",)),
+        "response": Kind(
+            read_response,
+            write_response,
+            "response",
+            signs=("candidates", "promptFeedback", "usageMetadata", "error"),
+        ),
+        "error": Kind(read_error, write_error, "error", signs=("error",)),
         "count_tokens_request": Kind(read_count_request, write_count_request, "request", "provider"),
         "count_tokens_response": Kind(read_count, write_count, "usage"),
         "models": Kind(read_model_list, write_model_list, "models"),

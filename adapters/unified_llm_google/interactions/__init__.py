@@ -26,9 +26,15 @@ adapter = Adapter(
     title="Google Interactions",
     url="https://ai.google.dev/api/interactions-api",
     kinds={
-        "request": Kind(read_request, write_request, "request", "provider"),
-        "response": Kind(read_response, write_response, "response"),
-        "error": Kind(read_error, write_error, "error"),
+        "request": Kind(read_request, write_request, "request", "provider", ("input",)),
+        "response": Kind(
+            read_response,
+            write_response,
+            "response",
+            signs=("steps", "outputs", "status", "error", "errors"),
+            mark=("object", "interaction"),
+        ),
+        "error": Kind(read_error, write_error, "error", signs=("error",)),
     },
     streams=Streams(StreamReader, StreamWriter, Framing(named=True), alone=PASSING),
     mappings=(user_parts, model_parts, summaries, citations, steps, tools),

@@ -25,9 +25,15 @@ adapter = Adapter(
     title="OpenAI Chat Completions",
     url="https://platform.openai.com/docs/api-reference/chat",
     kinds={
-        "request": Kind(read_request, write_request, "request", "provider"),
-        "response": Kind(read_response, write_response, "response"),
-        "error": Kind(read_error, write_error, "error"),
+        "request": Kind(read_request, write_request, "request", "provider", ("messages",)),
+        "response": Kind(
+            read_response,
+            write_response,
+            "response",
+            signs=("choices", "error"),
+            mark=("object", "chat.completion"),
+        ),
+        "error": Kind(read_error, write_error, "error", signs=("error",)),
         "models": Kind(read_models, write_models, "models"),
     },
     streams=Streams(ChatReader, ChatWriter, Framing(named=False)),

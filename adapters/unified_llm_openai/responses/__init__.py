@@ -26,9 +26,11 @@ adapter = Adapter(
     title="OpenAI Responses",
     url="https://platform.openai.com/docs/api-reference/responses",
     kinds={
-        "request": Kind(read_request, write_request, "request", "provider"),
-        "response": Kind(read_response, write_response, "response"),
-        "error": Kind(read_error, write_error, "error"),
+        "request": Kind(read_request, write_request, "request", "provider", ("input",)),
+        "response": Kind(
+            read_response, write_response, "response", signs=("output", "error"), mark=("object", "response")
+        ),
+        "error": Kind(read_error, write_error, "error", signs=("error",)),
         "compact_request": Kind(read_request, write_compact_request, "request", "provider"),
         "compact_response": Kind(lists.read_compact_response, lists.write_compact_response, "response"),
         "count_tokens_request": Kind(read_request, write_count_tokens_request, "request", "provider"),
