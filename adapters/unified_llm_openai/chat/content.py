@@ -146,10 +146,10 @@ def write_file(c: Node, w: Writer) -> Node | None:
         del c["media_type"]
         if not data.startswith("data:"):
             file["file_data"] = f"data:{media_type};base64,{data}"
-    if "file_data" not in file and type(c.get("file_url")) is str and w.dialect.get("file_urls"):
-        file["file_data"] = c.pop("file_url")
     if "file_url" in c and w.form(c, "file_url"):
         file["file_url"] = c.pop("file_url")
+    elif "file_data" not in file and type(c.get("file_url")) is str and w.dialect.get("file_urls"):
+        file["file_data"] = c.pop("file_url")
     if not file.keys() - {"filename"}:
         return None
     name_file(c, file)
