@@ -141,7 +141,7 @@ def write_contents(history: Any, w: Writer) -> list[Any]:
         return [{"role": "user", "parts": [{"text": history}]}]
     history = history or ()
     out: list[Any] = []
-    usual = usual_of(history)
+    usual = usual_of(history, w)
     made, values = usual or ((), repeat(None))
     # Where a result was given the name of its call.
     named: list[tuple[Any, ...]] = []

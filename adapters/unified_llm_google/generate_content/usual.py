@@ -204,14 +204,14 @@ def _seed(r: Reader) -> str:
 # ---- writing --------------------------------------------------------------------------------------------------------
 
 
-def usual_of(history: Iterable[Node]) -> tuple[Container[str], Iterator[Node | None]] | None:
+def usual_of(history: Iterable[Node], w: Writer) -> tuple[Container[str], Iterator[Node | None]] | None:
     """What is found out once for a history: ids that are made up, and what `arguments` stand for, one after the other.
 
     Arguments that are no object are None.
     """
-    calls = [item for item in history if "arguments" in item]
-    made = made_among([item.get("call_id") for item in calls])
-    return made, iter(load_objects([item["arguments"] for item in calls]))
+    texts = [item["arguments"] for item in history if "arguments" in item]
+    ids = w.plain.calls if w.plain else [item.get("call_id") for item in history if "arguments" in item]
+    return made_among(ids), iter(load_objects(texts))
 
 
 def write_beside(item: Node, kind: Any, size: int, arguments: Node | None, parts: list[Node], w: Writer) -> bool:
