@@ -227,6 +227,8 @@ def test_the_order_of_a_report_does_not_depend_on_the_process() -> None:
         env = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
         told.add(subprocess.run([sys.executable, "-c", ORDER], env=env, capture_output=True, check=True).stdout)
     assert len(told) == 1 and b"pause_after_compaction" in told.pop()
+
+
 def test_a_user_who_is_called_like_something_else_is_named_as_the_user() -> None:
     """With a number beyond 64 bits a document is copied node by node, and equal texts stay one object."""
     asked, name = [{"role": "user", "content": "?"}], "alice"

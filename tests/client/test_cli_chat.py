@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 import typer
-from typer.testing import CliRunner
 
 import unified_llm as ul
+from client.commandline import run
 from client.providers import PROTOCOLS, Canned, stream, upstream
-from unified_llm.cli import app
 from unified_llm.client.chat import Chat
 from unified_llm.client.command import chat
 from unified_llm.client.running import format_of
@@ -28,11 +27,6 @@ def get_weather(city: str) -> str:
     """Look up the weather."""
     return f"21 degrees in {city}"
 '''
-
-
-def run(*arguments: str, stdin: str = "") -> tuple[int, str, str]:
-    done = CliRunner().invoke(app, arguments, input=stdin)
-    return done.exit_code, done.stdout, done.stderr
 
 
 def run_there(*arguments: str, stdin: str = "") -> tuple[int, str, str]:
@@ -325,11 +319,6 @@ def test_what_is_no_text_is_told_beside_it(stream: str) -> None:
     assert asked("[[call now]]", tools=[tool]) == (0, "\n", "[calls now({})]\n")
     assert asked("[[refuse I will not.]]") == (0, "I will not.\n", "")
     assert asked("One two [[stop length]]") == (0, "One\n", "[ended early: length]\n")
-
-
-def test_a_server_of_ones_own_wants_a_model() -> None:
-    code, out, err = run("chat", "--base-url", "http://localhost:1", "Hi")
-    assert (code, out) == (2, "") and "--model" in err
 
 
 def test_the_model_may_stand_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

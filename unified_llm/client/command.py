@@ -7,6 +7,7 @@ The answer goes to stdout, everything else to stderr. Exit codes: 0 done, 2 bad 
 from __future__ import annotations
 
 import contextlib
+import os
 import runpy
 import sys
 from collections.abc import Iterator
@@ -32,6 +33,10 @@ Model = Annotated[
 ]
 Protocol = Annotated[str | None, typer.Option(help="speak this protocol[:dialect] with the provider in any case")]
 BaseURL = Annotated[str | None, typer.Option(help="a server of one's own, e.g. http://localhost:8000/v1")]
+KeyEnv = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="the environment variable that holds the key of the server at --base-url"),
+]
 ECHO = "local/echo"
 
 
@@ -48,6 +53,7 @@ def chat(
     ] = None,
     protocol: Protocol = None,
     base_url: BaseURL = None,
+    api_key_env: KeyEnv = None,
 ) -> None:
     """Talk to a model. Lines are said as they are typed or piped; /help lists what else can be typed."""
     from .chat import Chat
@@ -55,6 +61,7 @@ def chat(
 
     if model is None and base_url is not None:
         _fail(2, "--base-url wants --model too: what the server calls its model")
+    key = _key(api_key_env, base_url)
     model = model or ECHO
     options: dict[str, Any] = {}
     if instructions is not None:
@@ -69,7 +76,7 @@ def chat(
             _fail(2, f"{error.filename}: {error.strerror}" if error.filename else str(error))
         except (ImportError, TypeError) as error:
             _fail(2, str(error))
-        client = stack.enter_context(Client(protocol=protocol, base_url=base_url))
+        client = stack.enter_context(Client(protocol=protocol, base_url=base_url, api_key=key))
         talk = Chat(
             client,
             model,
@@ -111,17 +118,19 @@ def run(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="nothing on stderr but errors")] = False,
     protocol: Protocol = None,
     base_url: BaseURL = None,
+    api_key_env: KeyEnv = None,
 ) -> None:
     """Send one request, in the wire format of any protocol, to any model, and print the answer."""
     from .running import send
 
-    begun = False
+    begun, key = False, _key(api_key_env, base_url)
     try:
         levels = levels_from(on_loss)
         data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
         if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"{", b"["):
             raise ValueError(f"{file}: a request is a JSON document; unified-llm chat takes plain text")
-        done = send(data, source, model, stream=stream, on_loss=levels, protocol=protocol, base_url=base_url)
+        where = {"protocol": protocol, "base_url": base_url, "api_key": key}
+        done = send(data, source, model, stream=stream, on_loss=levels, **where)
         if done.pieces is None:
             _print(dump(done.document) if as_json else done.text.encode())
         else:
@@ -160,6 +169,18 @@ def run(
     if not quiet and losses:
         sys.stdout.flush()
         print(losses.table(), file=sys.stderr)
+
+
+def _key(name: str | None, base_url: str | None) -> str | None:
+    """The key in an environment variable. What was typed is not repeated: it may be the key itself."""
+    if name is None:
+        return None
+    if base_url is None:
+        _fail(2, "--api-key-env goes with --base-url: the key of a known provider is in that provider's own variable")
+    key = os.environ.get(name)
+    if not key:
+        _fail(2, "--api-key-env wants the name of an environment variable, and none that is set has this one")
+    return key
 
 
 def _tools(files: list[Path], servers: list[str], stack: contextlib.ExitStack) -> list[Any]:

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ..convert import kind_of
-from ..errors import InvalidBody, RemoteProtocolError
+from ..errors import InvalidBody, RemoteProtocolError, UnknownProvider
 from ..jsonvalue import parse
 from ..losses import Levels, Losses
+from ..models.endpoints import provider
 from ..reading import Reader
 from ..registry import adapter, split
 from ..streaming import convert_stream
@@ -127,6 +128,9 @@ def send(
     ref = model or (said if isinstance(said, str) and "/" in said else None)
     if ref is None and not where.get("base_url"):
         raise ValueError("say whom to ask: --model provider/model (local/echo needs no key and no network)")
+    if ref is not None and where.get("base_url") and not _is_known(ref):
+        # A server of one's own, and a model on it.
+        ref, where = None, {**where, "model": ref}
     goal = upstream(ref or where.pop("base_url"), request=body, source=source, **where)
     streamed = bool(body.get("stream")) if stream is None and isinstance(body, dict) else bool(stream)
     # Some say in the body that they want a stream, others by the route they take.
@@ -145,6 +149,14 @@ def send(
     back = _Back(found, source)
     lost = found.sent.losses
     return Outcome("", None, back.pieces(), lost, lambda: Losses([*lost, *back.losses]), back.beside)
+
+
+def _is_known(ref: str) -> bool:
+    """Whether a reference says whose model it is, or names a provider."""
+    try:
+        return "/" in ref or bool(provider(ref))
+    except UnknownProvider:
+        return False
 
 
 _TEXTS = {"output_text": "text", "refusal": "refusal"}

@@ -1,0 +1,74 @@
+"""`unified-llm chat` and `run` with a server of one's own: which model is asked for, and whether a key is shown."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from client.commandline import run
+
+
+class Keyed(http.server.BaseHTTPRequestHandler):
+    """A server that answers whoever comes, and keeps what was shown to it."""
+
+    shown: list[tuple[str, str | None]] = []
+
+    def do_POST(self) -> None:
+        message = {"role": "assistant", "content": "Hi"}
+        head = {"id": "c", "created": 1, "model": "m"}
+        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.shown.append((asked["model"], self.headers["authorization"]))
+        if asked.get("stream"):
+            chunk = {**head, "object": "chat.completion.chunk"}
+            told = [{**chunk, "choices": [{"index": 0, "delta": message, "finish_reason": "stop"}]}]
+            body = "".join(f"data: {json.dumps(each)}\n\n" for each in told) + "data: [DONE]\n\n"
+        else:
+            choice = {"index": 0, "message": message, "finish_reason": "stop"}
+            body = json.dumps({**head, "object": "chat.completion", "choices": [choice]})
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream" if asked.get("stream") else "application/json")
+        self.end_headers()
+        self.wfile.write(body.encode())
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def keyed() -> Iterator[str]:
+    Keyed.shown.clear()
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Keyed) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/v1"
+        server.shutdown()
+
+
+def test_the_key_of_a_server_of_ones_own_is_in_the_variable_that_is_named(
+    keyed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_KEY", "sk-my-key")
+    own, key = ("--base-url", keyed, "-m", "qwen3"), ("--api-key-env", "MY_KEY")
+    body = '{"model": "another", "messages": [{"role": "user", "content": "Hi"}]}'
+    told = [run("chat", *own, *key, "Hi"), run("run", *own, *key, stdin=body)]
+    told += [run("chat", *own, "Hi"), run("run", *own, stdin=body)]
+    assert [(code, out) for code, out, _ in told] == [(0, "Hi\n")] * 4
+    assert Keyed.shown == [("qwen3", "Bearer sk-my-key")] * 2 + [("qwen3", None)] * 2
+    assert "sk-my-key" not in "".join(err for _, _, err in told)
+
+
+@pytest.mark.parametrize("command", ["chat", "run"])
+def test_a_key_that_was_typed_is_not_repeated(command: str) -> None:
+    own = ("-m", "m", "--base-url", "http://localhost:1")
+    for arguments, said in ((own, "environment variable"), (("-m", "local/echo"), "--base-url")):
+        code, out, err = run(command, *arguments, "--api-key-env", "sk-secret", stdin="{}")
+        assert (code, out) == (2, "") and said in err and "sk-secret" not in err
+
+
+def test_a_server_of_ones_own_wants_a_model() -> None:
+    code, out, err = run("chat", "--base-url", "http://localhost:1", "Hi")
+    assert (code, out) == (2, "") and "--model" in err
