@@ -39,13 +39,21 @@ _CALLS = frozenset(("function_call", "custom_tool_call", "function_call_output",
 
 
 class Lowering(NamedTuple):
-    """What was done about one schema: where it stands, its new JSON text (None for no schema), and what to record."""
+    """What was done about one schema: where it stands, and what to record."""
 
     tool: int
     key: str
-    text: bytes | None
     changes: tuple[tuple[Keys, str, str], ...]
-    undo: bytes | None
+
+
+class Plan(NamedTuple):
+    """What was done about the schemas of a list of tools.
+
+    `made` is the JSON text of a list: for each of them its new form (null for no schema), and what turns it back.
+    """
+
+    lowered: tuple[Lowering, ...]
+    made: bytes
 
 
 def fit(request: Node, writer: Writer, target: Surface, source: Surface | None) -> list[tuple[Node, Node]]:
@@ -98,21 +106,19 @@ class _Fitting:
         tools = self.request.get("tools")
         if type(tools) is not list or not tools or not any(self.demands[:3]):
             return
+        plan = _plan(tools, self.demands[:3])
         made = list(tools)
-        for number, key, text, changes, undo in _plan(tools, self.demands[:3]):
+        for (number, key, changes), (schema, undo) in zip(plan.lowered, load_text(plan.made)):
             tool = made[number]
-            given = self.given(tool)
-            self.writer.relaxed.append((given, key, changes))
-            new = self.copy(tool)
-            if text is None:
+            self.writer.relaxed.append((self.given(tool), key, changes))
+            made[number] = new = self.copy(tool)
+            if schema is None:
                 del new[key]
             else:
-                new[key] = load_text(text)
-            made[number] = new
+                new[key] = schema
             if undo is not None:
-                record = load_text(undo)
-                self.writer.context.setdefault("tools", {})[new.get("name")] = record
-                if "wrapped" in record["undo"]:
+                self.writer.context.setdefault("tools", {})[new.get("name")] = undo
+                if "wrapped" in undo["undo"]:
                     self.wrapped.add(new["name"])
         if any(new is not old for new, old in zip(made, tools)):
             self.put("tools", made)
@@ -306,7 +312,7 @@ def _keys(change: Change, schema: Any) -> Keys:
     return tuple(keys)
 
 
-def _plan(tools: list[Node], profiles: tuple[SchemaProfile | None, ...]) -> tuple[Lowering, ...]:
+def _plan(tools: list[Node], profiles: tuple[SchemaProfile | None, ...]) -> Plan:
     """What has to be done about the schemas of a list of tools."""
     try:
         text = orjson.dumps(tools)
@@ -316,13 +322,14 @@ def _plan(tools: list[Node], profiles: tuple[SchemaProfile | None, ...]) -> tupl
 
 
 @lru_cache(maxsize=64)
-def _remembered(text: bytes, profiles: tuple[SchemaProfile | None, ...]) -> tuple[Lowering, ...]:
+def _remembered(text: bytes, profiles: tuple[SchemaProfile | None, ...]) -> Plan:
     return _planned(orjson.loads(text), profiles)
 
 
-def _planned(tools: list[Node], profiles: tuple[SchemaProfile | None, ...]) -> tuple[Lowering, ...]:
+def _planned(tools: list[Node], profiles: tuple[SchemaProfile | None, ...]) -> Plan:
     normal, strict, output = profiles
-    out = []
+    lowered: list[Lowering] = []
+    made: list[tuple[Any, Node | None]] = []
     for number, tool in enumerate(tools):
         if type(tool) is not dict or tool.get("type") != "function":
             continue
@@ -334,15 +341,8 @@ def _planned(tools: list[Node], profiles: tuple[SchemaProfile | None, ...]) -> t
             done = lower(schema, profile)
             if done.schema is schema and not done.changes:
                 continue
+            changes = tuple((follow(schema, keys), fate, detail) for keys, fate, detail in told(done, schema))
+            lowered.append(Lowering(number, key, changes))
             called = key == "parameters" and type(tool.get("name")) is str
-            undo = record(done, profile) if done.undo and called else None
-            out.append(
-                Lowering(
-                    number,
-                    key,
-                    None if done.schema is None else dump_text(done.schema).encode(),
-                    tuple((follow(schema, keys), fate, detail) for keys, fate, detail in told(done, schema)),
-                    None if undo is None else dump_text(undo).encode(),
-                )
-            )
-    return tuple(out)
+            made.append((done.schema, record(done, profile) if done.undo and called else None))
+    return Plan(tuple(lowered), dump_text(made).encode())
