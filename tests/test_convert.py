@@ -123,6 +123,12 @@ def test_impossible_input_is_an_invalid_body_with_its_path(body: Any, path: str)
     assert caught.value.reason
 
 
+def test_a_key_without_which_there_is_no_document_is_named() -> None:
+    with pytest.raises(ul.InvalidBody) as caught:
+        ul.convert({"id": "msg_1"}, source="anthropic-messages", target="openai-chat", kind="response")
+    assert caught.value.reason == "not a document of anthropic-messages: 'content' is missing"
+
+
 def test_unknown_protocols_dialects_and_kinds_say_what_there_is() -> None:
     with pytest.raises(ul.UnknownProtocol, match="openai-chat"):
         ul.convert(BODY, source="openai-chat", target="morse")

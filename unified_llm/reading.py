@@ -111,7 +111,9 @@ class Reader:
             raise
         except ILL_TYPED as error:
             found = _JSON.get(type(body), "value")
-            reason = str(error) if type(body) is dict else f"a {found} where an object is expected"
+            reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+            if type(body) is not dict:
+                reason = f"a {found} where an object is expected"
             raise InvalidBody("", f"not a document of {self.protocol}: {reason}") from error
         if type(body) is dict:
             if rest:
