@@ -2,8 +2,9 @@
 
 Fragments of parallel calls may interleave, so a call stays open until its arguments are whole and another begins, or
 the choice ends. A fragment belongs to the call with its id, else to the last one under its index, else to the last
-one; a new id, or a new name after whole arguments, is a new call whatever its index. A call is announced once its id
-and name are known; an id that never comes is made.
+one. A new id is a new call whatever its index, and so, after whole arguments, is a new name, or an id that comes again
+with a name under another index: some servers give all calls of an answer one id. A call is announced once its id and
+name are known; an id that never comes is made.
 """
 
 from __future__ import annotations
@@ -174,10 +175,12 @@ class Calls:
 
     def _find(self, index: Any, call_id: str | None, name: str | None) -> _Call | None:
         """The call a fragment goes on with; None when it begins one."""
-        if call_id is not None:
-            for call in self.all:
-                if call.id == call_id:
-                    return call
+        known = [call for call in self.all if call.id == call_id] if call_id is not None else []
+        if known:
+            here = [call for call in known if index is None or call.index == index]
+            if here or name is None or not known[-1].whole():
+                return (here or known)[-1]
+            return None
         last = None
         for call in self.all:
             if index is None or call.index == index:
