@@ -102,7 +102,7 @@ def convert(
     reader, writer = ends(
         source, target, here, there, side, model=model, http=http, exchange=exchange, vault=vault, scope=scope
     )
-    check_kind(origin, kind, doc)
+    check_kind(origin, kind, doc, http)
     node = reader.root(read_kind.read, doc)
     crossing = source != target
     prompt = prompt_for(node, write_kind, goal, writer)
@@ -161,7 +161,7 @@ def read(
     declared = kind_of(adapter, kind)
     reader = Reader(adapter.protocol, dialect=dialect, http=http, provider=provider_of(protocol, dialect))
     doc = load(body)
-    check_kind(adapter, kind, doc)
+    check_kind(adapter, kind, doc, http)
     node = reader.root(declared.read, doc)
     from pydantic import ValidationError
 

@@ -7,6 +7,7 @@ the mark of another, or a sign of another and none of its own. Where an adapter 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .errors import InvalidBody
@@ -18,10 +19,14 @@ if TYPE_CHECKING:
 __all__ = ["check_kind"]
 
 
-def check_kind(adapter: Adapter, kind: str, doc: Any) -> None:
-    """Raise `InvalidBody` for a document that plainly is of another kind than `kind`."""
+def check_kind(adapter: Adapter, kind: str, doc: Any, http: Mapping[str, Any] | None = None) -> None:
+    """Raise `InvalidBody` for a document that plainly is of another kind than `kind`.
+
+    What came with the `http` status of an error is one, whatever it looks like: some servers send an answer then.
+    """
     declared = adapter.kinds[kind]
-    if type(doc) is not dict or not declared.signs:
+    status = (http or {}).get("status")
+    if type(doc) is not dict or not declared.signs or (kind == "error" and type(status) is int and status >= 400):
         return
     own = any(doc.get(key) is not None for key in declared.signs)
     for name, other in adapter.kinds.items():
