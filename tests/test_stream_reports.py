@@ -306,3 +306,16 @@ def test_what_another_answer_has_beside_its_end() -> None:
     answer = {"id": "r", "model": "m", "output": [message], "finish": {"reason": "stop"}, "choices": [other]}
     done = ul.write(answer, "openai-chat", "response")
     assert "/choices/0/riddle" in {loss.path for loss in done.losses if loss.fate == "lost"}
+
+
+def test_usage_that_a_server_keeps_under_a_key_of_its_own() -> None:
+    counts = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3, "queue_time": 0.5}
+    frames = plain(
+        {**chunk({"content": "Hi"}), "x_acme": {"id": "req_1"}},
+        {**chunk({}, "stop"), "x_acme": {"id": "req_1", "usage": counts}},
+    )
+    usage = ul.collect(ul.read_stream(frames, "openai-chat"))["usage"]
+    assert (usage["input_tokens"], usage["output_tokens"]) == (1, 2)
+    found = lost(frames, "openai-chat", "openai-responses")
+    assert {path for path in found if "x_acme" in path} == {"/0/data/x_acme", "/1/data/x_acme/usage/queue_time"}
+    assert list(ul.convert_stream(frames, source="openai-chat", target="openai-chat")) == frames

@@ -25,7 +25,7 @@ from .response import read_head
 from .stream_choice import ChoiceReader
 from .stream_open import copied, terminal_type
 from .stream_plain import Plain, learn
-from .tables import CHUNK, COMPLETION, PADDING, USAGE_PATHS
+from .tables import CHUNK, COMPLETION, OWN_KEYS, PADDING
 from .usage import read_usage
 
 __all__ = ["ChatReader"]
@@ -45,6 +45,11 @@ def _beside(event: Event) -> Node:
         return {}
     beside = {key: value for key, value in event.items() if key not in ("event", "data")}
     return {"event": event.get("event"), **({"beside": beside} if beside else {})}
+
+
+def _holds_usage(key: str, value: Any) -> bool:
+    """Whether a server keeps the usage of the answer under a key of its own."""
+    return key.startswith(OWN_KEYS) and type(value) is dict and type(value.get("usage")) is dict
 
 
 class ChatReader:
@@ -181,14 +186,11 @@ class ChatReader:
 
     def _chunk(self, data: Node, event: Event) -> list[Event]:
         self.plain = None
-        for path in USAGE_PATHS:
-            found: Any = data
-            for key in path:
-                found = found.get(key) if type(found) is dict else None
-            if type(found) is dict:
-                self.usage = found
-                self.usage_event = (self.r.number, data)
-                break
+        usage = data.get("usage")
+        if type(usage) is not dict:
+            usage = next((value["usage"] for key, value in data.items() if _holds_usage(key, value)), None)
+        if usage is not None:
+            self.usage, self.usage_event = usage, (self.r.number, data)
         if data.get("error"):
             return self._error(data, event)
         choices = data.get("choices")
@@ -269,6 +271,8 @@ class ChatReader:
         node: Node
         rest: Node = {}
         for key, value in data.items():
+            if _holds_usage(key, value):
+                value = {name: inner for name, inner in value.items() if name != "usage"}
             if key in _PER_CHUNK or (key in first and first[key] == value):
                 continue
             if key == "system_fingerprint" or key not in first:

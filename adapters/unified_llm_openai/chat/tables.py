@@ -17,12 +17,12 @@ __all__ = [
     "NATIVES",
     "NEVER_NULL",
     "OUTPUT_DETAILS",
+    "OWN_KEYS",
     "PADDING",
     "REASONING_FIELDS",
     "REFUSES",
     "REQUEST",
     "RESPONSE",
-    "USAGE_PATHS",
 ]
 
 COMPLETION = "chat.completion"
@@ -118,8 +118,8 @@ OUTPUT_DETAILS = (
 CACHED_SPELLINGS = ("cached_tokens", "prompt_cache_hit_tokens", "num_cached_tokens")
 # What pads chunks against guessing from their length.
 PADDING = ("obfuscation", "p")
-# Where a chunk may hold the usage of the whole answer.
-USAGE_PATHS = (("usage",), ("x_groq", "usage"))
+# How the keys begin under which servers keep what is theirs alone; a chunk's usage may be in there.
+OWN_KEYS = "x_"
 
 # finish_reason, the words of other servers among them.
 FINISH = Bimap(
