@@ -173,3 +173,15 @@ def test_an_answer_that_calls_a_tool_is_the_callers(strategy: str) -> None:
 def test_a_strategy_nobody_knows() -> None:
     with pytest.raises(ValueError, match="native"):
         ul.Client(upstream("openai-chat")).responses.parse(input="?", text_format=Person, strategy="magic")
+
+
+class Opaque:
+    pass
+
+
+@pytest.mark.parametrize(
+    "format_", ["json", "int", None, 3, [int], Opaque, {"type": "json_object"}, {"type": "json_schema", "schema": {}}]
+)
+def test_what_is_no_type_and_no_schema_is_refused_in_our_words(format_: Any) -> None:
+    with pytest.raises(TypeError, match=r"^text_format=.*say a pydantic model"):
+        ul.Client().responses.parse(model="local/echo", input="Hi", text_format=format_)

@@ -62,18 +62,32 @@ class Wanted:
 def wanted(format_: Any, name: str | None = None) -> Wanted:
     """What `text_format=` asks for: a type that pydantic knows, or a JSON schema.
 
+    Raises `TypeError` for anything else: a word, a value, the setting that a schema would be in.
+
     >>> wanted(list[int]).schema
     {'items': {'type': 'integer'}, 'type': 'array'}
     """
     if isinstance(format_, dict):
+        if format_.get("type") in _SETTINGS:
+            raise TypeError(f"text_format= is the schema itself, and {format_['type']!r} is a setting; {_WANTS}")
         called = name or str(format_.get("title") or "answer")
         return Wanted(_name(called), format_, _loads, str(format_.get("description") or ""))
-    from pydantic import TypeAdapter
+    from pydantic import PydanticUserError, TypeAdapter
 
-    adapter: TypeAdapter[Any] = TypeAdapter(format_)
-    schema = adapter.json_schema()
+    # (pydantic would take a text for the name of a type, and look for it among the modules.)
+    if format_ is None or isinstance(format_, str):
+        raise TypeError(f"text_format={format_!r} is no type; {_WANTS}")
+    try:
+        adapter: TypeAdapter[Any] = TypeAdapter(format_)
+        schema = adapter.json_schema()
+    except PydanticUserError as error:
+        raise TypeError(f"text_format={format_!r} has no schema; {_WANTS}") from error
     called = name or str(schema.get("title") or getattr(format_, "__name__", "answer"))
     return Wanted(_name(called), schema, adapter.validate_json, str(schema.get("description") or ""))
+
+
+_SETTINGS = ("json_object", "json_schema", "text")
+_WANTS = "say a pydantic model, a dataclass, a type like list[int], or a JSON schema as a dict"
 
 
 def _name(text: str) -> str:
