@@ -169,11 +169,20 @@ def _has_foreign(node: Node, w: Writer) -> bool:
     return any(is_foreign_piece(piece, w) for part in content for piece in part.get("opaque") or ())
 
 
+# What a provider did by itself has an id of its own; without one it was done elsewhere.
+_RAN = frozenset(
+    "file_search_call web_search_call image_generation_call code_interpreter_call mcp_call mcp_list_tools".split()
+)
+
+
 def _sendable(nodes: list[Node], w: Writer) -> list[Node]:
     """What a provider may be sent: no item with a foreign piece, no reasoning in clear where it is not taken back."""
     foreign = not is_own(w)
     out = []
     for node in nodes:
+        if w.source is None and node.get("type") in _RAN and not node.get("id"):
+            w.drop(node, "the provider does not know what another one did")
+            continue
         if node.get("type") in BEARERS:
             pieces = node.get("opaque")
             if pieces and any(is_foreign_piece(piece, w) for piece in pieces):
