@@ -89,11 +89,16 @@ def test_anything_else_leaves_the_short_way_with_nothing_noted(event: Any) -> No
 
 
 def test_what_stays_in_its_protocol_goes_as_it_came_or_takes_what_is_beside_its_text_along() -> None:
-    event = delta("a", n=5)
-    assert short_way(reads(), writes(), own=True, as_it_came=True).event(event) is event
-    out = short_way(reads(), WriteMore(delta("first"), ("data", "choices", 0, "delta", "text")), own=True).event(event)
+    event, path = delta("a", n=5), ("data", "choices", 0, "delta", "text")
+    own = WriteMore(delta("first"), path, beside=("n",))
+    assert short_way(reads(), own, as_it_came=True).event(event) is event
+    out = short_way(reads(), own).event(event)
     assert out == event
     assert out is not event
+    # What the writer says anew each time, or does not take along, need not be that of the next event.
+    numbered = WriteMore(delta("first"), path, None, "n", iter((8, 9)).__next__)
+    assert short_way(reads(), numbered, as_it_came=True).event(event) == delta("a", n=8)
+    assert short_way(reads(), WriteMore(delta("first"), path), as_it_came=True).event(event) == delta("a", n=1)
 
 
 def test_what_is_written_is_noted_and_numbered() -> None:
@@ -126,7 +131,7 @@ def test_what_counts_beside_the_text_is_asked_for_each_event() -> None:
 def test_each_half_alone() -> None:
     assert reads().text(delta("a", n=9)) == "a"
     assert reads().text(delta("a", index=2)) is None
-    assert writes().event("a") == written("a")
+    assert writes(beside=("number",)).event("a") == written("a")
 
 
 def test_a_text_among_several_is_no_template() -> None:

@@ -14,6 +14,7 @@ import unified_llm as ul
 from corpus import by_id, cases, pairs, records, show
 from sdk_streams import final_chat, forgets_order, is_no_judge
 from unified_llm import suite
+from unified_llm.registry import adapter
 
 TERMINAL = ("response.completed", "response.incomplete", "response.failed")
 STREAM_ONLY: dict[str, tuple[str, ...]] = {
@@ -140,6 +141,15 @@ def test_the_short_way_is_the_long_way(source: str, target: str, _kind: str) -> 
     failures = suite.repeating(found, target)
     assert found
     assert not failures, show(failures, "repeating", len(found))
+
+
+@pytest.mark.parametrize("protocol", STREAMS)
+def test_the_short_way_is_the_long_way_in_every_dialect(protocol: str) -> None:
+    found = list(records(protocol, "stream"))[::4]
+    assert found
+    for dialect in adapter(protocol).dialects:
+        failures = suite.repeating(found, f"{protocol}:{dialect}")
+        assert not failures, show(failures, f"repeating in {dialect}", len(found))
 
 
 @pytest.mark.parametrize(("source", "target", "_kind"), [(p, p, "") for p in STREAMS] + pairs("stream"))

@@ -40,7 +40,7 @@ class _Writing(NamedTuple):
     depth: int  # how many objects there are on the path
     number: str
     told: bool
-    beside: tuple[str, ...] = ()
+    beside: tuple[str, ...]
 
 
 class WriteMore:
@@ -48,7 +48,7 @@ class WriteMore:
 
     Every object on the way to the text is new in each event, and every list on it has one element; all else is shared.
     `said` notes each text. Where events are numbered, `number` is the key of the number in the data and `next_number`
-    gives it.
+    gives it. `beside` are the keys of the data whose values are those of the source's event, in its own protocol.
     """
 
     def __init__(
@@ -58,17 +58,18 @@ class WriteMore:
         said: Callable[[str], None] | None = None,
         number: str = "",
         next_number: Callable[[], int] | None = None,
+        beside: tuple[str, ...] = (),
     ) -> None:
         self.said, self.number, self.next_number = said, number, next_number
         self.key = str(path[-1]) if path else ""
         objects = _objects(event, path)
-        self.shape = _Writing(path, len(objects), number, said is not None)
+        self.shape = _Writing(path, len(objects), number, said is not None, beside)
         self.values = (said, next_number, *[each.copy for each in objects])
 
     @cached_property
     def event(self) -> Callable[[str], Event]:
         """The wire event of a text."""
-        made: Callable[[str], Event] = _compiled(None, self.shape).one(*self.values)
+        made: Callable[[str], Event] = _compiled(None, self.shape._replace(beside=())).one(*self.values)
         return made
 
 
@@ -122,15 +123,12 @@ class ShortWay:
         return made
 
 
-def short_way(reads: ReadMore, writes: WriteMore, *, own: bool = False, as_it_came: bool = False) -> ShortWay:
-    """What reads and writes more of an event.
-
-    `own` says that it stays in its protocol, so that what is beside its text goes along, and `as_it_came` that nothing
-    of it changes.
-    """
-    shape = writes.shape if not as_it_came else writes.shape._replace(path=_AS_IT_CAME)
-    if own:
-        shape = shape._replace(beside=reads.shape.beside)
+def short_way(reads: ReadMore, writes: WriteMore, *, as_it_came: bool = False) -> ShortWay:
+    """What reads and writes more of an event; `as_it_came` says that the last one left as it came."""
+    beside = reads.shape.beside
+    shape = writes.shape._replace(beside=tuple(key for key in writes.shape.beside if key in beside))
+    if as_it_came and shape.beside == beside and not shape.number:
+        shape = shape._replace(path=_AS_IT_CAME)
     return ShortWay(_compiled(reads.shape, shape), (*reads.values, *writes.values))
 
 

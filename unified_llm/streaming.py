@@ -143,7 +143,7 @@ class _Pipe:
                 how: WriteMore | None = write_more()
                 more: ReadMore | None = read_more() if how is not None else None  # type: ignore[misc]
                 if more is not None and how is not None:
-                    self.short = short_way(more, how, own=own, as_it_came=own and out == [event])
+                    self.short = short_way(more, how, as_it_came=own and out == [event])
                     self.reads_more, self.writes_more = more, how
             if notes or writing.noted:
                 self._report(events, out)

@@ -71,9 +71,9 @@ def more_text(place: int, thought: bool, head: Node) -> WriteMore:
     """How more text of another protocol's is written."""
     part = {"text": "", **({"thought": True} if thought else {})}
     data = {"candidates": [{"content": {"parts": [part], "role": "model"}, "index": place}], **head}
-    return more_frames({"event": None, "data": data})
+    return WriteMore({"event": None, "data": data}, _PATH)
 
 
 def more_frames(like: Event) -> WriteMore:
-    """How more frames are written like the last one."""
-    return WriteMore(like, _PATH)
+    """How more frames of our own are written, like the last one."""
+    return WriteMore(like, _PATH, beside=(_USAGE,) if _USAGE in like["data"] else ())

@@ -15,7 +15,7 @@ from unified_llm.adapter import ReadMore
 if TYPE_CHECKING:
     from .stream_choice import ChoiceReader
 
-__all__ = ["Plain", "learn"]
+__all__ = ["Plain", "beside", "learn"]
 
 Event = dict[str, Any]
 Node = dict[str, Any]
@@ -39,6 +39,11 @@ def learn(data: Node, wire: Node, event: Event, path: list[Any], choice: ChoiceR
     return None
 
 
+def beside(data: Node) -> tuple[str, ...]:
+    """The keys of a chunk that differ beside its text."""
+    return ("obfuscation",) if "obfuscation" in data else ()
+
+
 class Plain:
     """A delta of text, or of a call's arguments."""
 
@@ -50,9 +55,8 @@ class Plain:
         self.frame: Node = {}
         # How more of it is read, and whether whoever asked for that tries it on what comes.
         place = ("tool_calls", 0, "function", key) if key == "arguments" else (key,)
-        beside = ("obfuscation",) if self.padded else ()
         path = ("data", "choices", 0, "delta", *place)
-        self.more = ReadMore({"event": None, "data": data}, path, fragments.append, beside)
+        self.more = ReadMore({"event": None, "data": data}, path, fragments.append, beside(data))
         self.asked = False
 
     def same(self, event: Event) -> Event | None:

@@ -27,6 +27,7 @@ from .finish import finish_word
 from .response import consume_status, whole
 from .stream_answer import HOT, ChoiceWriter, More
 from .stream_open import copied
+from .stream_plain import beside
 from .tables import CHUNK, COMPLETION, RESPONSE
 from .usage import write_usage
 
@@ -181,7 +182,7 @@ class ChatWriter:
             return
         called = path[3:6] == ["tool_calls", 0, "function"] and len(data["choices"][0]["delta"]["tool_calls"]) == 1
         if called or len(path) == 4:
-            write = WriteMore({"event": None, "data": data}, ("data", *path))
+            write = WriteMore({"event": None, "data": data}, ("data", *path), beside=beside(data))
             self._plain = (frame.get("like", frame), write)
 
     # ---- chunks of our own ---------------------------------------------------------------------------------------

@@ -79,6 +79,11 @@ OPENINGS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
+def varying(data: dict[str, Any]) -> tuple[str, ...]:
+    """The keys that differ beside the text in deltas like this one: its number, and what hides its length."""
+    return tuple(key for key in ("sequence_number", "obfuscation") if key in data)
+
+
 def type_of_item(kind: str) -> str | None:
     """The type of the item that an event of this kind is about, as far as its name tells."""
     name = kind.removeprefix("response.")

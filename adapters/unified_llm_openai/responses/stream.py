@@ -19,7 +19,7 @@ from unified_llm.stream import FRAME
 
 from .content import citations, parts
 from .errors import read_error_node
-from .events import ALIASES, EVENTS, FAMILY, LIFECYCLE, STEMS, TERMINAL, type_of_item
+from .events import ALIASES, EVENTS, FAMILY, LIFECYCLE, STEMS, TERMINAL, type_of_item, varying
 from .history import read_items
 from .items import items
 from .response import read_response
@@ -103,8 +103,7 @@ class ResponsesReader:
         if not self.like:
             return None
         # Only the text, the number and the padding may differ.
-        beside = ("sequence_number", "obfuscation") if "obfuscation" in self.like["data"] else ("sequence_number",)
-        return ReadMore(self.like, ("data", "delta"), self.pieces.append, beside)
+        return ReadMore(self.like, ("data", "delta"), self.pieces.append, varying(self.like["data"]))
 
     def close(self) -> list[Event]:
         if self.state not in ("idle", "open"):

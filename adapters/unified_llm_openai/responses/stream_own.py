@@ -16,7 +16,7 @@ from unified_llm.writing import Writer
 
 from .content import citations, parts
 from .errors import whole, write_error_node
-from .events import EVENTS, FAMILY, LIFECYCLE
+from .events import EVENTS, FAMILY, LIFECYCLE, varying
 from .history import write_item
 from .response import write_response
 
@@ -85,7 +85,8 @@ class OwnWriter:
     def write_more(self) -> WriteMore | None:
         if "delta" not in self.data:
             return None
-        return WriteMore({"event": self.data["type"], "data": self.data}, ("data", "delta"))
+        event = {"event": self.data["type"], "data": self.data}
+        return WriteMore(event, ("data", "delta"), beside=varying(self.data))
 
     def close(self) -> list[Event]:
         return []
