@@ -232,7 +232,10 @@ class Finder(Notes):
 
     def _is_lost(self, key: Keys) -> bool:
         lost = ((id(node), *keys) for node, keys, fate, _, _ in self.writer.raw if fate == "lost")
-        return any(key[: len(each)] == each for each in lost)
+        alike = ((keys, nodes) for (keys, fate, _), nodes in self.writer.alike.items() if fate == "lost")
+        return any(key[: len(each)] == each for each in lost) or any(
+            key[1 : len(keys) + 1] == keys and any(id(node) == key[0] for node in nodes) for keys, nodes in alike
+        )
 
     def _left_with(self, node: Node, shared: bool, fate: str, detail: str) -> list[Loss]:
         """What this reader kept with a dropped node, or below it, that stands outside of what was named for it."""

@@ -52,6 +52,7 @@ def refuse(node: Node, prompt: list[Node], losses: Losses, writer: Writer, level
             if loss.capability == _ANSWERS and loss.fate == "lost":
                 raise CapabilityRefused(loss.path, loss.capability, f"{count} answers are asked for: {loss.detail}")
     if prompt:
+        writer.unfold()
         parts = {id(part) for part in prompt}
         gone = [entry for entry in writer.raw if id(entry[0]) in parts and not entry[1] and entry[2] == "lost"]
         if {id(entry[0]) for entry in gone} == parts:

@@ -185,6 +185,7 @@ def carry(items: list[Node], writer: Writer, answer: bool) -> list[Node]:
 
 def parked(writer: Writer) -> None:
     """Say of what is called lost, and is in a carried answer, that it waits there; of the carriers say nothing."""
+    writer.unfold()
     carriers = {id(item) for item in writer.context.get("carriers", ())}
     writer.raw[:] = [entry for entry in writer.raw if id(entry[0]) not in carriers]
     inside: set[int] = set()
