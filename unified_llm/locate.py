@@ -136,11 +136,9 @@ class Finder(Notes):
         if fate == "added":
             places = [self._added(node, keys) for node in nodes]
             return [loss_of_added(place, self.goal, self.name, detail, capability) for place in places]
-        if len(nodes) == 1 and nodes[0] is self.root:
-            return self.loss(nodes[0], keys, fate, detail, capability)
-        if nodes[0] is self.root:
-            return [loss for node in nodes for loss in self.loss(node, keys, fate, detail, capability)]
-        known = self._laid_out(nodes, keys) or self._all_beside(nodes, keys)
+        known = None
+        if nodes[0] is not self.root:
+            known = self._laid_out(nodes, keys) or self._all_beside(nodes, keys)
         if known is None:
             return [loss for node in nodes for loss in self.loss(node, keys, fate, detail, capability)]
         below, places = known

@@ -7,22 +7,17 @@ upstream refuses what is not as it made it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 import httpx2
 from pydantic import BaseModel
 
 import unified_llm as ul
+from sealed import opaque
 from unified_llm_local import echo
 
-PROTOCOLS = (
-    "anthropic-messages",
-    "google-generate-content",
-    "google-interactions",
-    "openai-chat",
-    "openai-responses",
-)
+PROTOCOLS = tuple(ul.protocols())
 FIRST = (
     "[[reason Both, then.]] I will look. [[call get_weather city=Oslo]] [[call get_time city=Rome]] "
     "[[then]] [[reason So it is.]] It is said: [[results]]"
@@ -155,17 +150,3 @@ def judge_move(one: World, other: World, turns: list[Turn]) -> None:
 
 _SAID = (("Rain", "Oslo"), ("Noon", "Rome"), ("Rain", "Paris"))
 _OWN = "CgRlY2hvEh"  # how every signature of echo begins
-_SLOTS = ("signature", "encrypted_content", "thoughtSignature")
-
-
-def opaque(value: Any) -> Iterator[str]:
-    """What providers sign and encrypt, wherever it stands in a document."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            if key in _SLOTS and isinstance(inner, str):
-                yield inner
-            else:
-                yield from opaque(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from opaque(inner)

@@ -19,6 +19,7 @@ import pytest
 
 import unified_llm as ul
 from sdk_surfaces import SURFACES, Said, Surface
+from sealed import opaque
 from unified_llm_local import echo
 from unified_llm_local.echo.service import Reply, Seen
 
@@ -166,24 +167,6 @@ def _documents(answer: bytes) -> Iterator[Any]:
     for line in answer.splitlines():
         if line.startswith(b"data:") and b"[DONE]" not in line:
             yield json.loads(line[5:])
-
-
-def opaque(value: Any) -> Iterator[str]:
-    """What providers sign and encrypt, wherever it stands in a document.
-
-    Google's SDK decodes base64 and spells it anew in the alphabet of URLs: here it is always that of old.
-    """
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            if key in ("signature", "encrypted_content", "thoughtSignature") and isinstance(inner, str) and inner:
-                yield inner.replace("-", "+").replace("_", "/")
-            elif key == "data" and value.get("type") == "redacted_thinking":
-                yield inner
-            else:
-                yield from opaque(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from opaque(inner)
 
 
 _MIND = ("thinking", "redacted_thinking")

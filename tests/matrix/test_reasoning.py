@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import pytest
 
-from matrix.loopback import SIGNING, Loopback, bare, opaque, surfaces
+from matrix.loopback import SIGNING, Loopback, bare, surfaces
 from sdk_surfaces import Surface
+from sealed import opaque
 
 TURNS = (
     "[[reason Both, then.]] Let me look. [[call get_weather city=Oslo]] [[call get_weather city=Rome]] "
