@@ -211,6 +211,20 @@ class Writer:
         """Record that nothing of `node` was written."""
         self.raw.append((node, (), fate, detail, None))
 
+    def travels(self, item: Node, rest: Node | None = None) -> None:
+        """Say of what other protocols keep with a sealed item, and with its parts, that it travels with it.
+
+        `rest` is the copy of the item that is being consumed, if it is.
+        """
+        if rest is not None and "extra" in rest:
+            rest["extra"] = {key: drawer for key, drawer in rest["extra"].items() if key == self.protocol}
+        inner = [part for key in ("summary", "content") for part in item.get(key) or () if type(part) is dict]
+        for node in (item, *inner):
+            for protocol, drawer in (node.get("extra") or {}).items():
+                for slot in ("rest", "turn"):
+                    if drawer.get(slot) and protocol != self.protocol:
+                        self.report(node, ("extra", protocol, slot), "parked", "sealed for the way back")
+
     def too_late(self, node: Node, detail: str) -> None:
         """Report what this protocol itself keeps with a node whose start had been streamed before that was known."""
         extra = node.get("extra")

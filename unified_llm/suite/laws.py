@@ -56,6 +56,7 @@ __all__ = [
     "injection",
     "only_form",
     "prefix_stability",
+    "said_beside",
     "sensitivity",
     "specificity",
 ]
@@ -122,7 +123,7 @@ def sensitivity(
                 if noticed(record, target, base, changed, path):
                     continue
                 if what != "altered" and (
-                    hollow(value) or _said_beside(body, path) or only_form(record, body, changed)
+                    hollow(value) or said_beside(body, path) or only_form(record, body, changed)
                 ):
                     continue
                 if type(value) in (dict, list) and base.names_below(pointer(path)):
@@ -132,7 +133,7 @@ def sensitivity(
     return failures
 
 
-def _said_beside(body: Any, path: Path) -> bool:
+def said_beside(body: Any, path: Path) -> bool:
     """Whether what is at a place stands beside it as well, as the same value, or alone in a list or an object."""
     beside, value = get(body, path[:-1]), get(body, path)
     if type(beside) is not dict:

@@ -14,7 +14,7 @@ import unified_llm as ul
 
 from ..sse import encode
 from ..streaming import ConvertedStream, _Pipe
-from .laws import NOTHING, only_form
+from .laws import NOTHING, only_form, said_beside
 from .mutate import altered
 from .outcome import Failure, Outcome, Record, canonical, ours, outcome, show, unmade, without_form
 from .walk import deleted, differences, dumps, get, is_prefix, json_type, leaves, pointer, replaced, same, shape
@@ -261,7 +261,7 @@ def stream_sensitivity(
                 # What was said before and is now filled in has to be reported as added, as in a whole document.
                 if ours(done.error) or not same(unmade(base), unmade(done)) or base.added() != done.added():
                     continue
-                if what == "deleted" and only_form(record, body, changed):
+                if what == "deleted" and (said_beside(body, path) or only_form(record, body, changed)):
                     continue
                 if not any(_near(base, place) or _near(done, place) for place in map(pointer, places)):
                     where = f"{pointer(path)} (in the stream {pointer(places[0])})"

@@ -26,7 +26,6 @@ from .usual import read_usual, write_usual
 __all__ = [
     "read_content",
     "read_messages",
-    "report_sealed",
     "role_of",
     "write_blocks",
     "write_messages",
@@ -252,7 +251,7 @@ def _write_item(item: Node, w: Writer) -> list[Any]:
     if inline is None or all(item.get(key) is None for key in inline[1]):
         out = w.nodes(blocks, (item,))
         if kind in _SEALED_THEMSELVES and out and is_sealed(out[0].get("signature", out[0].get("encrypted_content"))):
-            report_sealed(item, w)
+            w.travels(item)
         if not out and item.get("opaque"):
             # Withheld as a whole; what the pieces are is said beside that the item is not there.
             for index in range(len(item["opaque"])):
@@ -260,16 +259,6 @@ def _write_item(item: Node, w: Writer) -> list[Any]:
         return out
     written: list[Any] = w.piece(lambda c, _: _write_split(c, str(kind), inline, w), item)
     return written
-
-
-def report_sealed(item: Node, w: Writer) -> None:
-    """Say of what other protocols keep with a sealed item, and with its parts, that it travels with it."""
-    inner = [part for key in ("summary", "content") for part in item.get(key) or () if type(part) is dict]
-    for node in (item, *inner):
-        for protocol, drawer in (node.get("extra") or {}).items():
-            for slot in ("rest", "turn"):
-                if drawer.get(slot) and protocol != w.protocol:
-                    w.report(node, ("extra", protocol, slot), "parked", "sealed for the way back")
 
 
 # Hosted calls that may hold their results, the item such results are apart, and the keys that hold them.

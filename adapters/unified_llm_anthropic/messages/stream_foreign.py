@@ -21,7 +21,7 @@ from .blocks import blocks
 from .carriers import carrier_of
 from .citations import citations
 from .content import answer_parts
-from .messages import report_sealed, write_blocks
+from .messages import write_blocks
 from .reasoning import sealed_signature, thinking_text
 from .response import answered, finish_keys, write_head
 from .stream_frames import FrameWriter
@@ -262,7 +262,7 @@ class ForeignWriter(FrameWriter):
             self.sent = text
         signature = block.get("signature") or sealed_signature(item, self.sent)
         if is_sealed(signature):
-            report_sealed(item, self.w)
+            self.w.travels(item)
         out.append(self._delta(at, {"type": "signature_delta", "signature": signature}))
         return [*out, self._stop_block(at)]
 

@@ -332,7 +332,7 @@ def write_reasoning(c: Node, w: Writer) -> list[Any]:
     if is_foreign(c, w):
         # Consumed whole by `park`, which gave it its fate; a client is shown the thought meanwhile.
         shown = _thoughts([*(c.pop("summary", None) or ()), *(c.pop("content", None) or ())], w)
-        for key in ("id", "status", "opaque"):
+        for key in ("id", "status", "opaque", "extra"):
             c.pop(key, None)
         return shown
     out = _thoughts(c.pop("summary", None) or [], w)

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from unified_llm.jsonvalue import dump_text, load_text
-from unified_llm.mapping import IllTyped
+from unified_llm.mapping import Fated, IllTyped
 from unified_llm.provenance import anchor_of, is_sealed, opaque_piece, open_sealed, seal, split_opaque
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
@@ -251,8 +251,10 @@ def _write_fields(item: Node, field: str, c: Node, w: Writer) -> Node:
         whole = {**item, LATE: True} if w.context.get("late") else item
         wire.setdefault(_DETAILS, []).append({"type": SEALED, "data": seal(whole, anchor_of(item)), "format": FORMAT})
         c.pop("id", None)
-        c.pop("status", None)
+        if c.get("status") is not None:
+            c["status"] = Fated("parked", "sealed for the way back")
         w.report(item, ("opaque",), "parked", "sealed for the way back")
+        w.travels(item, c)
     elif foreign:
         w.report(item, ("opaque",), "parked" if w.vault is not None else "lost", "foreign")
     sealed = bool(foreign) and w.facing == "client"

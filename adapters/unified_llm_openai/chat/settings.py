@@ -253,7 +253,8 @@ def _write_tool_choice(c: Node, wire: Node, w: Writer) -> None:
             allowed["tools"] = w.nodes(tools, own.pop("tools"))
             for tool in allowed["tools"] if lacks_raw_text(w) else ():
                 tool["function"].pop("parameters", None)  # a tool is named here, and declared elsewhere
-        wire["tool_choice"] = {"type": kind, kind: with_mode(allowed, w) if is_foreign(w) else allowed}
+        demanded = is_foreign(w) and allowed.get("tools") != []
+        wire["tool_choice"] = {"type": kind, kind: with_mode(allowed, w) if demanded else allowed}
 
 
 _FORMAT_KEYS = ("name", "description", "schema", "strict")

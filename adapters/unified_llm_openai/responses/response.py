@@ -55,7 +55,7 @@ def read_response(w: Node, r: Reader) -> Node:
 
 
 def _read_end(w: Node, node: Node, r: Reader) -> None:
-    if type(w.get("error")) is dict:
+    if type(w.get("error")) is dict and w["error"]:
         node["error"] = read_error_node(w.pop("error"), r)
     elif w.get("error", 0) is None:
         node["error"] = w.pop("error")
