@@ -128,3 +128,78 @@ def test_a_stream_says_when_it_made_up_the_time() -> None:
     list(stream)
     assert first["data"]["created"] == 0
     assert [loss.path for loss in stream.losses if loss.fate == "added"] == ["/0/data/created"]
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_probabilities_of_reasoning_are_lost_where_they_stand(streamed: bool) -> None:
+    body = fixture("response", "vendor_logprobs_of_reasoning")
+    if not streamed:
+        losses = ul.convert(body, source=CHAT, target=RESPONSES, kind="response").losses
+        places = {"/choices/0/logprobs/reasoning_content"}
+    else:
+        head = {key: body[key] for key in ("id", "object", "created", "model")}
+        pieces = body["choices"][0]["logprobs"]["reasoning_content"]
+        deltas: list[tuple[Any, Any, Any]] = [({"role": "assistant", "content": ""}, None, None)]
+        deltas += [({"reasoning_content": piece["token"]}, {"reasoning_content": [piece]}, None) for piece in pieces]
+        deltas += [({"content": "4"}, {"content": [pieces[0]]}, None), ({}, None, "stop")]
+        events = [
+            {"event": None, "data": {**head, "choices": [{"index": 0, "delta": d, "logprobs": p, "finish_reason": f}]}}
+            for d, p, f in deltas
+        ]
+        stream = ul.convert_stream(events, source=CHAT, target=RESPONSES)
+        list(stream)
+        losses = stream.losses
+        places = {f"/{number}/data/choices/0/logprobs/reasoning_content" for number in (1, 2, 3)}
+    assert places <= {loss.path for loss in losses if loss.fate == "lost"}
+
+
+def test_a_delta_beside_a_message_says_nothing() -> None:
+    done = told("vendor_delta_beside_message", RESPONSES)
+    assert not [loss.path for loss in done.losses if "delta" in loss.path]
+
+
+def test_a_role_that_changes_in_a_stream_is_told() -> None:
+    answer = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    events = [
+        {"event": None, "data": {**answer, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}}
+        for delta, finish in (({"role": "assistant", "content": "a"}, None), ({"role": "tool"}, None), ({}, "stop"))
+    ]
+    stream = ul.convert_stream(events, source=CHAT, target=MESSAGES)
+    list(stream)
+    assert "/1/data/choices/0/delta/role" in [loss.path for loss in stream.losses if loss.fate == "lost"]
+
+
+def test_what_is_refused_of_a_function_call_is_found_where_it_stands() -> None:
+    done = told("legacy_functions_empty", RESPONSES, "request")
+    assert "/max_tokens" in [loss.path for loss in done.losses if loss.fate == "approximated"]
+    body = {**fixture("request", "legacy_functions_empty"), "web_search_options": None}
+    refused = ul.convert(body, source=CHAT, target=MESSAGES).losses
+    assert "/function_call" in [loss.path for loss in refused if loss.fate == "lost"]
+
+
+def test_an_error_that_says_nothing_is_none() -> None:
+    body = by_id(RESPONSES, "response")[f"{RESPONSES}/response/vendor_error_empty"]["body"]
+    events = [
+        {"event": kind, "data": {"type": kind, "response": answer}}
+        for kind, answer in (
+            ("response.created", {**body, "status": "in_progress", "output": []}),
+            ("response.completed", body),
+        )
+    ]
+    last = list(ul.convert_stream(events, source=RESPONSES, target="google-generate-content"))[-1]["data"]
+    assert "error" not in last and last["candidates"][0]["finishReason"] == "STOP"
+
+
+def test_what_travels_sealed_is_parked() -> None:
+    thought = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "abc", "status": "completed"}
+    body = {"id": "r", "object": "response", "created_at": 1, "status": "completed", "model": "m", "tools": []}
+    body["output"] = [{**thought, "format": "vendor-v1"}]
+    for target in (CHAT, "google-generate-content"):
+        losses = ul.convert(body, source=RESPONSES, target=target, kind="response").losses
+        assert "/output/0/format" not in [loss.path for loss in losses if loss.fate == "lost"]
+
+
+def test_a_choice_among_tools_that_are_not_sent_adds_nothing() -> None:
+    choice = {"type": "allowed_tools", "tools": [{"type": "mcp", "server_label": "s"}]}
+    body = {"model": "m", "input": "q", "tools": [{"type": "mcp", "server_label": "s"}], "tool_choice": choice}
+    assert not [loss for loss in ul.preview(body, source=RESPONSES, target=CHAT) if loss.fate == "added"]

@@ -40,6 +40,8 @@ __all__ = [
 Node = dict[str, Any]
 
 _choices = Mapping("openai-chat choices")
+# What Perplexity puts beside the message of an answer that is no stream.
+_HOLLOW_DELTA = {"role": "assistant", "content": ""}
 
 
 def whole(w: Writer, pair: Any, node: Node) -> Any:
@@ -134,6 +136,9 @@ def message_and_choice(items: list[Node], rest: Node, message: Node, wire: Node,
         r.form(first, "place", "absent")
     elif rest["index"] == place and type(rest["index"]) is int:
         del rest["index"]
+    delta = rest.get("delta")
+    if type(delta) is dict and delta.items() <= _HOLLOW_DELTA.items():
+        r.form(first, "delta", list(rest.pop("delta")))
     _read_logprobs(rest, items, wire, r)
     finish = read_finish(rest, items, r)
     r.turn(items, wire, rest, place)
@@ -289,6 +294,9 @@ def _write_choice(output: list[Node], word: Any, index: Any, w: Writer) -> Any:
     if chat_born and first is not None:
         if "role" in (kept.get("message") or ()) or w.form(first, "role") == "absent":
             del message["role"]
+        hollow = w.form(first, "delta")
+        if hollow is not None:
+            wire["delta"] = {key: _HOLLOW_DELTA[key] for key in hollow}
         native_word = w.context.pop("native finish", None)
         if native_word is not None:
             wire["native_finish_reason"] = native_word

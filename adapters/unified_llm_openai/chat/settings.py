@@ -51,6 +51,9 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
         _write_tools(c, wire, w)
     elif "tools" in c:
         wire["tools"] = c.pop("tools")
+    for key in ("tools", "functions"):
+        if w.form(c, key):
+            wire.setdefault(key, [])
     if "tool_choice" in c:
         _write_tool_choice(c, wire, w)
     if "prompt_cache_options" in c:
@@ -76,6 +79,7 @@ def _limit(c: Node, w: Writer) -> str:
 def _read_max_tokens(w: Node, c: Node, r: Reader) -> None:
     if "max_completion_tokens" not in w and (type(w["max_tokens"]) is int or w["max_tokens"] is None):
         c["max_output_tokens"] = w.pop("max_tokens")
+        r.place(c, ("max_output_tokens",), ("max_tokens",))
         r.form(c, "max_tokens", True)
 
 
@@ -104,6 +108,8 @@ def _read_tools(w: Node, c: Node, r: Reader) -> None:
     elif w.get("tools", 0) is None:
         c["tools"] = w.pop("tools")
     if type(w.get("functions")) is list:
+        if not w["functions"]:
+            r.form(c, "functions", "empty")
         for function in w.pop("functions"):
             tool = r.node(tools, {"type": "function", "function": function})
             r.form(tool, "legacy", True)
@@ -128,6 +134,8 @@ def _read_tools(w: Node, c: Node, r: Reader) -> None:
             r.keep(tool, rest)
         r.made(tool, options)
         c["tools"] = [*(c.get("tools") or ()), tool]
+    if r.doc.get("tools") == [] and c["tools"]:
+        r.form(c, "tools", "empty")
 
 
 def _flatten(tool: Node, r: Reader) -> None:
@@ -198,10 +206,16 @@ def _read_tool_choice(w: Node, c: Node, r: Reader) -> None:
                 c["tool_choice"] = read
     elif type(w["function_call"]) is str:
         c["tool_choice"] = w.pop("function_call")
-        r.form(c, "tool_choice", "legacy")
+        _note_legacy_choice(c, r)
     elif type(w["function_call"]) is dict and "name" in w["function_call"]:
         c["tool_choice"] = {"type": "function", "name": take(w, "function_call").pop("name")}
-        r.form(c, "tool_choice", "legacy")
+        _note_legacy_choice(c, r)
+        r.place(c, ("tool_choice", "name"), ("function_call", "name"))
+
+
+def _note_legacy_choice(c: Node, r: Reader) -> None:
+    r.form(c, "tool_choice", "legacy")
+    r.place(c, ("tool_choice",), ("function_call",))
 
 
 def _read_choice(choice: Node, r: Reader) -> Node | None:

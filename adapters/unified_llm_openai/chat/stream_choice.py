@@ -122,6 +122,8 @@ class ChoiceReader(ReasoningReader):
         """What nobody understands of a delta adds up like everything else in it."""
         for key, value in delta.items():
             if key not in _UNDERSTOOD or (key in _NULLS and self.message.get(key) is None and _is_void(key, value)):
+                if key == "role" and value != self.message.get(key, value):
+                    self._say_odd(key, value)
                 self.add(key, value)
             elif key in _TYPES and value and type(value) not in _TYPES[key]:
                 self._say_odd(key, value)
@@ -135,6 +137,11 @@ class ChoiceReader(ReasoningReader):
             self.sources.setdefault(("logprobs",), self.r.here(*self.path, "logprobs"))
             for key, value in logprobs.items():
                 known = self.logprobs.get(key)
+                if value and key not in _WEIGHED:
+                    # Of a text that has none here (of reasoning): each piece is lost with it.
+                    here = self.r.here(*self.path, "logprobs", key)
+                    if self.sources.setdefault(("logprobs", key), here) != here:
+                        self.sources["logprobs", key, len(self.sources)] = here
                 if type(value) is list and (known is None or type(known) is list):
                     self.logprobs[key] = [*(known or ()), *value]
                     if known and value and self.open is not None:
@@ -356,6 +363,7 @@ def _is_void(key: str, value: Any) -> bool:
 
 
 _SIDES = {"output_text": "content", "refusal": "refusal"}
+_WEIGHED = frozenset(_SIDES.values())
 # The JSON types in which a delta says something under these keys.
 _TYPES: dict[str, tuple[type, ...]] = {
     "content": (str, list),
