@@ -113,7 +113,31 @@ def read_media(w: Node, r: Reader, output: bool) -> Node:
 _PLACES = {"image": "image_url", "audio": "data", "video": "video_url"}
 
 
+_STANDARD, _FOR_URLS = str.maketrans("-_", "+/"), str.maketrans("+/", "-_")
+
+
+def _standard(data: str, part: Node, r: Reader) -> str:
+    """Base64 as everybody reads it: the vendor's own SDK sends the alphabet for URLs, and it may lack its padding."""
+    if ("-" in data or "_" in data) and not ("+" in data or "/" in data):
+        data = data.translate(_STANDARD)
+        r.form(part, "alphabet", "urls")
+    missing = -len(data) % 4
+    if missing in (1, 2) and data.isascii() and not data[-1:].isspace():
+        data += "=" * missing
+        r.form(part, "padding", missing)
+    return data
+
+
+def _respelt(data: str, c: Node, w: Writer) -> str:
+    """The inverse of `_standard`."""
+    padding = w.form(c, "padding")
+    if padding:
+        data = data.removesuffix("=" * padding)
+    return data.translate(_FOR_URLS) if w.form(c, "alphabet") else data
+
+
 def _read_inline(part: Node, family: str, media_type: str | None, data: str, r: Reader) -> None:
+    data = _standard(data, part, r)
     if family == "audio":
         known = _ALIASES.get(media_type or "", media_type)
         part["data"] = data
@@ -225,7 +249,7 @@ def _inline(c: Node, key: str, data: str, media_type: str | None, w: Writer) -> 
         if seen is not None:
             inline["mimeType"] = seen
             w.added(inline, "mimeType", "read off the first bytes")
-    inline["data"] = data
+    inline["data"] = _respelt(data, c, w)
     if type(c.get("filename")) is str:
         inline["displayName"] = c.pop("filename")
     return {"inlineData": inline}

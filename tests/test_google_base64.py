@@ -1,0 +1,55 @@
+"""Base64 of media: google-genai sends the alphabet for URLs, Google answers in the standard one and takes both.
+
+Everybody else takes the standard one, padded: https://datatracker.ietf.org/doc/html/rfc4648#section-5
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+from google.genai import types
+
+import unified_llm as ul
+
+CONTENT = "google-generate-content"
+RAW = b"\x89PNG\xfb\xff\xfe\x00"  # which has both letters that differ, and padding
+OTHERS = ["openai-chat", "openai-responses", "anthropic-messages", "google-interactions"]
+
+
+def asked(data: str, mime: str = "image/png") -> dict[str, Any]:
+    parts = [{"text": "?"}, {"inlineData": {"mimeType": mime, "data": data}}]
+    return {"contents": [{"role": "user", "parts": parts}]}
+
+
+SPELT = [
+    base64.b64encode(RAW).decode(),
+    base64.urlsafe_b64encode(RAW).decode(),
+    base64.urlsafe_b64encode(RAW).decode().rstrip("="),
+    base64.b64encode(RAW).decode().rstrip("="),
+]
+
+
+@pytest.mark.parametrize("spelt", SPELT)
+def test_a_picture_comes_through_in_the_alphabet_of_the_target(spelt: str) -> None:
+    standard = base64.b64encode(RAW).decode()
+    for target in OTHERS:
+        done = ul.convert(asked(spelt), source=CONTENT, target=target, model="m")
+        assert standard in repr(done.value), target
+        assert done.losses.survives("image.*")
+    assert ul.convert(asked(spelt), source=CONTENT, target=CONTENT).value == asked(spelt)
+
+
+@pytest.mark.parametrize("mime", ["audio/wav", "application/pdf", "video/mp4"])
+def test_other_media_too(mime: str) -> None:
+    standard, urls = SPELT[:2]
+    assert standard in repr(ul.convert(asked(urls, mime), source=CONTENT, target="openai-chat").value)
+    assert ul.convert(asked(urls, mime), source=CONTENT, target=CONTENT).value == asked(urls, mime)
+
+
+def test_an_object_of_the_sdk() -> None:
+    content = types.Content(role="user", parts=[types.Part.from_bytes(data=RAW, mime_type="image/png")])
+    done = ul.convert({"contents": [content]}, source=CONTENT, target="openai-chat")
+    url = done.value["messages"][0]["content"][0]["image_url"]["url"]
+    assert base64.b64decode(url.partition(",")[2], validate=True) == RAW
