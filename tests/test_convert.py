@@ -231,6 +231,19 @@ def test_write_takes_objects_and_points_into_the_canonical_form() -> None:
     assert [loss.path for loss in done.losses] == ["/seed"]
 
 
+def test_to_sdk_of_a_vendor_that_validates() -> None:
+    """All of it is an object, spelt as the SDK spells it, and keys of tomorrow are no reason to refuse the answer."""
+    part = {"text": "Hi", "tomorrow": 1}
+    candidate = {"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "tomorrow": {"a": 1}}
+    body = {"candidates": [candidate], "modelVersion": "m", "tomorrow": [1]}
+    answer = ul.to_sdk(body, "google-generate-content", "response")
+    assert answer.text == "Hi" and answer.model_version == "m"
+    steps = [{"type": "model_output", "content": [{"type": "text", "text": "Hi"}]}]
+    whole = {"id": "i", "object": "interaction", "status": "completed", "model": "m", "steps": steps}
+    interaction = ul.to_sdk(whole, "google-interactions", "response")
+    assert interaction.steps[0].content[0].text == "Hi"
+
+
 def test_to_sdk_gives_the_official_type() -> None:
     from openai.types.chat import ChatCompletion
 

@@ -264,8 +264,9 @@ def to_sdk(value: Any, protocol: str, kind: str = "request") -> Any:
         type_ = getattr(import_module(module), name)
     except ModuleNotFoundError as error:
         raise ImportError(f"{where} needs the extra: pip install 'unified-llm[{adapter.sdk_extra}]'") from error
-    construct = getattr(type_, "construct", None) or type_.model_validate
-    return construct(**value) if construct is not type_.model_validate else construct(value)
+    from .sdks import built
+
+    return built(type_, value)
 
 
 def _real_path(node: Any, loc: tuple[Any, ...]) -> list[Any]:

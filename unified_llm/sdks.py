@@ -1,0 +1,50 @@
+"""Objects of official SDKs out of wire documents, which may hold more than an SDK of today knows.
+
+An SDK that builds its objects from any answer does so by a `construct` of its own; other models are validated, without
+the keys that they forbid.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+__all__ = ["built"]
+
+
+def built(type_: Any, value: Any) -> Any:
+    """An object of an SDK's type. What does not fit the type at all is taken as it is.
+
+    >>> from pydantic import BaseModel
+    >>> class Answer(BaseModel, extra="forbid"):
+    ...     text: str
+    >>> built(Answer, {"text": "Hi", "tomorrow": 1})
+    Answer(text='Hi')
+    """
+    from pydantic import ValidationError
+
+    own = next((each for each in type_.__mro__ if "construct" in vars(each)), None)
+    if own is not None and not own.__module__.startswith("pydantic."):
+        return type_.construct(**value)
+    try:
+        return type_.model_validate(value)
+    except ValidationError as error:
+        forbidden = [each["loc"] for each in error.errors(include_url=False) if each["type"] == "extra_forbidden"]
+    known = _without(value, forbidden)
+    try:
+        return type_.model_validate(known)
+    except ValidationError:
+        return type_.model_construct(**value)
+
+
+def _without(value: Any, places: list[tuple[int | str, ...]]) -> Any:
+    out = deepcopy(value)
+    for *above, key in places:
+        here = out
+        for step in above:
+            # The names of the members of a union stand between the keys.
+            if type(here) is dict and step in here or type(here) is list and type(step) is int and step < len(here):
+                here = here[step]
+        if type(here) is dict:
+            here.pop(key, None)
+    return out
