@@ -40,10 +40,11 @@ def built(type_: Any, value: Any) -> Any:
 def _without(value: Any, places: list[tuple[int | str, ...]]) -> Any:
     out = deepcopy(value)
     for *above, key in places:
-        here = out
+        here: Any = out
         for step in above:
             # The names of the members of a union stand between the keys.
-            if type(here) is dict and step in here or type(here) is list and type(step) is int and step < len(here):
+            known = range(len(here)) if type(here) is list else here if type(here) is dict else ()
+            if step in known:
                 here = here[step]
         if type(here) is dict:
             here.pop(key, None)
