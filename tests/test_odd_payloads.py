@@ -169,3 +169,140 @@ def test_a_stream_that_answered_its_call_waits_for_nobody(target: str, word: str
     assert word.replace('"', "'") in told
     assert "'tool_calls'}" not in told and "'finish_reason': 'tool_calls'" not in told
     assert "'stop_reason': 'tool_use'" not in told and "requires_action" not in told
+
+
+# ---- nothing of the kind is merged, dropped or made up --------------------------------------------------------------
+
+THERE_AND_BACK: list[tuple[str, str, Node]] = [
+    (CONTENTS, "request", {"contents": [
+        {"role": "model", "parts": [{"text": "a"}]}, {"role": "user", "parts": [{"newPart": {"x": 1}}]},
+        {"role": "model", "parts": [{"newPart": {"x": 2}}]}, {"role": "user", "parts": [{"text": "q"}]}]}),
+    (CONTENTS, "request", {"contents": [
+        {"role": "model", "parts": [{"functionCall": {"id": "c1", "name": "f", "args": {}}}]},
+        {"role": "user", "parts": [{"functionResponse": {"id": "c1", "response": {"output": "1"}}}]}]}),
+    (CONTENTS, "response", {"candidates": [{"content": {"role": "model", "parts": [{"text": "a"}]}, "index": 0}],
+                            "usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 5}}),
+    (STEPS, "response", {"id": "i", "model": "m", "object": "interaction"}),
+    (MESSAGES, "response", {
+        "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [], "stop_reason": "end_turn",
+        "stop_sequence": "END", "usage": {"input_tokens": 1, "output_tokens": 1}}),
+    (MESSAGES, "response", {
+        "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [], "stop_reason": "end_turn",
+        "stop_sequence": {}, "usage": {"input_tokens": 1, "output_tokens": 1}}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("protocol", "kind", "body"), THERE_AND_BACK)
+def test_the_same_protocol_gives_the_same_document(protocol: str, kind: str, body: Node) -> None:
+    done = ul.convert(body, source=protocol, target=protocol, kind=kind)
+    assert (done.value, list(done.losses)) == (body, [])
+
+
+def test_an_interaction_that_opens_without_a_status_is_streamed_as_it_was() -> None:
+    step = {"type": "model_output", "content": [{"type": "text", "text": "a"}]}
+    datas: list[Node] = [
+        {"interaction": {"id": "i", "object": "interaction"}, "event_type": "interaction.created"},
+        {"index": 0, "step": step, "event_type": "step.start"},
+        {"index": 0, "event_type": "step.stop"},
+        {"interaction": {"id": "i", "object": "interaction"}, "event_type": "interaction.completed"},
+    ]
+    events = [{"event": data["event_type"], "data": data} for data in datas]
+    stream = ul.convert_stream(events, source=STEPS, target=STEPS)
+    assert list(stream) == events and not list(stream.losses)
+    answer = list(ul.convert_stream(events, source=STEPS, target=RESPONSES))[-1]["data"]
+    assert (answer["type"], answer["response"]["status"]) == ("response.completed", "completed")
+
+
+def test_a_result_that_names_no_function_answers_the_call_of_its_id() -> None:
+    call = {"functionCall": {"id": "c1", "name": "f", "args": {}}}
+    result = {"functionResponse": {"id": "c1", "response": {"output": "1"}}}
+    body = {"contents": [{"role": "model", "parts": [call]}, {"role": "user", "parts": [result]}]}
+    *_, answer = ul.convert(body, source=CONTENTS, target=CHAT).value["messages"]
+    assert (answer["role"], answer["tool_call_id"], answer["content"]) == ("tool", "c1", "1")
+
+
+# ---- a signature on a text that says nothing ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("parts", [
+    [{"text": "", "thoughtSignature": "c2ln"}],
+    [{"functionCall": {"id": "c1", "name": "f", "args": {}}}, {"text": "", "thoughtSignature": "c2ln"}],
+])  # fmt: skip
+@pytest.mark.parametrize("surface", [CHAT, MESSAGES])
+def test_the_signature_of_an_empty_text_comes_home(surface: str, parts: list[Node]) -> None:
+    candidate = {"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}
+    answer = ul.convert({"candidates": [candidate]}, source=CONTENTS, target=surface, kind="response").value
+    said = answer["choices"][0]["message"] if surface == CHAT else {"role": "assistant", "content": answer["content"]}
+    history = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "q"}, said]}
+    back = ul.convert(history, source=surface, target=CONTENTS).value["contents"][1]
+    assert {"text": "", "thoughtSignature": "c2ln"} in back["parts"]
+    assert len(back["parts"]) == len(parts)
+    # To another provider it is nothing at all.
+    other = ul.convert(history, source=surface, target=RESPONSES, facing="provider").value
+    assert "c2ln" not in str(other)
+
+
+def test_what_a_client_fills_with_null_is_not_told_as_lost() -> None:
+    function = {"name": "f", "parameters": {"type": "object", "properties": {"x": {"type": "number"}}}}
+    body = {
+        "contents": [{"role": "user", "parts": [{"text": "q", "thought": False}]}],
+        "systemInstruction": {"role": "model", "parts": [{"text": "Be terse.", "thought": False}]},
+        "tools": [{"codeExecution": None, "functionDeclarations": [function]}],
+        "generationConfig": None,
+        "safetySettings": None,
+    }
+    done = ul.convert(body, source=CONTENTS, target=CONTENTS)
+    assert (done.value, list(done.losses)) == (body, [])
+    assert told(ul.convert(body, source=CONTENTS, target=CHAT)) == set()
+
+
+def test_an_interaction_that_says_no_status_has_none_to_lose() -> None:
+    step = {"type": "model_output", "content": [{"type": "text", "text": "a"}]}
+    body = {"id": "i", "model": "m", "object": "interaction", "steps": [step]}
+    assert ul.convert(body, source=STEPS, target=STEPS, kind="response").value == body
+    done = ul.convert(body, source=STEPS, target=CHAT, kind="response")
+    assert told(done) == set() and done.value["choices"][0]["finish_reason"] == "stop"
+
+
+# ---- documents as the SDKs declare them, and as they print objects with all their fields -----------------------------
+
+NULLS = dict.fromkeys(("videoMetadata", "thought", "inlineData", "functionCall", "functionResponse", "text"))
+
+
+def test_a_part_with_null_for_all_that_it_is_not_is_what_it_is() -> None:
+    call, result = {"name": "f", "args": {"a": 1}, "id": None}, {"name": "f", "response": {"output": "1"}, "id": None}
+    body = {"contents": [
+        {"role": "user", "parts": [NULLS | {"text": "q"}]},
+        {"role": "model", "parts": [NULLS | {"text": "a"}, NULLS | {"functionCall": call}]},
+        {"role": "user", "parts": [NULLS | {"functionResponse": result}]},
+    ]}  # fmt: skip
+    assert ul.convert(body, source=CONTENTS, target=CONTENTS).value == body
+    done = ul.convert(body, source=CONTENTS, target=CHAT)
+    user, said, answer = done.value["messages"]
+    assert user["content"] in ("q", [{"type": "text", "text": "q"}]) and said["content"] == "a"
+    assert said["tool_calls"][0]["id"] == answer["tool_call_id"] and answer["content"] == "1"
+    assert "lost" not in {fate for _, fate in told(done)}
+
+
+DECLARED: list[tuple[str, str, Node]] = [
+    (CONTENTS, "request", {"contents": [{"parts": [{"text": "q"}]}], "toolConfig": {}}),
+    (CONTENTS, "request", {"contents": [{"parts": [{"text": "q"}]}], "toolConfig": {"functionCallingConfig": {}}}),
+    (CONTENTS, "request", {"contents": [{"parts": [{"text": "q"}]}],
+                           "tools": [{"retrieval": {"vertexRagStore": None, "externalApi": {"endpoint": "e"}}}]}),
+    (CONTENTS, "response", {"candidates": [{"content": None, "finishReason": "SAFETY", "index": 3}]}),
+    (STEPS, "request", {"model": "m", "input": "q", "response_format": {"type": "text"},
+                        "response_modalities": ["text"]}),
+    (STEPS, "request", {"model": "m", "input": "q", "response_format": [{"type": "video", "duration": "5s"}],
+                        "response_modalities": ["video"]}),
+    (STEPS, "response", {"id": "i", "object": "interaction", "status": "completed", "agent": "a",
+                         "generation_config": {"temperature": 0.5, "thinking_level": "low"}}),
+    (MESSAGES, "request", {
+        "model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "q"}],
+        "mcp_servers": [{"type": "url", "name": "s", "url": "https://example.com", "tool_configuration": {}}]}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("protocol", "kind", "body"), DECLARED)
+def test_what_the_sdks_declare_is_kept_to_the_letter(protocol: str, kind: str, body: Node) -> None:
+    done = ul.convert(body, source=protocol, target=protocol, kind=kind)
+    assert (done.value, list(done.losses)) == (body, [])

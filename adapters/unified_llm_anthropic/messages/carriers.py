@@ -42,14 +42,20 @@ def join_carried(items: list[Node], carried: list[Node]) -> None:
                 item["content"] = each["content"]
 
 
-def carrier_of(item: Node, w: Writer) -> Node | None:
-    """The block that carries what others signed on an item, None when there is nothing of that kind."""
+def carrier_of(item: Node, w: Writer, alone: bool = False) -> Node | None:
+    """The block that carries what others signed on an item, None when there is nothing of that kind.
+
+    Of an item that became no block (an empty text, which is refused) it carries the item itself.
+    """
     signed = [*(item.get("opaque") or ())]
     content = item.get("content")
     parts = content if type(content) is list else []
     on_parts = [piece for part in parts for piece in part.get("opaque") or ()]
     if not any(not is_own(piece, w) for piece in signed + on_parts):
         return None
+    if alone:
+        _found(w, [item, *parts])
+        return {"type": "redacted_thinking", "data": seal(ordered({k: v for k, v in item.items() if k != "turn"}), "")}
     anchor = anchor_of(item)
     node: Node = {"type": CARRIER, "bearer": item.get("type"), "anchor": anchor}
     if signed:

@@ -37,8 +37,7 @@ def read_server(w: Node, r: Reader) -> Node:
             tool["allowed_tools"] = own.pop("allowed_tools")
         if "enabled" in own:
             tool["enabled"] = own.pop("enabled")
-        if len(tool) > 3 and ("allowed_tools" in tool or "enabled" in tool):
-            r.form(tool, "configuration", True)
+        r.form(tool, "configuration", True)
     return tool
 
 

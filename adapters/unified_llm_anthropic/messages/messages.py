@@ -224,8 +224,8 @@ def write_blocks(items: list[Node], w: Writer) -> list[Any]:
     out: list[Any] = []
     for item in items:
         found = w.piece(_write_message_blocks, item) if item.get("type") == "message" else _write_item(item, w)
-        if w.facing == "client" and found and item.get("type") not in _SEALED_THEMSELVES:
-            carrier = carrier_of(item, w)
+        if w.facing == "client" and (found or item.get("type") == "message") and item["type"] not in _SEALED_THEMSELVES:
+            carrier = carrier_of(item, w, not found)
             out += [carrier] if carrier is not None else []
         out += found
     return out

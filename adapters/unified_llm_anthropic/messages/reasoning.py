@@ -71,7 +71,7 @@ def read_redacted(w: Node, r: Reader) -> Node:
         raise IllTyped("data")
     if is_sealed(data):
         opened = open_sealed(w.pop("data"))
-        if opened is not None and opened.get("type") == "reasoning":
+        if opened is not None and opened.get("type") in ("reasoning", "message"):
             return opened
         item = {"type": "reasoning", "summary": []}
         r.note(item, ("opaque",), "lost", "an envelope that does not belong here")

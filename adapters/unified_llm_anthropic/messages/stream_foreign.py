@@ -231,7 +231,8 @@ class ForeignWriter(FrameWriter):
             out.append(self._stop_block((at, 0)))
             self.inner = False
         self._tell_item(item)
-        carrier = carrier_of(item, self.w)
+        alone = not out and not any(type(place) is tuple and place[0] == at for place in self.places)
+        carrier = carrier_of(item, self.w, alone)
         return out + (self._block(carrier, ("carrier", at)) if carrier is not None else [])
 
     def _tell(self, family: Any, node: Node) -> None:

@@ -47,8 +47,8 @@ def sealed_part(c: Node, wire: Node, w: Writer) -> Node:
 
 def read_id(own: Node, node: Node, r: Reader, waiting: list[Node] | None = None) -> None:
     """The id of a call, or of a result: its own, that of the call it answers, or one made from its place."""
-    if "id" in own:
-        if type(own["id"]) is not str or not own["id"]:
+    if own.get("id", "") not in (None, ""):  # what names nothing is left over
+        if type(own["id"]) is not str:
             raise IllTyped("id")
         node["call_id"] = own.pop("id")
         return
@@ -139,8 +139,8 @@ def names_of(history: Any) -> dict[str, str]:
 @items.read("functionResponse")
 def read_function_response(w: Node, r: Reader) -> Node:
     answer = take(w, "functionResponse")
-    name = answer.pop("name")
-    if type(name) is not str:
+    named, name = "name" in answer, answer.pop("name", None)
+    if type(name) is not str and (named or not answer.get("id")):
         raise IllTyped("name")
     item: Node = {"type": "function_call_output", "call_id": ""}
     waiting: list[Node] = r.context.setdefault("open", [])
@@ -150,8 +150,11 @@ def read_function_response(w: Node, r: Reader) -> Node:
     if call is not None:
         waiting.remove(call)
     item["output"] = _read_result(answer, item, r)
-    item["name"] = name
-    place(r, item, "name", "functionResponse", "name")
+    if named:
+        item["name"] = name
+        place(r, item, "name", "functionResponse", "name")
+    else:
+        r.form(item, "name", "absent")
     place(r, item, "output", "functionResponse", "response")
     place(r, item, "is_error", "functionResponse", "response")
     media = answer.get("parts")
@@ -206,7 +209,7 @@ def _write_response(c: Node, w: Writer) -> Node:
     answer: Node = write_id(c, w)
     if type(c.get("name")) is str:
         answer["name"] = c.pop("name")
-    else:
+    elif w.form(c, "name") != "absent":
         answer["name"] = known or "unknown"
         if known:
             w.report(answer, ("name",), "added", *NAMED)
@@ -228,7 +231,7 @@ def _write_response(c: Node, w: Writer) -> Node:
     else:
         text = output or ""
     if media and w.source != w.protocol and not profile(w.context.get("model"), w.protocol).result_media:
-        _move(others, media, answer["name"], w)
+        _move(others, media, answer.get("name", "the call"), w)
         media, text = [], text or "The result follows."
     response = _result(text, c, w, bool(media))
     if response is not None:

@@ -16,7 +16,7 @@ from unified_llm.writing import Writer
 from .spelling import actual
 from .tables import FUNCTION_CALLING
 
-__all__ = ["read_tool_config", "write_tool_config"]
+__all__ = ["hollow_config", "read_tool_config", "write_tool_config"]
 
 Node = dict[str, Any]
 
@@ -24,6 +24,9 @@ Node = dict[str, Any]
 def read_tool_config(w: Node, c: Node, r: Reader, spelled: list[str]) -> None:
     """`toolConfig`: the choice, and where maps and searches are centred."""
     config = take(w, "toolConfig")
+    hollow = [key for key in _INNER if config.get(key) == {}] if config else ["toolConfig"]
+    if hollow:
+        r.form(c, "hollow", hollow)
     if type(config.get("functionCallingConfig")) is dict:
         calling = take(config, "functionCallingConfig")
         choice = _read_choice(calling, c, r)
@@ -96,6 +99,16 @@ def write_tool_config(c: Node, w: Writer) -> Node:
     return config
 
 
+def hollow_config(c: Node, config: Node, w: Writer) -> bool:
+    """Put back what a `toolConfig` held that holds nothing; whether it is to be written at all."""
+    hollow = w.form(c, "hollow") or ()
+    for key in hollow:
+        if key in _INNER:
+            config.setdefault(key, {})
+    return bool(config or hollow)
+
+
+_INNER = ("functionCallingConfig", "retrievalConfig")
 _NAMED = frozenset(("function", "custom"))
 
 

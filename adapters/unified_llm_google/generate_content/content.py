@@ -86,10 +86,11 @@ def read_parts(wires: list[Any], model: bool, r: Reader, at: tuple[Any, ...], co
 
 def twofold(wire: Any) -> tuple[Node, Node] | None:
     """A part with text and a call, as the two parts it ought to be: the signature goes with the call."""
-    if type(wire) is not dict or len(wire) == 1 or "text" not in wire:
+    if type(wire) is not dict or len(wire) == 1 or type(wire.get("text")) is not str:
         return None
     call = {key: wire[key] for key in _CALL_KEYS if key in wire}
-    if type(call.get("functionCall", call.get("function_call"))) is not dict:
+    made = call.get("functionCall", call.get("function_call"))
+    if type(made) is not dict or type(made.get("name")) is not str:
         return None
     return {key: value for key, value in wire.items() if key not in call}, call
 
@@ -129,10 +130,11 @@ def read_part(wire: Any, r: Reader, within: tuple[Any, int] | None = None) -> No
     spelled = to_camel(w, PART)
     mark = len(r.trace)
     pair = None
-    for key in w:
-        pair = items.reads.get(key) or parts.reads.get(key)
-        if pair is not None:
-            break
+    for key, value in w.items():
+        if value is not None:  # whole objects are sent with null for all that they do not hold
+            pair = items.reads.get(key) or parts.reads.get(key)
+            if pair is not None:
+                break
     if pair is None:
         if not w.keys() <= _MODIFIERS or not w:
             return r.unread(wire, _FAMILY)

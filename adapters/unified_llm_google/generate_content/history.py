@@ -45,16 +45,18 @@ def read_contents(contents: list[Any], r: Reader) -> list[Node]:
     quick = type(r.doc) is dict and r.doc.get("contents") is contents
     r.plain = quick
     before: bool | None = None
+    unusual = -1  # the last content that was not read in one go
     while (found := read_usual(numbered, before, starts, items, r) if quick else next(numbered, None)) is not None:
         number, wire = found
-        before = _is_model(contents[number - 1]) if number else None
-        mark = len(r.trace)
+        if number != unusual + 1:
+            before = _is_model(contents[number - 1]) if number else None
+        mark, unusual = len(r.trace), number
         try:
             read = _read_content(wire, number, before, r)
+            side: bool | None = _side(read) == "model"  # as writing sees it: what nobody knows looks like the model's
         except ILL_TYPED:
             del r.trace[mark:]
-            read = [r.unread(wire, _FAMILY, within=(contents, number))]
-        side = _is_model(wire)
+            read, side = [r.unread(wire, _FAMILY, within=(contents, number))], _is_model(wire)
         if side is before and number:
             stay_apart(items, starts, number)
         starts.append(len(items))
@@ -96,7 +98,7 @@ def _read_content(wire: Node, number: int, before: bool | None, r: Reader) -> li
         _mark_role(first, items, role, "role" in wire, r)
     if len({item["type"] in _OUTPUTS for item in items}) > 1:
         r.form(first, "content", "mixed")
-    if model is before or _side([first]) != own:
+    if (own == "model") is before or _side([first]) != own:
         for item in items:
             item["turn"] = number
     return r.turn(items, wire, rest, number)

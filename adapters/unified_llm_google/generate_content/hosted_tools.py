@@ -233,7 +233,7 @@ def _read_retrieval(key: str) -> Any:
     def read(w: Node, r: Reader) -> Node:
         tool: Node = {"type": "retrieval", "retrieval_types": [_RETRIEVALS[key]]}
         if key == "retrieval":
-            tool["retrieval_types"] = [_SOURCES[name] for name in w if name in _SOURCES]
+            tool["retrieval_types"] = [_SOURCES[name] for name in w if name in _SOURCES and w[name] is not None]
             for name in tuple(w):
                 if name in _SOURCES and w[name] == {}:
                     del w[name]

@@ -14,7 +14,7 @@ from unified_llm.provenance import is_sealed
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-from .choice import read_tool_config, write_tool_config
+from .choice import hollow_config, read_tool_config, write_tool_config
 from .combining import leave_apart, limit_stops
 from .content import parts, read_part, write_parts
 from .history import read_contents, write_contents
@@ -32,6 +32,7 @@ Node = dict[str, Any]
 
 _SYSTEM = frozenset(("system", "developer"))
 _SYSTEM_KEY = "systemInstruction"
+_ANY_ROLE = ("user", "model", "system")
 _FLAG = "includeServerSideToolInvocations"
 # The provider documents this value for calls that it did not make, https://ai.google.dev/gemini-api/docs/thought-signatures
 _BYPASS = "skip_thought_signature_validator"
@@ -83,7 +84,7 @@ def write_request(c: Node, w: Writer) -> Node:
     if wire.get("tools") and is_mixed(nodes) and _needs_flag(nodes, w):
         config[_FLAG] = True
         w.added(config, _FLAG, "tools of the provider stand beside functions")
-    if config:
+    if hollow_config(c, config, w):
         wire["toolConfig"] = config
     write_settings(c, wire, w)
     _sign_foreign_calls(contents, w)
@@ -109,9 +110,8 @@ def _read_system(w: Node, node: Node, r: Reader, spelled: list[str], lone: bool)
         return
     own = take(w, _SYSTEM_KEY)
     del own["parts"]
-    if own.get("role") == "user":
-        del own["role"]
-        r.form(node, "system role", "user")
+    if own.get("role") in _ANY_ROLE:  # a system instruction has none: whatever stands there is ignored
+        r.form(node, "system role", own.pop("role"))
     r.place(node, ("instructions",), actual((_SYSTEM_KEY,), spelled))
     if len(wires) == 1 and type(wires[0]) is dict and wires[0].keys() == {"text"} and type(wires[0]["text"]) is str:
         node["instructions"] = wires[0]["text"]
@@ -144,8 +144,8 @@ def _write_system(c: Node, history: Any, w: Writer) -> tuple[Node | None, Any]:
         history = history[index:] if index else history
     if not (written or given):
         return None, history
-    role = {"role": "user"} if w.form(c, "system role") == "user" else {}
-    return {"parts": written, **role}, history
+    role = w.form(c, "system role")
+    return {"parts": written, **({"role": role} if role is not None else {})}, history
 
 
 def _is_system(item: Node, w: Writer) -> bool:

@@ -145,13 +145,13 @@ def read_candidate(
         texts = {index: node for index, node in enumerate(ready) if node["type"] == "output_text"}
     elif type(content) is dict:
         output, texts = _read_content(take(own, "content"), content, place, home, r)
-    elif "content" not in wire:
-        r.form(home, "content", "absent")
+    else:
+        r.form(home, "content", "absent")  # or among what is left over
     if type(own.get("index")) is int and own["index"] == place:
         del own["index"]
     elif type(own.get("index")) is int and place:
         home["index"] = own.pop("index")
-    elif "index" not in own and ready is None:
+    elif ready is None:
         r.form(home, "index", "absent")
     output += read_sources(own, wire, texts, home, r)
     if texts:

@@ -62,6 +62,10 @@ def read_tools(wires: Any, r: Reader) -> list[Node]:
                 out.append(_from(tool, wire, actual(place, spelled), r))
                 if key in spelled:
                     r.form(tool, "name", "snake")
+        nulls = [key for key, value in w.items() if value is None and key in tools.reads] if len(out) > first else []
+        if nulls:  # what is not asked for beside what is
+            r.form(out[first], "nulls", [snake(key) if key in spelled else key for key in nulls])
+            w = {key: value for key, value in w.items() if key not in nulls}
         if w or len(out) == first:
             to_snake(w, spelled)
             native: Node = {"type": NATIVE}
@@ -133,6 +137,7 @@ def write_tools(nodes: list[Node], w: Writer) -> list[Any]:
             here.setdefault(name, []).append(wire)
         else:
             here[name] = wire
+        here.update(dict.fromkeys(w.form(tool, "nulls") or ()))
     return list(groups.values())
 
 

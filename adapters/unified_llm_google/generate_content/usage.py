@@ -42,6 +42,8 @@ def read_usage(wire: Node, r: Reader) -> Node:
         usage["output_tokens"] = (answer or 0) + (thoughts or 0)
     if total is not None:
         usage["total_tokens"] = total
+    elif prompt is not None and answer is not None:
+        r.form(usage, "total", "absent")
     if prompt is None and tool is not None:
         r.form(usage, "prompt", "absent")
     if answer is None and thoughts is not None:
@@ -130,7 +132,7 @@ def write_usage(c: Node, w: Writer) -> Node:
                 wire[name] = rest
     if type(c.get("total_tokens")) is int:
         wire["totalTokenCount"] = c.pop("total_tokens")
-    elif not (c.get("extra") or {}).get(w.protocol) and {"promptTokenCount", "candidatesTokenCount"} <= wire.keys():
+    elif w.form(c, "total") is None and {"promptTokenCount", "candidatesTokenCount"} <= wire.keys():
         wire["totalTokenCount"] = sum(wire.values()) + (tool or 0) + (thoughts or 0)
         w.added(wire, "totalTokenCount", "the sum")
     if tool is not None:

@@ -55,8 +55,9 @@ def read_format(w: Node, c: Node, r: Reader) -> None:
         return
     bare = any(kind == "text" and len(entry) == 1 for kind, entry in zip(kinds, entries))
     told = bare or kinds != ["text"]
-    if "response_modalities" in w and (told and kinds != [kind for kind in ENTRIES if kind in kinds]):
-        return
+    if "response_modalities" in w:
+        if not all(map(_describes, kinds, entries)) or (told and kinds != [kind for kind in ENTRIES if kind in kinds]):
+            return
     listed = type(format_) is list
     owned = take_all(w, "response_format") if listed else [take(w, "response_format")]
     for index, (kind, entry) in enumerate(zip(kinds, owned)):
@@ -73,6 +74,12 @@ def read_format(w: Node, c: Node, r: Reader) -> None:
         for index, kind in enumerate(kinds):
             if listed and (kind != "text" or bare):  # a text that is described is said by its description
                 r.place(c, ("modalities", index), (*place, index, "type"))
+
+
+def _describes(kind: Any, entry: Node) -> bool:
+    """Whether an entry says more than that there is to be output of its kind, in words that others know."""
+    words = {"image": IMAGE, "audio": _SOUND}.get(kind, ())
+    return len(entry) > 1 if kind == "text" else any(key in entry for key, _ in words)
 
 
 def _read_entry(kind: Any, entry: Node, c: Node, r: Reader, place: tuple[Any, ...]) -> None:

@@ -100,8 +100,7 @@ def read_response(w: Node, r: Reader) -> Node:
         _read_errors(w, node, r)
     if "status" in w:
         _read_status(w, node, r)
-    elif "steps" in w or "output" in node:
-        node["status"] = "completed"
+    else:
         r.form(node, "status", "absent")
     return node
 
@@ -302,7 +301,7 @@ def _write_status(c: Node, wire: Node, w: Writer) -> None:
     if form == "unread" and said is None:
         if "status" in c:
             wire["status"] = None
-    elif status != "completed" or form != "absent":
+    elif form != "absent" or status not in (None, "completed"):
         wire["status"] = status
         if said is None and reason is None:
             w.added(wire, "status", "an interaction has one")

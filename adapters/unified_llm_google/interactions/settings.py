@@ -52,7 +52,7 @@ def write_settings(c: Node, wire: Node, w: Writer, table: Table) -> None:
     if "safety_settings" in c:
         _write_safety(c, wire)
     write_format(c, wire, w)
-    if not c.get("agent"):  # An agent brings its own generation settings and refuses others.
+    if not c.get("agent") or w.source == w.protocol:  # An agent brings its own settings and refuses others.
         _write_generation(c, wire, w)
     if "metadata" in c and "labels" not in c:
         _write_labels(c, wire, w)

@@ -62,7 +62,7 @@ def wire_delta(index: int, delta: Node) -> Event:
 
 
 def write_head(c: Node, w: Writer, status: str | None) -> Node:
-    if status is not None and c.get("status") is None and w.form(c, "object") is None:
+    if status is not None and c.get("status") is None and w.form(c, "status") is None:
         c["status"] = status
     return write_response(c, w)
 

@@ -86,7 +86,7 @@ def read_message_items(
     if type(rest.get("function_call")) is dict and rest["function_call"].get("name"):
         made.append(_read_legacy_call(rest, wire, number, r, legacy))
     late = take_late(items, r) if "late" in r.context else ()
-    if len(message) > 2 or not (made or items or late):
+    if len(message) > 2 or not (made or items or late) or _had_signed_nothing(r):
         message.setdefault("content", "" if form == "empty" and not answer else [])
         message = _opened(message, r)
         items.append(r.made(message, wire))
@@ -121,6 +121,12 @@ def _read_indexes(made: list[Node], r: Reader) -> None:
             if not rest:
                 del drawer["rest"]
             r.form(item, "index", True)
+
+
+def _had_signed_nothing(r: Reader) -> bool:
+    """Whether the message held an empty text that was signed, and that stands nowhere now."""
+    sealed = r.context.get("sealed message")
+    return sealed is not None and anchor_of(sealed) == anchor_of({"type": "message", "content": ""})
 
 
 def _opened(message: Node, r: Reader) -> Node:
