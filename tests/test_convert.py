@@ -244,6 +244,13 @@ def test_to_sdk_of_a_vendor_that_validates() -> None:
     assert interaction.steps[0].content[0].text == "Hi"
 
 
+def test_what_is_passed_in_another_form_is_told_how() -> None:
+    with pytest.raises(ul.InvalidBody, match="a string where an object is expected; JSON text is passed as bytes"):
+        ul.convert('{"messages": []}', source="openai-chat", target="openai-responses")
+    with pytest.raises(TypeError, match="named by a string, .* not by NoneType"):
+        ul.convert({"messages": []}, source=None, target="openai-responses")  # type: ignore[arg-type]
+
+
 def test_to_sdk_gives_the_official_type() -> None:
     from openai.types.chat import ChatCompletion
 

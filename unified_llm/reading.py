@@ -114,6 +114,7 @@ class Reader:
             reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
             if type(body) is not dict:
                 reason = f"a {found} where an object is expected"
+                reason += "; JSON text is passed as bytes" if found == "string" else ""
             raise InvalidBody("", f"not a document of {self.protocol}: {reason}") from error
         if type(body) is dict:
             if rest:

@@ -72,6 +72,8 @@ def dialect(name: str) -> Mapping[str, Any]:
 
 def split(name: str) -> tuple[Adapter, Mapping[str, Any]]:
     """The adapter and the dialect behind `protocol[:dialect]`."""
+    if not isinstance(name, str):
+        raise TypeError(f"a protocol is named by a string, protocol[:dialect], not by {type(name).__name__}")
     return adapter(name), (dialect(name) if ":" in name else {})
 
 
