@@ -1,4 +1,4 @@
-"""An error stays an error, of the same class, and says when to come back: five protocols, by hand-made tables.
+"""An error stays an error, of the same class: five protocols, by hand-made tables.
 
 The tables are written from the providers' error pages: what a wire says, what that means, and how each of the others
 says it. A class without a word of its own on a wire has the nearest there is.
@@ -12,7 +12,7 @@ import pytest
 
 import unified_llm as ul
 from corpus import records, show
-from unified_llm.hints import RateHeaders, read_hints, write_hints
+from error_bodies import RETRY, google_body, interaction_body, messages_body, openai_body
 
 CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"
 INTERACTIONS, GENERATE = "google-interactions", "google-generate-content"
@@ -107,83 +107,66 @@ for _row in TABLE.values():
 TOO_LONG = "The input token count exceeds the maximum number of tokens allowed"
 
 
-def _openai(type_: str, code: str | None = None, message: str = "m") -> Node:
-    return {"error": {"message": message, "type": type_, "param": None, "code": code}}
-
-
-def _messages(type_: str, message: str = "m") -> Node:
-    return {"type": "error", "error": {"type": type_, "message": message}}
-
-
-def _google(code: int, status: str, message: str = "m", *details: Node) -> Node:
-    error = {"code": code, "message": message, "status": status, "details": [*details]}
-    return {"error": error if details else {key: value for key, value in error.items() if key != "details"}}
-
-
-def _interaction(code: str, message: str = "m") -> Node:
-    return {"error": {"code": code, "message": message}}
-
-
 SAID: list[tuple[str, int, Any, str]] = [
-    (CHAT, 400, _openai("invalid_request_error"), "invalid_request"),
-    (CHAT, 400, _openai("invalid_request_error", "context_length_exceeded"), "context_overflow"),
-    (CHAT, 400, _openai("invalid_request_error", "content_filter"), "content_filter"),
-    (CHAT, 401, _openai("invalid_request_error", "invalid_api_key"), "authentication"),
-    (CHAT, 403, _openai("invalid_request_error"), "permission"),
-    (CHAT, 404, _openai("invalid_request_error", "model_not_found"), "not_found"),
-    (CHAT, 409, _openai("conflict_error"), "conflict"),
-    (CHAT, 413, _openai("invalid_request_error"), "too_large"),
-    (CHAT, 429, _openai("tokens", "rate_limit_exceeded"), "rate_limit"),
-    (CHAT, 429, _openai("insufficient_quota", "insufficient_quota"), "quota"),
-    (CHAT, 500, _openai("server_error"), "server_error"),
-    (CHAT, 503, _openai("server_error"), "overloaded"),
+    (CHAT, 400, openai_body("invalid_request_error"), "invalid_request"),
+    (CHAT, 400, openai_body("invalid_request_error", "context_length_exceeded"), "context_overflow"),
+    (CHAT, 400, openai_body("invalid_request_error", "content_filter"), "content_filter"),
+    (CHAT, 401, openai_body("invalid_request_error", "invalid_api_key"), "authentication"),
+    (CHAT, 403, openai_body("invalid_request_error"), "permission"),
+    (CHAT, 404, openai_body("invalid_request_error", "model_not_found"), "not_found"),
+    (CHAT, 409, openai_body("conflict_error"), "conflict"),
+    (CHAT, 413, openai_body("invalid_request_error"), "too_large"),
+    (CHAT, 429, openai_body("tokens", "rate_limit_exceeded"), "rate_limit"),
+    (CHAT, 429, openai_body("insufficient_quota", "insufficient_quota"), "quota"),
+    (CHAT, 500, openai_body("server_error"), "server_error"),
+    (CHAT, 503, openai_body("server_error"), "overloaded"),
     (CHAT, 503, "<html>busy</html>", "overloaded"),
-    (CHAT, 408, _openai("timeout_error"), "timeout"),
+    (CHAT, 408, openai_body("timeout_error"), "timeout"),
     (CHAT, 200, {"error": {"message": "m", "code": 429, "metadata": {}}}, "rate_limit"),
-    (RESPONSES, 400, _openai("invalid_request"), "invalid_request"),
-    (RESPONSES, 429, _openai("too_many_requests"), "rate_limit"),
-    (RESPONSES, 500, _openai("model_error"), "server_error"),
-    (RESPONSES, 503, _openai("server_error", "server_is_overloaded"), "overloaded"),
-    (MESSAGES, 400, _messages("invalid_request_error"), "invalid_request"),
-    (MESSAGES, 400, _messages("invalid_request_error", "prompt is too long: 9 > 8"), "context_overflow"),
-    (MESSAGES, 401, _messages("authentication_error"), "authentication"),
-    (MESSAGES, 402, _messages("billing_error"), "quota"),
-    (MESSAGES, 403, _messages("permission_error"), "permission"),
-    (MESSAGES, 404, _messages("not_found_error"), "not_found"),
-    (MESSAGES, 409, _messages("conflict_error"), "conflict"),
-    (MESSAGES, 413, _messages("request_too_large"), "too_large"),
-    (MESSAGES, 429, _messages("rate_limit_error"), "rate_limit"),
-    (MESSAGES, 500, _messages("api_error"), "server_error"),
-    (MESSAGES, 504, _messages("timeout_error"), "timeout"),
-    (MESSAGES, 529, _messages("overloaded_error"), "overloaded"),
-    (INTERACTIONS, 400, _interaction("parameter_unknown"), "invalid_request"),
-    (INTERACTIONS, 400, _interaction("invalid_request", TOO_LONG), "context_overflow"),
-    (INTERACTIONS, 400, _interaction("missing_thought_signature"), "invalid_request"),
-    (INTERACTIONS, 400, _interaction("prohibited_content"), "content_filter"),
-    (INTERACTIONS, 401, _interaction("authentication"), "authentication"),
-    (INTERACTIONS, 402, _interaction("payment_required"), "quota"),
-    (INTERACTIONS, 403, _interaction("permission_denied"), "permission"),
-    (INTERACTIONS, 404, _interaction("model_not_found"), "not_found"),
-    (INTERACTIONS, 409, _interaction("already_exists"), "conflict"),
-    (INTERACTIONS, 429, _interaction("too_many_requests"), "rate_limit"),
-    (INTERACTIONS, 429, _interaction("quota_exceeded"), "quota"),
-    (INTERACTIONS, 500, _interaction("api_error"), "server_error"),
-    (INTERACTIONS, 503, _interaction("service_unavailable"), "overloaded"),
-    (INTERACTIONS, 504, _interaction("gateway_timeout"), "timeout"),
-    (INTERACTIONS, 429, _google(429, "RESOURCE_EXHAUSTED"), "rate_limit"),
-    (GENERATE, 400, _google(400, "INVALID_ARGUMENT"), "invalid_request"),
-    (GENERATE, 400, _google(400, "FAILED_PRECONDITION"), "invalid_request"),
-    (GENERATE, 400, _google(400, "INVALID_ARGUMENT", TOO_LONG), "context_overflow"),
-    (GENERATE, 401, _google(401, "UNAUTHENTICATED"), "authentication"),
+    (RESPONSES, 400, openai_body("invalid_request"), "invalid_request"),
+    (RESPONSES, 429, openai_body("too_many_requests"), "rate_limit"),
+    (RESPONSES, 500, openai_body("model_error"), "server_error"),
+    (RESPONSES, 503, openai_body("server_error", "server_is_overloaded"), "overloaded"),
+    (MESSAGES, 400, messages_body("invalid_request_error"), "invalid_request"),
+    (MESSAGES, 400, messages_body("invalid_request_error", "prompt is too long: 9 > 8"), "context_overflow"),
+    (MESSAGES, 401, messages_body("authentication_error"), "authentication"),
+    (MESSAGES, 402, messages_body("billing_error"), "quota"),
+    (MESSAGES, 403, messages_body("permission_error"), "permission"),
+    (MESSAGES, 404, messages_body("not_found_error"), "not_found"),
+    (MESSAGES, 409, messages_body("conflict_error"), "conflict"),
+    (MESSAGES, 413, messages_body("request_too_large"), "too_large"),
+    (MESSAGES, 429, messages_body("rate_limit_error"), "rate_limit"),
+    (MESSAGES, 500, messages_body("api_error"), "server_error"),
+    (MESSAGES, 504, messages_body("timeout_error"), "timeout"),
+    (MESSAGES, 529, messages_body("overloaded_error"), "overloaded"),
+    (INTERACTIONS, 400, interaction_body("parameter_unknown"), "invalid_request"),
+    (INTERACTIONS, 400, interaction_body("invalid_request", TOO_LONG), "context_overflow"),
+    (INTERACTIONS, 400, interaction_body("missing_thought_signature"), "invalid_request"),
+    (INTERACTIONS, 400, interaction_body("prohibited_content"), "content_filter"),
+    (INTERACTIONS, 401, interaction_body("authentication"), "authentication"),
+    (INTERACTIONS, 402, interaction_body("payment_required"), "quota"),
+    (INTERACTIONS, 403, interaction_body("permission_denied"), "permission"),
+    (INTERACTIONS, 404, interaction_body("model_not_found"), "not_found"),
+    (INTERACTIONS, 409, interaction_body("already_exists"), "conflict"),
+    (INTERACTIONS, 429, interaction_body("too_many_requests"), "rate_limit"),
+    (INTERACTIONS, 429, interaction_body("quota_exceeded"), "quota"),
+    (INTERACTIONS, 500, interaction_body("api_error"), "server_error"),
+    (INTERACTIONS, 503, interaction_body("service_unavailable"), "overloaded"),
+    (INTERACTIONS, 504, interaction_body("gateway_timeout"), "timeout"),
+    (INTERACTIONS, 429, google_body(429, "RESOURCE_EXHAUSTED"), "rate_limit"),
+    (GENERATE, 400, google_body(400, "INVALID_ARGUMENT"), "invalid_request"),
+    (GENERATE, 400, google_body(400, "FAILED_PRECONDITION"), "invalid_request"),
+    (GENERATE, 400, google_body(400, "INVALID_ARGUMENT", TOO_LONG), "context_overflow"),
+    (GENERATE, 401, google_body(401, "UNAUTHENTICATED"), "authentication"),
     (GENERATE, 402, {"error": {"code": 402, "message": "m"}}, "quota"),
-    (GENERATE, 403, _google(403, "PERMISSION_DENIED"), "permission"),
-    (GENERATE, 404, _google(404, "NOT_FOUND"), "not_found"),
-    (GENERATE, 409, _google(409, "ABORTED"), "conflict"),
-    (GENERATE, 429, _google(429, "RESOURCE_EXHAUSTED"), "rate_limit"),
-    (GENERATE, 429, [_google(429, "RESOURCE_EXHAUSTED")], "rate_limit"),
-    (GENERATE, 500, _google(500, "INTERNAL"), "server_error"),
-    (GENERATE, 503, _google(503, "UNAVAILABLE"), "overloaded"),
-    (GENERATE, 504, _google(504, "DEADLINE_EXCEEDED"), "timeout"),
+    (GENERATE, 403, google_body(403, "PERMISSION_DENIED"), "permission"),
+    (GENERATE, 404, google_body(404, "NOT_FOUND"), "not_found"),
+    (GENERATE, 409, google_body(409, "ABORTED"), "conflict"),
+    (GENERATE, 429, google_body(429, "RESOURCE_EXHAUSTED"), "rate_limit"),
+    (GENERATE, 429, [google_body(429, "RESOURCE_EXHAUSTED")], "rate_limit"),
+    (GENERATE, 500, google_body(500, "INTERNAL"), "server_error"),
+    (GENERATE, 503, google_body(503, "UNAVAILABLE"), "overloaded"),
+    (GENERATE, 504, google_body(504, "DEADLINE_EXCEEDED"), "timeout"),
 ]
 
 
@@ -287,137 +270,15 @@ def test_a_failed_response_is_an_error(target: str) -> None:
         assert told(target, done.value)[0] == TABLE["rate_limit"][target][1]
 
 
-# ---- when to come back ----------------------------------------------------------------------------------------------
-
-RETRY = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34.4s"}
-DATE = "Sat, 21 Nov 2026 10:00:00 GMT"
-
-
-@pytest.mark.parametrize("target", PROTOCOLS)
-@pytest.mark.parametrize(
-    ("headers", "seconds"),
-    [
-        ({"Retry-After": "7"}, 7),
-        ({"retry-after": "7", "retry-after-ms": "1500"}, 1.5),
-        ({"Retry-After": "Sat, 21 Nov 2026 10:01:30 GMT", "Date": DATE}, 90),
-        ({"Retry-After": "Sat, 21 Nov 2026 09:00:00 GMT", "Date": DATE}, 0),
-    ],
-)
-def test_trap_171_when_to_come_back_is_told_everywhere(target: str, headers: Node, seconds: float) -> None:
-    for source, body in ((MESSAGES, _messages("overloaded_error")), (CHAT, _openai("server_error"))):
-        if source == target:
-            continue
-        done = ul.convert(body, source=source, target=target, kind="error", http={"status": 503, "headers": headers})
-        assert done.http["headers"]["retry-after"] == {7: "7", 1.5: "2", 90: "90", 0: "0"}[seconds]
-        assert done.http["headers"].get("retry-after-ms") == ("1500" if seconds == 1.5 else None)
-        if target == GENERATE:
-            (detail,) = done.value["error"]["details"]
-            assert detail == {**RETRY, "retryDelay": f"{seconds}s"}
-
-
-def test_trap_171_overload_of_one_is_overload_of_the_others() -> None:
-    http = {"status": 529, "headers": {"Retry-After": "7"}}
-    for target in (CHAT, RESPONSES, INTERACTIONS, GENERATE):
-        done = ul.convert(_messages("overloaded_error"), source=MESSAGES, target=target, kind="error", http=http)
-        assert done.http["status"] == 503 and done.http["headers"]["retry-after"] == "7"
-    same = ul.convert(_messages("overloaded_error"), source=MESSAGES, target=MESSAGES, kind="error", http=http)
-    assert same.http == {"status": 529, "headers": {"retry-after": "7"}}
-
-
-@pytest.mark.parametrize("target", [CHAT, RESPONSES, MESSAGES, INTERACTIONS])
-@pytest.mark.parametrize("source", [GENERATE, INTERACTIONS])
-def test_a_delay_in_the_body_becomes_a_header(source: str, target: str) -> None:
-    body = _google(429, "RESOURCE_EXHAUSTED", "m", RETRY)
-    done = ul.convert(body, source=source, target=target, kind="error", http={"status": 429})
-    if source == target:
-        assert done.value == body
-    assert done.http["headers"]["retry-after"] == "35" and done.http["headers"]["retry-after-ms"] == "34400"
-    assert not [loss for loss in done.losses if "details" in loss.path]
-
-
-def test_a_date_without_the_time_it_was_sent_stays_a_date() -> None:
-    until = "Sat, 21 Nov 2026 10:01:30 GMT"
-    http = {"status": 503, "headers": {"Retry-After": until}}
-    done = ul.convert(_openai("server_error"), source=CHAT, target=MESSAGES, kind="error", http=http)
-    assert done.http["headers"] == {"retry-after": until}
-
-
-@pytest.mark.parametrize("target", PROTOCOLS)
-@pytest.mark.parametrize("advice", ["true", "false"])
-def test_the_advice_to_retry_is_handed_on(target: str, advice: str) -> None:
-    source = MESSAGES if target != MESSAGES else CHAT
-    body = _messages("rate_limit_error") if source == MESSAGES else _openai("tokens")
-    http = {"status": 429, "headers": {"X-Should-Retry": advice}}
-    done = ul.convert(body, source=source, target=target, kind="error", http=http)
-    assert done.http["headers"]["x-should-retry"] == advice
-
-
-def test_rate_limits_are_named_as_each_surface_names_them() -> None:
-    openai = {
-        "x-ratelimit-limit-requests": "60",
-        "x-ratelimit-remaining-requests": "0",
-        "x-ratelimit-reset-requests": "1m30s",
-        "x-ratelimit-remaining-tokens": "149984",
-    }
-    anthropic = {
-        "anthropic-ratelimit-requests-limit": "60",
-        "anthropic-ratelimit-requests-remaining": "0",
-        "anthropic-ratelimit-requests-reset": "2026-11-21T10:01:30Z",
-        "anthropic-ratelimit-tokens-remaining": "149984",
-    }
-    there = ul.convert(
-        _openai("tokens"), source=CHAT, target=MESSAGES, kind="error",
-        http={"status": 429, "headers": {**openai, "date": DATE}},
-    )  # fmt: skip
-    assert there.http["headers"] == anthropic
-    back = ul.convert(
-        _messages("rate_limit_error"), source=MESSAGES, target=CHAT, kind="error",
-        http={"status": 429, "headers": {**anthropic, "date": DATE}},
-    )  # fmt: skip
-    assert back.http["headers"] == openai
-
-
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"retry-after": "soon"},
-        {"retry-after": "-1"},
-        {"retry-after": "nan"},
-        {"retry-after": "inf"},
-        {"x-should-retry": "maybe"},
-        {"x-ratelimit-limit-tokens": "many", "x-ratelimit-reset-tokens": "later"},
-        {},
-        None,
-        ["retry-after"],
-    ],
-)
-def test_a_header_that_says_nothing_is_not_taken_for_something(headers: Any) -> None:
-    assert read_hints(headers) == {}
-
-
-@pytest.mark.parametrize(("text", "seconds"), [("6m0s", 360), ("20ms", 0.02), ("1h", 3600), ("1.5s", 1.5), ("12", 12)])
-def test_spans_are_seconds(text: str, seconds: float) -> None:
-    error = read_hints({"x-ratelimit-reset-tokens": text})
-    assert error == {"rate_limits": {"tokens": {"reset_after": seconds}}}
-
-
-def test_hints_are_written_only_where_they_are_known() -> None:
-    assert write_hints({"type": "overloaded", "message": "m"}) == {}
-    rates = RateHeaders("r-{kind}-{field}", ("input-tokens",), absolute=True)
-    assert write_hints({"rate_limits": {"input_tokens": {"limit": 5, "reset_after": 3}}}, rates) == {
-        "r-input-tokens-limit": "5"
-    }
-
-
 # ---- in streams -----------------------------------------------------------------------------------------------------
 
 _CHUNK: Node = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
 BROKEN: dict[str, list[Node]] = {
     CHAT: [{"event": None, "data": {"error": {"message": "x", "type": "server_error", "code": 502}, "choices": []}}],
     RESPONSES: [{"event": "error", "data": {"type": "error", "sequence_number": 0, "error": {"message": "x"}}}],
-    MESSAGES: [{"event": "error", "data": _messages("overloaded_error", "x")}],
+    MESSAGES: [{"event": "error", "data": messages_body("overloaded_error", "x")}],
     INTERACTIONS: [{"event": "error", "data": {"event_type": "error", "error": {"code": "api_error", "message": "x"}}}],
-    GENERATE: [{"event": None, "data": _google(503, "UNAVAILABLE", "x")}],
+    GENERATE: [{"event": None, "data": google_body(503, "UNAVAILABLE", "x")}],
 }
 
 
@@ -448,7 +309,7 @@ def test_trap_168_an_error_in_a_stream_is_an_error_in_every_stream(source: str, 
 
 @pytest.mark.parametrize("target", [CHAT, RESPONSES, MESSAGES, INTERACTIONS])
 def test_a_delay_that_a_stream_cannot_say_is_told(target: str) -> None:
-    frames = [{"event": None, "data": _google(429, "RESOURCE_EXHAUSTED", "x", RETRY)}]
+    frames = [{"event": None, "data": google_body(429, "RESOURCE_EXHAUSTED", "x", RETRY)}]
     stream = ul.convert_stream(frames, source=GENERATE, target=target)
     assert _is_error(target, list(stream))
     assert [loss.path for loss in stream.losses if loss.fate == "lost"] == ["/0/data/error/details/0/retryDelay"]

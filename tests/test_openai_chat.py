@@ -7,58 +7,8 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
+from chat_documents import CHAT, Node, answer, bare, call, canonical, items, message_item, messages, wire_call, written
 from unified_llm.exchange import Exchange
-
-CHAT = "openai-chat"
-Node = dict[str, Any]
-
-
-def canonical(body: Any, kind: str = "request", protocol: str = CHAT) -> Any:
-    """The hub's document of a wire body, without what belongs to one protocol only."""
-    return bare(ul.read(body, protocol, kind).model_dump(mode="json", by_alias=True, exclude_unset=True))
-
-
-def bare(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: bare(inner) for key, inner in value.items() if key not in ("extra", "turn")}
-    return [bare(inner) for inner in value] if isinstance(value, list) else value
-
-
-def items(*messages: Node) -> list[Node]:
-    return list(canonical({"model": "m", "messages": list(messages)})["input"])
-
-
-def messages(*nodes: Node, protocol: str = CHAT) -> list[Node]:
-    return list(ul.write({"model": "m", "input": list(nodes)}, protocol).value["messages"])
-
-
-def answer(message: Node, **choice: Any) -> Node:
-    said = {
-        "index": 0,
-        "message": {"role": "assistant", **message},
-        "finish_reason": "stop",
-        "logprobs": None,
-        **choice,
-    }
-    return {"id": "chatcmpl-1", "object": "chat.completion", "created": 5, "model": "m", "choices": [said]}
-
-
-def written(**response: Any) -> Node:
-    body = {"id": "r", "created_at": 5, "model": "m", **response}
-    return dict(ul.write(body, CHAT, "response").value)
-
-
-def message_item(text: str, **more: Any) -> Node:
-    parts = [{"type": "output_text", "text": text}]
-    return {"type": "message", "role": "assistant", "content": parts, **more}
-
-
-def call(call_id: str = "c1", name: str = "f", arguments: str = "{}") -> Node:
-    return {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}
-
-
-def wire_call(call_id: str = "c1", name: str = "f", arguments: str = "{}") -> Node:
-    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
 def test_content_that_is_absent_is_told_from_content_that_is_empty() -> None:
@@ -352,31 +302,6 @@ def test_thinking_chunks_are_reasoning() -> None:
     assert got[0]["content"] == [{"type": "reasoning_text", "text": "r"}]
     assert got[1] == message_item("a")
     assert ul.convert(body, source=CHAT, target=CHAT, kind="response").value == body
-
-
-def test_anothers_signature_is_sealed_for_a_client_and_opened_on_the_way_back() -> None:
-    piece = {"kind": "signature", "data": "S1", "origin": {"protocol": "anthropic-messages"}}
-    reasoning = {
-        "type": "reasoning",
-        "summary": [],
-        "content": [{"type": "reasoning_text", "text": "t"}],
-        "opaque": [piece],
-    }
-    done = ul.write({"id": "r", "output": [reasoning, message_item("a")]}, CHAT, "response")
-    message = done.value["choices"][0]["message"]
-    assert message["reasoning_content"] == "t"
-    assert "S1" not in str(message)
-    back = canonical({"model": "m", "messages": [message]})["input"]
-    assert back[0]["opaque"] == [piece]
-    sent = ul.write({"model": "m", "input": back}, CHAT)
-    assert "S1" not in str(sent.value) and "reasoning_details" not in str(sent.value)
-
-
-def test_an_own_signature_goes_back_on_its_call() -> None:
-    signed = {**wire_call(), "extra_content": {"google": {"thought_signature": "U0lH"}}}
-    body = {"model": "m", "messages": [{"role": "assistant", "content": None, "tool_calls": [signed]}]}
-    assert canonical(body)["input"][0]["opaque"][0]["data"] == "U0lH"
-    assert ul.convert(body, source=CHAT, target=CHAT).value == body
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,187 @@
+"""Messages to servers of the vendors: reasoning, calls and results, roles, parts, tools."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import unified_llm as ul
+from dialects.sending import CALL, RESULT, TOOL, USER, Node, fates, send
+
+# ---- messages -------------------------------------------------------------------------------------------------------
+
+
+def turn(**more: Any) -> list[Node]:
+    """A step with a call, behind which the conversation goes on."""
+    return [USER, {"role": "assistant", "content": None, "tool_calls": [CALL], **more}, RESULT]
+
+
+@pytest.mark.parametrize(
+    ("vendor", "field"),
+    [
+        ("deepseek", "reasoning_content"),
+        ("moonshot", "reasoning_content"),
+        ("zai", "reasoning_content"),
+        ("fireworks", "reasoning_content"),
+        ("sglang", "reasoning_content"),
+        ("llamacpp", "reasoning_content"),
+        ("groq", "reasoning"),
+        ("ollama", "reasoning"),
+        ("vllm", "reasoning"),
+        ("cerebras", "reasoning"),
+        ("together", "reasoning"),
+        ("openrouter", "reasoning"),
+        ("copilot", "reasoning_text"),
+    ],
+)
+@pytest.mark.parametrize("said", ["reasoning", "reasoning_content"])
+def test_trap_044_reasoning_goes_back_in_the_servers_own_field(vendor: str, field: str, said: str) -> None:
+    assistant = send(vendor, messages=turn(**{said: "T"})).value["messages"][1]
+    assert assistant[field] == "T"
+    assert [key for key in assistant if key.startswith("reasoning")] == [field]
+
+
+@pytest.mark.parametrize("vendor", ["openai", "azure", "xai", "qwen", "perplexity", "google", "anthropic", "tgi"])
+def test_reasoning_that_has_no_way_back_is_told(vendor: str) -> None:
+    done = send(vendor, messages=turn(reasoning_content="T"))
+    assert "T" not in repr(done.value)
+    assert fates(done)["/messages/1/reasoning_content"] == "lost"
+
+
+def test_mistral_has_reasoning_in_the_content() -> None:
+    (_, assistant, _) = send("mistral", messages=turn(content="A", reasoning_content="T")).value["messages"]
+    assert assistant["content"] == [
+        {"type": "thinking", "thinking": [{"type": "text", "text": "T"}]},
+        {"type": "text", "text": "A"},
+    ]
+
+
+def test_minimax_has_reasoning_between_tags() -> None:
+    (_, assistant, _) = send("minimax", messages=turn(content="A", reasoning_content="T")).value["messages"]
+    assert assistant["content"] == "<think>T</think>A"
+
+
+@pytest.mark.parametrize("vendor", ["deepseek", "moonshot"])
+def test_trap_042_a_tool_loop_has_the_field_if_only_empty(vendor: str) -> None:
+    done = send(vendor, messages=turn())
+    assert done.value["messages"][1]["reasoning_content"] == ""
+    assert any(loss.capability == "reasoning.text" for loss in done.losses)
+    assert "reasoning_content" not in send("groq", messages=turn()).value["messages"][1]
+
+
+def test_trap_043_thinking_of_messages_reaches_kimi_as_a_field() -> None:
+    body = {
+        "model": "m",
+        "max_tokens": 9,
+        "messages": [
+            USER,
+            {
+                "role": "assistant",
+                "content": [
+                    {"type": "thinking", "thinking": "T", "signature": "U0lH"},
+                    {"type": "tool_use", "id": "t", "name": "f", "input": {}},
+                ],
+            },
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "r"}]},
+        ],
+    }
+    wire = send("moonshot", "anthropic-messages", **body).value
+    assert wire["messages"][1]["reasoning_content"] == "T"
+    assert "U0lH" not in repr(wire)
+    assert "T" not in repr(send("openai", "anthropic-messages", **body).value["messages"][1])
+
+
+def test_deepseek_wants_reasoning_back_within_a_tool_loop_only() -> None:
+    messages = [USER, {"role": "assistant", "content": "A", "reasoning_content": "T"}, USER]
+    done = send("deepseek", messages=messages)
+    assert done.value["messages"][1] == {"role": "assistant", "content": "A"}
+    assert fates(done) == {"/messages/1/reasoning_content": "lost"}
+    assert send("moonshot", messages=messages).value["messages"][1]["reasoning_content"] == "T"
+
+
+DETAILS = [{"type": "reasoning.encrypted", "data": "gAAA", "id": "rs_1", "format": "openai-responses-v1", "index": 0}]
+
+
+def test_opaque_pieces_stay_with_the_vendor_that_has_a_slot() -> None:
+    messages = [USER, {"role": "assistant", "content": "A", "reasoning_details": DETAILS}, USER]
+    assert send("openrouter", messages=messages).value["messages"][1]["reasoning_details"] == DETAILS
+    done = send("deepseek", messages=messages)
+    assert "gAAA" not in repr(done.value) and "/messages/1/reasoning_details" in {*fates(done)}
+
+
+def test_trap_006_google_gets_the_signature_of_a_call_back() -> None:
+    signed = {**CALL, "extra_content": {"google": {"thought_signature": "Ci=="}}}
+    messages = [USER, {"role": "assistant", "content": None, "tool_calls": [signed]}, RESULT]
+    assert send("google", messages=messages).value["messages"][1]["tool_calls"] == [signed]
+    done = send("groq", messages=messages)
+    assert "Ci==" not in repr(done.value)
+    assert any(loss.fate == "lost" and "extra_content" in loss.path for loss in done.losses)
+
+
+def test_trap_051_mistral_takes_nine_letters_or_digits() -> None:
+    wire = send("mistral", messages=turn()).value["messages"]
+    (call,) = wire[1]["tool_calls"]
+    assert len(call["id"]) == 9 and call["id"].isalnum() and call["id"].isascii()
+    assert wire[2]["tool_call_id"] == call["id"]
+
+
+def test_mistral_wants_the_name_of_the_tool_with_its_result() -> None:
+    done = send("mistral", messages=turn())
+    assert done.value["messages"][2]["name"] == "f"
+    assert [(loss.path, loss.fate) for loss in done.losses if loss.side == "target"] == [("/messages/2/name", "added")]
+
+
+@pytest.mark.parametrize(("vendor", "role"), [("openai", "developer"), ("vllm", "developer"), ("groq", "system")])
+def test_trap_116_the_developer(vendor: str, role: str) -> None:
+    assert send(vendor, messages=[{"role": "developer", "content": "x"}, USER]).value["messages"][0]["role"] == role
+
+
+def test_names_of_messages() -> None:
+    messages = [{**USER, "name": "ann"}]
+    assert send("openai", messages=messages).value["messages"] == messages
+    done = send("groq", messages=messages)
+    assert done.value["messages"] == [USER] and fates(done) == {"/messages/0/name": "lost"}
+
+
+TEXT = {"type": "text", "text": "look"}
+IMAGE = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
+FILE = {"type": "file", "file": {"file_id": "file-1"}}
+
+
+@pytest.mark.parametrize(
+    ("vendor", "sent", "told"),
+    [
+        ("openai", [TEXT, IMAGE, FILE], set()),
+        ("azure", [TEXT, IMAGE], {"/messages/0/content/2"}),
+        ("qwen", [TEXT, IMAGE], {"/messages/0/content/2"}),
+        ("deepseek", [TEXT], {"/messages/0/content/1", "/messages/0/content/2"}),
+    ],
+)
+def test_parts(vendor: str, sent: list[Node], told: set[str]) -> None:
+    done = send(vendor, messages=[{"role": "user", "content": [TEXT, IMAGE, FILE]}])
+    assert done.value["messages"][0]["content"] == sent
+    assert {*fates(done)} == told
+
+
+def test_a_url_may_stand_for_a_file_at_openrouter() -> None:
+    items = [
+        {"type": "message", "role": "user", "content": [{"type": "input_file", "file_url": "https://x.example/a.pdf"}]}
+    ]
+    (message,) = ul.write({"model": "m", "input": items}, "openai-chat:openrouter").value["messages"]
+    assert message["content"] == [{"type": "file", "file": {"file_data": "https://x.example/a.pdf"}}]
+
+
+def test_an_assistant_speaks_in_strings_at_copilot() -> None:
+    messages = [USER, {"role": "assistant", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}]
+    assert send("copilot", messages=messages).value["messages"][1]["content"] == "ab"
+
+
+def test_tools_a_server_has_not_and_strict() -> None:
+    custom = {"type": "custom", "custom": {"name": "c"}}
+    strict = {"type": "function", "function": {**TOOL["function"], "strict": True}}
+    unknown = {"type": "telepathy", "telepathy": {"name": "t"}}
+    done = send("moonshot", tools=[strict, unknown, custom])
+    assert done.value["tools"][0] == TOOL and [tool["type"] for tool in done.value["tools"]] == ["function"] * 2
+    assert fates(done) == {"/tools/0/function/strict": "lost", "/tools/1": "lost", "/tools/2/type": "emulated"}
+    assert send("openai", tools=[strict, custom]).value["tools"] == [strict, custom]
