@@ -1,9 +1,8 @@
-"""Canonical documents, generated from the model's own declarations: valid, useful, every string leaf different.
+"""Canonical nodes, generated from the model's own declarations: valid, useful, every string leaf different.
 
-`requests()` and `responses()` make conversations that hang together: calls are answered, call ids pair, roles fit their
-parts, settings have values a provider would know. `nodes(kind)` makes any node of a kind with any of its keys, and
-`items()`, `parts()`, `tools()`, `events()` are shorthands for it. Leaves are numbered, so a leaf that moves or vanishes
-is told from one that stays.
+`nodes(kind)` makes any node of a kind with any of its keys, and `items()`, `parts()`, `tools()`, `events()` are
+shorthands for it; what hangs together is made by `strategies_documents`. Leaves are numbered, so a leaf that moves or
+vanishes is told from one that stays.
 """
 
 from __future__ import annotations
@@ -15,18 +14,23 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from hypothesis import strategies as st
 
-from unified_llm.model import Model, Request, Response
+from unified_llm.model import Model
 from unified_llm.model.base import KNOWN, Kind
 
 __all__ = [
-    "conversations",
+    "ANSWER_PARTS",
+    "PNG",
+    "STRUCTURE",
+    "UNDIRECTED_PARTS",
+    "WORDS",
+    "Maker",
     "events",
     "items",
+    "name_of",
     "nodes",
     "of_class",
     "parts",
-    "requests",
-    "responses",
+    "png",
     "tools",
 ]
 
@@ -83,11 +87,11 @@ UNDIRECTED_PARTS = ("input_text", "input_image", "input_file", "input_audio", "i
 ANSWER_PARTS = ("output_text", "refusal")
 
 
-def _png(number: int) -> str:
+def png(number: int) -> str:
     return f"{PNG[:-8]}{number:08d}"
 
 
-def _name(word: str, names: Names) -> str:
+def name_of(word: str, names: Names) -> str:
     return f"{word} {next(names)}"
 
 
@@ -99,7 +103,7 @@ def _string(draw: Draw, node: str, key: str, names: Names) -> Any:
     if key in ("image_url", "video_url", "url", "file_url", "audio_url", "file_uri", "server_url"):
         return f"https://example.com/{key}/{number}"
     if key in ("file_data", "data", "partial_image_b64") or (node, key) == ("image_generation_call", "result"):
-        return _png(number)
+        return png(number)
     if key == "arguments":
         return f'{{"argument": "{number}"}}'
     if key in ("name", "server_label", "tool", "namespace"):
@@ -114,20 +118,20 @@ def _object(key: str, names: Names) -> Doc:
     if key in ("parameters", "schema", "output_schema"):
         return {
             "type": "object",
-            "properties": {_name("property", names).replace(" ", "_"): {"type": "string"}},
+            "properties": {name_of("property", names).replace(" ", "_"): {"type": "string"}},
             "required": [],
             "additionalProperties": False,
         }
     if key == "logit_bias":
         return {str(next(names)): 5}
     if key == "prediction":
-        return {"type": "content", "content": _name("prediction", names)}
+        return {"type": "content", "content": name_of("prediction", names)}
     if key in ("headers", "metadata", "labels", "variables"):
         return {f"key_{next(names)}": f"value_{next(names)}"}
-    return {f"key_{next(names)}": [_name(key, names), next(names), {"deep": None}]}
+    return {f"key_{next(names)}": [name_of(key, names), next(names), {"deep": None}]}
 
 
-class _Maker:
+class Maker:
     """Draws nodes of one document: the numbers of its leaves run through all of it."""
 
     def __init__(self, draw: Draw, *, nulls: bool, structure: bool, foreign: bool) -> None:
@@ -195,7 +199,7 @@ class _Maker:
             return 0.25 + next(self.names) / 1024
         if annotation is type(None):
             return None
-        return self.draw(st.sampled_from((_name(key, self.names), _object(key, self.names))))
+        return self.draw(st.sampled_from((name_of(key, self.names), _object(key, self.names))))
 
     def kind(self, kind: str, depth: int) -> Doc:
         if kind == "tool_choice":
@@ -222,7 +226,7 @@ def of_class(
 ) -> Doc:
     """A document of one class, with any of its keys (`every`: all); `foreign` adds unknown keys and unknown nodes."""
     keep = tuple(info.alias or name for name, info in cls.__pydantic_fields__.items()) if every else ()
-    return _Maker(draw, nulls=nulls, structure=structure, foreign=foreign).node(cls, 3, keep=keep)
+    return Maker(draw, nulls=nulls, structure=structure, foreign=foreign).node(cls, 3, keep=keep)
 
 
 @st.composite
@@ -230,7 +234,7 @@ def nodes(
     draw: Draw, kind: str, *, nulls: bool = True, structure: bool = True, foreign: bool = True, depth: int = 3
 ) -> Doc:
     """Any node of a kind: item, part, annotation, tool, tool_choice, event."""
-    return _Maker(draw, nulls=nulls, structure=structure, foreign=foreign).kind(kind, depth)
+    return Maker(draw, nulls=nulls, structure=structure, foreign=foreign).kind(kind, depth)
 
 
 def items(**options: Any) -> st.SearchStrategy[Doc]:
@@ -251,190 +255,3 @@ def tools(**options: Any) -> st.SearchStrategy[Doc]:
 def events(**options: Any) -> st.SearchStrategy[Doc]:
     """Any event."""
     return nodes("event", **options)
-
-
-def _message(maker: _Maker, role: str) -> Doc:
-    message: Doc = {"type": "message", "role": role}
-    if maker.draw(st.booleans()):
-        message["content"] = _name(role, maker.names)
-    else:
-        kinds = ANSWER_PARTS if role == "assistant" else UNDIRECTED_PARTS if role == "user" else ("input_text",)
-        chosen = maker.draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=3))
-        message["content"] = [_part(maker, kind) for kind in chosen]
-    if role == "assistant" and maker.draw(st.integers(0, 4)) == 0:
-        message["phase"] = maker.draw(st.sampled_from(WORDS["phase"]))
-    return message
-
-
-def _part(maker: _Maker, kind: str) -> Doc:
-    number = next(maker.names)
-    if kind == "output_text":
-        part: Doc = {"type": kind, "text": f"text {number}", "annotations": []}
-        if maker.draw(st.integers(0, 2)) == 0:
-            url = f"https://example.com/{number}"
-            part["annotations"] = [
-                {"type": "url_citation", "url": url, "title": f"title {number}", "start_index": 0, "end_index": 4}
-            ]
-        return part
-    if kind == "refusal":
-        return {"type": kind, "refusal": f"refusal {number}"}
-    if kind == "input_text":
-        return {"type": kind, "text": f"text {number}"}
-    if kind == "input_image":
-        source = maker.draw(st.sampled_from(("url", "data", "id")))
-        if source == "id":
-            return {"type": kind, "file_id": f"file_{number}"}
-        url = f"https://example.com/{number}.png" if source == "url" else f"data:image/png;base64,{_png(number)}"
-        return {"type": kind, "image_url": url, "detail": maker.draw(st.sampled_from(("auto", "low", "high")))}
-    if kind == "input_file":
-        source = maker.draw(st.sampled_from(("url", "data", "id")))
-        if source == "id":
-            return {"type": kind, "file_id": f"file_{number}"}
-        if source == "url":
-            return {"type": kind, "file_url": f"https://example.com/{number}.pdf"}
-        return {"type": kind, "filename": f"{number}.pdf", "file_data": "data:application/pdf;base64,JVBERi0xLjQK"}
-    if kind == "input_audio":
-        return {"type": kind, "data": f"UklGR{number:07d}", "format": maker.draw(st.sampled_from(("wav", "mp3")))}
-    return {"type": kind, "video_url": f"https://example.com/{number}.mp4"}
-
-
-def _calls(maker: _Maker, *, answered: bool, functions: list[str]) -> list[Doc]:
-    made: list[Doc] = []
-    results: list[Doc] = []
-    for _ in range(maker.draw(st.integers(1, 3))):
-        number = next(maker.names)
-        call_id = f"call_{number}"
-        name = maker.draw(st.sampled_from(functions))
-        if maker.draw(st.integers(0, 4)) == 0:
-            made.append(
-                {"type": "custom_tool_call", "call_id": call_id, "name": f"custom_{number}", "input": f"raw {number}"}
-            )
-            results.append({"type": "custom_tool_call_output", "call_id": call_id, "output": f"done {number}"})
-            continue
-        made.append({"type": "function_call", "call_id": call_id, "name": name, "arguments": f'{{"n":"{number}"}}'})
-        output: Any = f"result {number}"
-        if maker.draw(st.integers(0, 3)) == 0:
-            chosen = maker.draw(st.lists(st.sampled_from(("input_text", "input_image")), min_size=1, max_size=2))
-            output = [_part(maker, kind) for kind in chosen]
-        results.append({"type": "function_call_output", "call_id": call_id, "output": output})
-    return made + results if answered else made
-
-
-def _reasoning(maker: _Maker) -> Doc:
-    number = next(maker.names)
-    return {
-        "type": "reasoning",
-        "id": f"rs_{number}",
-        "summary": [{"type": "summary_text", "text": f"thought {number}"}],
-    }
-
-
-def _turns(maker: _Maker, functions: list[str], count: int) -> list[Doc]:
-    out: list[Doc] = []
-    for _ in range(count):
-        out.append(_message(maker, "user"))
-        shape = maker.draw(st.sampled_from(("text", "calls", "both", "thought")))
-        if shape in ("thought", "both"):
-            out.append(_reasoning(maker))
-        if shape in ("calls", "both"):
-            out.extend(_calls(maker, answered=True, functions=functions))
-        out.append(_message(maker, "assistant"))
-    return out
-
-
-@st.composite
-def conversations(draw: Draw) -> list[Doc]:
-    """Items that a provider would take: turns of user and assistant, every call answered."""
-    maker = _Maker(draw, nulls=False, structure=False, foreign=False)
-    return _turns(maker, ["look_up", "now"], draw(st.integers(1, 3)))
-
-
-_SETTINGS = frozenset(
-    key
-    for key in Request.__pydantic_fields__
-    if key
-    not in STRUCTURE | {"input", "instructions", "model", "tools", "tool_choice", "stream", "stream_options", "include"}
-)
-
-
-def _settings(maker: _Maker, cls: type[Model]) -> Doc:
-    only = _SETTINGS & frozenset(cls.__pydantic_fields__)
-    out = maker.node(cls, 2, only=only)
-    if "user" in out and "safety_identifier" in out:
-        del out["user"]
-    return out
-
-
-@st.composite
-def requests(draw: Draw) -> Doc:
-    """A canonical request that hangs together."""
-    maker = _Maker(draw, nulls=False, structure=False, foreign=False)
-    functions = [f"function_{next(maker.names)}" for _ in range(draw(st.integers(1, 2)))]
-    out: Doc = {"model": _name("model", maker.names).replace(" ", "-"), **_settings(maker, Request)}
-    if draw(st.integers(0, 3)) == 0:
-        out["input"] = _name("user", maker.names)
-    else:
-        leading = [_message(maker, draw(st.sampled_from(("system", "developer"))))] if draw(st.booleans()) else []
-        out["input"] = [*leading, *_turns(maker, functions, draw(st.integers(0, 2))), _message(maker, "user")]
-    if draw(st.booleans()):
-        out["instructions"] = _name("instructions", maker.names)
-    if draw(st.booleans()):
-        out["tools"] = [
-            {**maker.node(KNOWN["tool"]["function"], 2, keep=("description", "parameters")), "name": name}
-            for name in functions
-        ]
-        choice = draw(st.sampled_from((None, "auto", "none", "required", "named")))
-        if choice is not None:
-            out["tool_choice"] = {"type": "function", "name": functions[0]} if choice == "named" else choice
-    if draw(st.booleans()):
-        out["stream"] = draw(st.booleans())
-    return out
-
-
-@st.composite
-def responses(draw: Draw) -> Doc:
-    """A canonical response that hangs together; its finish and status fit its output."""
-    maker = _Maker(draw, nulls=False, structure=False, foreign=False)
-    output: list[Doc] = []
-    if draw(st.integers(0, 2)) == 0:
-        output.append(_reasoning(maker))
-    if draw(st.integers(0, 4)) > 0:
-        number = next(maker.names)
-        content = [_part(maker, draw(st.sampled_from(("output_text", "output_text", "refusal"))))]
-        output.append(
-            {"type": "message", "id": f"msg_{number}", "status": "completed", "role": "assistant", "content": content}
-        )
-    calls = _calls(maker, answered=False, functions=["look_up", "now"]) if draw(st.integers(0, 2)) == 0 else []
-    for call in calls:
-        output.append({**call, "id": f"fc_{next(maker.names)}", "status": "completed"})
-    number = next(maker.names)
-    out: Doc = {
-        "id": f"resp_{number}",
-        "object": "response",
-        "created_at": 1_700_000_000 + number,
-        "model": f"model-{number}",
-        "status": "completed",
-        "output": output,
-        "usage": _usage(draw),
-    }
-    ending = draw(st.sampled_from(("silent", "said", "cut")))
-    if ending == "said":
-        out["finish"] = {"reason": "tool_calls" if calls else "stop"}
-    elif ending == "cut" and not calls:
-        out["status"] = "incomplete"
-        out["finish"] = {"reason": "length"}
-    for key, value in _settings(maker, Response).items():
-        out.setdefault(key, value)
-    return out
-
-
-def _usage(draw: Draw) -> Doc:
-    cached, fresh = draw(st.integers(0, 50)), draw(st.integers(1, 50))
-    thought, said = draw(st.integers(0, 50)), draw(st.integers(1, 50))
-    return {
-        "input_tokens": cached + fresh,
-        "input_tokens_details": {"cached_tokens": cached},
-        "output_tokens": thought + said,
-        "output_tokens_details": {"reasoning_tokens": thought},
-        "total_tokens": cached + fresh + thought + said,
-    }

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-import strategies
+import strategies_documents
 import unified_llm
 from corpus import show
 from unified_llm import suite
@@ -16,14 +16,14 @@ PROTOCOLS = sorted(unified_llm.protocols())
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-@given(document=strategies.requests())
+@given(document=strategies_documents.requests())
 def test_requests(protocol: str, document: dict[str, Any]) -> None:
     failures = suite.hub_round_trip(protocol, "request", document)
     assert not failures, show(failures, "hub round trip", 1)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-@given(document=strategies.responses())
+@given(document=strategies_documents.responses())
 def test_responses(protocol: str, document: dict[str, Any]) -> None:
     failures = suite.hub_round_trip(protocol, "response", document)
     assert not failures, show(failures, "hub round trip", 1)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from pydantic import ValidationError
 
 import strategies
+import strategies_documents
 from unified_llm import _tables
 from unified_llm.errors import InvalidBody
 from unified_llm.model import (
@@ -71,12 +72,12 @@ def test_every_class_comes_back_with_all_its_keys(name: str) -> None:
     law()
 
 
-@given(document=strategies.requests())
+@given(document=strategies_documents.requests())
 def test_requests_come_back(document: dict[str, Any]) -> None:
     assert same(dump(validate("request", document, strict=True)), document)
 
 
-@given(document=strategies.responses())
+@given(document=strategies_documents.responses())
 def test_responses_come_back(document: dict[str, Any]) -> None:
     assert same(dump(validate("response", document, strict=True)), document)
 
