@@ -159,6 +159,8 @@ def test_an_effort_that_nobody_said_is_told_of_what_it_was_made_of() -> None:
     value, fates = told(body, MESSAGES, "openai-chat:mistral")
     assert value["reasoning_effort"] == "high"
     assert fates == {"/thinking/budget_tokens": "approximated", "/thinking/type": "approximated"}
+    _, fates = told(body, MESSAGES, "openai-chat:tgi")
+    assert fates == {"/thinking/budget_tokens": "lost", "/thinking/type": "lost"}
 
 
 @pytest.mark.parametrize("target", ["openai-chat:mistral", MESSAGES])

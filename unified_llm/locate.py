@@ -115,6 +115,8 @@ class Finder(Notes):
             detail = refuses.get(named, "")
         found = self._shared(node) if not keys else ()
         paths = found or self._placed(node, keys) or [self._source(node, keys)]
+        if keys and node is self.root and paths == [()]:
+            paths = self._made_of_setting(keys[0]) or paths
         if not keys:
             paths = [*paths, *self._elsewhere(node)]
         elif fate == "lost" and self._half_said(node, keys):
@@ -130,6 +132,12 @@ class Finder(Notes):
             fate, detail = "approximated", detail or "counted in the sum"
         out = [Loss(pointer(self.base + path), capability, fate, detail) for path in paths]  # type: ignore[arg-type]
         return out if keys else out + self._left_with(node, bool(found), fate, detail)
+
+    def _made_of_setting(self, key: Any) -> list[Keys]:
+        """What was said of a setting, where a leaf of it is lost that nobody said: it was made of that."""
+        given = self._given_root.get(key)
+        said = [self._source(self.root, (key, leaf)) for leaf in given] if type(given) is dict else []
+        return [path for path in dict.fromkeys(said) if path]
 
     def alike(self, nodes: list[Node], keys: Keys, fate: str, detail: str, capability: str | None) -> list[Loss]:
         """The losses of one leaf of one or many nodes; what holds of the first mostly holds of all of its kind."""

@@ -33,7 +33,6 @@ _FLIPPED = {word: switch for switch, word in _SWITCH.items()}
 # The JSON types of the canonical settings that a dialect may have somewhere of its own.
 _SETTINGS = {"control": str, "budget_tokens": int, "summary": str, "include": bool, "effort": str}
 # What a switch without the word may be set to instead.
-_SAID = ("effort", "budget_tokens", "control")
 _ALIKE = {"enabled": ("adaptive",), "adaptive": ("enabled",), "between_tools": ("adaptive", "enabled")}
 
 
@@ -169,9 +168,7 @@ def _fit(own: Node, wire: Node, w: Writer) -> None:
                 set_at(wire, paths.get("effort", "reasoning_effort"), sent)
                 del own["effort"]
                 if sent != effort:
-                    # An effort that nobody said was made of what was said.
-                    said = next((key for key in _SAID if key in w.doc["reasoning"]), "effort")
-                    w.report(w.doc, ("reasoning", said), "approximated", f"sent as {sent!r}")
+                    w.report(w.doc, ("reasoning", "effort"), "approximated", f"sent as {sent!r}")
     if type(control) is str:
         sent = _fit_switch(control, own, sent, wire, w)
     for hub in [hub for hub in own if hub in paths and hub not in ("effort", "control") and own[hub] is not None]:
