@@ -62,7 +62,22 @@ def final_chat(events: Events) -> dict[str, Any]:
         said_last = [data[key] for data in payloads if data.get(key)]
         said_last += [data["x_groq"][key] for data in payloads if (data.get("x_groq") or {}).get(key)]
         whole.update({key: said_last[-1]} if said_last else {})
+    # And what stands beside the choices of a later chunk only (how long it took, the tier) it never looks at.
+    opened = next((number for number, data in enumerate(payloads) if data.get("choices")), 0)
+    for data in payloads[opened:]:
+        for key in data.keys() - {"choices", "usage", "obfuscation", "p"}:
+            whole.setdefault(key, data[key])
     return whole
+
+
+def judged_chat(events: Events) -> dict[str, Any] | None:
+    """The same, None where it says nothing: it was made for other servers, and its assertions or its parser fail."""
+    if is_no_judge(events):
+        return None
+    try:
+        return final_chat(events)
+    except (AssertionError, ValueError):
+        return None
 
 
 def final_response(events: Events) -> dict[str, Any]:

@@ -6,19 +6,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import unified_llm as ul
 from corpus import by_id, cases, pairs, records, show
-from sdk_streams import final_chat, forgets_order, is_no_judge
+from sdk_streams import forgets_order, judged_chat
 from unified_llm import suite
 from unified_llm.registry import adapter
 
 TERMINAL = ("response.completed", "response.incomplete", "response.failed")
 STREAM_ONLY: dict[str, tuple[str, ...]] = {
-    "openai-chat": ("/metadata",),  # declared for completions, and not for chunks, which the SDK's types are strict on
+    # Declared for completions, and not for chunks, which the SDK's types are strict on; and a chunk has a name of its
+    # own for what it is.
+    "openai-chat": ("/metadata", "/extra/openai-chat/rest/object"),
 }
 """By protocol, what a stream says otherwise than the one-piece answer, and why."""
 
@@ -65,7 +68,28 @@ def _as_values(item: dict[str, Any]) -> dict[str, Any]:
         return item
 
 
-ALIKE = {"google-interactions": texts_apart, "anthropic-messages": arguments_as_values}
+def cut_off_as_values(response: dict[str, Any]) -> dict[str, Any]:
+    """Arguments that a limit cut off as the object that an answer has to make of them.
+
+    A stream tells the text as far as it came, and says that the call is incomplete.
+    """
+    return {**response, "output": [_made_whole(item) for item in response.get("output") or ()]}
+
+
+def _made_whole(item: dict[str, Any]) -> dict[str, Any]:
+    arguments = item.get("arguments")
+    try:
+        json.loads(arguments if type(arguments) is str and arguments else "{}")
+    except ValueError:
+        whole = json.dumps({"_raw": item["arguments"]}, separators=(",", ":"), ensure_ascii=False)
+        return {**{key: value for key, value in item.items() if key != "status"}, "arguments": whole}
+    return item
+
+
+ALIKE: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "google-interactions": lambda response: cut_off_as_values(texts_apart(response)),
+    "anthropic-messages": lambda response: arguments_as_values(cut_off_as_values(response)),
+}
 
 ANSWERS_HOLD_NO_RESULTS = ("openai-chat", "anthropic-messages")
 """Surfaces that leave a call out of an answer which holds its result. A stream of theirs cannot: it has told the call,
@@ -89,9 +113,9 @@ def final(record: dict[str, Any]) -> Any:
         return ends[0] if ends else None
     if record["protocol"] == "openai-chat":
         finished = any(choice.get("finish_reason") for data in payloads for choice in data.get("choices") or ())
-        if not finished or any("error" in data for data in payloads) or is_no_judge(record["events"]):
+        if not finished or any("error" in data for data in payloads):
             return None
-        return final_chat(record["events"])
+        return judged_chat(record["events"])
     return None
 
 

@@ -203,3 +203,8 @@ def test_a_choice_among_tools_that_are_not_sent_adds_nothing() -> None:
     choice = {"type": "allowed_tools", "tools": [{"type": "mcp", "server_label": "s"}]}
     body = {"model": "m", "input": "q", "tools": [{"type": "mcp", "server_label": "s"}], "tool_choice": choice}
     assert not [loss for loss in ul.preview(body, source=RESPONSES, target=CHAT) if loss.fate == "added"]
+
+
+def test_a_servers_own_name_of_a_parameter_reaches_it_whoever_brings_it() -> None:
+    body = {"model": "m", "messages": [{"role": "user", "content": "q"}], "random_seed": 5}
+    assert ul.convert(body, source=CHAT, target=f"{CHAT}:mistral").value == body

@@ -173,6 +173,8 @@ def withhold(c: Node, w: Writer, known: Collection[str]) -> None:
     if type(rest) is not dict:
         return
     takes = w.dialect.get("takes")
+    if takes is not None:
+        takes = {*takes, *w.dialect.get("renames", {}).values()}
     kept = {}
     for key, value in rest.items():
         reason = refused(key, w) or (_STRANGE if takes is not None and key not in takes and key not in known else None)

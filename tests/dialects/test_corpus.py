@@ -12,7 +12,7 @@ import pytest
 
 import unified_llm as ul
 from corpus import fixtures, recorded, show
-from sdk_streams import final_chat, is_no_judge
+from sdk_streams import judged_chat
 from unified_llm import suite
 from unified_llm.registry import adapter
 
@@ -101,9 +101,9 @@ def whole(record: dict[str, Any]) -> Any:
         ends = [data["response"] for data in payloads if data.get("type") == "response.completed"]
         return ends[0] if ends and "output" in ends[0] else None
     finished = any(choice.get("finish_reason") for data in payloads for choice in data.get("choices") or ())
-    if not finished or any("error" in data for data in payloads) or is_no_judge(record["events"]):
+    if not finished or any("error" in data for data in payloads):
         return None
-    return final_chat(record["events"])
+    return judged_chat(record["events"])
 
 
 @pytest.mark.parametrize("protocol", OPENAI)

@@ -122,9 +122,7 @@ def sensitivity(
                     continue
                 if noticed(record, target, base, changed, path):
                     continue
-                if what != "altered" and (
-                    hollow(value) or said_beside(body, path) or only_form(record, body, changed)
-                ):
+                if what != "altered" and (hollow(value) or said_beside(body, path) or only_form(record, body, changed)):
                     continue
                 if type(value) in (dict, list) and base.names_below(pointer(path)):
                     continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -128,6 +129,15 @@ def _told(record: Record, provider: str) -> list[Piece]:
     return list(_pieces([event["item"] for event in done], provider))
 
 
+def _entries(data: str) -> list[str]:
+    """A piece that is a list of entries, one by one: two lists may come home as the one there is room for."""
+    try:
+        entries = json.loads(data) if data[:2] == "[{" else None
+    except ValueError:
+        entries = None
+    return [data] if entries is None else list(map(dumps, entries))
+
+
 def _pieces(value: Any, protocol: str, bearer: str = "") -> Iterator[Piece]:
     """(type of the bearer, kind, data) of every opaque piece of a protocol, in document order."""
     if type(value) is list:
@@ -137,7 +147,8 @@ def _pieces(value: Any, protocol: str, bearer: str = "") -> Iterator[Piece]:
         bearer = str(value.get("type", bearer))
         for piece in value.get("opaque") or ():
             if (piece.get("origin") or {}).get("protocol") == protocol and piece.get("data"):
-                yield bearer, piece["kind"], piece["data"]
+                for each in _entries(piece["data"]):
+                    yield bearer, piece["kind"], each
         for key, inner in value.items():
             if key not in ("opaque", "extra"):
                 yield from _pieces(inner, protocol, bearer)
