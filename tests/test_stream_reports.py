@@ -319,3 +319,28 @@ def test_usage_that_a_server_keeps_under_a_key_of_its_own() -> None:
     found = lost(frames, "openai-chat", "openai-responses")
     assert {path for path in found if "x_acme" in path} == {"/0/data/x_acme", "/1/data/x_acme/usage/queue_time"}
     assert list(ul.convert_stream(frames, source="openai-chat", target="openai-chat")) == frames
+
+
+@pytest.mark.parametrize("target", others("google-generate-content"))
+def test_pieces_of_arguments_that_make_none(target: str) -> None:
+    """cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling#streaming-fc"""
+    pieces = [
+        {"jsonPath": "$.city", "stringValue": "Oslo", "riddle": 1},
+        {"jsonPath": "$.city[0]", "stringValue": "x"},
+        {"stringValue": "nowhere"},
+        {"jsonPath": "$.day", "nullValue": "NULL_VALUE"},
+    ]
+    call = {"functionCall": {"name": "f", "partialArgs": pieces}}
+    frames = plain(
+        {"candidates": [{"content": {"role": "model", "parts": [{"text": "Hm"}, call]}, "finishReason": "STOP"}]}
+    )
+    args = "/0/data/candidates/0/content/parts/1/functionCall/partialArgs"
+    found = {path for path in lost(frames, "google-generate-content", target) if "partialArgs" in path}
+    assert found == {f"{args}/0/riddle", f"{args}/1", f"{args}/2"}
+    assert list(ul.convert_stream(frames, source="google-generate-content", target="google-generate-content")) == frames
+
+
+def test_a_ping_that_says_something() -> None:
+    frames = named({"type": "message_start", "message": MESSAGE}, {"type": "ping", "riddle": 1}, {"type": "ping"})
+    stream = ul.convert_stream(frames, source="anthropic-messages", target="openai-chat")
+    assert list(stream) and [loss.path for loss in stream.losses if "/1/" in loss.path] == ["/1/data/riddle"]

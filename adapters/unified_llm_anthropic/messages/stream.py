@@ -60,7 +60,10 @@ class MessagesReader(BlockReader):
                 return self._named(event, data, self._odd_delta(data, event))
         elif kind in _HANDLERS and type(data) is dict:
             return self._named(event, data, _HANDLERS[kind](self, data, event))
-        return [*self._flush(), self._frame(event, data if kind != "ping" else None)]
+        if kind == "ping":
+            # It says that the line is open, and that alone.
+            data = {key: data[key] for key in data if key != "type"} or None
+        return [*self._flush(), self._frame(event, data)]
 
     def read_more(self) -> ReadMore | None:
         if self.last is None:

@@ -224,7 +224,14 @@ class GenerateContentReader:
                         state.grow("message", wires[0]["text"], out)
                         wires = None
                 if wires is not None:
-                    template = [state.read(part, out) for part in wires]
+                    template = []
+                    odd: list[Any] = []
+                    for part in wires:
+                        state.odd = {}
+                        template.append(state.read(part, out))
+                        odd.append(state.odd)
+                    if any(odd):
+                        self.odd.setdefault(place, {}).setdefault("content", {})["parts"] = odd
                     if any(literal is not None for literal in template) or not template:
                         frame["parts"] = template
             elif "parts" in content:

@@ -46,6 +46,7 @@ class Candidate:
         "last",
         "made",
         "nodes",
+        "odd",
         "part",
         "r",
         "text",
@@ -66,6 +67,8 @@ class Candidate:
         self.final: Node = {}
         self.call: Node | None = None
         self.args = PartialArgs()
+        # What of the part that came last no event tells.
+        self.odd: Node = {}
         # As the reader's own, with the candidate's place in that frame.
         self.told: dict[str, tuple[int | None, Node, int]] = {}
         # Where it came last.
@@ -248,8 +251,10 @@ class Candidate:
             out.append({"type": "response.output_item.added", "output_index": self.index, "item": shown, **self.at})
         elif self.call is None:
             return not call or call.keys() <= {"willContinue"}
-        for entry in call["partialArgs"] if type(call.get("partialArgs")) is list else ():
-            self.args.feed(entry)
+        pieces = call["partialArgs"] if type(call.get("partialArgs")) is list else ()
+        odd = [self.args.feed(entry) for entry in pieces]
+        if any(odd):
+            self.odd = {"functionCall": {"partialArgs": odd}}
         if call.get("willContinue") is not True:
             self.end_call(out)
         return True
