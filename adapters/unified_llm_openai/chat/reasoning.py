@@ -14,6 +14,7 @@ from collections.abc import Collection
 from functools import partial
 from typing import Any
 
+from unified_llm.ids import is_made
 from unified_llm.jsonvalue import dump_text, load_text
 from unified_llm.mapping import Fated, IllTyped
 from unified_llm.provenance import anchor_of, is_sealed, opaque_piece, open_sealed, seal, split_opaque
@@ -250,9 +251,9 @@ def _write_fields(item: Node, field: str, c: Node, w: Writer) -> Node:
     if foreign and w.facing == "client":
         whole = {**item, LATE: True} if w.context.get("late") else item
         wire.setdefault(_DETAILS, []).append({"type": SEALED, "data": seal(whole, anchor_of(item)), "format": FORMAT})
-        c.pop("id", None)
-        if c.get("status") is not None:
-            c["status"] = Fated("parked", "sealed for the way back")
+        for key in ("id", "status"):
+            if c.get(key) is not None and not is_made(c[key]):
+                c[key] = Fated("parked", "sealed for the way back")
         w.report(item, ("opaque",), "parked", "sealed for the way back")
         w.travels(item, c)
     elif foreign:
