@@ -100,6 +100,7 @@ def test_what_goes_to_others_is_carried_or_reported(target: str) -> None:
     for law in (suite.chunking, suite.repeating, suite.truncation):
         assert law([STREAM], target) == []
     assert suite.stream_sensitivity(DOCUMENTS[1:2], target) == []
+    assert suite.frame_sensitivity([STREAM], target) == []
 
 
 @pytest.mark.parametrize("source", OTHERS)
