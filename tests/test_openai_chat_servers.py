@@ -208,3 +208,10 @@ def test_a_choice_among_tools_that_are_not_sent_adds_nothing() -> None:
 def test_a_servers_own_name_of_a_parameter_reaches_it_whoever_brings_it() -> None:
     body = {"model": "m", "messages": [{"role": "user", "content": "q"}], "random_seed": 5}
     assert ul.convert(body, source=CHAT, target=f"{CHAT}:mistral").value == body
+
+
+def test_a_server_that_names_the_token_it_ended_with_has_stopped() -> None:
+    body = fixture("response", "vendor_delta_beside_message")
+    body = {**body, "choices": [{**body["choices"][0], "finish_reason": "eos_token"}]}
+    assert ul.convert(body, source=CHAT, target=MESSAGES, kind="response").value["stop_reason"] == "end_turn"
+    assert ul.convert(body, source=CHAT, target=CHAT, kind="response").value == body

@@ -134,6 +134,7 @@ FINISH = Bimap(
         "function_call": "tool_calls",
         "end_turn": "stop",
         "eos": "stop",
+        "eos_token": "stop",
         "STOP": "stop",
         "completed": "stop",
         "stop_sequence": "stop_sequence",
