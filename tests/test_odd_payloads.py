@@ -306,3 +306,23 @@ DECLARED: list[tuple[str, str, Node]] = [
 def test_what_the_sdks_declare_is_kept_to_the_letter(protocol: str, kind: str, body: Node) -> None:
     done = ul.convert(body, source=protocol, target=protocol, kind=kind)
     assert (done.value, list(done.losses)) == (body, [])
+
+
+def test_citations_that_each_chunk_brings_of_its_own_are_all_told() -> None:
+    def chunk(text: str, cited: list[Node], **end: Any) -> Node:
+        said = {"content": {"role": "model", "parts": [{"text": text}]}, "index": 0, **end}
+        return {"event": None, "data": {"candidates": [{**said, "citationMetadata": {"citations": cited}}]}}
+
+    one = {"startIndex": 0, "endIndex": 2, "uri": "https://example.com/1", "license": "mit"}
+    two = {"startIndex": 2, "endIndex": 4, "uri": "https://example.com/2", "publicationDate": {"year": 2014}}
+    for events in (
+        [chunk("ab", [one]), chunk("cd", [two], finishReason="STOP")],
+        [chunk("ab", [one]), chunk("cd", [one, two], finishReason="STOP")],
+    ):
+        assert list(ul.convert_stream(events, source=CONTENTS, target=CONTENTS)) == events
+        stream = ul.convert_stream(events, source=CONTENTS, target=RESPONSES)
+        (message,) = list(stream)[-1]["data"]["response"]["output"]
+        urls = [annotation["url"] for annotation in message["content"][0]["annotations"]]
+        assert urls == ["https://example.com/1", "https://example.com/2"]
+        lost = {path.rpartition("/")[2] for path, fate in told(stream) if fate == "lost"}
+        assert {"license", "publicationDate"} <= lost

@@ -27,6 +27,7 @@ Event = dict[str, Any]
 Node = dict[str, Any]
 
 _GROWING = frozenset(("response.output_text.delta", "response.reasoning_summary_text.delta"))
+_CITED = "citationMetadata"
 _INCOMPLETE = frozenset(("length", "context_window", "safety", "recitation", "pause"))
 _FAILED = frozenset(("malformed_call", "error", "cancelled"))
 _SPEAKER = {"role": "model"}
@@ -241,6 +242,8 @@ class GenerateContentReader:
         final = state.final
         for key, value in wire.items():
             if key != "content" and (value or key not in final):
+                if key == _CITED and key in final:
+                    value = state.cite(value, (self.r.number, data, place))
                 final[key] = value
                 if key != "index":
                     state.told[key] = (self.r.number, data, place)
@@ -314,6 +317,10 @@ class GenerateContentReader:
                 if number is not None:
                     docs[number] = data
                     own[name] = (number, "data", "candidates", index_there, *name)
+            for (number, data, index_there), below, above in state.cited:
+                if number is not None:
+                    docs[number] = data
+                    own[above] = (number, "data", "candidates", index_there, *below)
             r.gather(state.final, own)
             sources.update({("candidates", index, *keys): path for keys, path in own.items()})
         r.gather(final, sources)

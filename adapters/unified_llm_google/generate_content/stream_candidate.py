@@ -39,6 +39,7 @@ class Candidate:
         "args",
         "at",
         "call",
+        "cited",
         "final",
         "index",
         "item",
@@ -71,8 +72,32 @@ class Candidate:
         self.odd: Node = {}
         # As the reader's own, with the candidate's place in that frame.
         self.told: dict[str, tuple[int | None, Node, int]] = {}
+        # Citations that came before the last ones: where, as which, and which of all they are.
+        self.cited: list[tuple[tuple[int | None, Node, int], tuple[Any, ...], tuple[Any, ...]]] = []
         # Where it came last.
         self.last: tuple[int | None, Node, int] = (None, {}, 0)
+
+    def cite(self, value: Any, here: tuple[int | None, Node, int]) -> Any:
+        """Citations that join those of earlier frames: each frame brings its own, and some bring all again."""
+        before = self.final["citationMetadata"]
+        if type(before) is not dict or type(value) is not dict or before.keys() != value.keys() or len(value) != 1:
+            return value
+        ((key, known),) = before.items()
+        if type(known) is not list or type(value[key]) is not list:
+            return value
+        if known == value[key][: len(known)]:
+            self.cited.clear()
+            return value
+        told = {above[-1] for _, _, above in self.cited}
+        there = self.told["citationMetadata"]
+        for index in range(len(known)):
+            if index not in told:
+                place = ("citationMetadata", key, index)
+                self.cited.append((there, place, place))
+        fresh = [index for index, each in enumerate(value[key]) if each not in known]
+        for count, index in enumerate(fresh, len(known)):
+            self.cited.append((here, ("citationMetadata", key, index), ("citationMetadata", key, count)))
+        return {key: [*known, *(value[key][index] for index in fresh)]}
 
     # ---- parts ------------------------------------------------------------------------------------------------------
 

@@ -38,7 +38,13 @@ def fill_candidate(frame: Node, parts: list[Any], end: Node) -> Node:
             wire[key] = end[key]
     kept = frame["rest"]
     for key, value in end.items():
-        if key in kept and key != "content" and type(value) is dict and type(kept[key]) is dict:
+        # Citations are in `rest` where those of other frames joined them: here stand those of this one.
+        if (
+            key in kept
+            and key not in ("content", "citationMetadata")
+            and type(value) is dict
+            and type(kept[key]) is dict
+        ):
             wire[key] = fill(value, kept[key])
     if type(wire.get("content")) is dict and frame.get("parts", ()) is not None:
         template = frame.get("parts")
