@@ -326,3 +326,18 @@ def test_citations_that_each_chunk_brings_of_its_own_are_all_told() -> None:
         assert urls == ["https://example.com/1", "https://example.com/2"]
         lost = {path.rpartition("/")[2] for path, fate in told(stream) if fate == "lost"}
         assert {"license", "publicationDate"} <= lost
+
+
+def test_the_probabilities_that_each_chunk_brings_of_its_own_are_all_told() -> None:
+    def chunk(text: str, **end: Any) -> Node:
+        token = {"token": text, "logProbability": -0.5, "tokenId": 1}
+        result = {"chosenCandidates": [token], "topCandidates": [{"candidates": [token]}]}
+        said = {"content": {"role": "model", "parts": [{"text": text}]}, "index": 0, "logprobsResult": result}
+        return {"event": None, "data": {"candidates": [{**said, **end}]}}
+
+    events = [chunk("a"), chunk("b"), chunk("b", finishReason="STOP")]
+    assert list(ul.convert_stream(events, source=CONTENTS, target=CONTENTS)) == events
+    chunks = [event["data"] for event in ul.convert_stream(events, source=CONTENTS, target=CHAT)]
+    choices = [choice for data in chunks if type(data) is dict for choice in data["choices"]]
+    told = [token["token"] for choice in choices for token in (choice.get("logprobs") or {}).get("content") or ()]
+    assert told == ["a", "b", "b"]

@@ -17,7 +17,7 @@ from unified_llm.reading import Reader
 
 from .errors import read_error_node
 from .response import read_answer
-from .stream_candidate import Candidate
+from .stream_candidate import JOINED, Candidate
 from .stream_plain import reader_of_more
 from .tables import PROTOCOL
 
@@ -27,7 +27,6 @@ Event = dict[str, Any]
 Node = dict[str, Any]
 
 _GROWING = frozenset(("response.output_text.delta", "response.reasoning_summary_text.delta"))
-_CITED = "citationMetadata"
 _INCOMPLETE = frozenset(("length", "context_window", "safety", "recitation", "pause"))
 _FAILED = frozenset(("malformed_call", "error", "cancelled"))
 _SPEAKER = {"role": "model"}
@@ -242,8 +241,8 @@ class GenerateContentReader:
         final = state.final
         for key, value in wire.items():
             if key != "content" and (value or key not in final):
-                if key == _CITED and key in final:
-                    value = state.cite(value, (self.r.number, data, place))
+                if key in JOINED and key in final:
+                    value = state.join(key, value, (self.r.number, data, place))
                 final[key] = value
                 if key != "index":
                     state.told[key] = (self.r.number, data, place)
@@ -317,7 +316,7 @@ class GenerateContentReader:
                 if number is not None:
                     docs[number] = data
                     own[name] = (number, "data", "candidates", index_there, *name)
-            for (number, data, index_there), below, above in state.cited:
+            for (number, data, index_there), below, above in state.joined:
                 if number is not None:
                     docs[number] = data
                     own[above] = (number, "data", "candidates", index_there, *below)

@@ -15,7 +15,7 @@ from .content import items, read_beside, read_part, twofold
 from .partial_args import PartialArgs
 from .tables import PROTOCOL
 
-__all__ = ["Candidate"]
+__all__ = ["JOINED", "Candidate"]
 
 Event = dict[str, Any]
 Node = dict[str, Any]
@@ -31,6 +31,10 @@ _TEXT = {
 }
 
 
+CITED, JOINED = "citationMetadata", frozenset(("citationMetadata", "logprobsResult"))
+"""Fields of a candidate that each frame brings for its own part; of the others, what the last one says counts."""
+
+
 class Candidate:
     """One candidate while it comes in: the item that is open, its parts, the text that grows, a call in pieces."""
 
@@ -39,10 +43,10 @@ class Candidate:
         "args",
         "at",
         "call",
-        "cited",
         "final",
         "index",
         "item",
+        "joined",
         "kind",
         "last",
         "made",
@@ -72,32 +76,35 @@ class Candidate:
         self.odd: Node = {}
         # As the reader's own, with the candidate's place in that frame.
         self.told: dict[str, tuple[int | None, Node, int]] = {}
-        # Citations that came before the last ones: where, as which, and which of all they are.
-        self.cited: list[tuple[tuple[int | None, Node, int], tuple[Any, ...], tuple[Any, ...]]] = []
+        # Members of joined lists: in which frame, as which, and which of all they are.
+        self.joined: list[tuple[tuple[int | None, Node, int], tuple[Any, ...], tuple[Any, ...]]] = []
         # Where it came last.
         self.last: tuple[int | None, Node, int] = (None, {}, 0)
 
-    def cite(self, value: Any, here: tuple[int | None, Node, int]) -> Any:
-        """Citations that join those of earlier frames: each frame brings its own, and some bring all again."""
-        before = self.final["citationMetadata"]
-        if type(before) is not dict or type(value) is not dict or before.keys() != value.keys() or len(value) != 1:
+    def join(self, name: str, value: Any, here: tuple[int | None, Node, int]) -> Any:
+        """A field whose lists go on with those of earlier frames, or bring them again.
+
+        A citation is told once, a probability for each token.
+        """
+        before = self.final[name]
+        if type(before) is not dict or type(value) is not dict or before.keys() != value.keys():
             return value
-        ((key, known),) = before.items()
-        if type(known) is not list or type(value[key]) is not list:
+        if any(type(each) is not list for each in (*before.values(), *value.values())):
             return value
-        if known == value[key][: len(known)]:
-            self.cited.clear()
+        if all(known == value[key][: len(known)] for key, known in before.items()):
+            self.joined = [each for each in self.joined if each[2][0] != name]
             return value
-        told = {above[-1] for _, _, above in self.cited}
-        there = self.told["citationMetadata"]
-        for index in range(len(known)):
-            if index not in told:
-                place = ("citationMetadata", key, index)
-                self.cited.append((there, place, place))
-        fresh = [index for index, each in enumerate(value[key]) if each not in known]
-        for count, index in enumerate(fresh, len(known)):
-            self.cited.append((here, ("citationMetadata", key, index), ("citationMetadata", key, count)))
-        return {key: [*known, *(value[key][index] for index in fresh)]}
+        placed = {above for _, _, above in self.joined}
+        whole: Node = {}
+        for key, known in before.items():
+            for place in ((name, key, index) for index in range(len(known))):
+                if place not in placed:
+                    self.joined.append((self.told[name], place, place))
+            fresh = [index for index, each in enumerate(value[key]) if name != CITED or each not in known]
+            for count, index in enumerate(fresh, len(known)):
+                self.joined.append((here, (name, key, index), (name, key, count)))
+            whole[key] = [*known, *(value[key][index] for index in fresh)]
+        return whole
 
     # ---- parts ------------------------------------------------------------------------------------------------------
 

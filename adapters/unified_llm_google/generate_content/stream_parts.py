@@ -8,6 +8,7 @@ from unified_llm.mapping import fill
 from unified_llm.writing import Writer
 
 from .content import joined
+from .stream_candidate import JOINED
 
 __all__ = ["Choice", "apart", "fill_candidate", "is_ours", "own_signature", "spot_of", "spots_of"]
 
@@ -38,13 +39,8 @@ def fill_candidate(frame: Node, parts: list[Any], end: Node) -> Node:
             wire[key] = end[key]
     kept = frame["rest"]
     for key, value in end.items():
-        # Citations are in `rest` where those of other frames joined them: here stand those of this one.
-        if (
-            key in kept
-            and key not in ("content", "citationMetadata")
-            and type(value) is dict
-            and type(kept[key]) is dict
-        ):
+        # A joined list is in `rest` where it is more than this frame brought: here stands what it brought.
+        if key in kept and key != "content" and key not in JOINED and type(value) is dict and type(kept[key]) is dict:
             wire[key] = fill(value, kept[key])
     if type(wire.get("content")) is dict and frame.get("parts", ()) is not None:
         template = frame.get("parts")
