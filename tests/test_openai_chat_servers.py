@@ -215,3 +215,19 @@ def test_a_server_that_names_the_token_it_ended_with_has_stopped() -> None:
     body = {**body, "choices": [{**body["choices"][0], "finish_reason": "eos_token"}]}
     assert ul.convert(body, source=CHAT, target=MESSAGES, kind="response").value["stop_reason"] == "end_turn"
     assert ul.convert(body, source=CHAT, target=CHAT, kind="response").value == body
+
+
+def test_probabilities_of_calls_follow_those_of_the_text() -> None:
+    answer = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    call = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    tokens = [{"token": text, "logprob": -1.0, "bytes": None, "top_logprobs": []} for text in ("a", "{}")]
+    told_so = (({"content": "a"}, tokens[:1], None), ({"tool_calls": [call]}, tokens[1:], None), ({}, None, "stop"))
+    events = [
+        {"event": None, "data": {**answer, "choices": [choice]}}
+        for choice in (
+            {"index": 0, "delta": delta, "logprobs": weighed and {"content": weighed}, "finish_reason": finish}
+            for delta, weighed, finish in told_so
+        )
+    ]
+    part = ul.collect(ul.read_stream(events, CHAT))["output"][0]["content"][0]
+    assert part["logprobs"] == tokens

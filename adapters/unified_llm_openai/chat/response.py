@@ -161,7 +161,8 @@ def _read_logprobs(rest: Node, items: list[Node], wire: Node, r: Reader) -> None
     for key, kind in (("content", "output_text"), ("refusal", "refusal")):
         part = next((part for part in parts if part.get("type") == kind), None)
         if part is not None and type(own.get(key)) is list:
-            part["logprobs"] = own.pop(key)
+            # In a stream those of the text are there; some servers go on with those of the calls.
+            part["logprobs"] = [*(part.get("logprobs") or ()), *own.pop(key)]
             r.made(part, wire)
             r.place(part, ("logprobs",), ("logprobs", key))
             r.place(part, ("annotations",), ("message", "annotations"))
