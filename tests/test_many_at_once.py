@@ -40,6 +40,15 @@ def test_texts_that_are_no_values_each_are_left_to_be_looked_at_one_by_one(texts
     assert load_all(texts) is None
 
 
+@pytest.mark.parametrize("before", range(14))
+@pytest.mark.parametrize("beside", ["", "1234567 " * 3, "123456 " * 60])
+def test_an_integer_beyond_64_bits_keeps_its_value_wherever_it_stands(before: int, beside: str) -> None:
+    """Among long texts of digits too; the shortest of them has 19."""
+    for digits in ("-9223372036854775809", "18446744073709551616", "1" * 40):
+        text = f'{{"s":"{beside}","p":"{"x" * before}","n":{digits}}}'
+        assert load_text(text)["n"] == int(digits)
+
+
 def test_objects_among_texts_are_found_whatever_stands_beside_them() -> None:
     texts = ['{"a":1}', "[1]", "Hi", None, '{"n": 12345678901234567890}']
     assert load_objects(texts) == [{"a": 1}, None, None, None, {"n": 12345678901234567890}]

@@ -35,11 +35,22 @@ Keys = tuple[Any, ...]
 # Digits become "0" and everything else a space: a run of 19 is an integer that may not fit 64 bits.
 _DIGITS = bytes(0x30 if 0x30 <= byte <= 0x39 else 0x20 for byte in range(256))
 _LONG = b"0" * 19
+# Places that are looked at closely, before all of a text is.
+_LOOKS = 32
 
 
 def _has_long(raw: bytes) -> bool:
     """Whether 19 digits stand in a row. Such a run covers three of every sixth byte, which are looked at first."""
-    return b"000" in raw[::6].translate(_DIGITS) and _LONG in raw.translate(_DIGITS)
+    sparse = raw[::6].translate(_DIGITS)
+    at = sparse.find(b"000")
+    for _ in range(_LOOKS):
+        if at < 0:
+            return False
+        # Of a run, the first of every sixth byte is among its first six.
+        if _LONG in raw[max(0, 6 * at - 5) : 6 * at + 19].translate(_DIGITS):
+            return True
+        at = sparse.find(b"000", at + 1)
+    return _LONG in raw.translate(_DIGITS)
 
 
 def parse(data: bytes | bytearray | memoryview | str, notes: list[Keys] | None = None) -> Any:
