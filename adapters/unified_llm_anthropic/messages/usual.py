@@ -152,18 +152,7 @@ def write_usual(items: list[Node], arguments: list[Node | None], start: int, out
         for item in items[start:] if start else items:
             number += 1
             kind, size = item["type"], len(item)
-            if "turn" in item:
-                size -= 1
-            if "extra" in item:
-                if not w.is_silent(item["extra"]):
-                    break
-                size -= 1
-            if kind == "function_call":
-                call_id, name, value = item["call_id"], item["name"], arguments[number]
-                if size != 4 or value is None or not (type(call_id) is type(name) is str):
-                    break
-                its, found = "assistant", {"type": "tool_use", "id": call_id, "name": name, "input": value}
-            elif kind == "function_call_output":
+            if kind == "function_call_output":
                 call_id, output = item["call_id"], item["output"]
                 if type(output) is list:
                     output = _write_texts(output)
@@ -171,10 +160,18 @@ def write_usual(items: list[Node], arguments: list[Node | None], start: int, out
                     break
                 its, found = "user", {"type": "tool_result", "tool_use_id": call_id, "content": output}
                 if size != 3:
-                    if size != 4 or "is_error" not in item:
+                    if "is_error" in item:
+                        found["is_error"] = item["is_error"]
+                    if _bare(item, w) != len(found):
                         break
-                    found["is_error"] = item["is_error"]
-            elif kind != "message" or size != 3:
+            elif kind == "function_call":
+                call_id, name, value = item["call_id"], item["name"], arguments[number]
+                if value is None or not (type(call_id) is type(name) is str):
+                    break
+                if size != 4 and (size != 5 or "turn" not in item) and _bare(item, w) != 4:
+                    break
+                its, found = "assistant", {"type": "tool_use", "id": call_id, "name": name, "input": value}
+            elif kind != "message" or (size != 3 and _bare(item, w) != 3):
                 break
             else:
                 its, content = item["role"], item["content"]
@@ -206,6 +203,11 @@ def write_usual(items: list[Node], arguments: list[Node | None], start: int, out
     if opened > start or role is not None:
         out.pop()
     return opened
+
+
+def _bare(item: Node, w: Writer) -> int:
+    """How many keys an item has beside its turn and what is kept with it that says nothing."""
+    return len(item) - ("turn" in item) - ("extra" in item and w.is_silent(item["extra"]))
 
 
 def _opened(message: Node) -> list[Node]:
