@@ -144,9 +144,9 @@ class Finder(Notes):
         if fate == "added":
             places = [self._added(node, keys) for node in nodes]
             return [loss_of_added(place, self.goal, self.name, detail, capability) for place in places]
-        known = None
-        if nodes[0] is not self.root:
-            known = self._laid_out(nodes, keys) or self._all_beside(nodes, keys)
+        if len(nodes) == 1 and nodes[0] is self.root:
+            return self.loss(nodes[0], keys, fate, detail, capability)
+        known = self._laid_out(nodes, keys) or self._all_beside(nodes, keys)
         if known is None:
             return [loss for node in nodes for loss in self.loss(node, keys, fate, detail, capability)]
         below, places = known
@@ -186,9 +186,10 @@ class Finder(Notes):
 
     def relaxed(self, tool: Node, key: str, changes: Changes) -> list[Loss]:
         """The losses below a schema, which is the caller's own object."""
-        known = self._laid_out([tool], (key,))
-        if known is not None:
-            return list(_relaxed(self.base + known[1][0] + known[0], changes))
+        if self.reader is not None and (place := self.reader.stands.get(id(tool))):
+            below = self.reader.laid.get(tool["type"], {}).get((key,))
+            if below is not None:
+                return list(_relaxed(self.base + place + below, changes))
         wire, schema = self._wire(tool), tool.get(key)
         inside: Keys = ()
         if type(wire) is dict and self.reader is not None and id(tool) not in self.reader.below:

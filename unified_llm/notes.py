@@ -128,8 +128,14 @@ class Notes(Naming):
         remade = self.writer.context.get("remade", {})
         while id(node) in remade:
             node = remade[id(node)]
-        above = () if node is self.target else self._target_paths.get(id(node), ())
-        return (*above, *keys)
+        if node is self.target:
+            return keys
+        if type(self.target) is dict:
+            # Mostly it is one of the settings.
+            for name, value in self.target.items():
+                if value is node:
+                    return (name, *keys)
+        return (*self._target_paths.get(id(node), ()), *keys)
 
     def _stands_for(self, node: int) -> int:
         """The node that the caller gave: the same for all that were made of it."""
@@ -159,8 +165,10 @@ class Notes(Naming):
     def _told(self, node: Node, keys: Keys) -> Keys | None:
         """The path of a leaf of which its reader told where it is, or what holds it, and where no other came from."""
         known, reader = id(node), self.reader
-        if reader is None or node is self.root or known in reader.below or known in reader.stands:
+        if reader is None or known in reader.below or known in reader.stands:
             return None
+        if node is self.root:
+            return self._told_of_root((known, *keys), reader.places)
         for depth in range(len(keys), 0, -1):
             place = reader.places.get((known, *keys[:depth]))
             if place is not None:
@@ -180,6 +188,16 @@ class Notes(Naming):
         if any(below[:depth] == keys and below != keys for below in self._places_of[known]):
             return None
         return place[1:] if absolute else self._join(wire, place)
+
+    def _told_of_root(self, leaf: tuple[Any, ...], places: dict[tuple[Any, ...], Keys]) -> Keys | None:
+        """The same of a leaf of the root, which is told of itself or not."""
+        place = places.get(leaf)
+        if place is None or place[:1] == (...,) or at(self.doc, place) is None:
+            return None
+        for other, there in places.items():
+            if other != leaf and other[0] == leaf[0] and there[: len(place)] == place[: len(there)]:
+                return None
+        return place
 
     def _placed_below(self, node: int) -> Iterable[Keys]:
         """The leaves of a node whose place its reader told."""

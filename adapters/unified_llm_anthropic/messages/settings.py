@@ -29,7 +29,7 @@ def read_settings(w: Node, c: Node, r: Reader) -> None:
     if "tool_choice" in w:
         _read_tool_choice(w, c, r)
     if type(w.get("thinking")) is dict:
-        read_thinking(w, c)
+        read_thinking(w, c, r)
     if type(w.get("output_config")) is dict:
         _read_output(w, c)
     if type(w.get("metadata")) is dict and "user_id" in w["metadata"]:

@@ -15,6 +15,7 @@ from typing import Any
 from unified_llm.mapping import Fated, take
 from unified_llm.models.effort import EFFORTS, budget_of, clamp, effort_of, nearest
 from unified_llm.models.profiles import ModelProfile, Reasoning, profile
+from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
 from .content import own_born
@@ -28,16 +29,18 @@ _CONTROLS = ("enabled", "adaptive", "disabled", "between_tools")
 _ALWAYS = "thinking cannot be switched off"
 
 
-def read_thinking(w: Node, c: Node) -> None:
+def read_thinking(w: Node, c: Node, r: Reader) -> None:
     thinking = w["thinking"]
     if type(thinking.get("type")) is not str:
         return
     own = take(w, "thinking")
     reasoning = c.setdefault("reasoning", {})
     reasoning["control"] = own.pop("type")
+    r.place(c, ("reasoning", "control"), ("thinking", "type"))
     for key, kinds in (("budget_tokens", (int, type(None))), ("display", (str, type(None)))):
         if key in own and type(own[key]) in kinds:
             reasoning[key] = own.pop(key)
+            r.place(c, ("reasoning", key), ("thinking", key))
 
 
 def model_of(w: Writer) -> ModelProfile:
