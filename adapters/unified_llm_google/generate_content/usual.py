@@ -54,14 +54,17 @@ def read_usual(
     begin, wires, letters = len(items), list[Any](), list[str]()  # of the items from there on
     add, note, letter, stands, trace = items.append, wires.append, letters.append, r.stands, r.trace
     told = r.outline
+    called, names, answered, said = told.calls.append, told.names.append, told.results.append, told.texts.append
     waiting: list[Node] = r.context.setdefault("open", [])  # calls without a result
-    signed: list[tuple[Node, str]] = []
+    signed: list[tuple[int, Node, str]] = []  # by the number of their content
     node: Node = {}
     alone: Node = {}  # the part of the one text of a message
     unusual = None
     for number, wire in contents:
-        start, noted, proofs, left = len(items), len(trace), len(signed), waiting.copy()
+        start, held = len(items), len(waiting)
+        left: list[Node] | None = None  # the calls without a result, in front of results
         message: Node | None = None  # the one that a text would join
+        parts: Any = ()
         try:
             role, parts = wire["role"], wire["parts"]
             model, size, made = role == "model", len(parts), 0
@@ -89,8 +92,8 @@ def read_usual(
                         break
                     waiting.append(node)
                     letter(CALL)
-                    told.calls.append(node["call_id"])
-                    told.names.append(name)
+                    called(node["call_id"])
+                    names(name)
                 elif "functionResponse" in part:
                     answer = part["functionResponse"]
                     name, response, call_id = answer["name"], answer["response"], answer.get("id")
@@ -104,6 +107,8 @@ def read_usual(
                         call_id = node["call_id"]
                     elif len(answer) != 3 or type(call_id) is not str or not call_id:
                         break
+                    if left is None:
+                        left = waiting.copy()
                     if waiting and waiting[0]["call_id"] == call_id:
                         if waiting[0]["name"] != name:
                             r.plain = False
@@ -112,12 +117,12 @@ def read_usual(
                         _leave_out(call_id, waiting)
                         r.plain = False
                     letter(RESULT)
-                    told.results.append(call_id)
+                    answered(call_id)
                 else:
                     text = part["text"]
                     if type(text) is not str or not text or not (model or size == 1):
                         break
-                    told.texts.append(text)
+                    said(text)
                     if message is None:
                         message = {"type": "message", "role": "assistant" if model else "user", "content": text}
                         if turned:
@@ -137,7 +142,7 @@ def read_usual(
                     message["content"].append(node)
                     trace.append((node, part))
                     if signature is not None:
-                        signed.append((node, signature))
+                        signed.append((number, node, signature))
                     continue
                 if turned:
                     node["turn"] = number
@@ -146,7 +151,7 @@ def read_usual(
                 add(node)
                 note(part)
                 if signature is not None:
-                    signed.append((node, signature))
+                    signed.append((number, node, signature))
             else:
                 if model is before:
                     stay_apart(items, starts, number)
@@ -162,11 +167,15 @@ def read_usual(
         unusual = number, wire
         for item in items[start:]:
             stands.pop(id(item), None)
-        del items[start:], trace[noted:], signed[proofs:]
-        waiting[:] = left
+        del items[start:]
+        while trace and type(parts) is list and any(trace[-1][1] is part for part in parts):
+            trace.pop()
+        while signed and signed[-1][0] == number:
+            signed.pop()
+        waiting[:] = left if left is not None else waiting[:held]
         break
     r.ran(items, begin, wires, letters)
-    for node, signature in signed:
+    for _, node, signature in signed:
         node["opaque"] = [opaque_piece(KIND, signature, r)]
         r.places[id(node), "opaque"] = (SLOT,)
         r.plain = False

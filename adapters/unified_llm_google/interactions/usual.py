@@ -53,6 +53,7 @@ def read_usual(wires: list[Any], start: int, items: list[Node], r: Reader) -> in
     """
     begin, taken, letters = len(items), list[Any](), list[str]()  # of the items from there on
     add, note, letter, told = items.append, taken.append, letters.append, r.outline
+    called, named, answered = told.calls.append, told.names.append, told.results.append
     names: dict[str, str] = r.context.setdefault("names", {})
     r.laid = _LAID
     # Where they stand is known of steps in their own place alone.
@@ -76,8 +77,8 @@ def read_usual(wires: list[Any], start: int, items: list[Node], r: Reader) -> in
                     item["extra"] = marked
                     unsigned = False
                 letter(CALL)
-                told.calls.append(call_id)
-                told.names.append(name)
+                called(call_id)
+                named(name)
             elif kind == "function_result":
                 call_id, output, name = wire["call_id"], wire["result"], wire.get("name")
                 item = {"type": "function_call_output", "call_id": call_id}
@@ -94,7 +95,7 @@ def read_usual(wires: list[Any], start: int, items: list[Node], r: Reader) -> in
                     break
                 item["output"] = output
                 letter(RESULT)
-                told.results.append(call_id)
+                answered(call_id)
                 if size == 4:
                     if known:
                         r.stands[id(item)] = ("input", number)
