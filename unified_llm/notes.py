@@ -195,7 +195,9 @@ class Notes(Naming):
         if place is None or place[:1] == (...,) or at(self.doc, place) is None:
             return None
         for other, there in places.items():
-            if other != leaf and other[0] == leaf[0] and there[: len(place)] == place[: len(there)]:
+            if other == leaf or other[0] != leaf[0]:
+                continue
+            if there[: len(place)] == place[: len(there)] or other[: len(leaf)] == leaf:
                 return None
         return place
 
