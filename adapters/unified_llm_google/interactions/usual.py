@@ -66,7 +66,7 @@ def read_usual(wires: list[Any], start: int, items: list[Node], r: Reader) -> in
     try:
         for wire in wires[start:] if start else wires:
             number += 1
-            kind, size = wire.get("type"), len(wire)
+            kind, size = wire["type"], len(wire)
             if kind == "function_call":
                 call_id, name, arguments = wire["id"], wire["name"], wire["arguments"]
                 if size != 4 or not (type(call_id) is type(name) is str) or type(arguments) is not dict:
@@ -171,58 +171,60 @@ def write_usual(
     signed = is_signed(out)
     told: list[tuple[Any, ...]] = []
     number = start - 1
-    for item in items[start:] if start else items:
-        number += 1
-        kind, size = item.get("type"), len(item)
-        if "turn" in item:
-            size -= 1
-        if "extra" in item:
-            if not w.is_silent(item["extra"], _MARKED):
+    try:
+        for item in items[start:] if start else items:
+            number += 1
+            kind, size = item["type"], len(item)
+            if "turn" in item:
+                size -= 1
+            if "extra" in item:
+                if not w.is_silent(item["extra"], _MARKED):
+                    break
+                size -= 1
+            if kind == "function_call_output":
+                call_id, output = item["call_id"], item["output"]
+                if type(output) is not str:
+                    break
+                if size == 3:
+                    add({"type": "function_result", "call_id": call_id, "result": output})
+                elif size == 4:
+                    add({"type": "function_result", "call_id": call_id, "name": item["name"], "result": output})
+                else:
+                    break
+                signed = False
+            elif kind == "function_call":
+                call_id, name, value = item["call_id"], item["name"], values[number]
+                if size != 4 or value is None or not (type(call_id) is type(name) is str):
+                    break
+                if "extra" in item and w.protocol in item["extra"]:
+                    add(UNSIGNED.copy())
+                    signed = True
+                elif unsigned and not signed:
+                    told.append((len(out),))
+                    add(UNSIGNED.copy())
+                    signed = True
+                add({"type": "function_call", "id": call_id, "name": name, "arguments": value})
+            elif kind == "message":
+                role, content = item["role"], item["content"]
+                if size != 3 or not (role == "user" or role == "assistant"):
+                    break
+                content = [{"type": "text", "text": content}] if type(content) is str else _write_texts(content)
+                if content is None:
+                    break
+                add({"type": _STEPS[role], "content": content})
+                signed = signed and role == "assistant"
+            elif kind == "reasoning":
+                piece = _own_signature(item, size, w)
+                if piece is None:
+                    break
+                add({"type": "thought", "signature": piece["data"]})
+                signed = signed or bool(piece["data"])
+            else:
                 break
-            size -= 1
-        if kind == "function_call":
-            call_id, name, value = item.get("call_id"), item.get("name"), values[number]
-            if size != 4 or value is None or not (type(call_id) is type(name) is str):
-                break
-            if "extra" in item and w.protocol in item["extra"]:
-                add(UNSIGNED.copy())
-                signed = True
-            elif unsigned and not signed:
-                told.append((len(out),))
-                add(UNSIGNED.copy())
-                signed = True
-            add({"type": "function_call", "id": call_id, "name": name, "arguments": value})
-        elif kind == "function_call_output":
-            output = item.get("output")
-            if type(output) is not str or "call_id" not in item:
-                break
-            wire = {"type": "function_result", "call_id": item["call_id"]}
-            if size == 4 and "name" in item:
-                wire["name"] = item["name"]
-            elif size != 3:
-                break
-            wire["result"] = output
-            add(wire)
-            signed = False
-        elif kind == "message":
-            role, content = item.get("role"), item.get("content")
-            if size != 3 or not (role == "user" or role == "assistant"):
-                break
-            content = [{"type": "text", "text": content}] if type(content) is str else _write_texts(content)
-            if content is None:
-                break
-            add({"type": _STEPS[role], "content": content})
-            signed = signed and role == "assistant"
-        elif kind == "reasoning":
-            piece = _own_signature(item, size, w)
-            if piece is None:
-                break
-            add({"type": "thought", "signature": piece["data"]})
-            signed = signed or bool(piece["data"])
         else:
-            break
-    else:
-        number += 1
+            number += 1
+    except KeyError:
+        pass
     if told:
         w.filled.append((out, told, ("signature",), *UNASKED))
     return number
