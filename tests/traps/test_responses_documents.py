@@ -214,6 +214,7 @@ def test_trap_149_sums_include_the_cache() -> None:
         "output_tokens": 5,
         "total_tokens": 10012,
         "input_tokens_details": {"cached_tokens": 9000, "cache_write_tokens": 1000},
+        "output_tokens_details": {"reasoning_tokens": 0},
     }
     wire = ul.write({"id": "r", "output": [], "usage": usage}, P, "response").value
     assert wire["usage"] == usage

@@ -248,7 +248,7 @@ def _write_item(item: Node, w: Writer) -> list[Any]:
         return [w.piece(_flattened, item)]
     kind = item.get("type")
     inline = _INLINE.get(kind) if type(kind) is str else None
-    if inline is None or all(item.get(key) is None for key in inline[1]):
+    if inline is None or all(item.get(key) is None for key in inline[1] if key != "status"):
         out = w.nodes(blocks, (item,))
         if kind in _SEALED_THEMSELVES and out and is_sealed(out[0].get("signature", out[0].get("encrypted_content"))):
             w.travels(item)
@@ -265,7 +265,7 @@ def _write_item(item: Node, w: Writer) -> list[Any]:
 _INLINE: dict[str, tuple[str, tuple[str, ...]]] = {
     "web_search_call": ("web_search_result", ("results",)),
     "mcp_call": ("mcp_result", ("output", "error")),
-    "code_interpreter_call": ("code_interpreter_result", ("outputs",)),
+    "code_interpreter_call": ("code_interpreter_result", ("outputs", "status")),
 }
 
 

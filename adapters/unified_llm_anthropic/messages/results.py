@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from unified_llm.code_results import failed, said_by, take_printed
 from unified_llm.mapping import Fated, IllTyped, Mapping, take, take_all
 from unified_llm.provenance import is_sealed, opaque_piece, open_sealed, seal, split_opaque
 from unified_llm.reading import Reader
@@ -240,14 +241,20 @@ def write_code_result(c: Node, w: Writer) -> Node | None:
             content["encrypted_stdout"] = piece["data"]
         else:
             c["opaque"] = [piece]
-    if type(c.get("output")) is str and "stdout" not in c:
-        content["stdout"] = c.pop("output")
+    bad = failed(c)
     for key in ("stdout", "stderr", "return_code"):
         if key in c:
             content[key] = c.pop(key)
     _write_files(c, "outputs", content, "code_execution", w)
     if not own_born(w):
-        for key, default in (("stdout", ""), ("stderr", ""), ("return_code", 0), ("content", [])):
+        if "stdout" not in content and "stderr" not in content:
+            printed = take_printed(c)
+            if printed is not None:
+                content["stderr" if bad else "stdout"] = printed
+        said_by(c, "return_code")
+        if c.get("status") in ("completed", "failed"):
+            c["status"] = Fated("approximated", "said by return_code")
+        for key, default in (("stdout", ""), ("stderr", ""), ("return_code", int(bool(bad))), ("content", [])):
             if key not in content and not (own and key == "stdout"):
                 content[key] = default
                 w.added(content, key, "a result says all of this")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from unified_llm.code_results import failed, said_by, take_printed
 from unified_llm.mapping import Fated, IllTyped, lookup, take
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
@@ -56,11 +57,12 @@ def write_code(c: Node, w: Writer) -> Node:
     call_id = c.get("call_id")
     own.update(write_id(c, w))
     wire = sealed_part(c, {"executableCode": own}, w)
-    outputs = c.get("outputs")
-    if type(outputs) is list and outputs and all(type(each) is dict and each.get("type") == "logs" for each in outputs):
-        c["outputs"] = Fated("approximated", "as the output of the code")
-        text = "".join(str(each.get("logs") or "") for each in outputs)
-        result: Node = {"outcome": "OUTCOME_OK", "output": text}
+    bad = failed(c)
+    text = take_printed(c)
+    if text is not None:
+        result: Node = {"outcome": "OUTCOME_FAILED" if bad else "OUTCOME_OK", "output": text}
+        if c.get("status") in ("completed", "failed"):
+            c["status"] = Fated("approximated", "said by the outcome")
         if call_id is not None and "id" in own:
             result["id"] = call_id
         w.context["after"] = {"codeExecutionResult": result}
@@ -68,6 +70,7 @@ def write_code(c: Node, w: Writer) -> Node:
 
 
 _OUTCOME = "OUTCOME_"
+_TIMED_OUT = "execution_time_exceeded"
 
 
 @items.read("codeExecutionResult")
@@ -89,33 +92,37 @@ def read_code_result(w: Node, r: Reader) -> Node:
 @items.write("code_interpreter_result")
 def write_code_result(c: Node, w: Writer) -> Node:
     own: Node = {}
-    failed = c.get("is_error") or bool(c.get("return_code"))
     if type(c.get("outcome")) is str:
         own["outcome"] = _OUTCOME + c.pop("outcome").upper()
     elif (c.get("extra") or {}).get(w.protocol) is None:
-        own["outcome"] = "OUTCOME_FAILED" if failed else "OUTCOME_OK"
-        if c.get("is_error") is False:
-            c["is_error"] = Fated("approximated", "said by the outcome")
-        else:
-            c.pop("is_error", None)
-        if type(c.get("return_code")) is int:
-            c["return_code"] = Fated("approximated", "said by the outcome")
+        late = type(c.get("error")) is dict and c["error"].get("code") == _TIMED_OUT
+        own["outcome"] = "OUTCOME_DEADLINE_EXCEEDED" if late else "OUTCOME_FAILED" if failed(c) else "OUTCOME_OK"
+        said_by(c, "the outcome")
     output = c.get("output")
-    if type(output) is str:
-        own["output"] = c.pop("output")
-    elif type(output) is list:
+    if type(output) is list:
         texts = [part for part in c.pop("output") if type(part) is dict and type(part.get("text")) is str]
         for part in output:
             if type(part) is dict and not any(part is each for each in texts):
                 w.drop(part, "what code prints is text")
         own["output"] = "".join(w.said(part, "joined") for part in texts)
-    elif type(c.get("stdout")) is str or type(c.get("stderr")) is str:
-        streams = [key for key in ("stdout", "stderr") if type(c.get(key)) is str]
-        own["output"] = "".join(c[key] for key in streams)
-        for key in streams:
-            c[key] = Fated("approximated", "joined")
+    else:
+        printed = take_printed(c)
+        if printed is not None:
+            own["output"] = printed
+    if type(c.get("error")) is dict and c["error"]:
+        _write_error(take(c, "error"), own)
     own.update(write_id(c, w))
     return sealed_part(c, {"codeExecutionResult": own}, w)
+
+
+def _write_error(error: Node, own: Node) -> None:
+    """Why the code was not run: the outcome says that it was not, and the output why, as far as text can."""
+    said = [error[key] for key in ("message", "code") if type(error.get(key)) is str]
+    if said and not own.get("output"):
+        own["output"] = said[0]
+    for key in ("message", "code"):
+        if key in error:
+            error[key] = Fated("approximated", "said by the outcome and its output")
 
 
 # ---- other tools the provider runs ----------------------------------------------------------------------------------

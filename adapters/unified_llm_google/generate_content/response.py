@@ -31,6 +31,7 @@ from .usage import read_usage, write_usage
 __all__ = [
     "read_answer",
     "read_response",
+    "read_time",
     "timestamp",
     "write_end",
     "write_head",
@@ -86,13 +87,7 @@ def read_head(w: Node, node: Node, r: Reader) -> None:
         if type(w.get(name)) is str:
             node[hub] = w.pop(name)
             r.place(node, (hub,), (name,))
-    created = _seconds(w.get("createTime"))
-    if created is not None:
-        node["created_at"] = created
-        if timestamp(created) != w["createTime"]:
-            r.form(node, "createTime", len(w["createTime"].rpartition(".")[2]) - 1)
-        del w["createTime"]
-        r.place(node, ("created_at",), ("createTime",))
+    read_time(w, node, r)
     if type(w.get("usageMetadata")) is dict:
         wire = w["usageMetadata"]
         del w["usageMetadata"]
@@ -106,6 +101,17 @@ def read_head(w: Node, node: Node, r: Reader) -> None:
                 r.form(node, "usage", "tier")
         else:
             node["usage"] = read_usage(wire, r)
+
+
+def read_time(w: Node, node: Node, r: Reader) -> None:
+    """When the answer was made, with as many digits as were told."""
+    created = _seconds(w.get("createTime"))
+    if created is not None:
+        node["created_at"] = created
+        if timestamp(created) != w["createTime"]:
+            r.form(node, "createTime", len(w["createTime"].rpartition(".")[2]) - 1)
+        del w["createTime"]
+        r.place(node, ("created_at",), ("createTime",))
 
 
 def _seconds(value: Any) -> int | float | None:
@@ -230,7 +236,10 @@ def write_head(c: Node, wire: Node, w: Writer) -> None:
     if type(c.get("created_at")) in (int, float) and 0 <= c["created_at"] < _LAST_SECOND:
         wire["createTime"] = timestamp(c.pop("created_at"), w.form(c, "createTime"))
     if type(c.get("usage")) is dict:
-        wire["usageMetadata"] = w.piece(write_usage, c.pop("usage"))
+        usage = c.pop("usage")
+        counts = w.piece(write_usage, usage)
+        if counts or not usage or w.source == w.protocol:
+            wire["usageMetadata"] = counts
     if type(c.get("service_tier")) is str:
         tier = c.pop("service_tier")
         wire.setdefault("usageMetadata", {})["serviceTier"] = SERVICE_TIERS.write(tier)

@@ -16,7 +16,7 @@ from unified_llm.adapter import ReadMore
 from unified_llm.reading import Reader
 
 from .errors import read_error_node
-from .response import read_answer
+from .response import read_answer, read_time
 from .stream_candidate import JOINED, Candidate
 from .stream_plain import reader_of_more
 from .tables import PROTOCOL
@@ -170,9 +170,10 @@ class GenerateContentReader:
                 for key, hub in (("responseId", "id"), ("modelVersion", "model"))
                 if type(head.get(key)) is str
             }
+            read_time({"createTime": head.get("createTime")}, opening, self.r)
             if "id" in opening:
                 self.r.seed = opening["id"]
-            out.append({"type": "response.created", "response": opening})
+            out.append({"type": "response.created", "response": self.r.made(opening, data)})
         frame: Node = {"count": 0, "head": head}
         if type(wires) is list:
             frame["candidates"] = [self._candidate(wire, place, data, out) for place, wire in enumerate(wires)]

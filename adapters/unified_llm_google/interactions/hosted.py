@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from unified_llm.code_results import failed, said_by, take_printed
 from unified_llm.jsonvalue import dump_text
 from unified_llm.mapping import Fated, Mapping, take, take_all
 from unified_llm.reading import Reader
@@ -99,9 +100,14 @@ def _apart(c: Node, key: str, result: Node, w: Writer) -> None:
 
 
 def _code_outputs(c: Node, id_: Any, w: Writer) -> None:
-    logs = [each["logs"] for each in c["outputs"] if type(each) is dict and each.keys() == {"type", "logs"}]
-    if len(logs) == len(c["outputs"]) and all(type(text) is str for text in logs):
-        _apart(c, "outputs", {"type": "code_execution_result", "call_id": id_, "result": "\n".join(logs)}, w)
+    bad = failed(c)
+    printed = take_printed(c)
+    if printed is None:
+        return
+    result = {"type": "code_execution_result", "call_id": id_, "result": printed, **({"is_error": True} if bad else {})}
+    if c.get("status") in ("completed", "failed"):
+        c["status"] = Fated("approximated", "said by is_error")
+    w.context.setdefault("after", []).append(result)
 
 
 for _kind, _row in _CALLS.items():
@@ -160,12 +166,22 @@ def read_code_result(w: Node, r: Reader) -> Node:
 def write_code_result(c: Node, w: Writer) -> Node:
     wire: Node = {"type": "code_execution_result", "call_id": call_id(c, w)}
     write_result(c, wire, w)
+    if w.source in (None, w.protocol) and not c.keys() & {"stdout", "stderr", "outcome", "return_code", "outputs"}:
+        return _end_result(c, wire, w)
+    bad = failed(c)
     if "result" not in wire:
-        streams = [key for key in ("stdout", "stderr") if type(c.get(key)) is str]
-        if streams:
-            wire["result"] = "\n".join(c[key] for key in streams if c[key])
-        for key in streams:
-            c[key] = Fated("approximated", "joined")
+        printed = take_printed(c)
+        error = c.get("error")
+        if type(error) is dict and error:
+            printed = printed or str(error.get("message") or error.get("code") or "")
+            c["error"] = Fated("approximated", "told as the result")
+        if printed is None:
+            w.added(wire, "result", "a result says what was printed")
+        wire["result"] = printed or ""
+    if bad is not None and "is_error" not in c:
+        if bad:
+            wire["is_error"] = True
+        said_by(c, "is_error")
     return _end_result(c, wire, w)
 
 

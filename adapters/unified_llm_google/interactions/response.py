@@ -238,7 +238,7 @@ def write_response(c: Node, w: Writer) -> Node:
     wire: Node = {}
     if type(c.get("output")) is list:
         items = c.pop("output")
-        if w.form(c, "steps") == "streamed" or w.context.get("streamed"):
+        if w.context.get("streamed"):
             pass  # its steps were streamed
         elif w.form(c, "steps") == "outputs":
             wire["outputs"] = write_steps(items, w, bare=True)

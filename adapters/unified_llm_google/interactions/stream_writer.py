@@ -195,7 +195,8 @@ class StreamWriter(Ends):
     def _interaction(self, response: Node, status: str | None) -> Node:
         """An interaction without its steps, which are streamed."""
         self.w.doc = response
-        self.w.context.update(answer={"output": self.items}, streamed=not self.own)
+        streamed = not self.own or self.w.form(response, "steps") == "streamed"
+        self.w.context.update(answer={"output": self.items}, streamed=streamed)
         wire: Node = self.w.piece(lambda c, w: write_head(c, w, status), response)
         self.w.context.update(answer=None, streamed=False)
         return wire

@@ -25,7 +25,7 @@ from .errors import read_error_node, write_error_body
 from .finish import finish_word, read_finish
 from .messages import read_message_items
 from .tables import COMPLETION, RESPONSE
-from .usage import USAGE_NAMES, read_usage, write_usage
+from .usage import USAGE_NAMES, is_told, read_usage, write_usage
 
 __all__ = [
     "consume_status",
@@ -192,7 +192,9 @@ def write_response(c: Node, w: Writer) -> Any:
     usage = c.get("usage")
     if type(usage) is dict:
         del c["usage"]
-        wire["usage"] = whole(w, write_usage, usage)
+        counts = whole(w, write_usage, usage)
+        if is_told(counts, usage, w):
+            wire["usage"] = counts
     elif "usage" in c:
         wire["usage"] = c.pop("usage")
     return wire
@@ -235,8 +237,11 @@ def write_head(c: Node, wire: Node, w: Writer) -> None:
     first: Node = next(iter(w.doc.get("output") or ()), {})
     if w.protocol not in (w.doc.get("extra") or {}) and w.form(first, "turn") != "choice":
         _add_missing(wire, w)
-    if type(wire.get("created")) is float and wire["created"].is_integer():
-        wire["created"] = int(wire["created"])
+        if type(wire.get("created")) is float:
+            # The key is an integer for the API's clients.
+            if not wire["created"].is_integer():
+                w.report(w.doc, ("created_at",), "approximated", "whole seconds")
+            wire["created"] = int(wire["created"])
     alias = w.exchange.alias if w.exchange is not None else None
     if alias and wire.get("model") != alias:
         if wire.get("model"):

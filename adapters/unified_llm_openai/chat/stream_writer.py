@@ -29,7 +29,7 @@ from .stream_answer import HOT, ChoiceWriter, More
 from .stream_open import copied
 from .stream_plain import beside
 from .tables import CHUNK, COMPLETION, RESPONSE
-from .usage import write_usage
+from .usage import is_told, write_usage
 
 __all__ = ["ChatWriter"]
 
@@ -209,7 +209,9 @@ class ChatWriter:
             created = created or 0
             head["id"] = response["id"] if type(response.get("id")) is str else made_id("chatcmpl", self.w.seed)
             head["object"] = CHUNK
-            head["created"] = int(created) if type(created) is float and created.is_integer() else created
+            head["created"] = int(created) if type(created) is float else created
+            if head["created"] != created:
+                self.w.report(response, ("created_at",), "approximated", "whole seconds")
             head["model"] = response.get("model") or self.w.model or ""
             if response.get("service_tier") is not None:
                 head["service_tier"] = response["service_tier"]
@@ -283,7 +285,8 @@ class ChatWriter:
         usage = response.get("usage")
         if type(usage) is dict and self.usage_wanted:
             wire = whole(self.w, write_usage, usage)
-            out.append({"event": None, "data": {**(self.head or {}), "choices": [], "usage": wire}})
+            if is_told(wire, usage, self.w):
+                out.append({"event": None, "data": {**(self.head or {}), "choices": [], "usage": wire}})
         out.append({"event": None, "data": "[DONE]"})
         return out
 

@@ -17,7 +17,7 @@ from unified_llm.writing import Writer
 from .controls import set_at
 from .tables import CACHED_SPELLINGS, INPUT_DETAILS, OUTPUT_DETAILS
 
-__all__ = ["USAGE_NAMES", "read_usage", "write_usage"]
+__all__ = ["USAGE_NAMES", "is_told", "read_usage", "write_usage"]
 
 Node = dict[str, Any]
 
@@ -134,6 +134,11 @@ def write_usage(c: Node, w: Writer) -> Node:
     if apart and type(wire.get("completion_tokens")) is int:
         wire["completion_tokens"] -= (wire.get("completion_tokens_details") or {}).get("reasoning_tokens") or 0
     return wire
+
+
+def is_told(wire: Node, usage: Node, w: Writer) -> bool:
+    """Whether a usage object says anything: an empty one is sent only where it came from this protocol."""
+    return bool(wire) or w.form(usage, "total") is not None
 
 
 _WIRE_GROUPS = {hub: name for name, hub, _ in _DETAILS}

@@ -130,6 +130,12 @@ def complete_item(wire: Any, w: Writer, *position: Any, status: str = "completed
                 complete_text(part, w)
         if w.dialect.get("strict") and wire.get("phase", 0) is None:
             del wire["phase"]
+    elif kind.removeprefix(SLUG) == "code_interpreter_call":
+        for key in ("code", "outputs"):
+            wire.setdefault(key, None)
+        if wire.get("container_id") is None:
+            wire["container_id"] = ""
+            w.added(wire, "container_id", "the source does not say where")
     elif kind == "compaction":
         wire.setdefault("encrypted_content", "")
     elif kind == "function_call":

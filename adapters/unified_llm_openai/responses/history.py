@@ -12,7 +12,9 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm._tables import KNOWN_TYPES
+from unified_llm.code_results import failed, said_by, take_printed
 from unified_llm.ids import is_made, made_id
+from unified_llm.mapping import Fated
 from unified_llm.provenance import anchor_of, is_sealed, open_sealed, seal
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
@@ -21,7 +23,7 @@ from .items import BEARERS, answer_items, is_foreign_piece, items, request_items
 from .tables import CORE_ITEMS, SLUG
 from .usual import read_usual, write_usual
 
-__all__ = ["is_own", "read_items", "write_item", "write_items"]
+__all__ = ["CODE_CALL", "CODE_RESULT", "fold_result", "is_own", "read_items", "write_item", "write_items"]
 
 Node = dict[str, Any]
 
@@ -107,9 +109,41 @@ def write_items(nodes: Any, w: Writer) -> Any:
     if plain and not (w.facing == "client" and any(_has_foreign(node, w) for node in nodes)):
         return w.nodes(items, nodes)
     out = []
+    calls: dict[Any, Node] = {}
     for index, node in enumerate(nodes):
-        out += write_item(node, w, index)
+        if node.get("type") == CODE_RESULT and fold_result(node, calls.get(node.get("call_id")), w):
+            continue
+        written = write_item(node, w, index)
+        if written and node.get("type") == CODE_CALL:
+            calls[node.get("call_id")] = written[0]
+        out += written
     return out
+
+
+CODE_CALL, CODE_RESULT = "code_interpreter_call", "code_interpreter_result"
+
+
+def fold_result(result: Node, call: Node | None, w: Writer) -> bool:
+    """Write a result of code, which other protocols keep apart, into the item of its call; False if there is none."""
+    if call is None or call.get("outputs") or _has_foreign(result, w):
+        return False
+
+    def pair(c: Node, w: Writer) -> Node:
+        del c["call_id"]
+        if failed(c):
+            call["status"] = "failed"
+        said_by(c, "the status")
+        printed = take_printed(c)
+        error = c.get("error")
+        if type(error) is dict and error:
+            printed = printed or str(error.get("message") or error.get("code") or "")
+            c["error"] = Fated("approximated", "said by the status and the logs")
+        if printed is not None:
+            call["outputs"] = [{"type": "logs", "logs": printed}]
+        return call
+
+    w.piece(pair, result)
+    return True
 
 
 def _write_foreign(nodes: list[Node], w: Writer) -> list[Any]:

@@ -37,6 +37,8 @@ def read_response(w: Node, r: Reader) -> Node:
     node: Node = {}
     if type(w.get("id")) is str:
         r.seed = w["id"]
+    if "object" not in w:
+        r.form(node, "object", "absent")
     for key in ("output", "input", "instructions"):
         if key not in w:
             continue
@@ -76,7 +78,15 @@ def _read_end(w: Node, node: Node, r: Reader) -> None:
 # ---- writing --------------------------------------------------------------------------------------------------------
 
 
+def _is_born_here(response: Node, protocol: str) -> bool:
+    """Whether a response of which nobody says where it came from was read from this API, as far as it shows."""
+    return "object" in response or protocol in (response.get("extra") or ())
+
+
 def write_response(c: Node, w: Writer) -> Node:
+    if w.source is None and not _is_born_here(w.doc, w.protocol):
+        # Of another protocol, or built by hand: completed like an answer that is converted.
+        w.source = ""
     own = is_own(w)
     if own and not w.dialect.get("strict"):
         wire = resource(c, w)

@@ -30,7 +30,7 @@ from .complete import (
 from .content import answer_parts, citations, parts
 from .errors import response_error, whole, write_error_node
 from .events import EVENTS, FAMILY, LIFECYCLE, TERMINAL
-from .history import write_item
+from .history import CODE_CALL, CODE_RESULT, fold_result, write_item
 from .response import pop_implied, resource, status_of
 from .tables import CORE_EVENTS, SLUG
 
@@ -65,6 +65,11 @@ class _Place:
         self.call = item.get("call_id")
 
 
+def _opens_other(event: Event, kind: str) -> bool:
+    """Whether an event opens an item that is neither code nor its result: no result comes behind it."""
+    return kind == "response.output_item.added" and event["item"]["type"] not in (CODE_CALL, CODE_RESULT)
+
+
 class ForeignWriter:
     """Events of another protocol, and the strict form of this one's."""
 
@@ -79,6 +84,8 @@ class ForeignWriter:
         self.head: Node = {}
         self.untold: list[Any] = []
         self.state = "idle"
+        # Code that ran and whose result, an item of its own elsewhere, is awaited: the call by its `call_id`.
+        self.running: dict[Any, tuple[_Place, Node]] = {}
         # What the deltas that come now go on with (`spot_of`), and how the next one is written.
         self.hot: tuple[Any, ...] | None = None
         self.more: WriteMore | None = None
@@ -122,11 +129,12 @@ class ForeignWriter:
             return []
         if self.state == "ended":
             return []
-        if kind in LIFECYCLE:
-            return self._lifecycle(event, kind)
-        if kind == "error":
-            return self._error(event)
-        out = self._begun()
+        out: list[Event] = []
+        if self.running and (kind in TERMINAL or kind == "error" or _opens_other(event, kind)):
+            out = [each for call in tuple(self.running) for each in self._whole(*self.running.pop(call))]
+        if kind in LIFECYCLE or kind == "error":
+            return out + (self._error(event) if kind == "error" else self._lifecycle(event, kind))
+        out += self._begun()
         if kind == "response.output_item.added":
             return out + self._added(event)
         place = self.places.get(event.get("output_index", 0), self)
@@ -303,10 +311,18 @@ class ForeignWriter:
         self.next += 1
         return self._send("response.output_item.added", {"output_index": place.index, "item": wire})
 
+    def _whole(self, place: _Place, wire: Node) -> list[Event]:
+        complete_item(wire, self.w, place.index)
+        self.done[place.index] = wire
+        return self._send("response.output_item.done", {"output_index": place.index, "item": wire})
+
     def _done(self, event: Event, place: _Place | None) -> list[Event]:
         w = self.w
         item = event["item"]
         out: list[Event] = []
+        if item["type"] == CODE_RESULT and item.get("call_id") in self.running:
+            if fold_result(item, self.running[item["call_id"]][1], w):
+                return self._whole(*self.running.pop(item["call_id"]))
         if place is None:
             # What could not be said at its opening may be known at its end.
             out = self._added(event)
@@ -320,9 +336,10 @@ class ForeignWriter:
         wire["id"] = place.id
         if place.call is not None:
             wire["call_id"] = place.call
-        complete_item(wire, w, place.index)
-        self.done[place.index] = wire
-        out += self._send("response.output_item.done", {"output_index": place.index, "item": wire})
+        if item["type"] == CODE_CALL and not wire.get("outputs") and item.get("call_id") is not None:
+            self.running[item["call_id"]] = place, wire
+            return out
+        out += self._whole(place, wire)
         for carrier in written[1:]:
             index = self.next
             self.next += 1

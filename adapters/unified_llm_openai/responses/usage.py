@@ -22,6 +22,8 @@ _DETAILS = {
     "input_tokens_details": ("cached_tokens", "cache_write_tokens", "cache_write_tokens_details"),
     "output_tokens_details": ("reasoning_tokens",),
 }
+# What the details of cache writes are told by; other protocols count them by lifetimes of their own.
+_LIFETIMES = frozenset(("ttl_30m_tokens", "ttl_12h_tokens"))
 _TYPES = {key: json_types(f"usage.{key}") for key in _DETAILS}
 
 
@@ -58,10 +60,18 @@ def _write_counts(usage: Node, own: bool) -> Node:
     for key, names in _DETAILS.items():
         if type(usage.get(key)) is dict:
             details = take(usage, key)
-            wire[key] = {name: details.pop(name) for name in tuple(details) if own or name in names}
+            wire[key] = {
+                name: details.pop(name)
+                for name in tuple(details)
+                if own or (name in names and (name != "cache_write_tokens_details" or _is_ours(details[name])))
+            }
         elif key in usage:
             wire[key] = usage.pop(key)
     return wire
+
+
+def _is_ours(lifetimes: Any) -> bool:
+    return type(lifetimes) is dict and lifetimes.keys() == _LIFETIMES
 
 
 def complete_usage(wire: Node, w: Writer) -> None:
