@@ -159,6 +159,11 @@ class Adapter:
     settings: MappingABC[str, Table] = field(default_factory=dict)
     # Wire fields and types that only this protocol has, with the capability they stand for. A dotted key is more exact.
     natives: MappingABC[str, str] = field(default_factory=dict)
+    # Native keys of tools, and native types of tools, that narrow a canonical type of tool: what has one of them is
+    # never sent to another protocol without it (`restrictions.py`).
+    narrows: MappingABC[str, str] = field(default_factory=dict)
+    # Canonical type of tool -> field -> the restriction this protocol imposes where the field is absent.
+    implied: MappingABC[str, MappingABC[str, Any]] = field(default_factory=dict)
     # Canonical fields and types this protocol has no form for, with the reason.
     refuses: MappingABC[str, str] = field(default_factory=dict)
     routes: tuple[Route, ...] = ()

@@ -73,7 +73,7 @@ def fit(request: Node, writer: Writer, target: Surface, source: Surface | None) 
     done.names()
     done.output()
     if done.asked:
-        writer.context["asked"] = done.asked
+        writer.context["asked"] = {**done.asked, **writer.context.get("asked", {})}
     return done.replaced
 
 

@@ -89,8 +89,14 @@ def prepare(
         meets = repair == "always" or (repair == "auto" and crossing and writer.facing == "provider")
         if type(node.get("input")) is list:
             conversation(node, reader, writer)
+        declared = list(node["tools"]) if type(node.get("tools")) is list else []
         if crossing and reader is not None and source is not None and writer.facing == "provider":
             _replace(handed(node, goal.adapter, source.adapter, reader, writer), reader, writer)
+        if crossing and declared and writer.facing == "provider":
+            from .restrictions import keep_restrictions
+
+            origin = source.adapter if source is not None else None
+            _replace(keep_restrictions(node, declared, writer, kind, origin), reader, writer)
         if type(node.get("input")) is list:
             rules = goal.adapter.repair
             if rules is not None and meets:

@@ -16,7 +16,22 @@ from pydantic.fields import FieldInfo
 
 from ..capabilities import CAPABILITIES
 
-__all__ = ["KNOWN", "NATIVE_TYPE", "Cache", "Capability", "Kind", "Model", "Node", "Opaque", "Origin", "Unknown", "cap"]
+__all__ = [
+    "FREE",
+    "KNOWN",
+    "NATIVE_TYPE",
+    "Cache",
+    "Capability",
+    "Kind",
+    "Model",
+    "Narrowing",
+    "Node",
+    "Opaque",
+    "Origin",
+    "Unknown",
+    "cap",
+    "narrows",
+]
 
 NATIVE_TYPE: Final = "unified_llm:native"
 """The `type` of a node that stands for a wire node whose own type name means something else in the hub."""
@@ -37,6 +52,28 @@ class Kind:
     """Metadata of a union alias: the kind of node it holds."""
 
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowing:
+    """Metadata of a tool's field: whether it narrows what the tool may do, reach or call (`restrictions.py`).
+
+    `unless` lists values that restrict nothing. `at` names the keys that narrow, where the field is an untyped object.
+    """
+
+    narrows: bool
+    unless: tuple[Any, ...] = ()
+    at: tuple[str, ...] = ()
+
+
+FREE: Final = Narrowing(False)
+"""The field of a tool restricts nothing: without it the tool may do no more than with it."""
+
+
+def narrows(*unless: Any, at: tuple[str, ...] = ()) -> Narrowing:
+    """Annotate a field that restricts its tool, unless it has one of these values: a target that cannot express it is
+    not given the tool."""
+    return Narrowing(True, unless, at)
 
 
 def cap(name: str) -> Capability:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from .base import Cache, Kind, Model, Node, Unknown, cap
+from .base import FREE, Cache, Kind, Model, Node, Unknown, cap, narrows
 
 __all__ = [
     "ApplyPatchTool",
@@ -43,9 +43,9 @@ class ToolBase(Node):
 
     node_kind: ClassVar[str] = "tool"
 
-    cache: Annotated[Cache | None, cap("cache.breakpoint")] = None
-    defer_loading: Annotated[bool | None, cap("tools.deferred")] = None
-    allowed_callers: Annotated[list[str] | None, cap("tools.programmatic")] = None
+    cache: Annotated[Cache | None, cap("cache.breakpoint"), FREE] = None
+    defer_loading: Annotated[bool | None, cap("tools.deferred"), FREE] = None
+    allowed_callers: Annotated[list[str] | None, cap("tools.programmatic"), FREE] = None
 
 
 class FunctionTool(ToolBase):
@@ -57,14 +57,14 @@ class FunctionTool(ToolBase):
     node_capability: ClassVar[str] = "tools.function"
 
     type: Literal["function"] = "function"
-    name: Annotated[str, cap("tools.function")]
-    description: Annotated[str | None, cap("tools.function")] = None
-    parameters: Annotated[dict[str, Any] | None, cap("tools.function")] = None
-    strict: Annotated[bool | None, cap("tools.strict")] = None
-    output_schema: Annotated[dict[str, Any] | None, cap("tools.function")] = None
-    short_description: Annotated[str | None, cap("tools.deferred")] = None
-    input_examples: Annotated[list[Any] | None, cap("tools.function")] = None
-    async_: Annotated[bool | None, cap("tools.executor")] = Field(default=None, alias="async")
+    name: Annotated[str, cap("tools.function"), FREE]
+    description: Annotated[str | None, cap("tools.function"), FREE] = None
+    parameters: Annotated[dict[str, Any] | None, cap("tools.function"), FREE] = None
+    strict: Annotated[bool | None, cap("tools.strict"), FREE] = None
+    output_schema: Annotated[dict[str, Any] | None, cap("tools.function"), FREE] = None
+    short_description: Annotated[str | None, cap("tools.deferred"), FREE] = None
+    input_examples: Annotated[list[Any] | None, cap("tools.function"), FREE] = None
+    async_: Annotated[bool | None, cap("tools.executor"), FREE] = Field(default=None, alias="async")
 
 
 class CustomFormat(Model):
@@ -90,10 +90,10 @@ class CustomTool(ToolBase):
     node_capability: ClassVar[str] = "tools.custom"
 
     type: Literal["custom"] = "custom"
-    name: Annotated[str, cap("tools.custom")]
-    description: Annotated[str | None, cap("tools.custom")] = None
-    format: Annotated[CustomFormat | None, cap("tools.grammar")] = None
-    async_: Annotated[bool | None, cap("tools.executor")] = Field(default=None, alias="async")
+    name: Annotated[str, cap("tools.custom"), FREE]
+    description: Annotated[str | None, cap("tools.custom"), FREE] = None
+    format: Annotated[CustomFormat | None, cap("tools.grammar"), FREE] = None
+    async_: Annotated[bool | None, cap("tools.executor"), FREE] = Field(default=None, alias="async")
 
 
 class NamespaceTool(ToolBase):
@@ -105,9 +105,9 @@ class NamespaceTool(ToolBase):
     node_capability: ClassVar[str] = "tools.namespace"
 
     type: Literal["namespace"] = "namespace"
-    name: Annotated[str | None, cap("tools.namespace")] = None
-    description: Annotated[str | None, cap("tools.namespace")] = None
-    tools: Annotated[list[Tool] | None, cap("tools.namespace")] = None
+    name: Annotated[str | None, cap("tools.namespace"), FREE] = None
+    description: Annotated[str | None, cap("tools.namespace"), FREE] = None
+    tools: Annotated[list[Tool] | None, cap("tools.namespace"), FREE] = None
 
 
 class ToolSearchTool(ToolBase):
@@ -119,11 +119,11 @@ class ToolSearchTool(ToolBase):
     node_capability: ClassVar[str] = "tools.deferred"
 
     type: Literal["tool_search"] = "tool_search"
-    execution: Annotated[str | None, cap("tools.deferred")] = None
-    algorithm: Annotated[str | None, cap("tools.deferred")] = None
-    name: Annotated[str | None, cap("tools.deferred")] = None
-    description: Annotated[str | None, cap("tools.deferred")] = None
-    parameters: Annotated[Any, cap("tools.deferred")] = None
+    execution: Annotated[str | None, cap("tools.deferred"), FREE] = None
+    algorithm: Annotated[str | None, cap("tools.deferred"), FREE] = None
+    name: Annotated[str | None, cap("tools.deferred"), FREE] = None
+    description: Annotated[str | None, cap("tools.deferred"), FREE] = None
+    parameters: Annotated[Any, cap("tools.deferred"), FREE] = None
 
 
 class ProgrammaticToolCallingTool(ToolBase):
@@ -162,8 +162,8 @@ class SearchFilters(Model):
     node_name: ClassVar[str] = "search_filters"
     node_capability: ClassVar[str] = "tools.hosted.web_search"
 
-    allowed_domains: Annotated[list[str] | None, cap("tools.hosted.web_search")] = None
-    blocked_domains: Annotated[list[str] | None, cap("tools.hosted.web_search")] = None
+    allowed_domains: Annotated[list[str] | None, cap("tools.hosted.web_search"), narrows()] = None
+    blocked_domains: Annotated[list[str] | None, cap("tools.hosted.web_search"), narrows([])] = None
 
 
 class WebSearchTool(ToolBase):
@@ -178,13 +178,15 @@ class WebSearchTool(ToolBase):
     type: Literal["web_search", "web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11"] = (
         "web_search"
     )
-    search_context_size: Annotated[str | None, cap("tools.hosted.web_search")] = None
-    user_location: Annotated[UserLocation | None, cap("tools.hosted.web_search")] = None
-    filters: Annotated[SearchFilters | None, cap("tools.hosted.web_search")] = None
-    search_content_types: Annotated[list[str] | None, cap("tools.hosted.web_search")] = None
-    external_web_access: Annotated[bool | None, cap("tools.hosted.web_search")] = None
-    max_uses: Annotated[int | None, cap("tools.choice")] = None
-    time_range: Annotated[dict[str, Any] | None, cap("tools.hosted.web_search")] = None
+    search_context_size: Annotated[str | None, cap("tools.hosted.web_search"), FREE] = None
+    user_location: Annotated[UserLocation | None, cap("tools.hosted.web_search"), FREE] = None
+    filters: Annotated[SearchFilters | None, cap("tools.hosted.web_search"), narrows({})] = None
+    search_content_types: Annotated[
+        list[str] | None, cap("tools.hosted.web_search"), narrows([], ["text"], ["text", "image"], ["image", "text"])
+    ] = None
+    external_web_access: Annotated[bool | None, cap("tools.hosted.web_search"), narrows(True)] = None
+    max_uses: Annotated[int | None, cap("tools.choice"), narrows()] = None
+    time_range: Annotated[dict[str, Any] | None, cap("tools.hosted.web_search"), narrows({})] = None
 
 
 class WebFetchTool(ToolBase):
@@ -196,10 +198,10 @@ class WebFetchTool(ToolBase):
     node_capability: ClassVar[str] = "tools.hosted.web_fetch"
 
     type: Literal["url_fetch", "web_fetch"] = "url_fetch"
-    filters: Annotated[SearchFilters | None, cap("tools.hosted.web_fetch")] = None
-    max_uses: Annotated[int | None, cap("tools.choice")] = None
-    max_content_tokens: Annotated[int | None, cap("tools.hosted.web_fetch")] = None
-    citations: Annotated[dict[str, Any] | None, cap("citations.document")] = None
+    filters: Annotated[SearchFilters | None, cap("tools.hosted.web_fetch"), narrows({})] = None
+    max_uses: Annotated[int | None, cap("tools.choice"), narrows()] = None
+    max_content_tokens: Annotated[int | None, cap("tools.hosted.web_fetch"), FREE] = None
+    citations: Annotated[dict[str, Any] | None, cap("citations.document"), FREE] = None
 
 
 class MapsTool(ToolBase):
@@ -211,10 +213,10 @@ class MapsTool(ToolBase):
     node_capability: ClassVar[str] = "tools.hosted.maps"
 
     type: Literal["maps"] = "maps"
-    latitude: Annotated[int | float | None, cap("tools.hosted.maps")] = None
-    longitude: Annotated[int | float | None, cap("tools.hosted.maps")] = None
-    language_code: Annotated[str | None, cap("tools.hosted.maps")] = None
-    enable_widget: Annotated[bool | None, cap("tools.hosted.maps")] = None
+    latitude: Annotated[int | float | None, cap("tools.hosted.maps"), FREE] = None
+    longitude: Annotated[int | float | None, cap("tools.hosted.maps"), FREE] = None
+    language_code: Annotated[str | None, cap("tools.hosted.maps"), FREE] = None
+    enable_widget: Annotated[bool | None, cap("tools.hosted.maps"), FREE] = None
 
 
 class FileSearchTool(ToolBase):
@@ -226,10 +228,10 @@ class FileSearchTool(ToolBase):
     node_capability: ClassVar[str] = "tools.hosted.file_search"
 
     type: Literal["file_search"] = "file_search"
-    vector_store_ids: Annotated[list[str] | None, cap("tools.hosted.file_search")] = None
-    filters: Annotated[str | dict[str, Any] | None, cap("tools.hosted.file_search")] = None
-    max_num_results: Annotated[int | None, cap("tools.hosted.file_search")] = None
-    ranking_options: Annotated[dict[str, Any] | None, cap("tools.hosted.file_search")] = None
+    vector_store_ids: Annotated[list[str] | None, cap("tools.hosted.file_search"), narrows()] = None
+    filters: Annotated[str | dict[str, Any] | None, cap("tools.hosted.file_search"), narrows("", {})] = None
+    max_num_results: Annotated[int | None, cap("tools.hosted.file_search"), FREE] = None
+    ranking_options: Annotated[dict[str, Any] | None, cap("tools.hosted.file_search"), FREE] = None
 
 
 class RetrievalTool(ToolBase):
@@ -241,7 +243,7 @@ class RetrievalTool(ToolBase):
     node_capability: ClassVar[str] = "tools.hosted.other"
 
     type: Literal["retrieval"] = "retrieval"
-    retrieval_types: Annotated[list[str] | None, cap("tools.hosted.other")] = None
+    retrieval_types: Annotated[list[str] | None, cap("tools.hosted.other"), narrows()] = None
 
 
 class CodeInterpreterTool(ToolBase):
@@ -253,7 +255,7 @@ class CodeInterpreterTool(ToolBase):
     node_capability: ClassVar[str] = "tools.hosted.code_interpreter"
 
     type: Literal["code_interpreter"] = "code_interpreter"
-    container: Annotated[str | dict[str, Any] | None, cap("state.environment")] = None
+    container: Annotated[str | dict[str, Any] | None, cap("state.environment"), narrows(at=("network_policy",))] = None
 
 
 class ImageGenerationTool(ToolBase):
@@ -265,22 +267,22 @@ class ImageGenerationTool(ToolBase):
     node_capability: ClassVar[str] = "tools.hosted.image_generation"
 
     type: Literal["image_generation"] = "image_generation"
-    action: Annotated[str | None, cap("tools.hosted.image_generation")] = None
-    background: Annotated[str | None, cap("tools.hosted.image_generation")] = None
-    complexity: Annotated[str | None, cap("tools.hosted.image_generation")] = None
-    frame_count: Annotated[int | None, cap("tools.hosted.image_generation")] = None
-    frame_duration_ms: Annotated[int | None, cap("tools.hosted.image_generation")] = None
-    input_fidelity: Annotated[str | None, cap("tools.hosted.image_generation")] = None
-    input_image_mask: Annotated[dict[str, Any] | None, cap("tools.hosted.image_generation")] = None
-    model: Annotated[str | None, cap("tools.hosted.image_generation")] = None
-    moderation: Annotated[str | None, cap("safety.settings")] = None
-    n: Annotated[int | None, cap("tools.hosted.image_generation")] = None
-    output_compression: Annotated[int | None, cap("tools.hosted.image_generation")] = None
-    output_format: Annotated[str | None, cap("tools.hosted.image_generation")] = None
-    partial_images: Annotated[int | None, cap("stream.options")] = None
-    quality: Annotated[str | None, cap("tools.hosted.image_generation")] = None
-    size: Annotated[str | None, cap("tools.hosted.image_generation")] = None
-    svg: Annotated[dict[str, Any] | None, cap("tools.hosted.image_generation")] = None
+    action: Annotated[str | None, cap("tools.hosted.image_generation"), FREE] = None
+    background: Annotated[str | None, cap("tools.hosted.image_generation"), FREE] = None
+    complexity: Annotated[str | None, cap("tools.hosted.image_generation"), FREE] = None
+    frame_count: Annotated[int | None, cap("tools.hosted.image_generation"), FREE] = None
+    frame_duration_ms: Annotated[int | None, cap("tools.hosted.image_generation"), FREE] = None
+    input_fidelity: Annotated[str | None, cap("tools.hosted.image_generation"), FREE] = None
+    input_image_mask: Annotated[dict[str, Any] | None, cap("tools.hosted.image_generation"), FREE] = None
+    model: Annotated[str | None, cap("tools.hosted.image_generation"), FREE] = None
+    moderation: Annotated[str | None, cap("safety.settings"), FREE] = None
+    n: Annotated[int | None, cap("tools.hosted.image_generation"), FREE] = None
+    output_compression: Annotated[int | None, cap("tools.hosted.image_generation"), FREE] = None
+    output_format: Annotated[str | None, cap("tools.hosted.image_generation"), FREE] = None
+    partial_images: Annotated[int | None, cap("stream.options"), FREE] = None
+    quality: Annotated[str | None, cap("tools.hosted.image_generation"), FREE] = None
+    size: Annotated[str | None, cap("tools.hosted.image_generation"), FREE] = None
+    svg: Annotated[dict[str, Any] | None, cap("tools.hosted.image_generation"), FREE] = None
 
 
 class McpTool(ToolBase):
@@ -292,16 +294,16 @@ class McpTool(ToolBase):
     node_capability: ClassVar[str] = "tools.mcp"
 
     type: Literal["mcp"] = "mcp"
-    server_label: Annotated[str | None, cap("tools.mcp")] = None
-    server_url: Annotated[str | None, cap("tools.mcp")] = None
-    connector_id: Annotated[str | None, cap("tools.mcp")] = None
-    tunnel_id: Annotated[str | None, cap("tools.mcp")] = None
-    server_description: Annotated[str | None, cap("tools.mcp")] = None
-    authorization: Annotated[str | None, cap("tools.mcp")] = None
-    headers: Annotated[dict[str, Any] | None, cap("tools.mcp")] = None
-    allowed_tools: Annotated[list[Any] | dict[str, Any] | None, cap("tools.allowed")] = None
-    require_approval: Annotated[str | dict[str, Any] | None, cap("tools.mcp.approval")] = None
-    enabled: Annotated[bool | None, cap("tools.mcp")] = None
+    server_label: Annotated[str | None, cap("tools.mcp"), FREE] = None
+    server_url: Annotated[str | None, cap("tools.mcp"), FREE] = None
+    connector_id: Annotated[str | None, cap("tools.mcp"), FREE] = None
+    tunnel_id: Annotated[str | None, cap("tools.mcp"), FREE] = None
+    server_description: Annotated[str | None, cap("tools.mcp"), FREE] = None
+    authorization: Annotated[str | None, cap("tools.mcp"), FREE] = None
+    headers: Annotated[dict[str, Any] | None, cap("tools.mcp"), FREE] = None
+    allowed_tools: Annotated[list[Any] | dict[str, Any] | None, cap("tools.allowed"), narrows()] = None
+    require_approval: Annotated[str | dict[str, Any] | None, cap("tools.mcp.approval"), narrows("never")] = None
+    enabled: Annotated[bool | None, cap("tools.mcp"), narrows(True)] = None
 
 
 class ComputerTool(ToolBase):
@@ -313,13 +315,13 @@ class ComputerTool(ToolBase):
     node_capability: ClassVar[str] = "tools.hosted.computer"
 
     type: Literal["computer", "computer_use_preview"] = "computer"
-    environment: Annotated[str | None, cap("tools.hosted.computer")] = None
-    display_width: Annotated[int | None, cap("tools.hosted.computer")] = None
-    display_height: Annotated[int | None, cap("tools.hosted.computer")] = None
-    display_number: Annotated[int | None, cap("tools.hosted.computer")] = None
-    excluded_functions: Annotated[list[str] | None, cap("tools.hosted.computer")] = None
-    disabled_safety_policies: Annotated[list[str] | None, cap("safety.settings")] = None
-    enable_prompt_injection_detection: Annotated[bool | None, cap("safety.settings")] = None
+    environment: Annotated[str | None, cap("tools.hosted.computer"), FREE] = None
+    display_width: Annotated[int | None, cap("tools.hosted.computer"), FREE] = None
+    display_height: Annotated[int | None, cap("tools.hosted.computer"), FREE] = None
+    display_number: Annotated[int | None, cap("tools.hosted.computer"), FREE] = None
+    excluded_functions: Annotated[list[str] | None, cap("tools.hosted.computer"), narrows([])] = None
+    disabled_safety_policies: Annotated[list[str] | None, cap("safety.settings"), FREE] = None
+    enable_prompt_injection_detection: Annotated[bool | None, cap("safety.settings"), narrows(False)] = None
 
 
 class ShellTool(ToolBase):
@@ -331,7 +333,9 @@ class ShellTool(ToolBase):
     node_capability: ClassVar[str] = "tools.hosted.shell"
 
     type: Literal["shell"] = "shell"
-    environment: Annotated[dict[str, Any] | None, cap("state.environment")] = None
+    environment: Annotated[
+        dict[str, Any] | None, cap("state.environment"), narrows("local", at=("type", "network_policy"))
+    ] = None
 
 
 class LocalShellTool(ToolBase):

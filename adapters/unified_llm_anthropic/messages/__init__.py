@@ -41,6 +41,7 @@ adapter = Adapter(
     mappings=(parts, answer_parts, blocks, citations, results.hits, tools, servers, edits, models),
     settings={"request": REQUEST, "response": RESPONSE},
     natives=NATIVES,
+    narrows={"mcp_toolset": "mcp", "tool_configuration": "mcp", "url_sources": "url_fetch"},
     refuses=REFUSES,
     routes=(
         Route("POST", "v1/messages", "request"),

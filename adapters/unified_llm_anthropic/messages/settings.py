@@ -12,6 +12,7 @@ from typing import Any
 
 from unified_llm.mapping import Fated, IllTyped, Mapping, lookup, take, take_all
 from unified_llm.reading import Reader
+from unified_llm.restrictions import is_meant
 from unified_llm.writing import Writer
 
 from .content import own_born
@@ -159,7 +160,7 @@ def _write_allowed(c: Node, choice: Node, wire: Node, w: Writer) -> Node | None:
     dropped = {id(node) for node, keys, fate, *_ in w.raw if not keys and fate == "lost"}
     sent = [tool for tool in w.context.get("allowed", ()) if id(tool) not in dropped]
     for entry in take_all(own, "tools"):
-        if any(_is_meant(tool, entry) for tool in sent):
+        if any(is_meant(tool, entry) for tool in sent):
             for key in ("type", _NAMING.get(entry["type"], "type")):
                 entry.pop(key, None)
     out: Node = {"type": word}
@@ -173,17 +174,8 @@ def _word(choice: Node) -> str | None:
     return "auto" if mode == "validated" else lookup(_WORDS, mode)
 
 
-# What tells one tool from another of its type.
+# What of an entry is in the tool that it names.
 _NAMING = {"function": "name", "custom": "name", "mcp": "server_label"}
-
-
-def _is_meant(tool: Node, entry: Node) -> bool:
-    kind, declared = str(entry.get("type")), str(tool.get("type"))
-    key = _NAMING.get(kind)
-    if key is not None:
-        return bool(declared == kind and tool.get(key) == entry.get(key))
-    # Hosted tools have versions and previews.
-    return kind == declared or kind.startswith(f"{declared}_")
 
 
 def only_allowed(c: Node, w: Writer) -> None:
@@ -194,7 +186,7 @@ def only_allowed(c: Node, w: Writer) -> None:
     listed = choice.get("tools")
     if _word(choice) is None or type(listed) is not list or any(type(entry) is not dict for entry in listed):
         return
-    kept = w.context["allowed"] = [tool for tool in tools if any(_is_meant(tool, entry) for entry in listed)]
+    kept = w.context["allowed"] = [tool for tool in tools if any(is_meant(tool, entry) for entry in listed)]
     for tool in tools:
         if not any(tool is each for each in kept):
             w.drop(tool, "not among the tools that may be called")

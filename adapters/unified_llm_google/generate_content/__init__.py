@@ -44,6 +44,7 @@ adapter = Adapter(
     streams=Streams(GenerateContentReader, GenerateContentWriter, Framing(named=False, array="application/json")),
     mappings=(parts, items, tools, models),
     natives=NATIVES,
+    narrows={"blockingConfidence": "web_search", "blocking_confidence": "web_search"},
     refuses=REFUSES,
     routes=tuple(
         route

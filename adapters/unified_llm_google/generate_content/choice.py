@@ -112,8 +112,17 @@ _INNER = ("functionCallingConfig", "retrievalConfig")
 _NAMED = frozenset(("function", "custom"))
 
 
+def _has_functions(tools: Any) -> bool:
+    return type(tools) is list and any(tool.get("type") in _NAMED for tool in tools)
+
+
 def _write_choice(c: Node, w: Writer) -> Node:
     choice = c.get("tool_choice")
+    if choice is not None and w.source not in (None, w.protocol) and not _has_functions(w.doc.get("tools")):
+        c["tool_choice"] = Fated(
+            "approximated" if choice == "none" else "lost", "a choice without functions is refused"
+        )
+        return {}
     if type(choice) is str:
         if choice not in FUNCTION_CALLING.writes:
             return {}

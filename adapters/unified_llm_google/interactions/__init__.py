@@ -40,6 +40,7 @@ adapter = Adapter(
     mappings=(user_parts, model_parts, summaries, citations, steps, tools),
     settings={"request": REQUEST, "response": RESPONSE},
     natives=NATIVES,
+    narrows={"allowed_tools": "mcp"},
     refuses={
         "parallel_tool_calls": "calls are parallel as the model likes",
         "logit_bias": "Interactions has no such setting",

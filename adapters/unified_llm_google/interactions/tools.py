@@ -227,11 +227,7 @@ def write_choice(c: Node, wire: Node) -> None:
         del own["type"]
         if kind == "custom":
             own["type"] = Fated("emulated", "the custom tool is a function here")
-    elif kind != "allowed_tools":
-        # A hosted tool cannot be forced, and a function must not be called in its place.
-        wire["tool_choice"] = "auto"
-        take(c, "tool_choice")["type"] = Fated("approximated", "left to the model, since only functions can be chosen")
-    else:
+    elif kind == "allowed_tools":  # a hosted tool cannot be chosen
         own = take(c, "tool_choice")
         del own["type"]
         allowed: Node = {"mode": MODES.write(own.pop("mode"))} if "mode" in own else {}

@@ -152,6 +152,9 @@ def _function_of(tool: Any) -> Any:
     return {**function, **{key: value for key, value in tool.items() if key not in ("type", "function")}}
 
 
+_SEARCHES = frozenset(("web_search", "web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11"))
+
+
 def _write_tools(c: Node, wire: Node, w: Writer) -> None:
     usual = write_usual_functions(c["tools"], w) if c["tools"] else None
     if usual is not None:
@@ -168,8 +171,10 @@ def _write_tools(c: Node, wire: Node, w: Writer) -> None:
             w.drop(tool, "the server has no such tools")
         elif w.form(tool, "legacy"):
             old.append(tool)
-        elif tool.get("type") == "web_search" and "web_search_options" not in wire:
+        elif tool.get("type") in _SEARCHES and "web_search_options" not in wire:
             wire["web_search_options"] = w.piece(_write_web_search, tool)
+            if tool["type"] != "web_search":
+                w.report(tool, ("type",), "approximated", "sent as web_search_options")
         else:
             new.append(tool)
     if old:

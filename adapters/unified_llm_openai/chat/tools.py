@@ -202,11 +202,13 @@ def _write_emulated(c: Node, w: Writer) -> Node:
 
 
 tools.cannot(
-    """web_search_2025_08_26 web_search_preview web_search_preview_2025_03_11 web_fetch url_fetch code_interpreter
-    file_search image_generation maps retrieval computer computer_use_preview shell local_shell apply_patch""",
+    """web_fetch url_fetch code_interpreter file_search image_generation maps retrieval computer computer_use_preview
+    shell local_shell apply_patch""",
     "Chat has no hosted tools but web search",
 )
-tools.cannot("web_search", "one web search at most")
+tools.cannot(
+    "web_search web_search_2025_08_26 web_search_preview web_search_preview_2025_03_11", "one web search at most"
+)
 tools.cannot("mcp", "Chat has no MCP tools")
 tools.cannot("namespace tool_search programmatic_tool_calling", "Chat declares all tools, each on its own")
 

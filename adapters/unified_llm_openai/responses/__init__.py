@@ -57,6 +57,8 @@ adapter = Adapter(
     ),
     settings={"request": REQUEST, "response": RESPONSE},
     natives=NATIVES,
+    # https://platform.openai.com/docs/guides/tools-connectors-mcp (approvals: every call, by default)
+    implied={"mcp": {"require_approval": "always"}},
     refuses=REFUSES,
     resume=("starting_after", "sequence_number"),
     routes=(
