@@ -43,6 +43,8 @@ class ByteStream:
         self.tries = 0
         self.latest = b""
         self.over = False
+        # What text from the wire goes through before an error quotes a part of it.
+        self.clean: Callable[[str], str] = str
         if array and not framing.array:
             raise ValueError(f"a stream of {target} has no form as a JSON array")
         if array is None:
@@ -121,7 +123,7 @@ class ByteStream:
         for event in events:
             data = parse_data(event["data"])
             if is_garbled(data) and (self.pipe.aloud or self.pipe.crossing):
-                reason = f"an event of the stream is no JSON: {data[:300]!r}"
+                reason = f"an event of the stream is no JSON: {self.clean(data)[:300]!r}"
                 if self.pipe.aloud:
                     raise RemoteProtocolError(reason)
                 # What it said nobody knows: an answer without it must not look whole.

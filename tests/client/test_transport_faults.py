@@ -64,14 +64,14 @@ def test_an_error_behind_the_first_event_shows_no_key(surface: type[Surface]) ->
         told = repr([each.model_dump() for each in sdk.method(False)(**sdk.arguments(True))])
     except Exception as raised:
         told = f"{raised!r} {vars(raised)}"
-    assert "bad key [key]" in told and key not in told
+    assert "bad key [redacted]" in told and key not in told
 
 
 def test_an_error_behind_the_first_event_shows_no_key_to_the_client() -> None:
     key = "sk-very-secret"
     error = {"error": {"message": f"bad key {key}", "type": "server_error", "code": key}}
     canned = Canned(lambda: streamed(CHAT_STREAM[0], *frames(error)), auth=KeyAuth("authorization", "{key}", key))
-    with pytest.raises(ul.APIError, match=r"bad key \[key\]") as caught:
+    with pytest.raises(ul.APIError, match=r"bad key \[redacted\]") as caught:
         list(ul.Client(upstream=canned.upstream).responses.create(input="Hi", stream=True))
     assert key not in f"{caught.value!r} {caught.value.body} {caught.value.error}"
 

@@ -99,7 +99,7 @@ def test_a_key_is_sent_and_shown_nowhere(ask_for: Call, caplog: pytest.LogCaptur
         ask_for(PLAIN, canned)
     assert canned.seen[0].headers["authorization"] == f"Bearer {key}"
     error = caught.value
-    assert "Incorrect API key provided: [key]" in str(error)
+    assert "Incorrect API key provided: [redacted]" in str(error)
     shown = [str(error), repr(error), repr(error.body), repr(error.error), repr(error.headers), repr(canned.upstream)]
     assert not [each for each in [*shown, caplog.text] if key in each]
 
@@ -110,7 +110,7 @@ def test_a_key_is_struck_out_of_errors_inside_answers(ask_for: Call) -> None:
     error = {"error": {"message": f"bad key {key}", "type": "authentication_error", "code": key}}
     for ask, answer in ((PLAIN, error), (STREAM, lambda: streamed(*frames(error)))):
         canned = Canned(answer, auth=KeyAuth("authorization", "Bearer {key}", key))
-        with pytest.raises(ul.APIError, match=r"bad key \[key\]") as caught:
+        with pytest.raises(ul.APIError, match=r"bad key \[redacted\]") as caught:
             ask_for(ask, canned, retry=Retry.never())
         caught_error = caught.value
         assert key not in f"{caught_error!r} {caught_error.body} {caught_error.error} {caught_error}"
@@ -120,7 +120,7 @@ def test_a_key_is_struck_out_of_errors_inside_answers(ask_for: Call) -> None:
 def test_a_missing_key_is_told_before_anything_is_sent(ask_for: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SOME_KEY", raising=False)
     canned = Canned(CHAT, auth=KeyAuth("authorization", "Bearer {key}", env=["SOME_KEY"], whose="somebody"))
-    with pytest.raises(ul.AuthenticationFailed, match="no key for somebody: set SOME_KEY"):
+    with pytest.raises(ul.AuthenticationFailed, match="no API key for somebody; set SOME_KEY"):
         ask_for(PLAIN, canned)
     assert not canned.seen
 

@@ -20,11 +20,13 @@ from ..errors import UnknownProtocol
 from ..models.endpoints import Endpoint, Provider, compatible, provider, table
 from ..models.selection import select
 from ..registry import adapter, protocols, split
+from ..urls import check_headers, check_query
 from .credentials import KeyAuth, load_source, loaded
-from .upstream import Upstream
+from .upstream import Upstream, taken_apart
 
-__all__ = ["AUTO", "from_env", "from_sdk", "load", "upstream"]
+__all__ = ["AUTO", "credited", "from_env", "from_sdk", "load", "upstream", "with_key"]
 
+_BEARER = ("authorization", "Bearer {}")
 AUTO = "auto"
 """In the place of a protocol: whichever carries most of a request."""
 
@@ -46,8 +48,9 @@ def upstream(
     or an `Upstream`. `protocol` (with a dialect behind a colon) is spoken in any case. With None or "auto" a provider
     that has several is spoken to in the one that loses least: of `request` (a wire document of `source`, or a canonical
     one) where it is given, else of each request as it comes (`Upstream.others`). For a URL whose host nobody knows it
-    is the one most servers are compatible with. `api_key` is a key, or a function that gives one; without it the
-    provider's environment variables are looked at as a request leaves. `variables` fill names in the provider's URL
+    is the one most servers are compatible with. `api_key` is a key, a function that gives one, or a mapping of both by
+    provider, "provider/model" or host; without it the provider's environment variables are looked at as a request
+    leaves. `variables` fill names in the provider's URL
     (`resource`, `region`, `project`). `changes` are fields of `Upstream`.
 
     Raises `UnknownProvider`, `UnknownProtocol`, `CapabilityRefused`, and `ValueError` where nothing is known to serve
@@ -63,12 +66,13 @@ provider='anthropic', scope=None, defaults={}, fixed={}, omitted=(), path='', st
     if isinstance(ref, Upstream):
         given = {"protocol": protocol, "base_url": base_url}
         changes.update({key: value for key, value in given.items() if value is not None})
-        there = ref if api_key is None else _with_key(ref, protocol, api_key)
+        there = ref if api_key is None else with_key(ref, api_key)
         return there.with_(**changes) if changes else there
     if not isinstance(ref, str):
         return from_sdk(ref, protocol=AUTO if auto else protocol, **changes)
     if base_url is not None and "://" not in base_url:
-        raise ValueError(f"base_url={base_url!r} is no URL; is 'http://{base_url}' meant?")
+        shown = base_url if not {"@", "?"} & {*base_url} else "..."  # without a password or a key
+        raise ValueError(f"base_url={shown!r} is no URL; is 'http://{shown}' meant?")
     if "://" in ref:
         return _at(ref, protocol, api_key, changes)
     name, _, model = ref.partition("/")
@@ -88,19 +92,54 @@ provider='anthropic', scope=None, defaults={}, fixed={}, omitted=(), path='', st
     else:
         choice = select(name, model or "-", force_protocol=protocol or compatible(), base_url=base_url)
         owner, endpoint = choice.provider, choice.endpoint
-    made = _made(owner, endpoint, model or None, api_key, variables or {})
+    made = _made(owner, endpoint, model or None, variables or {})
     if others:
-        made = made.with_(others=tuple(_alike(owner, others, made, api_key, variables or {})))
+        made = made.with_(others=tuple(_alike(owner, others, made, variables or {})))
+    if api_key is not None:
+        made = with_key(made, api_key)
     return made.with_(**changes) if changes else made
 
 
-def _with_key(made: Upstream, protocol: str | None, key: Any) -> Upstream:
-    others = tuple(_with_key(each, None, key) for each in made.others)
-    return made.with_(auth=_auth(split(protocol or made.protocol)[0], (), key), others=others)
+def credited(
+    made: Upstream, entitled: bool, key: Any, headers: Mapping[str, str], query: Mapping[str, Any]
+) -> Upstream:
+    """The upstream with credentials of the caller's, if they are for it. A mapping of keys says for whom each is."""
+    if key is not None and (entitled or isinstance(key, Mapping)):
+        made = with_key(made, key)
+    if not entitled or not (headers or query):
+        return made
+    check_headers(headers, "/extra_headers")
+    check_query(query, "/extra_query")
+    return made.with_(extra_headers={**made.extra_headers, **headers}, query={**made.query, **query})
+
+
+def with_key(made: Upstream, given: Any) -> Upstream:
+    """The upstream with a key of the caller's in all its protocols; as it is where `given` has none for it."""
+    key = _key_for(made, given)
+    if key is None:
+        return made
+    others = tuple(each.with_(auth=_login(each).with_key(key)) for each in made.others)
+    return made.with_(auth=_login(made).with_key(key), others=others)
+
+
+def _key_for(made: Upstream, given: Any) -> Any:
+    """What of a key, or of a mapping of keys, is for an upstream."""
+    if not isinstance(given, Mapping):
+        return given
+    host = httpx2.URL(made.base_url).host
+    return next((given[name] for name in (made.name, made.provider, made.origin, host) if name in given), None)
+
+
+def _login(made: Upstream) -> KeyAuth:
+    """How an upstream takes a key: as its auth object says, else as its protocol usually does."""
+    if isinstance(made.auth, KeyAuth):
+        return made.auth
+    header, template = (split(made.protocol)[0].auth or (_BEARER,))[0]
+    return KeyAuth(header, template.replace("{}", "{key}"), whose=made.provider or "")
 
 
 def _alike(
-    owner: Provider, endpoints: Iterable[Endpoint], made: Upstream, key: Any, variables: Mapping[str, str]
+    owner: Provider, endpoints: Iterable[Endpoint], made: Upstream, variables: Mapping[str, str]
 ) -> Iterator[Upstream]:
     """The same place in other protocols. One that needs a variable which nothing says is no choice."""
     seen = set()
@@ -109,7 +148,7 @@ def _alike(
             continue
         seen.add(endpoint.protocol)
         try:
-            other = _made(owner, endpoint, made.model, key, variables, twin=made)
+            other = _made(owner, endpoint, made.model, variables, twin=made)
         except (ValueError, UnknownProtocol):
             continue
         yield other
@@ -127,7 +166,6 @@ def _made(
     owner: Provider,
     endpoint: Endpoint,
     model: str | None,
-    key: Any,
     variables: Mapping[str, str],
     twin: Upstream | None = None,
 ) -> Upstream:
@@ -144,7 +182,7 @@ def _made(
     return Upstream(
         protocol=endpoint.target,
         base_url=endpoint.base(**variables),
-        auth=_auth(adapter(endpoint.protocol), endpoint.auth, key, owner, needed=needed),
+        auth=_auth(adapter(endpoint.protocol), endpoint.auth, owner, needed=needed),
         model=model,
         provider=owner.id,
         fixed=endpoint.fixed,
@@ -155,34 +193,29 @@ def _made(
     )
 
 
-def _auth(
-    spoken: Adapter, auth: tuple[str, ...], key: Any, owner: Provider | None = None, *, needed: bool = True
-) -> KeyAuth | None:
+def _auth(spoken: Adapter, auth: tuple[str, ...], owner: Provider, *, needed: bool = True) -> KeyAuth | None:
     """The login of an endpoint; where it has none of its own, the protocol's usual one."""
-    if not auth and owner is not None and owner.known:
+    if not auth and owner.known:
         return None
-    header, template = auth or (spoken.auth[0] if spoken.auth else ("authorization", "Bearer {}"))
-    if key is None and owner is not None and owner.token:
-        key = load_source(owner.token)
-    env = owner.key_env if owner is not None else ()
-    whose = owner.id if owner is not None else ""
-    return KeyAuth(header, template.replace("{}", "{key}"), key, env=env, needed=needed, whose=whose)
+    header, template = auth or (spoken.auth[0] if spoken.auth else _BEARER)
+    key = load_source(owner.token) if owner.token else None
+    return KeyAuth(header, template.replace("{}", "{key}"), key, env=owner.key_env, needed=needed, whose=owner.id)
 
 
 def _at(url: str, protocol: str | None, key: Any, changes: Mapping[str, Any]) -> Upstream:
     """Any server at a base URL. One whose host is in our table keeps its provider's login and dialect."""
     for owner, endpoint in _hosts(url):
         if protocol in (None, endpoint.protocol, endpoint.target):
-            made = _made(owner, endpoint, None, key, {})
-            return made.with_(**{"base_url": url, "protocol": protocol or endpoint.target, **changes})
-    spoken = protocol or compatible()
-    auth = None if key is None else _auth(split(spoken)[0], (), key)
-    return Upstream(**{"protocol": spoken, "base_url": url, "auth": auth, **changes})
+            made = _made(owner, endpoint, None, {})
+            made = made.with_(**{"base_url": url, "protocol": protocol or endpoint.target, **changes})
+            return made if key is None else with_key(made, key)
+    made = Upstream(**{"protocol": protocol or compatible(), "base_url": url, **changes})
+    return made if key is None else with_key(made, key)
 
 
 def _hosts(url: str) -> Iterator[tuple[Provider, Endpoint]]:
     """The endpoints of our table at this very URL, or else at this host; hosts of one's own say nothing."""
-    asked = httpx2.URL(url)
+    asked = httpx2.URL(taken_apart(url).base)
     found: list[tuple[bool, int, str, Endpoint]] = []
     for name, row in table().items():
         if row.get("local") or "like" in row:
@@ -190,7 +223,7 @@ def _hosts(url: str) -> Iterator[tuple[Provider, Endpoint]]:
         for endpoint in provider(name).endpoints:
             there = httpx2.URL(endpoint.base_url) if "{" not in endpoint.base_url else None
             if there is not None and (there.scheme, there.host) == (asked.scheme, asked.host):
-                same = endpoint.base_url.rstrip("/") == url.rstrip("/")
+                same = endpoint.base_url.rstrip("/") == str(asked).rstrip("/")
                 found.append((not same, len(found), name, endpoint))
     for *_, name, endpoint in sorted(found, key=lambda each: each[:2]):
         yield provider(name), endpoint
@@ -280,10 +313,8 @@ def _of_row(row: dict[str, Any]) -> Upstream:
 
 def _keyed(made: Upstream, names: tuple[str, ...]) -> Upstream:
     """The same with keys from other variables of the environment, in all its protocols."""
-    header, template = (split(made.protocol)[0].auth or (("authorization", "Bearer {}"),))[0]
-    if isinstance(made.auth, KeyAuth):
-        header, template = made.auth.header, made.auth.template
-    auth = KeyAuth(header, template.replace("{}", "{key}"), env=names, whose=made.name)
+    login = _login(made)
+    auth = KeyAuth(login.header, login.template, env=names, whose=made.name)
     return made.with_(auth=auth, others=tuple(_keyed(each, names) for each in made.others))
 
 

@@ -12,8 +12,10 @@ from typing import Any
 from ..errors import APIError, CapabilityRefused, InvalidRequest, NotFound, StreamBroken, UnknownModel, UnknownProvider
 from ..losses import Levels, Losses, enforce
 from ..registry import split
+from ..urls import filled
 from ..vault import Vault
 from .answers import EventReader, read_answer
+from .choosing import credited
 from .choosing import upstream as choose_upstream
 from .conversation import Segment
 from .counting import estimate
@@ -67,14 +69,14 @@ class Core:
 
         Raises `ValueError` where nothing says whom.
         """
-        found = self._asked(call)
+        found = self._entitled(self._asked(call), call)
         if call.body.keys() <= {"model"}:
             return found
         return tuple(settled(each, call.body) for each in found)
 
     def _asked(self, call: Call) -> tuple[Upstream, ...]:
         ref = self._ref if call.upstream is None else call.upstream
-        own = call.protocol or call.api_key or call.base_url or call.upstream is not None
+        own = call.protocol or call.base_url or call.upstream is not None
         default = self.upstream if ref is None or not own else self._upstream(ref, call)
         names = call.names() or (((self.model, *self.models)) if self.model else self.models)
         if default is not None and call.body.get("agent") and not call.names():
@@ -105,18 +107,44 @@ class Core:
 
     def _upstream(self, ref: Any, call: Call | None) -> Upstream:
         protocol = (call.protocol if call else None) or self.protocol
-        key = (call.api_key if call else None) or self.api_key
-        options: dict[str, Any] = {"protocol": protocol, "api_key": key}
+        options: dict[str, Any] = {"protocol": protocol}
         if isinstance(ref, str) and "://" not in ref:
             options["base_url"] = (call.base_url if call else None) or self.base_url
+        if isinstance(ref, Upstream):
+            return choose_upstream(ref, **options)  # equal ones may have other credentials
         try:
-            at = (ref, protocol, key if isinstance(key, str) else id(key), options.get("base_url"))
+            at = (ref, protocol, options.get("base_url"))
             known = self._known.get(at)
         except TypeError:
             return choose_upstream(ref, **options)
         if known is None:
             known = self._known[at] = choose_upstream(ref, **options)
         return known
+
+    # ---- credentials, each for the origin it was given for -----------------------------------------------------------
+
+    def _entitled(self, found: tuple[Upstream, ...], call: Call) -> tuple[Upstream, ...]:
+        """The upstreams, each with the credentials that were given for it.
+
+        What a call gives (`api_key`, `extra_headers`, `extra_query`) is for the origin of its first upstream. What
+        the client was given is for the origin of the upstream or the first model that the client names; one that
+        names none means the first upstream of each call.
+        """
+        if not (self.api_key or self.headers or call.api_key or call.headers or call.query):
+            return found
+        first = found[0].origin
+        home = self._anchor() or first
+        mine = (credited(each, each.origin == home, self.api_key, self.headers, {}) for each in found)
+        return tuple(credited(each, each.origin == first, call.api_key, call.headers, call.query) for each in mine)
+
+    def _anchor(self) -> str | None:
+        """The origin that the client's own credentials are for; None where the client names none."""
+        if self.upstream is not None:
+            return self.upstream.origin
+        named = next((each for each in (self.model, *self.models) if each is not None), None)
+        if named is not None:
+            return self._named(named, Call(body={})).origin
+        return self._upstream(self.base_url, None).origin if self.base_url else None
 
     # ---- responses --------------------------------------------------------------------------------------------------
 
@@ -141,7 +169,6 @@ class Core:
             stream=stream,
             on_loss=levels,
             vault=self.vault,
-            headers={**self.headers, **call.headers},
             timeout=call.timeout if call.timeout is not None else self.timeout,
         )
         if call.extra_body:
@@ -207,21 +234,21 @@ class Core:
             path = route.path
             fits = path.endswith(end) if end else path.endswith("{id}")
             if route.method == method and route.kind in kinds and "{id}" in path and fits:
-                return {"method": method, "path": path.replace("{id}", id_), "kind": route.kind}
+                return {"method": method, "path": filled(path, id=id_), "kind": route.kind}
         verb = {"GET": "retrieved", "DELETE": "deleted"}.get(method, "cancelled")
         raise CapabilityRefused("", "state.store", f"an answer of {adapter.title} is not kept and cannot be {verb}")
 
     def kept(self, upstream: Upstream, method: str, id_: str, end: str = "", body: Node | None = None) -> Steps[Result]:
         """An answer that the provider keeps: looked at, or cancelled."""
         route = self._route(upstream, method, ("response",), id_, end)
-        ask = Ask(kind="response", http=route, headers=self.headers, timeout=self.timeout)
+        ask = Ask(kind="response", http=route, timeout=self.timeout)
         answer: Answer = yield Send(ask, (upstream,))
         return self.result(answer, None, body or {})
 
     def delete(self, upstream: Upstream, id_: str) -> Steps[bool]:
         """Have the provider forget an answer."""
         route = self._route(upstream, "DELETE", ("deleted", "response"), id_)
-        ask = Ask(kind=route["kind"], http=route, headers=self.headers, timeout=self.timeout)
+        ask = Ask(kind=route["kind"], http=route, timeout=self.timeout)
         answer: Answer = yield Send(ask, (upstream,))
         return not isinstance(answer.value, dict) or answer.value.get("deleted") is not False
 
@@ -232,7 +259,7 @@ class Core:
             raise CapabilityRefused("", "state.background", f"streams of {adapter.title} cannot be taken up again")
         query = {"stream": "true", **({} if after is None else {adapter.resume[0]: after})}
         route = {**self._route(upstream, "GET", ("response",), id_), "query": query}
-        ask = Ask(kind="response", http=route, stream=True, headers=self.headers, timeout=self.timeout)
+        ask = Ask(kind="response", http=route, stream=True, timeout=self.timeout)
         stream = yield Send(ask, (upstream,))
         return Opening(self, stream, None, body or {}, resumed=after is not None)
 
@@ -247,7 +274,7 @@ class Core:
         return [Listed(str(node.get("id")), upstream.provider, node) for upstream, node in found]
 
     def _sent(self, ask: Ask, upstream: Upstream) -> Steps[Answer]:
-        answer: Answer = yield Send(replace(ask, headers=self.headers, timeout=self.timeout), (upstream,))
+        answer: Answer = yield Send(replace(ask, timeout=self.timeout), (upstream,))
         return answer
 
     def count_tokens(self, call: Call) -> Steps[TokenCount]:
@@ -292,6 +319,7 @@ class Opening:
     def broken(self, message: str) -> APIError:
         """The error of a stream that broke off, or broke its own rules."""
         upstream = self.stream.upstream
+        message = upstream.hide(message)
         error = {"type": "server_error", "code": "stream_broken", "message": message}
         named = {"provider": upstream.provider, "model": self.stream.model, "protocol": upstream.protocol}
         return StreamBroken(message, error=error, **named)

@@ -20,6 +20,7 @@ from ..errors import APIError
 from ..jsonarray import StreamDecoder
 from ..registry import split
 from ..sse import SSEDecoder, is_garbled, parse_data
+from .credentials import Watched
 from .failures import garbled, unreachable
 from .retrying import Retry
 from .upstream import Upstream
@@ -36,7 +37,11 @@ PATH = "unified_llm.path"
 _HEADERS = {"user-agent": f"unified-llm/{__version__}"}
 
 
-def _request(client: Any, outgoing: Outgoing, usual: Any) -> httpx2.Request:
+SECRETS = "unified_llm.secrets"
+"""The extension of a request that holds the credentials of its upstream, for what signs a request by itself."""
+
+
+def _request(client: Any, upstream: Upstream, outgoing: Outgoing, usual: Any) -> httpx2.Request:
     timeout = outgoing.timeout if outgoing.timeout is not None else usual
     built: httpx2.Request = client.build_request(
         outgoing.method,
@@ -44,10 +49,16 @@ def _request(client: Any, outgoing: Outgoing, usual: Any) -> httpx2.Request:
         headers=dict(outgoing.headers),
         content=outgoing.content,
         params=dict(outgoing.query) or None,
-        extensions={PATH: outgoing.path},
+        extensions={PATH: outgoing.path, SECRETS: upstream.secrets},
         timeout=timeout if timeout is not None else httpx2.USE_CLIENT_DEFAULT,
     )
     return built
+
+
+def _auth(client: Any, upstream: Upstream, outgoing: Outgoing) -> httpx2.Auth:
+    """The login of the upstream, else that of the HTTP client, with an eye on what leaves."""
+    inner = upstream.auth if upstream.auth is not None else getattr(client, "auth", None)
+    return Watched(inner, upstream.secrets, outgoing.public)
 
 
 @lru_cache(256)
@@ -71,7 +82,9 @@ class _Events:
         return [self._read(each) for each in self.decoder.close()]
 
     def _read(self, event: Any) -> dict[str, Any]:
-        data = parse_data(event["data"])
+        text = event["data"]
+        # Some servers repeat in an error what they were sent.
+        data = parse_data(self._opened.upstream.hide(text) if '"error' in text else text)
         if is_garbled(data):
             raise garbled(self._opened.upstream, data, self._opened.model)
         return {"event": event["event"], "data": data}
@@ -218,8 +231,9 @@ class Wire:
 
     def _send(self, opened: list[Any], upstream: Upstream, outgoing: Outgoing) -> httpx2.Response:
         client = upstream.http_client or self._client()
-        request = _request(client, outgoing, None if upstream.http_client is not None else self._timeout)
-        auth = upstream.auth if upstream.auth is not None else httpx2.USE_CLIENT_DEFAULT
+        usual = None if upstream.http_client is not None else self._timeout
+        request = _request(client, upstream, outgoing, usual)
+        auth = _auth(client, upstream, outgoing)
         response = client.send(request, stream=True, auth=auth, follow_redirects=False)
         opened.append(response)
         return response
@@ -303,8 +317,9 @@ class AsyncWire:
 
     async def _send(self, opened: list[Any], upstream: Upstream, outgoing: Outgoing) -> httpx2.Response:
         client = upstream.async_http_client or self._client()
-        request = _request(client, outgoing, None if upstream.async_http_client is not None else self._timeout)
-        auth = upstream.auth if upstream.auth is not None else httpx2.USE_CLIENT_DEFAULT
+        usual = None if upstream.async_http_client is not None else self._timeout
+        request = _request(client, upstream, outgoing, usual)
+        auth = _auth(client, upstream, outgoing)
         response = await client.send(request, stream=True, auth=auth, follow_redirects=False)
         opened.append(response)
         return response

@@ -1,12 +1,14 @@
 """What went wrong on the wire, as typed errors: the same class for the same trouble, whoever the provider is.
 
 An error document is read by its protocol's adapter, HTTP status and headers with it, and its canonical type decides the
-class. Where there is no document (nobody answered, or something that is none), the canonical error is made here. The
-errors of the HTTP library are not chained: they hold the request, and the request holds the key.
+class, as far as the HTTP status allows: a 4xx is never the server's failure. Where there is no document, the canonical
+error is made here. The errors of the HTTP library are not chained: they hold the request, and the request holds the
+key. Everything that is shown went through `Upstream.hide`.
 """
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -34,9 +36,10 @@ from ..hints import read_hints
 from ..jsonvalue import detached, parse
 from ..reading import Reader
 from ..registry import provider_of, split
+from ..urls import printable
 from .upstream import Upstream
 
-__all__ = ["canonical_error", "failed", "garbled", "refused", "unreachable", "unreadable"]
+__all__ = ["canonical_error", "failed", "garbled", "refused", "shown", "unreachable", "unreadable"]
 
 _CLASSES: Mapping[str, type[APIError]] = {
     "authentication": AuthenticationFailed,
@@ -65,18 +68,38 @@ _BY_STATUS: Mapping[int, type[APIError]] = {
     529: Overloaded,
 }
 _SHOWN = 300
-_PAGE = re.compile(r"\s*(<!doctype|<html)", re.IGNORECASE)
+_LONGEST = 100_000  # of a page that is looked at
+_PAGE = re.compile(r"\s*(<!--.*?-->\s*)?<(!doctype|html|head|body|title|center|h1|\?xml)\b", re.IGNORECASE | re.DOTALL)
+_TITLE = re.compile(r"<(title|h1)\b[^>]*>\s*([^<]{1,80})", re.IGNORECASE)
+# 4xx that another attempt may pass: the class of the error stays what its body says.
+_PASSING = frozenset((408, 409, 425, 429))
+_OF_SERVERS = (Overloaded, ServerFailed, Timeout)
 
 
 def refused(upstream: Upstream, status: int, headers: Mapping[str, str], raw: bytes, model: str | None) -> APIError:
-    """The error of an answer whose HTTP status says that it is one."""
-    headers = _shown(upstream, headers)
-    text = upstream.hide(raw.decode("utf-8", "replace"))
+    """The error of an answer whose HTTP status says that it is one, or (200) whose document does."""
+    headers = shown(upstream, headers)
+    text = raw.decode("utf-8", "replace")
     try:
-        body: Any = parse(text)
+        body: Any = upstream.secrets.hidden(parse(text))
     except InvalidBody:
-        body = text
-    return failed(upstream, canonical_error(upstream, body, status, headers), body, model, status, headers)
+        body = upstream.hide(text[:_LONGEST])
+    error = canonical_error(upstream, body, status, headers)
+    if 300 <= status < 400:
+        error["message"] = _redirected(upstream, status, headers)
+        error["should_retry"] = False
+    sent = None if 200 <= status < 300 else status
+    return failed(upstream, error, body, model, sent, headers)
+
+
+def _redirected(upstream: Upstream, status: int, headers: Mapping[str, str]) -> str:
+    """Where a redirect leads, without its query: it may hold what logs somebody in."""
+    where = headers.get("location", "").partition("?")[0].partition("#")[0]
+    told = f" to {printable(upstream.hide(where))[:_SHOWN]}" if where else ""
+    return (
+        f"the server redirects{told}; redirects are not followed, because credentials stay at their origin: "
+        "set base_url to the address that answers"
+    )
 
 
 def failed(
@@ -88,34 +111,48 @@ def failed(
     headers: Mapping[str, str] | None = None,
 ) -> APIError:
     """The typed error of a canonical one. `status` is None for an error inside an answer that had begun well."""
-    told = error.get("status") if type(error.get("status")) is int else None
+    told = _code(error.get("status"))
     code = status if status is not None else told
     kind = _CLASSES.get(str(error.get("type"))) or _of_status(code)
+    if code is not None and 300 <= code < 500 and code not in _PASSING and issubclass(kind, _OF_SERVERS):
+        kind = _of_status(code)
+    elif code is not None and code >= 500 and kind is InvalidRequest:
+        kind = _of_status(code)
     message = error.get("message")
     if not isinstance(message, str) or not message.strip() or _PAGE.match(message):
-        message = f"the provider answered with HTTP {code}" if code else "the provider failed without a word"
+        page = message if isinstance(message, str) and message.strip() else body
+        message = _hint(page, code)
+        error = {**error, "message": message}
     return kind(
         upstream.hide(message),
-        error=_struck(upstream, error),
+        error=upstream.secrets.hidden(error),
         status=code,
         headers=headers,
-        body=_struck(upstream, body),
+        body=upstream.secrets.hidden(body),
         provider=upstream.provider or httpx2.URL(upstream.base_url).host,
         model=model,
         protocol=upstream.protocol,
     )
 
 
-def _struck(upstream: Upstream, value: Any) -> Any:
-    """A JSON value without the credentials: some servers repeat what they were sent."""
-    if isinstance(value, str):
-        return upstream.hide(value)
-    if isinstance(value, Mapping):
-        return {key: _struck(upstream, each) for key, each in value.items()}
-    return [_struck(upstream, each) for each in value] if isinstance(value, list) else value
+def _hint(body: Any, status: int | None) -> str:
+    """What to say of an error that says nothing, or says it in HTML."""
+    answered = f"HTTP {status}" if status else "an error"
+    if isinstance(body, str) and _PAGE.match(body):
+        title = _TITLE.search(body)
+        named = f" ({printable(html.unescape(' '.join(title[2].split())))!r})" if title else ""
+        return f"the server returned {answered} with an HTML page{named} instead of an API error; check base_url"
+    return f"the server returned {answered} without an error message"
 
 
-def _shown(upstream: Upstream, headers: Mapping[str, str]) -> dict[str, str]:
+def _code(value: Any) -> int | None:
+    """An HTTP status of an error, as some servers tell it in the body."""
+    if isinstance(value, str) and value.isdecimal() and value.isascii():
+        value = int(value[:4])
+    return value if type(value) is int and 400 <= value <= 599 else None
+
+
+def shown(upstream: Upstream, headers: Mapping[str, str]) -> dict[str, str]:
     """An answer's headers without secrets."""
     return {name: upstream.hide(value) for name, value in headers.items() if name != "set-cookie"}
 
@@ -139,7 +176,8 @@ def canonical_error(upstream: Upstream, body: Any, status: int, headers: Mapping
         error = None
     if not isinstance(error, dict):
         error = {"message": body if isinstance(body, str) else "", **read_hints(headers)}
-    error.setdefault("status", status)
+    if status >= 300:
+        error.setdefault("status", status)
     error.pop("extra", None)
     return error
 
@@ -151,16 +189,24 @@ def unreachable(upstream: Upstream, error: Exception, model: str | None, *, begu
         waited = next((told for sign, told in phase.items() if type(error).__name__.startswith(sign)), "too long")
         kind: type[APIError] = Timeout
         message, code = f"timed out waiting {waited}", "timeout"
+    elif isinstance(error, httpx2.DecodingError):
+        kind, message, code = StreamBroken if begun else ServerFailed, "decoding the response failed", "undecodable"
+    elif isinstance(error, (httpx2.LocalProtocolError, httpx2.UnsupportedProtocol)):
+        # Nothing was sent, and nothing will be: the text of such an error quotes what it could not send.
+        kind, message, code = ConnectionFailed, "the request cannot be sent; check base_url and headers", "unsendable"
     elif begun:
         kind, message, code = StreamBroken, "the answer broke off", "stream_broken"
     else:
         kind, message, code = ConnectionFailed, "no connection, or none that held", "connection_failed"
-    detail = upstream.hide(str(error)).strip()
+    detail = "" if code == "unsendable" else printable(upstream.hide(str(error)).strip())
     message = f"{message}: {detail}" if detail else message
     type_ = "timeout" if kind is Timeout else "server_error"
+    told: dict[str, Any] = {"type": type_, "code": code, "message": message}
+    if code == "unsendable":
+        told["should_retry"] = False
     return kind(
         message,
-        error={"type": type_, "code": code, "message": message},
+        error=told,
         provider=upstream.provider or httpx2.URL(upstream.base_url).host,
         model=model,
         protocol=upstream.protocol,
@@ -169,14 +215,16 @@ def unreachable(upstream: Upstream, error: Exception, model: str | None, *, begu
 
 def unreadable(upstream: Upstream, why: str, raw: bytes, headers: Mapping[str, str], model: str | None) -> APIError:
     """The error of an answer that went well, says HTTP, and is none. Asking the same again would be paid again."""
-    shown = upstream.hide(raw[:_SHOWN].decode("utf-8", "replace"))
-    kind = headers.get("content-type", "no content type").partition(";")[0]
-    message = f"{why} ({kind}): {shown!r}" if shown else f"{why} ({kind})"
+    # Cut behind hiding: half a key is no key that is known.
+    text = upstream.hide(raw[:_LONGEST].decode("utf-8", "replace"))[:_SHOWN]
+    kind = printable(upstream.hide(headers.get("content-type", "no content type").partition(";")[0]))
+    page = _PAGE.match(text) is not None
+    message = f"{upstream.hide(why)} ({kind})" + (f": {text!r}" if text and not page else "")
     return ServerFailed(
         message,
         error={"type": "server_error", "code": "unreadable_answer", "message": message, "should_retry": False},
-        headers=_shown(upstream, headers),
-        body=shown,
+        headers=shown(upstream, headers),
+        body=text,
         provider=upstream.provider or httpx2.URL(upstream.base_url).host,
         model=model,
         protocol=upstream.protocol,
@@ -185,7 +233,7 @@ def unreadable(upstream: Upstream, why: str, raw: bytes, headers: Mapping[str, s
 
 def garbled(upstream: Upstream, data: str, model: str | None) -> APIError:
     """The error of a stream of which an event is no JSON: what it said nobody knows."""
-    message = f"an event of the stream is no JSON: {upstream.hide(data[:_SHOWN])!r}"
+    message = f"an event of the stream is no JSON: {upstream.hide(data[:_LONGEST])[:_SHOWN]!r}"
     return StreamBroken(
         message,
         error={"type": "server_error", "code": "unreadable_event", "message": message},

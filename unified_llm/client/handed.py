@@ -14,7 +14,8 @@ import httpx2
 
 from ..jsonvalue import parse
 from ..sse import encode
-from .driving import PATH
+from .driving import PATH, SECRETS
+from .redaction import Secrets, watch_logs
 
 __all__ = ["clients_of"]
 
@@ -36,6 +37,7 @@ def clients_of(*clients: Any) -> dict[str, Any]:
         if name in found:
             raise TypeError("hand in one synchronous client, one asynchronous one, or one of each")
         own = client.with_options(max_retries=0)
+        watch_logs(*{kind.__module__ for kind in type(client).__mro__})
         if name == "http_client":
             found[name] = httpx2.Client(transport=_Through(own), timeout=None)
         else:
@@ -66,7 +68,11 @@ def _call(request: httpx2.Request) -> dict[str, Any]:
     """The arguments of the SDK's own call for a request. Platforms know their routes by the path the SDK would use."""
     path = "/" + str(request.extensions[PATH]).lstrip("/")
     headers = {name: value for name, value in request.headers.items() if name not in _SET_BY_SDK}
-    options: dict[str, Any] = {"headers": {**headers, **_STREAMED}, "params": dict(request.url.params)}
+    options: dict[str, Any] = {
+        "headers": {**headers, **_STREAMED},
+        "params": dict(request.url.params),
+        "follow_redirects": False,  # the SDK would, with its key in a header that another origin gets too
+    }
     waits = request.extensions.get("timeout") or {}
     if any(each is not None for each in waits.values()):
         options["timeout"] = httpx2.Timeout(**waits)
@@ -74,6 +80,42 @@ def _call(request: httpx2.Request) -> dict[str, Any]:
     if request.method not in ("GET", "DELETE"):
         call["body"] = parse(request.content) if request.content else {}
     return call
+
+
+_HARMLESS = "x-stainless-"
+
+
+def _expect(request: httpx2.Request, client: Any) -> None:
+    """Register what an SDK's client is known to log in with, before it can log it."""
+    secrets: Secrets = request.extensions.get(SECRETS) or Secrets()
+    secrets.add(*(key for name in _KEYS if isinstance(key := getattr(client, name, None), str)))
+    secrets.add_headers(_named(getattr(client, "_custom_headers", None) or {}))
+    secrets.add_query((getattr(client, "_custom_query", None) or {}).items())
+
+
+_KEYS = ("api_key", "auth_token", "admin_api_key")
+
+
+def _named(headers: Any) -> Iterator[tuple[str, str]]:
+    """The headers that may be a credential."""
+    for name, value in headers.items():
+        if isinstance(value, str) and not name.lower().startswith(_HARMLESS):
+            yield name, value
+
+
+def _learn(request: httpx2.Request, found: Any) -> None:
+    """Register the credentials that the SDK sent: `found` is its answer or its error."""
+    sent = getattr(found, "http_request", None)
+    if sent is None:
+        try:
+            sent = found.request
+        except (AttributeError, RuntimeError):
+            return
+    secrets = request.extensions.get(SECRETS)
+    if secrets is not None and hasattr(sent, "headers"):
+        before = dict(request.headers)
+        secrets.add_headers(pair for pair in _named(sent.headers) if before.get(pair[0].lower()) != pair[1])
+        secrets.add_query(sent.url.params.items())
 
 
 def _failed(error: Exception) -> Exception | None:
@@ -84,6 +126,8 @@ def _failed(error: Exception) -> Exception | None:
         return error
     if not hasattr(error, "request"):
         return error  # no error of the wire: credentials that are missing, above all
+    if isinstance(error.__cause__, httpx2.LocalProtocolError):
+        return httpx2.LocalProtocolError("")  # whose words are the header that cannot be sent
     detail = str(error.__cause__ or error)
     return httpx2.ReadTimeout(detail) if "Timeout" in type(error).__name__ else httpx2.ConnectError(detail)
 
@@ -107,11 +151,15 @@ class _Through(httpx2.BaseTransport):
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         request.read()
+        _expect(request, self.client)
         failure = None
         try:
             answer = getattr(self.client, request.method.lower())(**_call(request))
         except Exception as error:
+            _learn(request, error)
             failure, answer = _failed(error), getattr(error, "response", None)
+        else:
+            _learn(request, answer)
         if failure is not None:
             raise failure
         return httpx2.Response(answer.status_code, headers=_headers(answer), stream=_Body(answer, self.client))
@@ -138,11 +186,15 @@ class _AsyncThrough(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         await request.aread()
+        _expect(request, self.client)
         failure = None
         try:
             answer = await getattr(self.client, request.method.lower())(**_call(request))
         except Exception as error:
+            _learn(request, error)
             failure, answer = _failed(error), getattr(error, "response", None)
+        else:
+            _learn(request, answer)
         if failure is not None:
             raise failure
         return httpx2.Response(answer.status_code, headers=_headers(answer), stream=_AsyncBody(answer, self.client))

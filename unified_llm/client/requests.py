@@ -42,9 +42,10 @@ class Call:
     protocol: str | None = None
     on_loss: Levels | None = None
     timeout: Any = None
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    query: Mapping[str, Any] = field(default_factory=dict, repr=False)
     extra_body: Mapping[str, Any] = field(default_factory=dict)
-    api_key: str | None = None
+    api_key: Any = field(default=None, repr=False)
     base_url: str | None = None
 
     def names(self) -> tuple[Any, ...]:
@@ -107,6 +108,7 @@ def call_of(given: Mapping[str, Any]) -> Call:
         on_loss=options.get("on_loss"),
         timeout=options.get("timeout"),
         headers=options.get("extra_headers", {}),
+        query=options.get("extra_query", {}),
         extra_body=options.get("extra_body", {}),
         api_key=options.get("api_key"),
         base_url=options.get("base_url"),

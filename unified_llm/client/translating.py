@@ -29,6 +29,7 @@ from ..jsonvalue import dump, parse
 from ..losses import Levels, Losses
 from ..registry import adapter
 from ..vault import MemoryVault, Vault
+from .choosing import credited
 from .choosing import upstream as choose
 from .listing import kin, merged, page
 from .remembering import Memory
@@ -86,6 +87,7 @@ class SurfaceStream:
             scope=opened.upstream.scope,
         )
         self._stream.pipe.aloud = True
+        self._stream.clean = opened.upstream.hide
         self._told = told
         self._opened = opened
         self._over = False
@@ -171,10 +173,28 @@ class Translator:
         # The SDK above tries again by itself; twice is many times.
         self.retry = retry if retry is not None else Retry.never()
         self.memory = Memory()
+        key, headers, query = (options.pop(name, None) for name in ("api_key", "headers", "query"))
+        self._credentials = (key, headers or {}, query or {})
+        self._auth = options.pop("auth", None)
         self._options = options
         # What needs no model is looked up once, and a wrong name is told at once.
-        self._refs = [each if _open(each) else choose(each, **options) for each in given]
+        self._refs: list[Any] = []
+        for each in given:
+            self._refs.append(each if _open(each) else self._entitled(choose(each, **options), each, len(self._refs)))
         self._chosen: dict[tuple[int, str | None], Upstream] = {}
+
+    def _entitled(self, made: Upstream, ref: Any, place: int, model: str | None = None) -> Upstream:
+        """An upstream with the credentials that are for it: those of the first one's origin (`Core._entitled`)."""
+        key, headers, query = self._credentials
+        entitled = place == 0 or made.origin == self._upstream(0, self._refs[0], model).origin
+        if not isinstance(ref, (str, Upstream)) and ref is not None:
+            key = None  # an SDK's client logs in by itself
+        if self._auth is not None and entitled:
+            made = made.with_(auth=self._auth)
+        made = credited(made, entitled, key, {}, query)
+        if entitled and headers:
+            made = made.with_(headers={**made.headers, **headers})
+        return made
 
     def upstreams(self, model: str | None) -> list[Upstream]:
         """Who is asked for a model."""
@@ -185,10 +205,10 @@ class Translator:
             return ref
         found = self._chosen.get((place, model))
         if found is None:
-            if ref is None and (not model or "/" not in model):
+            if ref is None and (not model or "/" not in model or "://" in model):
                 raise ValueError(f"which provider? name the model provider/model, not {model!r}")
             name = model if ref is None else f"{ref}/{model}" if model else ref
-            found = choose(name, **self._options)
+            found = self._entitled(choose(name, **self._options), name, place, model)
             if len(self._chosen) < 1_000:
                 self._chosen[place, model] = found
         return found

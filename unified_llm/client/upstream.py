@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx2
 
+from ..errors import InvalidBody
+from ..urls import check_headers, filled
 from .credentials import KeyAuth
+from .redaction import Secrets
 
-__all__ = ["Upstream", "join"]
+__all__ = ["Upstream", "join", "taken_apart"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +33,9 @@ class Upstream:
     `omitted` are taken out, where a platform wants that. `path` and `stream_path` replace the protocol's own route of
     a request (`{model}` is filled in). `timeout` is seconds, or the HTTP library's own. `http_client` and
     `async_http_client` bring a connection pool, proxies, certificates; they are used as they are, and never closed.
+    `extra_headers` stand before what a conversion sets, where `headers` and `query` stand behind it. `secrets` are the
+    credentials among all of these and in what was sent; `hide` takes them out of a text. A password or a query in
+    `base_url` is moved out of it: into `auth`, where there is none, and `query`.
     `others` are the same place in its other protocols: each request goes in the one that carries most of it, and then
     `why` says what spoke against the others. An upstream without them speaks its own.
 
@@ -41,7 +47,8 @@ class Upstream:
     base_url: str
     auth: httpx2.Auth | None = field(default=None, repr=False, compare=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
-    query: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
+    query: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
+    extra_headers: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
     model: str | None = None
     provider: str | None = None
     scope: str | None = None
@@ -55,14 +62,25 @@ class Upstream:
     async_http_client: httpx2.AsyncClient | None = field(default=None, repr=False, compare=False)
     others: tuple[Upstream, ...] = field(default=(), repr=False, compare=False)
     why: str = field(default="", repr=False, compare=False)
+    secrets: Secrets = field(default_factory=Secrets, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        url = httpx2.URL(self.base_url) if "@" in self.base_url else None
-        if url is not None and url.userinfo:
-            # A password in a URL would be in every report of it.
-            object.__setattr__(self, "base_url", str(url.copy_with(username=None, password=None)))
-            if self.auth is None:
-                object.__setattr__(self, "auth", httpx2.BasicAuth(url.username, url.password))
+        parts = taken_apart(self.base_url)
+        if parts.secret:
+            # A password or a key in a URL would be in every report of it.
+            object.__setattr__(self, "base_url", parts.base)
+            object.__setattr__(self, "query", {**parts.query, **self.query})
+            self.secrets.add(parts.username, parts.password)
+            if self.auth is None and (parts.username or parts.password):
+                object.__setattr__(self, "auth", httpx2.BasicAuth(parts.username, parts.password))
+        for given in (self.headers, self.extra_headers):
+            if given:
+                check_headers(given)
+                self.secrets.add_headers(given.items())
+        if self.query:
+            self.secrets.add_query(self.query.items())
+        if isinstance(self.auth, KeyAuth):
+            self.auth.register(self.secrets)
 
     @staticmethod
     def of(ref: Any, **options: Any) -> Upstream:
@@ -95,7 +113,7 @@ class Upstream:
     @property
     def name(self) -> str:
         """What it is called in reports: provider and model, or its host."""
-        whose = self.provider or _host(self.base_url)
+        whose = self.provider or taken_apart(self.base_url).host
         return f"{whose}/{self.model}" if self.model else whose
 
     def with_(self, **changes: Any) -> Upstream:
@@ -111,21 +129,51 @@ class Upstream:
         path = str(http.get("path") or "")
         own = (stream and self.stream_path) or self.path
         if own and model is not None:
-            path = own.replace("{model}", model)
+            path = filled(own, model=model)
         return join(self.base_url, path)
 
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port: where credentials that were given for this upstream may go."""
+        return taken_apart(self.base_url).origin
+
     def hide(self, text: str) -> str:
-        """The text without the credentials."""
-        return self.auth.hide(text) if isinstance(self.auth, KeyAuth) else text
+        """The text without the credentials, in whatever spelling."""
+        return self.secrets.hide(text)
 
 
 # What the protocols of one place do not have in common.
 _OWN = frozenset(("protocol", "base_url", "path", "stream_path", "auth", "provider", "defaults", "fixed", "omitted"))
 
 
+class Parts(NamedTuple):
+    """A base URL and what must not be shown of it."""
+
+    base: str
+    origin: str
+    host: str
+    username: str
+    password: str
+    query: Mapping[str, Any]
+    secret: bool
+
+
 @lru_cache(256)
-def _host(url: str) -> str:
-    return httpx2.URL(url).host
+def taken_apart(url: str) -> Parts:
+    """The parts of a base URL. Raises `InvalidBody`, which shows no part of it, for one that is not a URL."""
+    try:
+        found = httpx2.URL(url)
+    except (httpx2.InvalidURL, ValueError):
+        found = None
+    if found is None:
+        raise InvalidBody("/base_url", "not a valid URL; pass one such as 'http://localhost:8000/v1'")
+    listed = {name: found.params.get_list(name) for name in found.params}
+    query = {name: values if len(values) > 1 else values[0] for name, values in listed.items()}
+    secret = bool(found.userinfo or found.query)
+    bare = str(found.copy_with(username=None, password=None, query=None, fragment=None)) if secret else url
+    port = f":{found.port}" if found.port is not None else ""
+    origin = f"{found.scheme}://{found.host.lower()}{port}"
+    return Parts(bare, origin, found.host, found.username, found.password, query, secret)
 
 
 @lru_cache(1024)

@@ -15,15 +15,16 @@ from typing import Any, NamedTuple
 import httpx2
 
 from ..convert import Converted, Repair, convert, write
-from ..errors import APIError, CapabilityLost, CapabilityRefused, InvalidBody, InvalidRequest
+from ..errors import APIError, CapabilityLost, CapabilityRefused, InvalidBody, InvalidRequest, ProtocolError
 from ..jsonarray import StreamDecoder
 from ..jsonvalue import dump, parse
 from ..losses import Levels, Losses
 from ..reading import Reader
 from ..registry import provider_of, split
 from ..sse import SSEDecoder, parse_data
+from ..urls import check_headers, check_query, check_text
 from ..vault import Vault
-from .failures import failed, refused, unreachable, unreadable
+from .failures import failed, refused, shown, unreachable, unreadable
 from .retrying import Retry
 from .upstream import Upstream
 from .whole import as_document, as_stream
@@ -40,8 +41,8 @@ class Ask:
 
     `http` is what the source carried outside of the body (`method`, `path`, `query`, `headers`); without a body it is
     a request as it is, for routes that have none (lists, polling, cancelling). `stream` says which form of answer is
-    awaited. `headers` go to the upstream; `timeout` is the HTTP library's, and `patience` stands for it where the
-    upstream says nothing either.
+    awaited. `timeout` is the HTTP library's, and `patience` stands for it where the upstream says nothing either.
+    Headers and queries of the caller's are the upstream's: they go to no other.
     """
 
     body: Any = None
@@ -51,7 +52,6 @@ class Ask:
     stream: bool = False
     on_loss: Levels = "ignore"
     vault: Vault | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
     timeout: Any = None
     patience: Any = None
     repair: Repair = "auto"
@@ -83,6 +83,7 @@ class Outgoing(NamedTuple):
     query: Mapping[str, Any]
     timeout: Any
     path: str  # below the protocol's root, for transports that have a root of their own
+    public: frozenset[tuple[str, str]] = frozenset()  # what conversion set of headers and query: no credentials
 
 
 @dataclass(slots=True, kw_only=True)
@@ -254,17 +255,27 @@ def _outgoing(ask: Ask, upstream: Upstream, sent: Converted, model: str | None) 
     else:
         headers.update(split(upstream.protocol)[0].headers)
     # The conversion's word on versions and betas stands before what an upstream says by default.
-    for given in (upstream.headers, sent.http.get("headers") or {}, ask.headers):
+    converted = {name.lower(): str(value) for name, value in (sent.http.get("headers") or {}).items()}
+    check_headers(converted)
+    for given in (upstream.headers, converted, upstream.extra_headers):
         headers.update({name.lower(): str(value) for name, value in given.items()})
+    asked = sent.http.get("query") or {}
+    query = {**upstream.query, **asked}
+    check_query(query)
+    if model is not None:
+        check_text(model, "/model")
+    if body is not None and not upstream.path and not sent.http.get("path"):
+        raise InvalidBody("/model", f"{upstream.protocol} has the model in its URL; name one")
     own = model if ask.kind == "request" and ask.body is not None else None
     return Outgoing(
         str(sent.http.get("method") or "POST"),
         upstream.url(sent.http, stream=ask.stream, model=own),
         headers,
         None if body is None else dump(body),
-        {**upstream.query, **(sent.http.get("query") or {})},
+        query,
         next((each for each in (ask.timeout, upstream.timeout, ask.patience) if each is not None), None),
         str(sent.http.get("path") or ""),
+        frozenset((*converted.items(), *((name, str(value)) for name, value in asked.items()))),
     )
 
 
@@ -282,7 +293,7 @@ def _once(ask: Ask, upstream: Upstream, sent: Converted) -> Steps:
     model = upstream.model or (sent.exchange.model if sent.exchange is not None else None)
     try:
         response = yield Effect("send", (upstream, _outgoing(ask, upstream, sent, model)))
-        headers = lowered(response.headers)
+        headers = shown(upstream, lowered(response.headers))
         status = response.status_code
         head: dict[str, Any] = {"upstream": upstream, "sent": sent, "status": status, "headers": headers}
         head |= {"kind": answer_kind(ask.kind), "model": model}
@@ -293,7 +304,8 @@ def _once(ask: Ask, upstream: Upstream, sent: Converted) -> Steps:
                 raise refused(upstream, status, headers, raw, model)
             if not ask.stream:
                 return _whole(upstream, raw, head)
-            events = as_stream(_document(upstream, raw, headers, model), upstream)
+            whole = _without_secrets(_document(upstream, raw, headers, model), upstream)
+            events = as_stream(whole, upstream)
             return Opened(**head, first=events, response=response, rest=None)
         return (yield from _begun(upstream, response, head))
     except httpx2.HTTPError as error:
@@ -311,8 +323,22 @@ def _whole(upstream: Upstream, raw: bytes, head: dict[str, Any]) -> Answer:
     headers, model = head["headers"], head["model"]
     if headers.get("content-type", "").startswith("text/event-stream"):
         # Some servers stream unless they are told not to.
-        return Answer(**head, value=as_document(raw, upstream), raw=raw, told=True)
-    return Answer(**head, value=_document(upstream, raw, headers, model), raw=raw)
+        try:
+            return Answer(**head, value=as_document(raw, upstream), raw=raw, told=True)
+        except ProtocolError as error:
+            found = failed(upstream, {"type": "server_error", "message": error.reason}, None, model, None, headers)
+        raise found
+    value = _document(upstream, raw, headers, model)
+    clean = _without_secrets(value, upstream)
+    return Answer(**head, value=clean, raw=raw if clean is value else dump(clean))
+
+
+def _without_secrets(value: Any, upstream: Upstream) -> Any:
+    """An answer whose error, if it has one, shows no credential. What a model says is left as it is."""
+    if not isinstance(value, dict) or not value.get("error"):
+        return value
+    error = upstream.secrets.hidden(value["error"])
+    return value if error == value["error"] else {**value, "error": error}
 
 
 def _document(upstream: Upstream, raw: bytes, headers: Mapping[str, str], model: str | None) -> Any:
@@ -325,8 +351,8 @@ def _document(upstream: Upstream, raw: bytes, headers: Mapping[str, str], model:
         if not isinstance(error, dict) or any(isinstance(each, list) for each in value.values()):
             return value
         # An error that came as a success: some routers do so when they have begun to answer.
-        code = error.get("code")
-        found = refused(upstream, code if type(code) is int and 400 <= code <= 599 else 502, headers, raw, model)
+        # Its class is what its words say, its status the one it tells, if any.
+        found = refused(upstream, 200, headers, raw, model)
     raise found
 
 

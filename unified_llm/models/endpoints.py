@@ -17,6 +17,7 @@ from importlib import resources
 from typing import Any
 
 from ..errors import UnknownProvider
+from ..urls import filled
 from .catalog import Catalog, current, near_providers
 
 __all__ = ["Endpoint", "Provider", "aliases", "compatible", "provider", "providers", "table"]
@@ -86,7 +87,7 @@ class Endpoint:
         """
         base = self.base(**variables)
         path = (stream and self.stream_path) or self.path or self._route(stream)
-        return f"{base.rstrip('/')}/{path.lstrip('/').replace('{model}', model)}"
+        return f"{base.rstrip('/')}/{filled(path.lstrip('/'), model=model)}"
 
     def base(self, **variables: str) -> str:
         """The base URL, its variables filled in; raises as `url` does."""
@@ -96,8 +97,8 @@ class Endpoint:
             if f"{{{name}}}" in base and not value:
                 raise ValueError(f"{base} needs {name}: pass it, or set {' or '.join(where)}")
             base = base.replace(f"{{{name}}}", value)
-        for filled, named in self.hosts.items():
-            base = base.replace(f"//{filled}", f"//{named}")
+        for implied, named in self.hosts.items():
+            base = base.replace(f"//{implied}", f"//{named}")
         return base
 
     def _route(self, stream: bool) -> str:
