@@ -53,6 +53,40 @@ def _bare(item: dict[str, Any]) -> dict[str, Any]:
     return {key: item[key] for key in ("type", "role") if key in item}
 
 
+def texts_joined(response: dict[str, Any]) -> dict[str, Any]:
+    """The texts of a message as one, without the places of its citations.
+
+    An answer is cut into blocks where it cites; a stream has told its text when it learns what is cited, and reports
+    the place.
+    """
+    return {**response, "output": [_joined(item) for item in response.get("output") or ()]}
+
+
+def _joined(item: dict[str, Any]) -> dict[str, Any]:
+    content = item.get("content") if item["type"] == "message" else None
+    if not isinstance(content, list):
+        return item
+    out: list[Any] = []
+    for part in content:
+        plain = part["type"] == "output_text" and not part.keys() - {"type", "text", "annotations"}
+        if not plain:
+            out.append(part)
+            continue
+        notes = [
+            {key: value for key, value in note.items() if key not in ("start_index", "end_index")}
+            for note in part.get("annotations") or ()
+        ]
+        if out and out[-1].get("joined"):
+            out[-1]["text"] += part["text"]
+            out[-1]["annotations"] += notes
+        else:
+            out.append({"type": "output_text", "text": part["text"], "annotations": notes, "joined": True})
+    for part in out:
+        if part.pop("joined", None):
+            part["annotations"].sort(key=lambda note: json.dumps(note, sort_keys=True))
+    return {**item, "content": out}
+
+
 def arguments_as_values(response: dict[str, Any]) -> dict[str, Any]:
     """Arguments as the JSON values they are.
 
@@ -86,9 +120,28 @@ def _made_whole(item: dict[str, Any]) -> dict[str, Any]:
     return item
 
 
+def made_ids_apart(response: dict[str, Any]) -> dict[str, Any]:
+    """Items without the ids that had to be made: they count what is written, envelopes too, and a stream has fewer.
+
+    There is no terminal event for an answer that was cancelled: it has failed, and says with what.
+    """
+    failed = response.get("status") in ("cancelled", "failed")
+    return {
+        **response,
+        **({"status": "failed", "error": response.get("error") or _FAILED} if failed else {}),
+        "output": [
+            {key: value for key, value in item.items() if key != "id" or "_ulm_" not in str(value)}
+            for item in response.get("output") or ()
+        ],
+    }
+
+
+_FAILED = {"code": "server_error", "message": "the response failed", "type": "server_error"}
+
 ALIKE: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "google-interactions": lambda response: cut_off_as_values(texts_apart(response)),
-    "anthropic-messages": lambda response: arguments_as_values(cut_off_as_values(response)),
+    "openai-responses": made_ids_apart,
+    "anthropic-messages": lambda response: texts_joined(arguments_as_values(cut_off_as_values(response))),
 }
 
 ANSWERS_HOLD_NO_RESULTS = ("openai-chat", "anthropic-messages")

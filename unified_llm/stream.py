@@ -227,6 +227,9 @@ def decompose(response: Node) -> Iterator[Event]:
         response = load(response)
     opening = {key: value for key, value in response.items() if key not in _LATE}
     opening.update(status="in_progress", output=[])
+    forms = {name: {"form": own["form"]} for name, own in (response.get("extra") or {}).items() if "form" in own}
+    if forms:
+        opening["extra"] = forms
     yield {"type": "response.created", "response": opening}
     yield {"type": "response.in_progress", "response": opening}
     choices = [(0, response.get("output") or [])]

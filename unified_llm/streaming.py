@@ -21,6 +21,7 @@ from .losses import Levels, Loss, Losses, check_levels, enforce
 from .preparing import ends
 from .reading import Reader
 from .registry import provider_of, split
+from .spans import CitingWriter
 from .stream import ADDRESS, ALONE, PASSING, Grammar, framed
 from .trail import Trail
 from .vault import Vault
@@ -98,6 +99,8 @@ class _Pipe:
         if anew:
             self.writing.source = ""
         writer = self.goal.streams.writer(self.writing)
+        if self.crossing:
+            writer = CitingWriter(writer)
         if self.writing.facing == "client" and (self.crossing or not self.reads or self.writing.vault is not None):
             writer = LeavingWriter(writer, self.reading if self.reads else None, self.writing, self.crossing)
         if undoing is None:

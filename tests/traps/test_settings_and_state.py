@@ -259,11 +259,14 @@ def test_trap_179_bytes_here_are_characters_there(target: str, span: tuple[int, 
     assert (back["startIndex"], back["endIndex"]) == (6, 7)
 
 
-def test_trap_179_an_offset_that_is_none_gives_a_source_without_a_span_and_is_told() -> None:
+def test_trap_179_an_offset_that_is_none_gives_a_source_of_the_whole_text_and_is_told() -> None:
     for start, end in ((1, 99), (99, 120)):
         done = ul.convert(grounded(start, end), source=GENERATE, target=RESPONSES, kind="response")
         note = note_of(done.value, RESPONSES)
-        assert note["url"] == "https://e.x" and not note.keys() & {"start_index", "end_index"}
+        # Clients of the target rely on a place: that of the whole text, which is told as added.
+        assert (note["url"], note["start_index"], note["end_index"]) == ("https://e.x", 0, len(CITED))
+        told = [loss.path for loss in done.losses if loss.fate == "added"]
+        assert any(path.endswith("/annotations/0/start_index") for path in told)
         assert any(path.endswith("/segment/endIndex") for path in lost(done))
 
 

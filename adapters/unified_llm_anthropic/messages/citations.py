@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import IllTyped, Mapping
+from unified_llm.mapping import Fated, IllTyped, Mapping
 from unified_llm.provenance import is_sealed, opaque_piece, open_sealed, seal, split_opaque
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
@@ -45,6 +45,12 @@ def _read_document(kind: str) -> None:
 
 for _kind in _UNITS:
     _read_document(_kind)
+
+
+def _take_place(c: Node, w: Writer) -> None:
+    """A citation is about its block: a place that is the whole of it is told by that."""
+    if (c.get("start_index"), c.get("end_index")) == (0, w.context.get("text length")):
+        del c["start_index"], c["end_index"]
 
 
 @citations.write("document_citation")
@@ -90,9 +96,11 @@ def read_url_citation(w: Node, r: Reader) -> Node:
 
 @citations.write("url_citation")
 def write_url_citation(c: Node, w: Writer) -> Node | None:
+    _take_place(c, w)
     own, foreign = split_opaque(c, w)
     kept = ((c.get("extra") or {}).get(w.protocol) or {}).get("rest") or {}
-    if not own and "encrypted_index" not in kept:
+    as_it_was = w.facing == "client" and w.source == w.protocol and not foreign
+    if not (own or as_it_was or "encrypted_index" in kept):
         return _for_client(c, foreign, w) if w.facing == "client" else None
     wire: Node = {"type": "web_search_result_location", **{key: c.pop(key) for key in _WEB if key in c}}
     kinds = {piece.get("kind"): piece["data"] for piece in own}
@@ -112,7 +120,8 @@ def _for_client(c: Node, foreign: list[Node], w: Writer) -> Node:
     wire["title"] = c.pop("title", None)
     wire["encrypted_index"] = seal(ordered(node), f"url:{wire['url']}")
     for key in ("start_index", "end_index"):
-        c.pop(key, None)
+        if key in c:
+            c[key] = Fated("parked", "sealed for the way back")
     return wire
 
 

@@ -158,6 +158,7 @@ def _write_citations(c: Node, wire: Node, w: Writer) -> None:
         if found is None or own_born(w):
             wire["citations"] = found
         return
+    w.context["text length"] = len(wire["text"])
     written = w.nodes(citations, found)
     if written:
         wire["citations"] = written

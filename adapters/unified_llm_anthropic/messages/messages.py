@@ -16,6 +16,7 @@ from unified_llm.jsonvalue import arguments_of
 from unified_llm.mapping import ILL_TYPED, Fated, IllTyped, take_all
 from unified_llm.provenance import is_sealed
 from unified_llm.reading import Reader
+from unified_llm.spans import split_text
 from unified_llm.writing import Writer
 
 from .blocks import blocks
@@ -238,7 +239,26 @@ def _write_message_blocks(c: Node, w: Writer) -> list[Any]:
         c["opaque"] = Fated("parked", "sealed for the way back")
     if type(content) is str:
         return [{"type": "text", "text": content}] if content or own_born(w) else []
-    return w.nodes(answer_parts if role == "assistant" else parts, said(content or [], w))
+    family = answer_parts if role == "assistant" else parts
+    if role != "assistant" or w.facing != "client" or own_born(w):
+        return w.nodes(family, said(content or [], w))
+    out: list[Any] = []
+    for part in said(content or [], w):
+        cut = split_text(part) if part.get("annotations") and w.is_silent(part.get("extra") or {}) else None
+        out += w.nodes(family, (part,)) if cut is None else _by_place(cut, w)
+    return out
+
+
+def _by_place(cut: list[Node], w: Writer) -> list[Any]:
+    """The blocks of a text that was cut where it is cited: a citation is about its block here."""
+    # In place, and back: what is reported of a citation is known by its identity, and an envelope keeps its place.
+    notes = [(note, dict(note), part) for part in cut for note in part.get("annotations") or ()]
+    for note, _, part in notes:
+        note.update(start_index=0, end_index=len(part["text"]))
+    out = w.nodes(answer_parts, cut)
+    for note, before, _ in notes:
+        note.update(before)
+    return out
 
 
 def _write_item(item: Node, w: Writer) -> list[Any]:

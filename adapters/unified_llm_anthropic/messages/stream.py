@@ -105,12 +105,15 @@ class MessagesReader(BlockReader):
     def _start(self, data: Node, event: Event) -> list[Event] | None:
         message = data.get("message")
         if self.state != "idle" or type(message) is not dict:
-            # A second message, spliced in: its blocks go on, what it says of itself counts from here.
+            # A second message, spliced in: the blocks that are open end here, its own go on, and what it says of itself
+            # counts from here, but for its id, which is that of the first.
             if self.state == "open" and type(message) is dict:
-                self.message = self.r.gather({**self.message, **message}, self.sources)
-                self.sources.update({(key,): self.r.here("message", key) for key in message})
-                self.open.clear()
-                return [*self._flush(), self._frame(event)]
+                told = {key: value for key, value in message.items() if key != "id" or "id" not in self.message}
+                self.message = self.r.gather({**self.message, **told}, self.sources)
+                self.sources.update({(key,): self.r.here("message", key) for key in told})
+                apart = message.get("id", self.message.get("id")) != self.message.get("id")
+                rest = {"message": {"id": message["id"]}} if apart else None
+                return [*self._close_blocks(), *self._flush(), self._frame(event, rest)]
             return None
         self.state = "open"
         self.sources[()] = self.r.here("message")
@@ -175,11 +178,7 @@ class MessagesReader(BlockReader):
     def _stop(self, data: Node, event: Event) -> list[Event] | None:
         if self.state != "open":
             return None
-        out = self._close_text()
-        for block in list(self.open.values()):
-            out += [self._synthetic(each) for each in self._finish(block)]
-        self.open.clear()
-        out += self._close_text()
+        out = self._close_blocks()
         node = self._head(self.message)
         node["output"] = self.items
         self.state = "closed"
@@ -214,6 +213,14 @@ class MessagesReader(BlockReader):
         return [*out, found]
 
     # ---- blocks ------------------------------------------------------------------------------------------------
+
+    def _close_blocks(self) -> list[Event]:
+        """End what is open, though no frame says so."""
+        out: list[Event] = []
+        for block in self.open.values():
+            out += [self._synthetic(each) for each in self._finish(block)]
+        self.open.clear()
+        return [*out, *self._close_text()]
 
     def _block_start(self, data: Node, event: Event) -> list[Event] | None:
         wire, index = data.get("content_block"), data.get("index")

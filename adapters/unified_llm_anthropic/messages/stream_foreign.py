@@ -133,6 +133,7 @@ class ForeignWriter(FrameWriter):
         if kind in THOUGHTS and item.get("type") == "reasoning":
             return self._think(event, at)
         if kind == "response.output_text.annotation.added":
+            self.w.context["text length"] = len(self.sent)
             citation = self.w.node(citations, event["annotation"])
             if citation is None:
                 return []

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from unified_llm.mapping import Fated, take, take_all
 from unified_llm.reading import Reader
+from unified_llm.spans import is_placeless
 from unified_llm.writing import Writer
 
 from . import transcription
@@ -260,6 +261,8 @@ class _Gathered(NamedTuple):
 
 
 def _write_note(c: Node, w: Writer, kind: str, place: int, text: str, gathered: _Gathered) -> Node:
+    if is_placeless({"type": "url_citation", **c}) and w.form(c, "chunk") is None and kind == "web":
+        c["start_index"], c["end_index"] = 0, len(text)
     index = _write_chunk(c, w.form(c, "kind") or kind, gathered.chunks, w)
     own = w.form(c, "support")
     start, end = c.get("start_index"), c.get("end_index")

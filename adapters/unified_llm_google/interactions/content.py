@@ -15,6 +15,7 @@ from typing import Any
 
 from unified_llm.mapping import Fated, IllTyped, Mapping
 from unified_llm.reading import Reader
+from unified_llm.spans import is_placeless
 from unified_llm.writing import Writer
 
 from .tables import AUDIO, HANDLES
@@ -103,6 +104,8 @@ def _declare_annotation(kind: str, keys: tuple[str, ...]) -> None:
     @citations.write(kind)
     def write(c: Node, w: Writer) -> Node:
         back = [(key, wire_key) for wire_key, key in names]
+        if w.source not in (None, w.protocol) and is_placeless({**c, "type": kind}):
+            c["start_index"], c["end_index"] = 0, len(w.context["span"].text)
         return _moved(c, {"type": kind}, back, lambda index: w.context["span"].byte(index))
 
 

@@ -127,6 +127,9 @@ def _is_list_of_objects(value: Any) -> bool:
 
 
 def _end_result(c: Node, wire: Node, w: Writer) -> Node:
+    if "result" not in wire and w.source not in (None, w.protocol):
+        wire["result"] = []
+        w.added(wire, "result", "a step of a result has one")
     move_back(c, wire, (("is_error", "is_error"),))
     write_signature(c, wire, w)
     return wire

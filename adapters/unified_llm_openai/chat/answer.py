@@ -36,6 +36,7 @@ def write_text(c: Node, w: Writer) -> Node:
     piece: Node = {"text": text if type(text) is str else ""}
     if type(c.get("annotations")) is list:
         written = c.pop("annotations")
+        w.context["text length"] = len(piece["text"])
         piece["annotations"] = w.nodes(citations, written) if written else []
     if "logprobs" in c:
         piece["content logprobs"] = c.pop("logprobs")

@@ -12,6 +12,7 @@ from typing import Any
 
 from unified_llm.mapping import IllTyped, Mapping, take
 from unified_llm.reading import Reader
+from unified_llm.spans import add_bounds
 from unified_llm.writing import Writer
 
 from ..cache import write_cache
@@ -230,7 +231,10 @@ _CITATION_KEYS = ("url", "title", "start_index", "end_index")
 @citations.read("url_citation")
 def read_url_citation(w: Node, r: Reader) -> Node:
     citation = take(w, "url_citation")
-    return {"type": "url_citation", **{key: citation.pop(key) for key in _CITATION_KEYS if key in citation}}
+    node = {"type": "url_citation", **{key: citation.pop(key) for key in _CITATION_KEYS if key in citation}}
+    if not node.keys() & {"start_index", "end_index"}:
+        r.form(node, "place", "absent")
+    return node
 
 
 @citations.write("url_citation")
@@ -238,6 +242,8 @@ def write_url_citation(c: Node, w: Writer) -> Node:
     """`start` is how much text of the message stands before the annotated part."""
     start = w.context.get("offset", 0)
     citation = {key: c.pop(key) for key in _CITATION_KEYS if key in c}
+    if w.form(c, "place") is None and all(citation.get(key) is None for key in ("start_index", "end_index")):
+        add_bounds(citation, 0, w.context.get("text length", 0), w)
     if start:
         for key in ("start_index", "end_index"):
             if type(citation.get(key)) is int:

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from unified_llm.writing import Writer
 
 from .answer import after_text, answer_items, message_fields
-from .content import citations
 from .messages import AUDIO_KEYS, write_call, write_legacy_call
 from .reasoning import seal_message, write_reasoning
 from .tables import REASONING_FIELDS
@@ -281,7 +280,7 @@ class ChoiceWriter:
     def _message_done(self, item: Node, place: int) -> list[Delta]:
         w = self.w
         out: list[Delta] = []
-        w.context.update(offset=0, heard=self.heard)
+        w.context.update(offset=self.length, heard=self.heard)
         fields = w.piece(message_fields, item)
         del w.context["offset"]
         self.heard = w.context.pop("heard")
@@ -295,14 +294,7 @@ class ChoiceWriter:
         for key in ("content", "refusal"):
             if fields.get(f"{key} logprobs") and place not in self.weighed:
                 out += self._first({key: ""}, {"content": None, "refusal": None, key: fields[f"{key} logprobs"]})
-        if fields.get("annotations"):
-            w.context["offset"] = self.length
-            for part in item.get("content") or ():
-                if type(part) is dict and part.get("annotations"):
-                    raw = len(w.raw)
-                    self.annotations += w.nodes(citations, part["annotations"])
-                    del w.raw[raw:]
-            w.context.pop("offset", None)
+        self.annotations += fields.get("annotations") or ()
         self.length += len(fields.get("text") or "")
         if "parts" in fields:
             for part in item.get("content") or ():

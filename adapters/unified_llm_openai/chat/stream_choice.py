@@ -58,6 +58,8 @@ class ChoiceReader(ReasoningReader):
         tags = reader.dialect.get("reasoning_tags")
         self.scanner = Scanner(*tags) if tags is not None else None
         self.open_fragments: list[str] = []
+        # Sources that came before the text they are about, each list with its place.
+        self.early: list[tuple[list[Any], tuple[Any, ...]]] = []
         # The choice in the chunk that is read now, its path, and where the pieces that add up came from first.
         self.wire: Node = {}
         self.path: Path = []
@@ -258,11 +260,16 @@ class ChoiceReader(ReasoningReader):
     def _annotations(self, wires: list[Any], events: list[Event]) -> None:
         open_ = self.open
         place = open_.part("output_text") if open_ is not None else None
+        here = self.r.here(*self.path, "delta", "annotations")
         if open_ is None or place is None:
-            self._late_annotations(wires)
+            if not self._late_annotations(wires):
+                self.early.append((wires, here))
             return
+        self._annotate(open_, place, wires, here, events)
+
+    def _annotate(self, open_: Open, place: int, wires: list[Any], here: Any, events: list[Event]) -> None:
         part = open_.parts[place][0]
-        open_.sources.setdefault(("annotations",), self.r.here(*self.path, "delta", "annotations"))
+        open_.sources.setdefault(("annotations",), here)
         for node in self.r.nodes(citations, wires):
             index = len(part.setdefault("annotations", []))
             part["annotations"].append(node)
@@ -270,14 +277,14 @@ class ChoiceReader(ReasoningReader):
             at = {**open_.at, "content_index": place, "annotation_index": index}
             events.append(self.event(kind, at, annotation=node))
 
-    def _late_annotations(self, wires: list[Any]) -> None:
-        """Sources that come when the text is closed: only the whole answer can still hold them."""
+    def _late_annotations(self, wires: list[Any]) -> bool:
+        """Sources that come when the text is closed: only the whole answer can hold them. False without a text."""
         for item in reversed(self.items):
             for part in item["content"] if item.get("type") == "message" else ():
                 if part["type"] == "output_text":
                     part["annotations"] = [*(part.get("annotations") or ()), *self.r.nodes(citations, wires)]
-                    return
-        self.add("annotations", wires)
+                    return True
+        return False
 
     def close_open(self, events: list[Event]) -> None:
         open_, self.open = self.open, None
@@ -290,6 +297,8 @@ class ChoiceReader(ReasoningReader):
             if fragments or kind != "output_audio":
                 part[key] = "".join(fragments)
             at = {**open_.at, "content_index": place}
+            while kind == "output_text" and self.early:
+                self._annotate(open_, place, *self.early.pop(0), events)
             if kind in ("output_text", "refusal") and "logprobs" not in part:
                 found = self.logprobs.pop("content" if kind == "output_text" else "refusal", None)
                 if found is not None:
@@ -325,6 +334,9 @@ class ChoiceReader(ReasoningReader):
         self.ended = True
         self._untold(events)
         self.close(events)
+        for wires, here in self.early:
+            self.sources.setdefault(("message", "annotations"), here)
+            self.add("annotations", wires)
         if not self.items:
             self._begin({"type": "message", "role": "assistant"}, events)
             self.close_open(events)

@@ -136,6 +136,9 @@ def complete_item(wire: Any, w: Writer, *position: Any, status: str = "completed
         if wire.get("container_id") is None:
             wire["container_id"] = ""
             w.added(wire, "container_id", "the source does not say where")
+    elif kind.removeprefix(SLUG) == "file_search_call" and type(wire.get("queries")) is not list:
+        wire["queries"] = []
+        w.added(wire, "queries", "the source does not say")
     elif kind == "compaction":
         wire.setdefault("encrypted_content", "")
     elif kind == "function_call":

@@ -12,16 +12,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from unified_llm.mapping import IllTyped, Mapping, WritePair, take
+from unified_llm.mapping import Fated, IllTyped, Mapping, WritePair, take
 from unified_llm.provenance import opaque_piece
 from unified_llm.reading import Reader
+from unified_llm.spans import add_bounds
 from unified_llm.writing import Writer
 
 from ..cache import write_cache
 from ..media import clean_url, fit_detail, name_file, read_bare, write_bare
 from .tables import REFUSES
 
-__all__ = ["answer_parts", "assistant_parts", "citations", "parts", "pick", "user_parts"]
+__all__ = ["answer_parts", "assistant_parts", "citations", "foreign_citations", "parts", "pick", "user_parts"]
 
 Node = dict[str, Any]
 
@@ -62,12 +63,52 @@ def _writes(*families: Mapping, types: str) -> Callable[[WritePair], WritePair]:
 
 # ---- annotations ----------------------------------------------------------------------------------------------------
 
+foreign_citations = Mapping("openai-responses annotations")
 citations.same("url_citation", "url title start_index end_index")
 citations.same("file_citation", "file_id filename index")
 citations.same("container_file_citation", "container_id file_id filename start_index end_index")
 citations.same("file_path", "file_id index")
-citations.cannot("document_citation search_result_citation", "the API cites no documents of the request")
-citations.cannot("place_citation word_info speech_metadata", "the API has no such annotation")
+foreign_citations.same("container_file_citation", "container_id file_id filename start_index end_index")
+foreign_citations.same("file_path", "file_id index")
+for _family in (citations, foreign_citations):
+    _family.cannot("document_citation search_result_citation", "the API cites no documents of the request")
+    _family.cannot("place_citation word_info speech_metadata", "the API has no such annotation")
+
+
+@foreign_citations.write("url_citation")
+def write_url_citation(c: Node, w: Writer) -> Node:
+    """A page, with the place in the text that the API's clients rely on."""
+    wire: Node = {"type": "url_citation", **{key: c.pop(key) for key in ("url", "title") if key in c}}
+    for key in ("start_index", "end_index"):
+        if c.get(key) is not None:
+            wire[key] = c.pop(key)
+    if not wire.keys() & {"start_index", "end_index"}:
+        add_bounds(wire, 0, w.context.get("text length", 0), w)
+    return wire
+
+
+@foreign_citations.write("file_citation")
+def write_file_citation(c: Node, w: Writer) -> Node:
+    """A file, with its id, its name and where it is cited: the end of the text it backs."""
+    wire: Node = {"type": "file_citation", **{key: c.pop(key) for key in ("file_id", "filename", "index") if key in c}}
+    if type(wire.get("file_id")) is not str:
+        wire["file_id"] = c["file_uri"] if type(c.get("file_uri")) is str else ""
+        if wire["file_id"]:
+            c["file_uri"] = Fated("approximated", "sent as the id of the file")
+        else:
+            w.added(wire, "file_id", "the source does not say")
+    if type(wire.get("filename")) is not str:
+        wire["filename"] = ""
+        w.added(wire, "filename", "the source does not say")
+    if type(wire.get("index")) is not int:
+        said = type(c.get("end_index")) is int
+        wire["index"] = c["end_index"] if said else w.context.get("text length", 0)
+        if said:
+            c["end_index"] = Fated("approximated", "sent as where the file is cited")
+        else:
+            w.added(wire, "index", "what says no place is about the whole text")
+    return wire
+
 
 # ---- text -----------------------------------------------------------------------------------------------------------
 
@@ -103,7 +144,10 @@ def write_text(c: Node, w: Writer) -> Node:
 @_writes(assistant_parts, answer_parts, types="output_text input_text text")
 def write_output_text(c: Node, w: Writer) -> Node:
     wire: Node = {"type": "output_text", "text": c.pop("text")}
-    wire["annotations"] = w.nodes(citations, c.pop("annotations", None) or [])
+    found = c.pop("annotations", None) or []
+    if found:
+        w.context["text length"] = len(wire["text"] or "")
+    wire["annotations"] = w.nodes(foreign_citations, found)
     if c.get("logprobs"):
         wire["logprobs"] = c.pop("logprobs")
     return wire

@@ -21,7 +21,7 @@ from .settings import read_settings, write_instructions, write_settings
 from .tables import INCOMPLETE, RESPONSE
 from .usage import read_usage, write_usage
 
-__all__ = ["pop_implied", "read_response", "resource", "status_of", "write_response"]
+__all__ = ["is_born_here", "pop_implied", "read_response", "resource", "status_of", "write_response"]
 
 Node = dict[str, Any]
 
@@ -78,13 +78,13 @@ def _read_end(w: Node, node: Node, r: Reader) -> None:
 # ---- writing --------------------------------------------------------------------------------------------------------
 
 
-def _is_born_here(response: Node, protocol: str) -> bool:
+def is_born_here(response: Node, protocol: str) -> bool:
     """Whether a response of which nobody says where it came from was read from this API, as far as it shows."""
     return "object" in response or protocol in (response.get("extra") or ())
 
 
 def write_response(c: Node, w: Writer) -> Node:
-    if w.source is None and not _is_born_here(w.doc, w.protocol):
+    if w.source is None and "events" not in w.context and not is_born_here(w.doc, w.protocol):
         # Of another protocol, or built by hand: completed like an answer that is converted.
         w.source = ""
     own = is_own(w)

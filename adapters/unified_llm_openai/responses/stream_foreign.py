@@ -27,7 +27,7 @@ from .complete import (
     with_bytes,
     without_bytes,
 )
-from .content import answer_parts, citations, parts
+from .content import answer_parts, foreign_citations, parts
 from .errors import response_error, whole, write_error_node
 from .events import EVENTS, FAMILY, LIFECYCLE, TERMINAL
 from .history import CODE_CALL, CODE_RESULT, fold_result, write_item
@@ -43,11 +43,11 @@ _STRICT_NAMES = {
     "response.reasoning_text.delta": "response.reasoning.delta",
     "response.reasoning_text.done": "response.reasoning.done",
 }
+_SAID = frozenset(("message", "reasoning", "function_call", "custom_tool_call"))
 # Deltas that a stream is full of.
 _HOT = frozenset(
     f"response.{stem}.delta" for stem in "output_text function_call_arguments refusal reasoning_text".split()
 ) | {"response.reasoning_summary_text.delta"}
-
 
 # Events that hold nothing but words, with the keys they have here.
 _SIMPLE = {kind: frozenset(keys) for kind, keys in EVENTS.items() if not keys.keys() & {"part", "annotation", "item"}}
@@ -65,11 +65,6 @@ class _Place:
         self.call = item.get("call_id")
 
 
-def _opens_other(event: Event, kind: str) -> bool:
-    """Whether an event opens an item that is neither code nor its result: no result comes behind it."""
-    return kind == "response.output_item.added" and event["item"]["type"] not in (CODE_CALL, CODE_RESULT)
-
-
 class ForeignWriter:
     """Events of another protocol, and the strict form of this one's."""
 
@@ -85,7 +80,7 @@ class ForeignWriter:
         self.untold: list[Any] = []
         self.state = "idle"
         # Code that ran and whose result, an item of its own elsewhere, is awaited: the call by its `call_id`.
-        self.running: dict[Any, tuple[_Place, Node]] = {}
+        self.running: dict[Any, tuple[_Place, Node, list[Node]]] = {}
         # What the deltas that come now go on with (`spot_of`), and how the next one is written.
         self.hot: tuple[Any, ...] | None = None
         self.more: WriteMore | None = None
@@ -130,7 +125,8 @@ class ForeignWriter:
         if self.state == "ended":
             return []
         out: list[Event] = []
-        if self.running and (kind in TERMINAL or kind == "error" or _opens_other(event, kind)):
+        goes_on = kind == "response.output_item.added" and event["item"]["type"] in _SAID
+        if self.running and (goes_on or kind in TERMINAL or kind == "error"):
             out = [each for call in tuple(self.running) for each in self._whole(*self.running.pop(call))]
         if kind in LIFECYCLE or kind == "error":
             return out + (self._error(event) if kind == "error" else self._lifecycle(event, kind))
@@ -160,7 +156,7 @@ class ForeignWriter:
         data = self.w.native(event, FAMILY)
         if type(data) is not dict or type(data.get("type")) is not str:
             return []
-        if ":" not in data["type"]:
+        if self.strict and ":" not in data["type"]:
             self.w.drop(event, "Open Responses knows no such event")
             return []
         out = self._begun()
@@ -287,7 +283,6 @@ class ForeignWriter:
 
     def _added(self, event: Event) -> list[Event]:
         w = self.w
-        where = event.get("output_index", 0)
         item = event["item"]
         mark = len(w.raw)
         bare = {key: value for key, value in item.items() if key not in ("opaque", "extra", "turn", "status")}
@@ -303,18 +298,16 @@ class ForeignWriter:
         written = write_item(bare, w)
         del w.raw[mark:]  # the end of the item tells
         if not written:
-            self.places[where] = None
+            self.places[event.get("output_index", 0)] = None
             return []
         wire = complete_item(written[0], w, self.next, status="in_progress")
         del w.raw[mark:]
-        place = self.places[where] = _Place(self.next, wire)
-        self.next += 1
-        return self._send("response.output_item.added", {"output_index": place.index, "item": wire})
+        return self._open(event, wire)[1]
 
-    def _whole(self, place: _Place, wire: Node) -> list[Event]:
-        complete_item(wire, self.w, place.index)
-        self.done[place.index] = wire
-        return self._send("response.output_item.done", {"output_index": place.index, "item": wire})
+    def _open(self, event: Event, wire: Node) -> tuple[_Place, list[Event]]:
+        place = self.places[event.get("output_index", 0)] = _Place(self.next, wire)
+        self.next += 1
+        return place, self._send("response.output_item.added", {"output_index": place.index, "item": wire})
 
     def _done(self, event: Event, place: _Place | None) -> list[Event]:
         w = self.w
@@ -323,27 +316,35 @@ class ForeignWriter:
         if item["type"] == CODE_RESULT and item.get("call_id") in self.running:
             if fold_result(item, self.running[item["call_id"]][1], w):
                 return self._whole(*self.running.pop(item["call_id"]))
-        if place is None:
-            # What could not be said at its opening may be known at its end.
-            out = self._added(event)
-            place = self.places.get(event.get("output_index", 0))
         written = write_item(item, w, place.index if place else self.next)
-        if not written or place is None:
+        if not written:
             return []
         wire = written[0]
+        if place is None:
+            # What could not be said at its opening is known at its end.
+            if type(wire) is not dict or type(wire.get("type")) is not str:
+                w.drop(item, "a stream has no place for it")
+                return []
+            place, out = self._open(event, complete_item({**wire, "status": None}, w, self.next, status="in_progress"))
         if place.kind != wire.get("type") and wire.get("type") is not None:
             wire = {**wire, "type": place.kind}
         wire["id"] = place.id
         if place.call is not None:
             wire["call_id"] = place.call
         if item["type"] == CODE_CALL and not wire.get("outputs") and item.get("call_id") is not None:
-            self.running[item["call_id"]] = place, wire
+            self.running[item["call_id"]] = place, wire, written[1:]
             return out
-        out += self._whole(place, wire)
-        for carrier in written[1:]:
+        return out + self._whole(place, wire, written[1:])
+
+    def _whole(self, place: _Place, wire: Node, carriers: list[Node]) -> list[Event]:
+        """The end of an item, and the items that carry what it has no slot for."""
+        complete_item(wire, self.w, place.index)
+        self.done[place.index] = wire
+        out = self._send("response.output_item.done", {"output_index": place.index, "item": wire})
+        for carrier in carriers:
             index = self.next
             self.next += 1
-            carrier["id"] = made_id(id_prefix("reasoning"), w.seed, index)
+            carrier["id"] = made_id(id_prefix("reasoning"), self.w.seed, index)
             self.done[index] = carrier
             for end in ("added", "done"):
                 out += self._send(f"response.output_item.{end}", {"output_index": index, "item": carrier})
@@ -364,7 +365,7 @@ class ForeignWriter:
                 if wire["part"] is None:
                     wire = {}
             elif type(wire.get("annotation")) is dict:
-                wire["annotation"] = w.node(citations, wire["annotation"])
+                wire["annotation"] = w.node(foreign_citations, wire["annotation"])
                 if wire["annotation"] is None:
                     wire = {}
             return wire

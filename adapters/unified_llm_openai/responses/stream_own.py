@@ -47,6 +47,7 @@ class OwnWriter:
         self.w = w
         # Events that were built by hand have no numbers.
         self.number = 0 if w.source is None else None
+        w.context["events"] = True
         # The data of the last event, if it was written as it was.
         self.data: Node = {}
 

@@ -14,6 +14,7 @@ from unified_llm.adapter import WriteMore
 from unified_llm.writing import Writer
 
 from .history import is_own
+from .response import is_born_here
 from .stream_foreign import ForeignWriter
 from .stream_own import OwnWriter
 
@@ -31,6 +32,10 @@ class ResponsesWriter:
 
     def feed(self, event: Event) -> list[Event]:
         if self.writer is None:
+            w = self.w
+            response = event.get("response")
+            if w.source is None and type(response) is dict and not is_born_here(response, w.protocol):
+                w.source = ""
             own = is_own(self.w) and not self.w.dialect.get("strict")
             self.writer = OwnWriter(self.w) if own else ForeignWriter(self.w)
             self.feed = self.writer.feed  # type: ignore[method-assign]
