@@ -99,12 +99,19 @@ class Rules(NamedTuple):
     def of(self, dialect: Mapping[str, Any], model: Any) -> Rules:
         """These rules as a dialect and a model have them."""
         own = dialect.get("repair")
-        rules = self._replace(**own) if own else self
+        rules = self._with(own) if own else self
         if rules.models and type(model) is str:
             known = max((name for name in rules.models if name in model), key=len, default=None)
             if known is not None:
-                return rules._replace(**rules.models[known])
+                return rules._with(rules.models[known])
         return rules
+
+    def _with(self, own: Mapping[str, Any]) -> Rules:
+        """These rules with some of them set; `_replace` alone raises another error since Python 3.13."""
+        unknown = own.keys() - set(self._fields)
+        if unknown:
+            raise ValueError(f"unknown repair rules: {', '.join(sorted(unknown))}")
+        return self._replace(**own)
 
 
 @cache

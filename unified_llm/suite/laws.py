@@ -22,6 +22,7 @@ from .outcome import (
     Outcome,
     Record,
     canonical,
+    differ,
     document,
     hollow,
     in_short,
@@ -29,7 +30,6 @@ from .outcome import (
     ours,
     outcome,
     show,
-    unmade,
     without_form,
 )
 from .walk import (
@@ -304,7 +304,7 @@ def specificity(records: Iterable[Record], target: str, seen: set[tuple[str, ...
                 if same(other, value):
                     continue
                 done = outcome(record, target, replaced(body, (*path, *inner), other))
-                if done.error is None and not same(unmade(done), unmade(base)):
+                if done.error is None and differ(done, base):
                     if _other_kinds(record, body, replaced(body, (*path, *inner), other)):
                         continue
                     detail = f"{where.detail}, and {pointer(inner) or 'it'} arrived"

@@ -13,7 +13,7 @@ import unified_llm as ul
 
 from ..convert import load
 from ..ids import is_made
-from .walk import Path, dumps, get, is_prefix, mapped, pointer, same
+from .walk import Path, dumps, get, is_prefix, pointer, same
 
 __all__ = [
     "FORM",
@@ -21,6 +21,7 @@ __all__ = [
     "Outcome",
     "Record",
     "canonical",
+    "differ",
     "document",
     "hollow",
     "in_short",
@@ -29,7 +30,6 @@ __all__ = [
     "outcome",
     "plain",
     "show",
-    "unmade",
     "without_form",
 ]
 
@@ -177,7 +177,7 @@ def noticed(record: Record, target: str, base: Outcome, body: Any, path: Path) -
     done = outcome(record, target, body)
     if done.error is not None:
         return ours(done.error)
-    if done.names(pointer(path)) or not same(unmade(base), unmade(done)):
+    if done.names(pointer(path)) or differ(base, done):
         return True
     if base.around(pointer(path)) != done.around(pointer(path)):
         return True
@@ -187,9 +187,13 @@ def noticed(record: Record, target: str, base: Outcome, body: Any, path: Path) -
     ]
 
 
-def unmade(done: Outcome) -> Any:
-    """Made ids follow from the conversation's opening: that one of them changed does not mean the leaf arrived."""
-    return mapped([done.value, dict(done.http or {})], lambda leaf: "made" if is_made(leaf) else leaf)
+def differ(one: Outcome, other: Outcome) -> bool:
+    """Whether two conversions gave different documents, generated ids apart.
+
+    A generated id follows from how the conversation begins: that one of them changed does not mean the leaf arrived.
+    """
+    mine, theirs = [one.value, dict(one.http or {})], [other.value, dict(other.http or {})]
+    return not same(mine, theirs, lambda left, right: is_made(left) and is_made(right))
 
 
 def hollow(value: Any) -> bool:

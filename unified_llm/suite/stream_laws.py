@@ -16,8 +16,8 @@ from ..sse import encode
 from ..streaming import ConvertedStream, _Pipe
 from .laws import NOTHING, only_form, said_beside
 from .mutate import altered
-from .outcome import Failure, Outcome, Record, canonical, ours, outcome, show, unmade, without_form
-from .walk import deleted, differences, dumps, get, is_prefix, json_type, leaves, pointer, replaced, same, shape
+from .outcome import Failure, Outcome, Record, canonical, differ, ours, outcome, show, without_form
+from .walk import Path, deleted, differences, dumps, get, is_prefix, json_type, leaves, pointer, replaced, same, shape
 
 __all__ = [
     "chunking",
@@ -259,7 +259,7 @@ def stream_sensitivity(
                     continue  # that a protocol's own stream says all of its response is the law of decomposing
                 done = outcome(stream, target, other)
                 # What was said before and is now filled in has to be reported as added, as in a whole document.
-                if ours(done.error) or not same(unmade(base), unmade(done)) or base.added() != done.added():
+                if ours(done.error) or differ(base, done) or base.added() != done.added():
                     continue
                 if what == "deleted" and (said_beside(body, path) or only_form(record, body, changed)):
                     continue
@@ -288,6 +288,10 @@ def frame_sensitivity(
     for record in records:
         for events in _whole_and_broken(record["events"]):
             base, broken = None, len(events) < len(record["events"])
+            said: dict[Any, list[tuple[Path, Any]]] = {}  # by their last key
+            for path, value in leaves(events):
+                if path[1] == "data":
+                    said.setdefault(path[-1], []).append((path, value))
             for path, value in leaves(events):
                 number: Any = path[0]
                 if path[1] != "data" or len(path) < 3 or value in NOTHING:
@@ -298,11 +302,7 @@ def frame_sensitivity(
                     continue
                 seen.add(alike)
                 base = base or outcome(record, target, events)
-                places = [
-                    place
-                    for place, found in leaves(events)
-                    if place[1] == "data" and place[-1] == path[-1] and same(found, value)
-                ]
+                places = [place for place, found in said[path[-1]] if same(found, value)]
                 if all(_overtaken(events, place) for place in places):
                     continue
                 changed = events
@@ -342,7 +342,7 @@ _ARGUMENTS = ("arguments.delta", "input.delta", "code.delta")
 
 def _shows(base: Outcome, done: Outcome) -> bool:
     """Whether two outcomes differ in what arrived or in what is reported."""
-    return not same(unmade(base), unmade(done)) or list(base.losses) != list(done.losses)
+    return differ(base, done) or list(base.losses) != list(done.losses)
 
 
 def _overtaken(events: list[dict[str, Any]], place: tuple[Any, ...]) -> bool:

@@ -20,7 +20,6 @@ __all__ = [
     "is_prefix",
     "json_type",
     "leaves",
-    "mapped",
     "nodes",
     "pointer",
     "replaced",
@@ -29,6 +28,8 @@ __all__ = [
 ]
 
 Path = tuple[str | int, ...]
+
+_CONTAINERS = frozenset((dict, list))
 
 
 def pointer(path: Path) -> str:
@@ -95,18 +96,22 @@ def deleted(doc: Any, path: Path) -> Any:
     return copy
 
 
-def nodes(doc: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Every value of a document with its path, the document itself first."""
-    yield path, doc
-    children = doc.items() if type(doc) is dict else enumerate(doc) if type(doc) is list else ()
-    for key, value in children:
-        yield from nodes(value, (*path, key))
+def nodes(doc: Any) -> Iterator[tuple[Path, Any]]:
+    """Every value of a document with its path, in document order, the document itself first."""
+    stack: list[tuple[Path, Any]] = [((), doc)]
+    while stack:
+        path, value = stack.pop()
+        yield path, value
+        if type(value) is dict:
+            stack += [((*path, key), value[key]) for key in reversed(value)]
+        elif type(value) is list:
+            stack += [((*path, index), value[index]) for index in range(len(value) - 1, -1, -1)]
 
 
 def leaves(doc: Any) -> Iterator[tuple[Path, Any]]:
     """Every scalar and every empty container, with its path."""
     for path, value in nodes(doc):
-        if path and (type(value) not in (dict, list) or not value):
+        if path and (type(value) not in _CONTAINERS or not value):
             yield path, value
 
 
@@ -136,19 +141,30 @@ def shape(doc: Any, path: Path, depth: int = 9, ends: bool = False) -> str:
     return "/".join(out)
 
 
-def same(one: Any, other: Any) -> bool:
-    """JSON equality, types included.
+def same(one: Any, other: Any, excused: Callable[[Any, Any], bool] | None = None) -> bool:
+    """JSON equality, types included. `excused` is asked about scalars that differ: True counts them as equal.
 
     >>> same({"a": 1, "b": 2}, {"b": 2, "a": 1}), same(1, 1.0), same(1, True)
     (True, False, False)
     """
-    if type(one) is not type(other):
-        return False
-    if type(one) is dict:
-        return one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
-    if type(one) is list:
-        return len(one) == len(other) and all(map(same, one, other))
-    return bool(one == other)
+    kind = type(one)
+    if kind is dict and type(other) is dict:
+        if one.keys() != other.keys():
+            return False
+        for key, value in one.items():
+            if not same(value, other[key], excused):
+                return False
+        return True
+    if kind is list and type(other) is list:
+        if len(one) != len(other):
+            return False
+        for mine, theirs in zip(one, other):
+            if not same(mine, theirs, excused):
+                return False
+        return True
+    if kind is type(other) and one == other:
+        return True
+    return excused is not None and excused(one, other)
 
 
 def differences(one: Any, other: Any, path: Path = ()) -> list[Path]:
@@ -168,13 +184,6 @@ def differences(one: Any, other: Any, path: Path = ()) -> list[Path]:
         out = [found for i in range(min(len(one), len(other))) for found in differences(one[i], other[i], (*path, i))]
         return out + ([(*path, min(len(one), len(other)))] if len(one) != len(other) else [])
     return [] if same(one, other) else [path]
-
-
-def mapped(doc: Any, change: Callable[[Any], Any]) -> Any:
-    """A copy with every scalar replaced by what `change` makes of it."""
-    if type(doc) is dict:
-        return {key: mapped(value, change) for key, value in doc.items()}
-    return [mapped(value, change) for value in doc] if type(doc) is list else change(doc)
 
 
 def dumps(doc: Any) -> str:
