@@ -12,7 +12,7 @@ ARGS   ?=
 PIP = -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test frameworks frameworks-most frameworks-google lint types bench docs clean
+.PHONY: help demo test pythons frameworks frameworks-most frameworks-google lint types bench docs clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -20,8 +20,11 @@ help: ## list the targets
 demo: $(VENV)/.stamp-core ## set up, and run an agent in three SDKs, with somebody else behind each of them
 	@$(VENV)/bin/python examples/demo.py $(ARGS)
 
-test: $(VENV)/.stamp-dev ## set up and run the tests (ARGS="-n 2 -k sse" goes to pytest)
-	$(VENV)/bin/python -m pytest $(ARGS)
+test: $(VENV)/.stamp-dev ## set up and run the tests, on all cores and in random order (ARGS="-k sse" goes to pytest)
+	$(VENV)/bin/python -m pytest -n auto --dist worksteal $(ARGS)
+
+pythons: $(VENV)/.stamp-dev ## run the tests, in a fast form, on every other supported Python of this machine
+	.ci/pythons $(ARGS)
 
 frameworks: frameworks-most frameworks-google ## run agent frameworks of PyPI on other providers, in two environments (-j 2 halves it)
 
@@ -44,7 +47,7 @@ docs: $(VENV)/.stamp-dev ## run every example and command in the docstrings and 
 	$(VENV)/bin/python -m pytest -q tests/test_docs.py $(ARGS)
 
 clean: ## remove environments, caches and builds
-	rm -rf $(VENV) $(BENCH) $(SDKS) $(FRAMES) $(FRAMES)-google build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-3.* $(BENCH) $(SDKS) $(FRAMES) $(FRAMES)-google build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find unified_llm adapters tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # `python -m venv` on an environment that is there leaves what is installed in it, so an interrupted set-up heals itself.

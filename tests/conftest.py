@@ -2,7 +2,9 @@
 
 Network: an audit hook sees every connection and every name look-up, also those made in C, and raises; only this
 machine's own addresses pass, and sockets of its file system (and socketpairs, which event loops need).
-Luck: the profile `ci` derives hypothesis' examples from the test itself; `HYPOTHESIS_PROFILE=fuzz` goes looking.
+Luck: the profile `ci` derives hypothesis' examples from the test itself; `fast` takes few of them, and
+`HYPOTHESIS_PROFILE=fuzz` searches for new ones. Tests run in random order; `--randomly-seed=N`, with the seed that a
+run prints, repeats its order.
 """
 
 from __future__ import annotations
@@ -40,5 +42,6 @@ ssl.create_default_context = functools.lru_cache(ssl.create_default_context)
 
 _slow = [HealthCheck.too_slow]
 settings.register_profile("ci", derandomize=True, max_examples=100, deadline=None, suppress_health_check=_slow)
+settings.register_profile("fast", derandomize=True, max_examples=10, deadline=None, suppress_health_check=_slow)
 settings.register_profile("fuzz", max_examples=5_000, deadline=None, suppress_health_check=_slow, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
