@@ -11,6 +11,7 @@ from collections.abc import Callable
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass, field
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from .bulk import NOTHING_MORE, ReadMore, WriteMore
@@ -29,6 +30,7 @@ __all__ = [
     "Framing",
     "Kind",
     "Paging",
+    "Proof",
     "ReadMore",
     "ReadsMore",
     "Route",
@@ -41,13 +43,18 @@ __all__ = [
 
 Event = dict[str, Any]
 
+Proof = MappingABC[str, type | tuple[str, ...]]
+"""What makes a JSON object an answer, or an event, of a protocol: any of these keys with a value of that type, or with
+a string that begins with one of those."""
+
 
 class Kind(NamedTuple):
     """One kind of document: a reader (wire to canonical), a writer (canonical to wire), and what it is canonically.
 
     `node` names the canonical document ("request", "response", "error", ...); `facing` whom it is written for by
     default: a request goes to a provider, everything else to a client. `signs` are keys by which a document of this
-    kind is told from those of the others, `mark` a key with the one value that says so alone (`kinds.py`).
+    kind is told from those of the others, `mark` a key with the one value that says so alone (`kinds.py`). `proof` is
+    what an answer of this kind is recognized by; without one every JSON object is such an answer.
     """
 
     read: Callable[[Any, Reader], Any]
@@ -56,6 +63,7 @@ class Kind(NamedTuple):
     facing: str = "client"
     signs: tuple[str, ...] = ()
     mark: tuple[str, str] | None = None
+    proof: Proof = MappingProxyType({})
 
 
 class Route(NamedTuple):
@@ -140,6 +148,8 @@ class Streams(NamedTuple):
     framing: Framing = Framing()
     # Which of the events that say what nothing says again (`stream.ALONE`, `PASSING`) its writer has a form for.
     alone: frozenset[str] = frozenset()
+    # What an event of this protocol is recognized by; without it every event is one.
+    proof: Proof = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -210,7 +210,8 @@ class APIError(UnifiedLLMError):
     `error` is the canonical error (`type`, `code`, `message`, `retry_after`, ...), and its fields are attributes.
     `status` is the HTTP status (None where there was no answer), `headers` those of the answer, `body` its document as
     the provider wrote it. `provider`, `model` and `protocol` say who was asked; `hops` what was tried before, where
-    there were fallbacks. No key is in any of them.
+    there were fallbacks; `unsent` is True where the request certainly did not reach the provider. No key is in any of
+    them.
 
     >>> import unified_llm as ul
     >>> try:
@@ -242,6 +243,7 @@ class APIError(UnifiedLLMError):
         self.model = model
         self.protocol = protocol
         self.hops: tuple[Any, ...] = ()
+        self.unsent = False
 
     def __str__(self) -> str:
         whom = "/".join(each for each in (self.provider, self.model) if each)
@@ -326,7 +328,9 @@ class ConnectionFailed(APIError):
 
 
 class StreamBroken(APIError):
-    """The answer broke off after it had begun: what came is no whole answer. Never tried again by itself.
+    """The answer broke off after it had begun: what came is no whole answer.
+
+    Never tried again once something of it was handed out.
 
     >>> import unified_llm as ul
     >>> events = ul.Client().responses.create(model="local/echo", input="One two [[break after 5]]", stream=True)

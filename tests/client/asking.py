@@ -11,8 +11,8 @@ import pytest
 
 from unified_llm.client import driving
 from unified_llm.client.driving import AsyncWire, Wire
+from unified_llm.client.effects import Answer, Ask
 from unified_llm.client.retrying import Retry
-from unified_llm.client.wire import Answer, Ask
 from upstreams import Canned
 
 BODY = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}

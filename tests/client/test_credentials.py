@@ -17,6 +17,9 @@ from upstreams import CHAT, MESSAGE
 LOGINS = ("authorization", "x-api-key", "x-goog-api-key", "x-org")
 
 
+RESPONSE: dict[str, Any] = {"id": "resp_1", "object": "response", "created_at": 1, "status": "completed", "output": []}
+
+
 class World:
     """Every server there is: the first `failing` requests fail, then each answers in the protocol of its route."""
 
@@ -32,7 +35,9 @@ class World:
         self.seen.append((request.url.host, login, query))
         if len(self.seen) <= self.failing:
             return httpx2.Response(500, json={"error": {"message": "no"}})
-        return httpx2.Response(200, json=MESSAGE if request.url.path.endswith("messages") else CHAT)
+        path = request.url.path
+        answer = MESSAGE if path.endswith("messages") else RESPONSE if path.endswith("responses") else CHAT
+        return httpx2.Response(200, json=answer)
 
     def client(self, *given: Any, **options: Any) -> ul.Client:
         return ul.Client(*given, retry=ul.Retry.never(), http_client=self.http, **options)

@@ -18,7 +18,7 @@ import unified_llm as ul
 from client.providers import PROTOCOLS
 from unified_llm.client.answers import EventReader
 from unified_llm.client.driving import Wire
-from unified_llm.client.wire import Ask
+from unified_llm.client.effects import Ask
 from unified_llm.sse import SSEDecoder, parse_data
 from upstreams import Canned
 

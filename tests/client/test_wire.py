@@ -24,8 +24,8 @@ from client.asking import (
     openai,
     refusal,
 )
+from unified_llm.client.effects import Ask
 from unified_llm.client.retrying import Retry
-from unified_llm.client.wire import Ask
 from upstreams import CHAT, CHAT_STREAM, MESSAGE, Canned, streamed
 
 # ---- typed errors ---------------------------------------------------------------------------------------------------

@@ -21,8 +21,8 @@ from client.asking import (
 )
 from unified_llm.client.credentials import KeyAuth
 from unified_llm.client.driving import AsyncWire, Wire
+from unified_llm.client.effects import Ask
 from unified_llm.client.retrying import Retry
-from unified_llm.client.wire import Ask
 from upstreams import CHAT, CHAT_STREAM, Body, Canned, chunk, frames, streamed
 
 # ---- cancellation, keys ---------------------------------------------------------------------------------------------

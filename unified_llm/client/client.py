@@ -44,9 +44,11 @@ class _Both(Generic[H, W]):
         on_loss: Levels = "ignore",
         vault: Vault | None = None,
         timeout: Any = None,
+        total_timeout: float | None = None,
         retry: Retry | None = None,
         headers: Mapping[str, str] | None = None,
         http_client: H | None = None,
+        limits: httpx2.Limits | None = None,
     ) -> None:
         self._core = Core(
             upstream,
@@ -58,10 +60,11 @@ class _Both(Generic[H, W]):
             on_loss=on_loss,
             vault=vault,
             timeout=timeout,
+            total_timeout=total_timeout,
             retry=retry,
             headers=headers,
         )
-        self._wire = self._waits(http_client=http_client, retry=self._core.retry, timeout=timeout)
+        self._wire = self._waits(http_client=http_client, retry=self._core.retry, timeout=timeout, limits=limits)
         self._equip()
 
     def _equip(self) -> None:
@@ -76,10 +79,14 @@ class Client(_Both[httpx2.Client, Wire]):
     `models` are its fallbacks. `protocol` forces a wire format, else the one that loses least for the request is
     spoken. `api_key` and `base_url` stand in for what environment and registry say. `on_loss` is the level of losses
     (`convert(on_loss=)`), `vault` remembers sealed pieces that a conversation drops, `retry` says when to try again,
-    `timeout` is seconds or the HTTP library's own, `headers` go with every request. `http_client` brings a connection
-    pool; it is not closed.
+    `timeout` is seconds or the HTTP library's own; it restarts with every piece of an answer that arrives.
+    `total_timeout` is the seconds that a call may take with everything in it, retries, sleeps, the turns of a tool
+    loop and the reading of a stream included (default: no limit); with a pool of the caller's own it is looked at
+    between pieces. `headers` go with every request. `limits` are those of the connection pool, 100 connections by
+    default. `http_client` brings a pool; it is not closed.
 
-    It may be used by several threads. Close it, or use it as a context manager.
+    It may be used by several threads, and after a fork. Close it, or use it as a context manager; afterwards calls
+    raise `ConnectionFailed` with the code `client_closed`.
 
     >>> import unified_llm as ul
     >>> with ul.Client(model="local/echo") as client:
@@ -114,6 +121,7 @@ class Client(_Both[httpx2.Client, Wire]):
         self._wire.close()
 
     def __enter__(self) -> Client:
+        self._wire.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -142,6 +150,8 @@ class Models:
 
 class AsyncClient(_Both[httpx2.AsyncClient, AsyncWire]):
     """`Client` for event loops, with the same methods; `await` them. Streams are `async for`.
+
+    It works under asyncio and trio, and in several loops, one after the other or in threads of their own.
 
     >>> import asyncio
     >>> async def main():
@@ -174,6 +184,7 @@ class AsyncClient(_Both[httpx2.AsyncClient, AsyncWire]):
         await self._wire.aclose()
 
     async def __aenter__(self) -> AsyncClient:
+        await self._wire.__aenter__()
         return self
 
     async def __aexit__(self, *_: object) -> None:

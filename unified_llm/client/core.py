@@ -9,7 +9,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..errors import APIError, CapabilityRefused, InvalidRequest, NotFound, StreamBroken, UnknownModel, UnknownProvider
+from ..errors import (
+    APIError,
+    CapabilityRefused,
+    InvalidBody,
+    InvalidRequest,
+    NotFound,
+    StreamBroken,
+    UnknownModel,
+    UnknownProvider,
+)
 from ..losses import Levels, Losses, enforce
 from ..registry import split
 from ..urls import filled
@@ -19,6 +28,8 @@ from .choosing import credited
 from .choosing import upstream as choose_upstream
 from .conversation import Segment
 from .counting import estimate
+from .deadline import Deadline
+from .effects import Answer, Ask
 from .failures import failed
 from .listing import merged
 from .requests import Call, call_of, travelling
@@ -28,7 +39,6 @@ from .settling import settled
 from .steps import Send, Steps
 from .structured import STRATEGIES, Wanted, choose, parsing, wanted
 from .upstream import Upstream
-from .wire import Answer, Ask
 
 __all__ = ["Core", "Opening"]
 
@@ -50,6 +60,7 @@ class Core:
         on_loss: Levels = "ignore",
         vault: Vault | None = None,
         timeout: Any = None,
+        total_timeout: float | None = None,
         retry: Retry | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
@@ -58,6 +69,8 @@ class Core:
         self.on_loss, self.vault, self.timeout = on_loss, vault, timeout
         self.retry = retry if retry is not None else Retry()
         self.headers = headers or {}
+        Deadline.of(total_timeout)
+        self.total_timeout = total_timeout
         self._known: dict[Any, Upstream] = {}
         self._ref = upstream
         self.upstream = None if upstream is None else self._upstream(upstream, None)
@@ -149,8 +162,13 @@ class Core:
     # ---- responses --------------------------------------------------------------------------------------------------
 
     def call(self, given: Mapping[str, Any]) -> Call:
-        """The call for a method's arguments."""
-        return call_of(given)
+        """The call for a method's arguments. Its total time begins here."""
+        call = call_of(given)
+        call.deadline = Deadline.of(self.total_timeout if call.total_timeout is None else call.total_timeout)
+        return call
+
+    def _deadline(self) -> Deadline | None:
+        return Deadline.of(self.total_timeout)
 
     def _asking(self, call: Call, *, kind: str = "request", stream: bool = False) -> tuple[Ask, tuple[Upstream, ...]]:
         upstreams = self.upstreams(call)
@@ -170,6 +188,7 @@ class Core:
             on_loss=levels,
             vault=self.vault,
             timeout=call.timeout if call.timeout is not None else self.timeout,
+            deadline=call.deadline,
         )
         if call.extra_body:
             upstreams = tuple(each.with_(fixed={**each.fixed, **call.extra_body}) for each in upstreams)
@@ -183,16 +202,20 @@ class Core:
     def result(self, answer: Answer, call: Call | None, body: Node, kind: str = "response") -> Result:
         """The result of a whole answer."""
         upstream, exchange = answer.upstream, answer.sent.exchange
-        node = read_answer(
-            answer.value,
-            upstream.protocol,
-            kind,
-            exchange=exchange,
-            provider=upstream.provider,
-            scope=upstream.scope,
-            http=answer.http,
-        )
-        return result_of(node, self._made(answer, call, body, node, answer.value))
+        try:
+            node = read_answer(
+                answer.value,
+                upstream.protocol,
+                kind,
+                exchange=exchange,
+                provider=upstream.provider,
+                scope=upstream.scope,
+                http=answer.http,
+            )
+            return result_of(node, self._made(answer, call, body, node, answer.value))
+        except InvalidBody as error:
+            failure = answer.unread(error)
+        raise failure
 
     def _made(self, answer: Any, call: Call | None, body: Node, node: Node, raw: Any) -> Made:
         before = call.segments if call is not None else ()
@@ -241,14 +264,14 @@ class Core:
     def kept(self, upstream: Upstream, method: str, id_: str, end: str = "", body: Node | None = None) -> Steps[Result]:
         """An answer that the provider keeps: looked at, or cancelled."""
         route = self._route(upstream, method, ("response",), id_, end)
-        ask = Ask(kind="response", http=route, timeout=self.timeout)
+        ask = Ask(kind="response", http=route, timeout=self.timeout, deadline=self._deadline())
         answer: Answer = yield Send(ask, (upstream,))
         return self.result(answer, None, body or {})
 
     def delete(self, upstream: Upstream, id_: str) -> Steps[bool]:
         """Have the provider forget an answer."""
         route = self._route(upstream, "DELETE", ("deleted", "response"), id_)
-        ask = Ask(kind=route["kind"], http=route, timeout=self.timeout)
+        ask = Ask(kind=route["kind"], http=route, timeout=self.timeout, deadline=self._deadline())
         answer: Answer = yield Send(ask, (upstream,))
         return not isinstance(answer.value, dict) or answer.value.get("deleted") is not False
 
@@ -259,7 +282,7 @@ class Core:
             raise CapabilityRefused("", "state.background", f"streams of {adapter.title} cannot be taken up again")
         query = {"stream": "true", **({} if after is None else {adapter.resume[0]: after})}
         route = {**self._route(upstream, "GET", ("response",), id_), "query": query}
-        ask = Ask(kind="response", http=route, stream=True, timeout=self.timeout)
+        ask = Ask(kind="response", http=route, stream=True, timeout=self.timeout, deadline=self._deadline())
         stream = yield Send(ask, (upstream,))
         return Opening(self, stream, None, body or {}, resumed=after is not None)
 
@@ -274,7 +297,7 @@ class Core:
         return [Listed(str(node.get("id")), upstream.provider, node) for upstream, node in found]
 
     def _sent(self, ask: Ask, upstream: Upstream) -> Steps[Answer]:
-        answer: Answer = yield Send(replace(ask, timeout=self.timeout), (upstream,))
+        answer: Answer = yield Send(replace(ask, timeout=self.timeout, deadline=self._deadline()), (upstream,))
         return answer
 
     def count_tokens(self, call: Call) -> Steps[TokenCount]:

@@ -1,7 +1,7 @@
 """What does the work for `wire.steps`: connections, for threads and for event loops.
 
-Two drivers with the same five verbs, and no rule in either. Every answer that was opened is closed: when its stream is
-at its end, when the caller stops listening, when anything is raised or cancelled. An upstream that brings its own HTTP
+Two drivers with the same verbs, and no rule in either. Every answer that was opened is closed: when its stream is at
+its end, when the caller stops listening, when anything is raised or cancelled. An upstream that brings its own HTTP
 client uses that one; all others share the driver's pool.
 """
 
@@ -9,40 +9,43 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import nullcontext
+from email.utils import formatdate
 from functools import lru_cache
 from typing import Any
 
 import anyio
 import httpx2
 
-from .. import __version__
-from ..errors import APIError
-from ..jsonarray import StreamDecoder
-from ..registry import split
-from ..sse import SSEDecoder, is_garbled, parse_data
+from .byte_streams import AsyncStream, Stream
 from .credentials import Watched
-from .failures import garbled, unreachable
+from .deadline import Deadline
+from .effects import Answer, Ask, Effect, Opened, Outgoing
+from .event_loops import Chunks
+from .faults import as_http_error
+from .pool import TIMEOUT, AsyncPool, Pool, checked
 from .retrying import Retry
 from .upstream import Upstream
-from .wire import Answer, Ask, Effect, Opened, Outgoing, steps
+from .wire import steps
 
 __all__ = ["PATH", "TIMEOUT", "AsyncStream", "AsyncWire", "Stream", "Wire"]
-
-TIMEOUT = httpx2.Timeout(600.0, connect=10.0)
-"""How long is waited for each piece of an answer, unless upstream or call says otherwise: models think."""
 
 PATH = "unified_llm.path"
 """The extension of a request that holds its path below the protocol's root."""
 
-_HEADERS = {"user-agent": f"unified-llm/{__version__}"}
+_UNTIMED = frozenset(("close", "sleep"))  # closing is never too late, and a sleep looks at the clock itself
 
 
 SECRETS = "unified_llm.secrets"
 """The extension of a request that holds the credentials of its upstream, for what signs a request by itself."""
 
 
-def _request(client: Any, upstream: Upstream, outgoing: Outgoing, usual: Any) -> httpx2.Request:
+def _request(
+    client: Any, upstream: Upstream, outgoing: Outgoing, usual: Any, deadline: Deadline | None
+) -> httpx2.Request:
     timeout = outgoing.timeout if outgoing.timeout is not None else usual
+    if deadline is not None:
+        timeout = deadline.capped(timeout if timeout is not None else client.timeout)
     built: httpx2.Request = client.build_request(
         outgoing.method,
         _url(outgoing.url),
@@ -67,158 +70,73 @@ def _url(text: str) -> httpx2.URL:
     return httpx2.URL(text)
 
 
-class _Events:
-    """The wire events of a stream's bytes. Raises `StreamBroken` for one that is half of its JSON."""
-
-    def __init__(self, opened: Opened) -> None:
-        framing = split(opened.upstream.protocol)[0].streams.framing
-        self.decoder = StreamDecoder() if framing.array else SSEDecoder()
-        self._opened = opened
-
-    def feed(self, chunk: bytes) -> list[dict[str, Any]]:
-        return [self._read(each) for each in self.decoder.feed(chunk)]
-
-    def close(self) -> list[dict[str, Any]]:
-        return [self._read(each) for each in self.decoder.close()]
-
-    def _read(self, event: Any) -> dict[str, Any]:
-        text = event["data"]
-        # Some servers repeat in an error what they were sent.
-        data = parse_data(self._opened.upstream.hide(text) if '"error' in text else text)
-        if is_garbled(data):
-            raise garbled(self._opened.upstream, data, self._opened.model)
-        return {"event": event["event"], "data": data}
+def _crowded(error: httpx2.PoolTimeout, limits: httpx2.Limits) -> httpx2.PoolTimeout:
+    """The error of a request that got no connection, with the limit and the remedy."""
+    most = limits.max_connections
+    return httpx2.PoolTimeout(
+        f"all {most} connections of the client are in use; close streams that are no longer read, or pass "
+        f"limits=httpx2.Limits(max_connections=...)"
+    )
 
 
-class _Heard:
-    """What a stream's two forms have in common."""
-
-    def __init__(self, opened: Opened) -> None:
-        self._opened = opened
-        self.upstream = opened.upstream
-        self.sent = opened.sent
-        self.hops = opened.hops
-        self.attempts = opened.attempts
-        self.headers = opened.headers
-        self.status = opened.status
-        self.http = opened.http
-        self.request_id = opened.request_id
-        self.model = opened.model
-
-    def _broken(self, error: httpx2.HTTPError) -> APIError:
-        return unreachable(self.upstream, error, self.model, begun=True)
+def _dated(response: httpx2.Response) -> httpx2.Response:
+    """An answer with the time at which it came, which dates among its headers are counted from."""
+    response.headers.setdefault("date", formatdate(usegmt=True))
+    return response
 
 
-class Stream(_Heard):
-    """A stream of bytes from an upstream; iterate it once, or take its `.events()`.
+class _Driver:
+    """What both drivers are made of."""
 
-    Raises `StreamBroken` and `Timeout`. It is closed at its end, by `.close()`, and as a context manager.
-    """
+    def __init__(
+        self,
+        *,
+        http_client: Any = None,
+        retry: Retry | None = None,
+        timeout: Any = None,
+        limits: httpx2.Limits | None = None,
+    ) -> None:
+        self.retry = retry if retry is not None else Retry()
+        self._pool: Any = self._pooled(http_client, limits)
+        self._timeout = timeout
 
-    def __iter__(self) -> Iterator[bytes]:
-        broken = None
-        try:
-            yield from self._opened.first
-            if self._opened.rest is not None:
-                yield from self._opened.rest
-        except httpx2.HTTPError as error:
-            broken = self._broken(error)
-        finally:
-            self.close()
-        if broken is not None:
-            raise broken
-
-    def events(self) -> Iterator[dict[str, Any]]:
-        """Its wire events, as `convert_stream` takes them. One that was cut off ends early: its reader tells."""
-        events = _Events(self._opened)
-        try:
-            for chunk in self:
-                yield from events.feed(chunk)
-            yield from events.close()
-        finally:
-            self.close()
-
-    def close(self) -> None:
-        self._opened.response.close()
-
-    def __enter__(self) -> Stream:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def _pooled(self, given: Any, limits: httpx2.Limits | None) -> Any:
+        raise NotImplementedError
 
 
-class AsyncStream(_Heard):
-    """The same for event loops."""
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        broken = None
-        try:
-            for chunk in self._opened.first:
-                yield chunk
-            if self._opened.rest is not None:
-                async for chunk in self._opened.rest:
-                    yield chunk
-        except httpx2.HTTPError as error:
-            broken = self._broken(error)
-        finally:
-            await self.aclose()
-        if broken is not None:
-            raise broken
-
-    async def events(self) -> AsyncIterator[dict[str, Any]]:
-        """Its wire events."""
-        events = _Events(self._opened)
-        try:
-            async for chunk in self:
-                for event in events.feed(chunk):
-                    yield event
-            for event in events.close():
-                yield event
-        finally:
-            await self.aclose()
-
-    async def aclose(self) -> None:
-        # A caller that was cancelled still has to hang up.
-        with anyio.CancelScope(shield=True):
-            await self._opened.response.aclose()
-
-    async def __aenter__(self) -> AsyncStream:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
-
-
-class Wire:
+class Wire(_Driver):
     """Asks upstreams, with blocking calls. `http_client` replaces the pool, `timeout` what is waited by default.
 
-    Close it, or use it as a context manager. A given `http_client` stays open.
+    `limits` are those of the pool. Close it, or use it as a context manager. A given `http_client` stays open.
     """
 
-    def __init__(self, *, http_client: httpx2.Client | None = None, retry: Retry | None = None, timeout: Any = None):
-        self.retry = retry if retry is not None else Retry()
-        self._given = http_client
-        self._pool: httpx2.Client | None = http_client
-        self._timeout = timeout
+    def _pooled(self, given: Any, limits: httpx2.Limits | None) -> Pool:
+        return Pool(given, limits)
 
     def send(self, ask: Ask, upstreams: Sequence[Upstream]) -> Answer | Stream:
         """The answer of the first upstream that has one; a `Stream` where one is asked for."""
-        found = self.run(steps(ask, upstreams, self.retry))
-        return Stream(found) if isinstance(found, Opened) else found
+        found = self.run(steps(ask, upstreams, self.retry), ask.deadline)
+        return self.stream(found, ask.deadline) if isinstance(found, Opened) else found
 
-    def run(self, doing: Any) -> Any:
-        """Do what a generator of effects asks for, and return what it returns."""
+    def stream(self, opened: Opened, deadline: Deadline | None = None) -> Stream:
+        """The stream of an answer that was opened."""
+        return Stream(opened, deadline, self._pool)
+
+    def run(self, doing: Any, deadline: Deadline | None = None) -> Any:
+        """Do what a generator of effects asks for until `deadline`, and return what it returns."""
         opened: list[httpx2.Response] = []
         try:
             effect: Effect = next(doing)
             while True:
                 failure = done = None
                 try:
-                    done = getattr(self, f"_{effect.verb}")(opened, *effect.what)
-                except (httpx2.HTTPError, APIError) as error:
+                    with nullcontext() if deadline is None or effect.verb in _UNTIMED else deadline.limit():
+                        done = getattr(self, f"_{effect.verb}")(opened, deadline, *effect.what)
+                except Exception as error:
                     # Thrown from outside of this block, or it would hang on every error that comes of it.
-                    failure = error
+                    failure = as_http_error(error)
+                    if failure is None:
+                        raise
                 effect = doing.send(done) if failure is None else doing.throw(failure)
         except StopIteration as end:
             kept = getattr(end.value, "opened", end.value)
@@ -229,80 +147,95 @@ class Wire:
             for response in opened:
                 response.close()
 
-    def _send(self, opened: list[Any], upstream: Upstream, outgoing: Outgoing) -> httpx2.Response:
-        client = upstream.http_client or self._client()
-        usual = None if upstream.http_client is not None else self._timeout
-        request = _request(client, upstream, outgoing, usual)
+    def _send(
+        self, opened: list[Any], deadline: Deadline | None, upstream: Upstream, outgoing: Outgoing
+    ) -> httpx2.Response:
+        own = upstream.http_client
+        if own is not None:
+            checked(own)
+        client = own or self._pool.client()
+        request = _request(client, upstream, outgoing, None if own is not None else self._timeout, deadline)
         auth = _auth(client, upstream, outgoing)
-        response = client.send(request, stream=True, auth=auth, follow_redirects=False)
+        crowded = None
+        try:
+            response = client.send(request, stream=True, auth=auth, follow_redirects=False)
+        except httpx2.PoolTimeout as error:
+            if own is not None or self._pool.given is not None:
+                raise
+            crowded = _crowded(error, self._pool.limits)
+        if crowded is not None:
+            raise crowded
         opened.append(response)
-        return response
+        return _dated(response)
 
-    def _client(self) -> httpx2.Client:
-        if self._pool is None:
-            self._pool = httpx2.Client(timeout=TIMEOUT, headers=_HEADERS)
-        return self._pool
-
-    def _read(self, opened: list[Any], response: httpx2.Response) -> bytes:
+    def _read(self, opened: list[Any], deadline: Deadline | None, response: httpx2.Response) -> bytes:
         raw = response.read()
-        self._close(opened, response)
+        self._close(opened, deadline, response)
         return raw
 
-    def _chunks(self, opened: list[Any], response: httpx2.Response) -> Iterator[bytes]:
+    def _chunks(self, opened: list[Any], deadline: Deadline | None, response: httpx2.Response) -> Iterator[bytes]:
         return response.iter_bytes()
 
-    def _next(self, opened: list[Any], chunks: Iterator[bytes]) -> bytes | None:
+    def _next(self, opened: list[Any], deadline: Deadline | None, chunks: Iterator[bytes]) -> bytes | None:
         return next(chunks, None)
 
-    def _close(self, opened: list[Any], response: httpx2.Response) -> None:
+    def _close(self, opened: list[Any], deadline: Deadline | None, response: httpx2.Response) -> None:
         response.close()
         if response in opened:
             opened.remove(response)
 
-    def _sleep(self, opened: list[Any], seconds: float) -> None:
+    def _sleep(self, opened: list[Any], deadline: Deadline | None, seconds: float) -> bool:
+        """Whether there was time for it."""
+        if deadline is not None and seconds >= deadline.left:
+            return False
         time.sleep(seconds)
+        return True
 
     def close(self) -> None:
         """Close the pool, if it is the driver's own."""
-        if self._pool is not None and self._given is None:
-            self._pool.close()
-            self._pool = None
+        self._pool.close()
 
     def __enter__(self) -> Wire:
+        self._pool.reopen()
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
 
-class AsyncWire:
-    """The same for event loops."""
+class AsyncWire(_Driver):
+    """The same for event loops, asyncio's and trio's."""
 
-    def __init__(
-        self, *, http_client: httpx2.AsyncClient | None = None, retry: Retry | None = None, timeout: Any = None
-    ):
-        self.retry = retry if retry is not None else Retry()
-        self._given = http_client
-        self._pool: httpx2.AsyncClient | None = http_client
-        self._timeout = timeout
+    def _pooled(self, given: Any, limits: httpx2.Limits | None) -> AsyncPool:
+        return AsyncPool(given, limits)
 
     async def send(self, ask: Ask, upstreams: Sequence[Upstream]) -> Answer | AsyncStream:
         """The answer of the first upstream that has one; an `AsyncStream` where one is asked for."""
-        found = await self.run(steps(ask, upstreams, self.retry))
-        return AsyncStream(found) if isinstance(found, Opened) else found
+        found = await self.run(steps(ask, upstreams, self.retry), ask.deadline)
+        return self.stream(found, ask.deadline) if isinstance(found, Opened) else found
 
-    async def run(self, doing: Any) -> Any:
-        """Do what a generator of effects asks for, and return what it returns."""
+    def stream(self, opened: Opened, deadline: Deadline | None = None) -> AsyncStream:
+        """The stream of an answer that was opened."""
+        return AsyncStream(opened, deadline, self._pool)
+
+    async def run(self, doing: Any, deadline: Deadline | None = None) -> Any:
+        """Do what a generator of effects asks for until `deadline`, and return what it returns."""
         opened: list[httpx2.Response] = []
         try:
             effect: Effect = next(doing)
             while True:
                 failure = done = None
+                verb = getattr(self, f"_{effect.verb}")
                 try:
-                    done = await getattr(self, f"_{effect.verb}")(opened, *effect.what)
-                except (httpx2.HTTPError, APIError) as error:
+                    if deadline is None or effect.verb in _UNTIMED:
+                        done = await verb(opened, deadline, *effect.what)
+                    else:
+                        done = await deadline.wait(verb, opened, deadline, *effect.what)
+                except Exception as error:
                     # Thrown from outside of this block, or it would hang on every error that comes of it.
-                    failure = error
+                    failure = as_http_error(error)
+                    if failure is None:
+                        raise
                 effect = doing.send(done) if failure is None else doing.throw(failure)
         except StopIteration as end:
             kept = getattr(end.value, "opened", end.value)
@@ -315,46 +248,58 @@ class AsyncWire:
                     for response in opened:
                         await response.aclose()
 
-    async def _send(self, opened: list[Any], upstream: Upstream, outgoing: Outgoing) -> httpx2.Response:
-        client = upstream.async_http_client or self._client()
-        usual = None if upstream.async_http_client is not None else self._timeout
-        request = _request(client, upstream, outgoing, usual)
+    async def _send(
+        self, opened: list[Any], deadline: Deadline | None, upstream: Upstream, outgoing: Outgoing
+    ) -> httpx2.Response:
+        own = upstream.async_http_client
+        if own is not None:
+            checked(own)
+        client = own or await self._pool.client()
+        request = _request(client, upstream, outgoing, None if own is not None else self._timeout, deadline)
         auth = _auth(client, upstream, outgoing)
-        response = await client.send(request, stream=True, auth=auth, follow_redirects=False)
+        crowded = None
+        try:
+            response = await client.send(request, stream=True, auth=auth, follow_redirects=False)
+        except httpx2.PoolTimeout as error:
+            if own is not None or self._pool.given is not None:
+                raise
+            crowded = _crowded(error, self._pool.limits)
+        if crowded is not None:
+            raise crowded
         opened.append(response)
-        return response
+        return _dated(response)
 
-    def _client(self) -> httpx2.AsyncClient:
-        if self._pool is None:
-            self._pool = httpx2.AsyncClient(timeout=TIMEOUT, headers=_HEADERS)
-        return self._pool
-
-    async def _read(self, opened: list[Any], response: httpx2.Response) -> bytes:
+    async def _read(self, opened: list[Any], deadline: Deadline | None, response: httpx2.Response) -> bytes:
         raw = await response.aread()
-        await self._close(opened, response)
+        await self._close(opened, deadline, response)
         return raw
 
-    async def _chunks(self, opened: list[Any], response: httpx2.Response) -> AsyncIterator[bytes]:
-        return response.aiter_bytes()
+    async def _chunks(
+        self, opened: list[Any], deadline: Deadline | None, response: httpx2.Response
+    ) -> AsyncIterator[bytes]:
+        return Chunks(response)
 
-    async def _next(self, opened: list[Any], chunks: AsyncIterator[bytes]) -> bytes | None:
+    async def _next(self, opened: list[Any], deadline: Deadline | None, chunks: AsyncIterator[bytes]) -> bytes | None:
         return await anext(chunks, None)
 
-    async def _close(self, opened: list[Any], response: httpx2.Response) -> None:
+    async def _close(self, opened: list[Any], deadline: Deadline | None, response: httpx2.Response) -> None:
         await response.aclose()
         if response in opened:
             opened.remove(response)
 
-    async def _sleep(self, opened: list[Any], seconds: float) -> None:
+    async def _sleep(self, opened: list[Any], deadline: Deadline | None, seconds: float) -> bool:
+        """Whether there was time for it."""
+        if deadline is not None and seconds >= deadline.left:
+            return False
         await anyio.sleep(seconds)
+        return True
 
     async def aclose(self) -> None:
         """Close the pool, if it is the driver's own."""
-        if self._pool is not None and self._given is None:
-            await self._pool.aclose()
-            self._pool = None
+        await self._pool.aclose()
 
     async def __aenter__(self) -> AsyncWire:
+        self._pool.reopen()
         return self
 
     async def __aexit__(self, *_: object) -> None:

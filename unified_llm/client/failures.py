@@ -37,9 +37,19 @@ from ..jsonvalue import detached, parse
 from ..reading import Reader
 from ..registry import provider_of, split
 from ..urls import printable
+from .deadline import DeadlineReached
 from .upstream import Upstream
 
-__all__ = ["canonical_error", "failed", "garbled", "refused", "shown", "unreachable", "unreadable"]
+__all__ = [
+    "canonical_error",
+    "cut_off",
+    "failed",
+    "garbled",
+    "refused",
+    "shown",
+    "unreachable",
+    "unreadable",
+]
 
 _CLASSES: Mapping[str, type[APIError]] = {
     "authentication": AuthenticationFailed,
@@ -182,6 +192,17 @@ def canonical_error(upstream: Upstream, body: Any, status: int, headers: Mapping
     return error
 
 
+# Where a connection was not there yet, nothing went over it.
+_UNSENT = (
+    httpx2.ConnectError,
+    httpx2.ConnectTimeout,
+    httpx2.LocalProtocolError,
+    httpx2.PoolTimeout,
+    httpx2.ProxyError,
+    httpx2.UnsupportedProtocol,
+)
+
+
 def unreachable(upstream: Upstream, error: Exception, model: str | None, *, begun: bool = False) -> APIError:
     """The error where nobody answered, or where an answer broke off (`begun`)."""
     if isinstance(error, httpx2.TimeoutException):
@@ -189,6 +210,8 @@ def unreachable(upstream: Upstream, error: Exception, model: str | None, *, begu
         waited = next((told for sign, told in phase.items() if type(error).__name__.startswith(sign)), "too long")
         kind: type[APIError] = Timeout
         message, code = f"timed out waiting {waited}", "timeout"
+        if isinstance(error, DeadlineReached):
+            message, code = "timed out", "total_timeout"
     elif isinstance(error, httpx2.DecodingError):
         kind, message, code = StreamBroken if begun else ServerFailed, "decoding the response failed", "undecodable"
     elif isinstance(error, (httpx2.LocalProtocolError, httpx2.UnsupportedProtocol)):
@@ -204,17 +227,30 @@ def unreachable(upstream: Upstream, error: Exception, model: str | None, *, begu
     told: dict[str, Any] = {"type": type_, "code": code, "message": message}
     if code == "unsendable":
         told["should_retry"] = False
-    return kind(
+    found = kind(
         message,
         error=told,
         provider=upstream.provider or httpx2.URL(upstream.base_url).host,
         model=model,
         protocol=upstream.protocol,
     )
+    found.unsent = isinstance(error, _UNSENT)
+    return found
 
 
-def unreadable(upstream: Upstream, why: str, raw: bytes, headers: Mapping[str, str], model: str | None) -> APIError:
-    """The error of an answer that went well, says HTTP, and is none. Asking the same again would be paid again."""
+def unreadable(
+    upstream: Upstream,
+    why: str,
+    raw: bytes,
+    headers: Mapping[str, str],
+    model: str | None,
+    *,
+    again: bool = False,
+) -> APIError:
+    """The error of an answer that went well, says HTTP, and is none.
+
+    `again` says that it is an answer that broke, and the next one may be whole; else the server would say the same.
+    """
     # Cut behind hiding: half a key is no key that is known.
     text = upstream.hide(raw[:_LONGEST].decode("utf-8", "replace"))[:_SHOWN]
     kind = printable(upstream.hide(headers.get("content-type", "no content type").partition(";")[0]))
@@ -222,9 +258,21 @@ def unreadable(upstream: Upstream, why: str, raw: bytes, headers: Mapping[str, s
     message = f"{upstream.hide(why)} ({kind})" + (f": {text!r}" if text and not page else "")
     return ServerFailed(
         message,
-        error={"type": "server_error", "code": "unreadable_answer", "message": message, "should_retry": False},
+        error={"type": "server_error", "code": "unreadable_answer", "message": message, "should_retry": again},
         headers=shown(upstream, headers),
         body=text,
+        provider=upstream.provider or httpx2.URL(upstream.base_url).host,
+        model=model,
+        protocol=upstream.protocol,
+    )
+
+
+def cut_off(upstream: Upstream, why: str, model: str | None) -> APIError:
+    """The error of an answer that came as a stream and broke off, of which nothing was handed out."""
+    message = f"the answer broke off: {upstream.hide(why)}"
+    return StreamBroken(
+        message,
+        error={"type": "server_error", "code": "stream_broken", "message": message, "should_retry": True},
         provider=upstream.provider or httpx2.URL(upstream.base_url).host,
         model=model,
         protocol=upstream.protocol,

@@ -13,9 +13,9 @@ from ..adapter import Adapter, Paging
 from ..errors import APIError, CapabilityRefused, InvalidRequest
 from ..registry import adapter
 from .answers import read_answer
+from .effects import Answer, Ask, Hop
 from .surface import route_of, spoken
 from .upstream import Upstream
-from .wire import Answer, Ask, Hop
 
 __all__ = ["kin", "listed", "merged", "page"]
 

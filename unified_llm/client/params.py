@@ -16,8 +16,10 @@ __all__ = ["Asked", "Given"]
 
 class Asked(TypedDict, total=False):
     """How to ask, beside what: `models` are fallbacks in their order, `previous` an answer to go on from (of any
-    provider), `upstream` whom to ask, `protocol` which wire to speak in any case. `api_key`, `extra_headers` and
-    `extra_query` belong to the first upstream of the call: a fallback at another origin does not get them."""
+    provider), `upstream` whom to ask, `protocol` which wire to speak in any case, `timeout` how long to wait for each
+    piece of an answer, `total_timeout` how many seconds the call may take with everything in it. `api_key`,
+    `extra_headers` and `extra_query` belong to the first upstream of the call: a fallback at another origin does not
+    get them."""
 
     models: Sequence[Any]
     previous: Any
@@ -25,6 +27,7 @@ class Asked(TypedDict, total=False):
     protocol: str | None
     on_loss: Levels | None
     timeout: Any
+    total_timeout: float | None
     extra_headers: Mapping[str, str] | None
     extra_query: Mapping[str, Any] | None
     extra_body: Mapping[str, Any] | None

@@ -17,6 +17,7 @@ from ..errors import InvalidBody
 from ..jsonvalue import copied
 from ..losses import Levels, Losses
 from .conversation import Segment, continued, said, withheld
+from .deadline import Deadline
 from .params import Asked
 from .results import Result, RunResult, items_of
 from .tools import Tool, as_tool
@@ -42,6 +43,8 @@ class Call:
     protocol: str | None = None
     on_loss: Levels | None = None
     timeout: Any = None
+    total_timeout: float | None = None
+    deadline: Deadline | None = None
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     query: Mapping[str, Any] = field(default_factory=dict, repr=False)
     extra_body: Mapping[str, Any] = field(default_factory=dict)
@@ -107,6 +110,7 @@ def call_of(given: Mapping[str, Any]) -> Call:
         protocol=options.get("protocol"),
         on_loss=options.get("on_loss"),
         timeout=options.get("timeout"),
+        total_timeout=options.get("total_timeout"),
         headers=options.get("extra_headers", {}),
         query=options.get("extra_query", {}),
         extra_body=options.get("extra_body", {}),

@@ -1,5 +1,9 @@
 """Whether to try again, and when. Only what had no answer yet, and only what time may mend.
 
+A request that leaves something behind at the provider (`background`, `store: true`) is a case of its own: where its
+answer was lost, a second one would make, and charge, the same again. It is tried again, here or at the next upstream,
+only with an `idempotency-key` among its headers, or where the first one certainly made nothing.
+
 What the provider says wins: `x-should-retry`, then `Retry-After`, `retry-after-ms`, a `retryDelay` among the details.
 Else the wait doubles, with jitter, so that many clients do not come back together. A provider that wants more patience
 than there is is not waited for: the error says how long, and a fallback may do at once what waiting would.
@@ -10,9 +14,21 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
-from ..errors import APIError, ConnectionFailed, Overloaded, RateLimited, ServerFailed, Timeout
+from ..errors import (
+    APIError,
+    AuthenticationFailed,
+    ConnectionFailed,
+    InvalidRequest,
+    NotFound,
+    Overloaded,
+    PermissionDenied,
+    QuotaExceeded,
+    RateLimited,
+    ServerFailed,
+    Timeout,
+)
 
-__all__ = ["Retry"]
+__all__ = ["Retry", "made_nothing"]
 
 _MENDED_BY_TIME = (RateLimited, Overloaded, ServerFailed, Timeout, ConnectionFailed)
 _CONFLICT = 409  # a lock at the provider, which the official SDKs try again too
@@ -64,3 +80,16 @@ class Retry:
         if error.should_retry is not None:
             return error.should_retry
         return error.status == _CONFLICT or (isinstance(error, _MENDED_BY_TIME) and error.status not in _UNDONE)
+
+
+# Refused before anything was made of the request, all of them.
+_REFUSALS = (AuthenticationFailed, InvalidRequest, NotFound, Overloaded, PermissionDenied, QuotaExceeded, RateLimited)
+
+
+def made_nothing(error: APIError) -> bool:
+    """Whether a request that failed certainly left nothing behind at the provider.
+
+    >>> made_nothing(RateLimited("slow down", status=429)), made_nothing(Timeout("timed out"))
+    (True, False)
+    """
+    return error.unsent or isinstance(error, _REFUSALS)

@@ -22,8 +22,8 @@ from .answers import read_answer
 from .choosing import _by_preference, upstream
 from .core import Opening
 from .driving import Stream, Wire
+from .effects import Answer, Ask
 from .failures import failed
-from .wire import Answer, Ask
 
 __all__ = ["Outcome", "format_of", "meant_instead", "send"]
 

@@ -15,6 +15,9 @@ from collections.abc import Awaitable, Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
+import anyio
+import anyio.to_thread
+
 __all__ = ["Do", "Effect", "Hook", "Send", "Sleep", "Steps", "Turn", "ado", "adrive", "do", "drive"]
 
 R = TypeVar("R")
@@ -122,19 +125,39 @@ async def ado(effect: Any) -> Any:
         function = effect.function
         # Tools come with their arguments; hooks are the caller's own, and quick.
         if isinstance(function, functools.partial) and not _is_async(function.func):
-            value = await asyncio.to_thread(function, *effect.arguments, **effect.keywords)
+            call = functools.partial(function, *effect.arguments, **effect.keywords)
+            value = await anyio.to_thread.run_sync(call)
         else:
             value = function(*effect.arguments, **effect.keywords)
         return await value if inspect.isawaitable(value) else value
     if isinstance(effect, Sleep):
-        return await asyncio.sleep(effect.seconds)
+        return await anyio.sleep(effect.seconds)
     if isinstance(effect, Do):
         if not effect.parallel:
             return [await adrive(flow, ado) for flow in effect.flows]
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(adrive(flow, ado)) for flow in effect.flows]
-        return [task.result() for task in tasks]
+        return await _at_once(effect.flows)
     raise TypeError(f"nobody here does {type(effect).__name__}")
+
+
+async def _at_once(flows: list[Steps[Any]]) -> list[Any]:
+    """What the flows return, in their order. The first error ends them all, and is raised as it is."""
+    found: list[Any] = [None] * len(flows)
+    failure: Exception | None = None
+
+    async def run(place: int, flow: Steps[Any]) -> None:
+        nonlocal failure
+        try:
+            found[place] = await adrive(flow, ado)
+        except Exception as error:
+            failure = failure or error
+            group.cancel_scope.cancel()
+
+    async with anyio.create_task_group() as group:
+        for place, flow in enumerate(flows):
+            group.start_soon(run, place, flow)
+    if failure is not None:
+        raise failure
+    return found
 
 
 def _is_async(function: Any) -> bool:

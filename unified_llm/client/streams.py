@@ -6,6 +6,7 @@ error, and a stream that was cut off never ends like one that was whole. The two
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
 from typing import Any
 
@@ -24,6 +25,9 @@ class _Seen:
 
     def __init__(self, opening: Opening) -> None:
         self._opening = opening
+        self._wire: Any = opening.stream.events()
+        self._ready: deque[Any] = deque()
+        self._over = self._raised = False
         self._resume = _place(opening)
         self.last: Any = None
         self.upstream = opening.stream.upstream
@@ -45,14 +49,16 @@ class _Seen:
         """The canonical response as far as it got."""
         return self._opening.reader.partial
 
-    def _feed(self, event: dict[str, Any]) -> list[Any]:
+    def _take(self, event: dict[str, Any] | None) -> None:
+        """Take in a wire event; None is the end."""
+        if event is None:
+            self._over = True
+            self._ready += self._objects(self._opening.reader.close)
+            return
         data = event["data"]
         if self._resume and type(data) is dict:
             self.last = data.get(self._resume, self.last)
-        return self._objects(self._opening.reader.feed, event)
-
-    def _end(self) -> list[Any]:
-        return self._objects(self._opening.reader.close)
+        self._ready += self._objects(self._opening.reader.feed, event)
 
     def _objects(self, read: Callable[..., list[dict[str, Any]]], *arguments: Any) -> list[Any]:
         try:
@@ -62,9 +68,10 @@ class _Seen:
         return [validate("event", event) for event in events if event["type"] != "error"]
 
     def _check(self) -> None:
-        """Raise what the provider says went wrong."""
-        failure = self._opening.failure() if self._opening.reader.failure is not None else None
+        """Raise what the provider says went wrong, once."""
+        failure = self._opening.failure() if self._opening.reader.failure is not None and not self._raised else None
         if failure is not None:
+            self._raised = True
             raise failure
 
 
@@ -89,29 +96,26 @@ class EventStream(_Seen):
     'Good day'
     """
 
-    def __init__(self, opening: Opening) -> None:
-        super().__init__(opening)
-        self._events = self._run()
-
     def __iter__(self) -> Iterator[Any]:
-        return self._events
+        return self
 
     def __next__(self) -> Any:
-        return next(self._events)
-
-    def _run(self) -> Generator[Any, None, None]:
         try:
-            for event in self._opening.stream.events():
-                yield from self._feed(event)
+            while not self._ready and not self._over:
                 self._check()
-            yield from self._end()
+                self._take(next(self._wire, None))
+        except BaseException:
+            self.close()
+            raise
+        if not self._ready:
+            self.close()
             self._check()
-        finally:
-            self._opening.stream.close()
+            raise StopIteration
+        return self._ready.popleft()
 
     def get_final_response(self) -> Result:
         """The whole answer, as `create` without streaming gives it."""
-        for _ in self._events:
+        for _ in self:
             pass
         return self._opening.result()
 
@@ -122,7 +126,8 @@ class EventStream(_Seen):
 
     def close(self) -> None:
         """Hang up."""
-        self._events.close()
+        self._over = True
+        self._ready.clear()
         self._opening.stream.close()
 
     def __enter__(self) -> EventStream:
@@ -144,31 +149,26 @@ class AsyncEventStream(_Seen):
     ['Good', ' day']
     """
 
-    def __init__(self, opening: Opening) -> None:
-        super().__init__(opening)
-        self._events = self._run()
-
     def __aiter__(self) -> AsyncIterator[Any]:
-        return self._events
+        return self
 
     async def __anext__(self) -> Any:
-        return await anext(self._events)
-
-    async def _run(self) -> AsyncGenerator[Any, None]:
         try:
-            async for event in self._opening.stream.events():
-                for each in self._feed(event):
-                    yield each
+            while not self._ready and not self._over:
                 self._check()
-            for each in self._end():
-                yield each
+                self._take(await anext(self._wire, None))
+        except BaseException:
+            await self.aclose()
+            raise
+        if not self._ready:
+            await self.aclose()
             self._check()
-        finally:
-            await self._opening.stream.aclose()
+            raise StopAsyncIteration
+        return self._ready.popleft()
 
     async def get_final_response(self) -> Result:
         """The whole answer, as `create` without streaming gives it."""
-        async for _ in self._events:
+        async for _ in self:
             pass
         return self._opening.result()
 
@@ -185,7 +185,8 @@ class AsyncEventStream(_Seen):
 
     async def aclose(self) -> None:
         """Hang up."""
-        await self._events.aclose()
+        self._over = True
+        self._ready.clear()
         await self._opening.stream.aclose()
 
     async def __aenter__(self) -> AsyncEventStream:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..losses import Losses
+from .effects import Hop
 from .upstream import Upstream
-from .wire import Hop
 
 __all__ = ["ESTIMATE", "HOPS", "LOSSES", "PROTOCOL", "UPSTREAM", "told"]
 

@@ -31,6 +31,7 @@ from ..registry import adapter
 from ..vault import MemoryVault, Vault
 from .choosing import credited
 from .choosing import upstream as choose
+from .effects import Answer, Ask, Hop, Opened, answer_kind
 from .listing import kin, merged, page
 from .remembering import Memory
 from .retrying import Retry
@@ -38,7 +39,7 @@ from .settling import settled
 from .surface import Match, credential_headers, recognise, spoken
 from .telling import ESTIMATE, HOPS, LOSSES, PROTOCOL, UPSTREAM, told
 from .upstream import Upstream
-from .wire import Answer, Ask, Hop, Opened, answer_kind, steps
+from .wire import steps
 
 __all__ = ["HOPS", "LOSSES", "PROTOCOL", "UPSTREAM", "Incoming", "Reply", "SurfaceStream", "Translator"]
 

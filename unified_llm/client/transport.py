@@ -6,6 +6,7 @@ loops, and either HTTP library, because every rule is in `translating.py` and ev
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import AsyncIterator, Iterator
 from functools import lru_cache
 from typing import Any, Literal
@@ -13,9 +14,10 @@ from typing import Any, Literal
 import httpx2
 
 from ..errors import APIError, ConnectionFailed, Timeout
+from .deadline import Deadline
 from .driving import TIMEOUT, AsyncStream, AsyncWire, Stream, Wire
-from .translating import Incoming, Reply, Translator
-from .wire import lowered
+from .effects import lowered
+from .translating import Incoming, Reply, SurfaceStream, Translator
 
 __all__ = ["async_http_client", "http_client", "transport"]
 
@@ -34,9 +36,11 @@ def http_client(
     Options: `on_losses` is called with the `Losses` of every answer that has any (they are in the header
     `x-unified-llm-losses` too, those of a stream's answer only here); `on_loss` are levels as in `convert`; `vault`
     remembers what the SDK does not echo (default: in memory, for this client); `retry` a `Retry` (default: none, the
-    SDK has its own); `http_client` and `async_http_client` reach the upstream; `api_key`, `base_url` and every other
-    field of an `Upstream`; `protocol` speaks that one in any case, where with "auto", the default for names, each
-    request goes in the provider's protocol that carries most of it (the header `x-unified-llm-protocol` says which).
+    SDK has its own); `total_timeout` are the seconds that one request of the SDK may take, its stream included;
+    `http_client` and `async_http_client` reach the upstream, `limits` are those of the pool without them; `api_key`,
+    `base_url` and every other field of an `Upstream`; `protocol` speaks that one in any case, where with "auto", the
+    default for names, each request goes in the provider's protocol that carries most of it (the header
+    `x-unified-llm-protocol` says which).
 
     Errors come in the surface's own shape and status, so that the SDK raises what it always raises.
 
@@ -77,11 +81,19 @@ def transport(
     library: Library = "httpx2",
     http_client: httpx2.Client | None = None,
     async_http_client: httpx2.AsyncClient | None = None,
+    limits: httpx2.Limits | None = None,
+    total_timeout: float | None = None,
     **options: Any,
 ) -> Any:
-    """The transport alone, for SDKs that take one; it is of both kinds, synchronous and asynchronous."""
+    """The transport alone, for SDKs that take one; it is of both kinds, synchronous and asynchronous.
+
+    It raises what an SDK expects of its HTTP library and nothing else: `ConnectError` where no provider was reached,
+    `ReadTimeout` where one did not answer in time.
+    """
+    Deadline.of(total_timeout)
     translator = Translator(upstream, surface=surface, **options)
-    return _kind(library)(translator, Wire(http_client=http_client), AsyncWire(http_client=async_http_client))
+    wires = Wire(http_client=http_client, limits=limits), AsyncWire(http_client=async_http_client, limits=limits)
+    return _kind(library)(translator, *wires, total_timeout)
 
 
 def _library(library: str) -> Any:
@@ -121,81 +133,99 @@ def _kind(library: str) -> Any:
         found: Exception = kind(str(error), request=request)
         return found
 
+    def answered(reply: Reply, request: Any, body: Any) -> Any:
+        if body is None:
+            return lib.Response(reply.status, headers=reply.headers, content=reply.content, request=request)
+        return lib.Response(reply.status, headers=reply.headers, stream=body, request=request)
+
     class SyncBody(lib.SyncByteStream):  # type: ignore[misc, name-defined]
-        def __init__(self, reply: Reply) -> None:
-            self.reply = reply
-            self.stream = Stream(reply.opened)  # type: ignore[arg-type]
+        def __init__(self, surface: SurfaceStream, stream: Stream) -> None:
+            self.surface, self.stream = surface, stream
+            self.ready: deque[bytes] = deque()
+            self.over = False
 
         def __iter__(self) -> Iterator[bytes]:
-            surface = self.reply.stream
-            assert surface is not None
-            try:
-                for chunk in self.stream:
-                    yield from surface.feed(chunk)
-                yield from surface.close()
-            except APIError as error:
-                yield from surface.broken(error.error)
+            return self
+
+        def __next__(self) -> bytes:
+            while not self.ready and not self.over:
+                try:
+                    chunk = next(self.stream, None)
+                    self.over = chunk is None
+                    self.ready += self.surface.close() if chunk is None else self.surface.feed(chunk)
+                except APIError as error:
+                    self.over = True
+                    self.ready += self.surface.broken(error.error)
+            if not self.ready:
+                raise StopIteration
+            return self.ready.popleft()
 
         def close(self) -> None:
             self.stream.close()
-            self.reply.stream.leave()  # type: ignore[union-attr]
+            self.surface.leave()
 
     class AsyncBody(lib.AsyncByteStream):  # type: ignore[misc, name-defined]
-        def __init__(self, reply: Reply) -> None:
-            self.reply = reply
-            self.stream = AsyncStream(reply.opened)  # type: ignore[arg-type]
+        def __init__(self, surface: SurfaceStream, stream: AsyncStream) -> None:
+            self.surface, self.stream = surface, stream
+            self.ready: deque[bytes] = deque()
+            self.over = False
 
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            surface = self.reply.stream
-            assert surface is not None
-            try:
-                async for chunk in self.stream:
-                    for out in surface.feed(chunk):
-                        yield out
-                for out in surface.close():
-                    yield out
-            except APIError as error:
-                for out in surface.broken(error.error):
-                    yield out
+        def __aiter__(self) -> AsyncIterator[bytes]:
+            return self
+
+        async def __anext__(self) -> bytes:
+            while not self.ready and not self.over:
+                try:
+                    chunk = await anext(self.stream, None)
+                    self.over = chunk is None
+                    self.ready += self.surface.close() if chunk is None else self.surface.feed(chunk)
+                except APIError as error:
+                    self.over = True
+                    self.ready += self.surface.broken(error.error)
+            if not self.ready:
+                raise StopAsyncIteration
+            return self.ready.popleft()
 
         async def aclose(self) -> None:
             await self.stream.aclose()
-            self.reply.stream.leave()  # type: ignore[union-attr]
+            self.surface.leave()
 
     class Transport(lib.BaseTransport, lib.AsyncBaseTransport):  # type: ignore[misc, name-defined]
         """Answers requests of an official SDK by asking an upstream."""
 
-        def __init__(self, translator: Translator, wire: Wire, async_wire: AsyncWire) -> None:
-            self.translator, self.wire, self.async_wire = translator, wire, async_wire
+        def __init__(self, translator: Translator, wire: Wire, async_wire: AsyncWire, total: float | None) -> None:
+            self.translator, self.wire, self.async_wire, self.total = translator, wire, async_wire, total
 
         def __repr__(self) -> str:
             return f"<Transport of {self.translator!r}>"
 
         def handle_request(self, request: Any) -> Any:
             incoming = _incoming(request, request.read())
+            deadline = Deadline.of(self.total)
             failure = None
             try:
-                reply = self.wire.run(self.translator.steps(incoming))
+                reply = self.wire.run(self.translator.steps(incoming), deadline)
             except (ConnectionFailed, Timeout) as error:
                 failure = raised(error, request)
             if failure is not None:
                 raise failure
-            if reply.stream is None:
-                return lib.Response(reply.status, headers=reply.headers, content=reply.content, request=request)
-            return lib.Response(reply.status, headers=reply.headers, stream=SyncBody(reply), request=request)
+            opened, surface = reply.opened, reply.stream
+            stream = None if surface is None else SyncBody(surface, self.wire.stream(opened, deadline))
+            return answered(reply, request, stream)
 
         async def handle_async_request(self, request: Any) -> Any:
             incoming = _incoming(request, await request.aread())
+            deadline = Deadline.of(self.total)
             failure = None
             try:
-                reply = await self.async_wire.run(self.translator.steps(incoming))
+                reply = await self.async_wire.run(self.translator.steps(incoming), deadline)
             except (ConnectionFailed, Timeout) as error:
                 failure = raised(error, request)
             if failure is not None:
                 raise failure
-            if reply.stream is None:
-                return lib.Response(reply.status, headers=reply.headers, content=reply.content, request=request)
-            return lib.Response(reply.status, headers=reply.headers, stream=AsyncBody(reply), request=request)
+            opened, surface = reply.opened, reply.stream
+            stream = None if surface is None else AsyncBody(surface, self.async_wire.stream(opened, deadline))
+            return answered(reply, request, stream)
 
         def close(self) -> None:
             self.wire.close()

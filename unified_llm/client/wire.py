@@ -9,158 +9,34 @@ once output has begun: the first event of a stream is awaited here, what comes a
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import httpx2
 
-from ..convert import Converted, Repair, convert, write
+from ..adapter import WireReader
+from ..convert import Converted, convert, write
 from ..errors import APIError, CapabilityLost, CapabilityRefused, InvalidBody, InvalidRequest, ProtocolError
 from ..jsonarray import StreamDecoder
 from ..jsonvalue import dump, parse
-from ..losses import Levels, Losses
+from ..losses import Losses
 from ..reading import Reader
 from ..registry import provider_of, split
 from ..sse import SSEDecoder, parse_data
 from ..urls import check_headers, check_query, check_text
-from ..vault import Vault
+from .answer_check import is_answer, is_event
+from .effects import Answer, Ask, Effect, Hop, Opened, Outgoing, answer_kind, lowered
 from .failures import failed, refused, shown, unreachable, unreadable
-from .retrying import Retry
+from .retrying import Retry, made_nothing
 from .upstream import Upstream
 from .whole import as_document, as_stream
 
-__all__ = ["Answer", "Ask", "Effect", "Hop", "Opened", "Outgoing", "answer_kind", "lowered", "steps"]
+__all__ = ["steps"]
 
 _REFUSED = frozenset((400, 422))
-Steps = Generator["Effect", Any, "Answer | Opened"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
-    """What is asked: a wire document of `source`, or a canonical one (`source` None).
-
-    `http` is what the source carried outside of the body (`method`, `path`, `query`, `headers`); without a body it is
-    a request as it is, for routes that have none (lists, polling, cancelling). `stream` says which form of answer is
-    awaited. `timeout` is the HTTP library's, and `patience` stands for it where the upstream says nothing either.
-    Headers and queries of the caller's are the upstream's: they go to no other.
-    """
-
-    body: Any = None
-    source: str | None = None
-    kind: str = "request"
-    http: Mapping[str, Any] = field(default_factory=dict)
-    stream: bool = False
-    on_loss: Levels = "ignore"
-    vault: Vault | None = None
-    timeout: Any = None
-    patience: Any = None
-    repair: Repair = "auto"
-
-
-class Hop(NamedTuple):
-    """An upstream that was tried and passed by: how often, and why."""
-
-    upstream: str
-    attempts: int
-    reason: str
-    error: Exception | None = None
-
-
-class Effect(NamedTuple):
-    """Something to do for `steps`: a verb of the driver's, and what with."""
-
-    verb: str
-    what: tuple[Any, ...]
-
-
-class Outgoing(NamedTuple):
-    """A request that is ready to leave, but for the credentials."""
-
-    method: str
-    url: str
-    headers: Mapping[str, str]
-    content: bytes | None
-    query: Mapping[str, Any]
-    timeout: Any
-    path: str  # below the protocol's root, for transports that have a root of their own
-    public: frozenset[tuple[str, str]] = frozenset()  # what conversion set of headers and query: no credentials
-
-
-@dataclass(slots=True, kw_only=True)
-class _Head:
-    """Who answered, to what, and how: what answers and streams have in common."""
-
-    upstream: Upstream
-    sent: Converted
-    status: int
-    headers: Mapping[str, str]
-    kind: str
-    model: str | None = None
-    hops: tuple[Hop, ...] = ()
-    attempts: int = 1
-
-    @property
-    def request_id(self) -> str | None:
-        """The provider's name for the request."""
-        return next((value for name, value in self.headers.items() if name in ("x-request-id", "request-id")), None)
-
-    @property
-    def http(self) -> dict[str, Any]:
-        """What came outside of the body, as `convert(http=)` takes it."""
-        return {"status": self.status, "headers": dict(self.headers)}
-
-
-@dataclass(slots=True, kw_only=True)
-class Answer(_Head):
-    """A whole answer: `value` is the document as the upstream wrote it (`kind` of its protocol), `raw` its bytes.
-
-    `told` says that it came as a stream all the same; then the bytes are not the document's.
-    """
-
-    value: Any
-    raw: bytes
-    told: bool = False
-
-    def to(self, target: str, **options: Any) -> Converted:
-        """The answer as `target` has it; `options` are those of `convert`.
-
-        Raises `ServerFailed` for what is JSON and yet no document of the upstream's protocol.
-        """
-        asked = {"exchange": self.sent.exchange, "http": self.http, "scope": self.upstream.scope, **options}
-        try:
-            # From the bytes where they are the document: a value would be printed and parsed to make it our own.
-            body = self.value if self.told else self.raw
-            return convert(body, source=self.upstream.protocol, target=target, kind=self.kind, **asked)
-        except InvalidBody as error:
-            why = f"no {self.kind} of {self.upstream.protocol}: {error}"
-        raise unreadable(self.upstream, why, self.raw, self.headers, self.model)
-
-
-@dataclass(slots=True, kw_only=True)
-class Opened(_Head):
-    """A stream that has begun: `first` are the bytes that were read already, `rest` is where the others come from."""
-
-    first: list[bytes]
-    response: Any
-    rest: Any
-
-
-def answer_kind(kind: str) -> str:
-    """The kind of the answer to a request of that kind."""
-    return f"{kind.removesuffix('request')}response" if kind.endswith("request") else kind
-
-
-def lowered(headers: Any) -> dict[str, str]:
-    """The headers of an HTTP library by their names in lower case; what comes several times is one, as there."""
-    out: dict[str, str] = {}
-    for name, value in headers.raw:
-        key = name.decode("latin-1").lower()
-        try:
-            text = value.decode()
-        except UnicodeDecodeError:
-            text = value.decode("latin-1")
-        out[key] = f"{out[key]}, {text}" if key in out else text
-    return out
+_IDEMPOTENCY = "idempotency-key"  # https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/
+_NOTHING = 1_000_000  # bytes of a stream in which an event of its protocol has to come
+Steps = Generator[Effect, Any, Answer | Opened]
 
 
 def steps(ask: Ask, upstreams: Sequence[Upstream], retry: Retry) -> Steps:
@@ -194,12 +70,13 @@ def steps(ask: Ask, upstreams: Sequence[Upstream], retry: Retry) -> Steps:
                     continue
                 if refusal is not None and isinstance(error, InvalidRequest):
                     error = refusal  # of what the caller wrote
-                wait = retry.delay(error, tried)
-                if wait is not None:
-                    yield Effect("sleep", (wait,))
+                late = error.code == "total_timeout"
+                once = not (made_nothing(error) or _repeatable(upstream, sent))
+                wait = None if late or once else retry.delay(error, tried)
+                if wait is not None and (yield Effect("sleep", (wait,))) is not False:
                     continue
                 error.hops = tuple(hops)
-                if last:
+                if last or late or once:
                     raise error from None
                 hops.append(Hop(upstream.name, tried, f"{type(error).__name__}: {error}", error))
                 break
@@ -254,11 +131,9 @@ def _outgoing(ask: Ask, upstream: Upstream, sent: Converted, model: str | None) 
         headers["content-type"] = "application/json"
     else:
         headers.update(split(upstream.protocol)[0].headers)
-    # The conversion's word on versions and betas stands before what an upstream says by default.
     converted = {name.lower(): str(value) for name, value in (sent.http.get("headers") or {}).items()}
     check_headers(converted)
-    for given in (upstream.headers, converted, upstream.extra_headers):
-        headers.update({name.lower(): str(value) for name, value in given.items()})
+    headers.update(_headers(upstream, sent))
     asked = sent.http.get("query") or {}
     query = {**upstream.query, **asked}
     check_query(query)
@@ -277,6 +152,22 @@ def _outgoing(ask: Ask, upstream: Upstream, sent: Converted, model: str | None) 
         str(sent.http.get("path") or ""),
         frozenset((*converted.items(), *((name, str(value)) for name, value in asked.items()))),
     )
+
+
+def _headers(upstream: Upstream, sent: Converted) -> dict[str, str]:
+    """The headers that somebody gave: the conversion's word on versions and betas stands before an upstream's."""
+    given = (upstream.headers, sent.http.get("headers") or {}, upstream.extra_headers)
+    return {name.lower(): str(value) for each in given for name, value in each.items()}
+
+
+def _repeatable(upstream: Upstream, sent: Converted) -> bool:
+    """Whether a request may be sent a second time, whatever came of the first."""
+    if not isinstance(sent.value, dict) or _IDEMPOTENCY in _headers(upstream, sent):
+        return True
+    table = split(upstream.protocol)[0].settings.get("request")
+    keys = [table.wire_key((name,)) for name in ("background", "store")] if table is not None else []
+    body = {**sent.value, **upstream.fixed}
+    return not any(key is not None and body.get(key) is True for key in keys)
 
 
 def _asking_all(body: dict[str, Any], upstream: Upstream) -> dict[str, Any]:
@@ -303,10 +194,9 @@ def _once(ask: Ask, upstream: Upstream, sent: Converted) -> Steps:
             if status < 200 or status > 299:
                 raise refused(upstream, status, headers, raw, model)
             if not ask.stream:
-                return _whole(upstream, raw, head)
-            whole = _without_secrets(_document(upstream, raw, headers, model), upstream)
-            events = as_stream(whole, upstream)
-            return Opened(**head, first=events, response=response, rest=None)
+                return _whole(upstream, raw, head, deleting=ask.http.get("method") == "DELETE")
+            value = _without_secrets(_document(upstream, raw, headers, model, "response"), upstream)
+            return Opened(**head, first=as_stream(value, upstream, headers, model), response=response, rest=None)
         return (yield from _begun(upstream, response, head))
     except httpx2.HTTPError as error:
         found = unreachable(upstream, error, model)
@@ -319,16 +209,16 @@ def _streams(headers: Mapping[str, str]) -> bool:
     return kind not in ("application/json", "text/html")
 
 
-def _whole(upstream: Upstream, raw: bytes, head: dict[str, Any]) -> Answer:
+def _whole(upstream: Upstream, raw: bytes, head: dict[str, Any], *, deleting: bool) -> Answer:
     headers, model = head["headers"], head["model"]
     if headers.get("content-type", "").startswith("text/event-stream"):
         # Some servers stream unless they are told not to.
-        try:
-            return Answer(**head, value=as_document(raw, upstream), raw=raw, told=True)
-        except ProtocolError as error:
-            found = failed(upstream, {"type": "server_error", "message": error.reason}, None, model, None, headers)
-        raise found
-    value = _document(upstream, raw, headers, model)
+        return Answer(**head, value=as_document(raw, upstream, headers, model), raw=raw, told=True)
+    # What is deleted has no document, and often no answer but its status.
+    kind = "" if deleting else head["kind"]
+    if deleting and not raw.strip():
+        return Answer(**head, value={}, raw=b"{}")
+    value = _document(upstream, raw, headers, model, kind)
     clean = _without_secrets(value, upstream)
     return Answer(**head, value=clean, raw=raw if clean is value else dump(clean))
 
@@ -341,18 +231,24 @@ def _without_secrets(value: Any, upstream: Upstream) -> Any:
     return value if error == value["error"] else {**value, "error": error}
 
 
-def _document(upstream: Upstream, raw: bytes, headers: Mapping[str, str], model: str | None) -> Any:
+def _document(upstream: Upstream, raw: bytes, headers: Mapping[str, str], model: str | None, kind: str) -> Any:
+    """The document of an answer with status 200. Raises the error that it is, or that it is no answer."""
     try:
         value = parse(raw)
     except InvalidBody:
-        found = unreadable(upstream, "the answer is no JSON", raw, headers, model)
+        # A page is what the server says each time; anything else was an answer that broke.
+        page = raw.lstrip()[:1] == b"<"
+        found = unreadable(upstream, "the answer is no JSON", raw, headers, model, again=not page)
     else:
-        error = value.get("error") if isinstance(value, dict) else None
-        if not isinstance(error, dict) or any(isinstance(each, list) for each in value.values()):
+        if is_answer(split(upstream.protocol)[0], kind, value):
             return value
-        # An error that came as a success: some routers do so when they have begun to answer.
-        # Its class is what its words say, its status the one it tells, if any.
-        found = refused(upstream, 200, headers, raw, model)
+        error = value.get("error") if isinstance(value, dict) else None
+        if isinstance(error, dict) and error:
+            # An error that came as a success: some routers do so when they have begun to answer.
+            # Its class is what its words say, its status the one it tells, if any.
+            found = refused(upstream, 200, headers, raw, model)
+        else:
+            found = unreadable(upstream, f"not a {kind} of {upstream.protocol}", raw, headers, model)
     raise found
 
 
@@ -361,25 +257,40 @@ def _begun(upstream: Upstream, response: Any, head: dict[str, Any]) -> Steps:
     rest = yield Effect("chunks", (response,))
     adapter, dialect = split(upstream.protocol)
     decoder = StreamDecoder() if adapter.streams.framing.array else SSEDecoder()
-    chunks: list[bytes] = []
-    events: list[Any] = []
-    while not events:
-        chunk = yield Effect("next", (rest,))
-        if chunk is None:
-            events = decoder.close()
-            break
-        chunks.append(chunk)
-        events = decoder.feed(chunk)
-    if not events:
-        yield Effect("close", (response,))
-        raise unreadable(upstream, "the stream holds no event", b"".join(chunks), head["headers"], head["model"])
-    # Looked at for an error alone, and errors show no key.
-    first = {"event": events[0]["event"], "data": parse_data(upstream.hide(events[0]["data"]))}
     provider = provider_of(upstream.protocol, dialect)
     reader = adapter.streams.reader(Reader(adapter.protocol, dialect=dialect, facing="client", provider=provider))
-    for event in reader.feed(first):
-        if event.get("type") == "error" and isinstance(event.get("error"), dict):
-            yield Effect("close", (response,))
-            error = {key: value for key, value in event["error"].items() if key != "extra"}
-            raise failed(upstream, error, first["data"], head["model"])
-    return Opened(**head, first=chunks, response=response, rest=rest)
+    chunks: list[bytes] = []
+    size = count = 0
+    failure: APIError | None = None
+    while failure is None:
+        chunk = yield Effect("next", (rest,))
+        if chunk is not None:
+            chunks.append(chunk)
+            size += len(chunk)
+        for raw in decoder.close() if chunk is None else decoder.feed(chunk):
+            count += 1
+            # Looked at for an error alone, and errors show no key.
+            event = {"event": raw["event"], "data": parse_data(upstream.hide(raw["data"]))}
+            failure = _error_of(upstream, reader, event, head["model"])
+            if failure is not None:
+                break
+            if is_event(adapter, event):
+                return Opened(**head, first=chunks, response=response, rest=rest)
+        if failure is None and (chunk is None or size > _NOTHING):
+            why = f"the stream holds no event of {upstream.protocol}" if count else "the stream holds no event"
+            failure = unreadable(upstream, why, b"".join(chunks), head["headers"], head["model"], again=not count)
+    yield Effect("close", (response,))
+    raise failure
+
+
+def _error_of(upstream: Upstream, reader: WireReader, event: dict[str, Any], model: str | None) -> APIError | None:
+    """The error that an event tells of; None where it tells of none."""
+    try:
+        events = reader.feed(event)
+    except (ProtocolError, InvalidBody):
+        return None  # told once it is read as part of the stream, if it is one of its protocol
+    for each in events:
+        if each.get("type") == "error" and isinstance(each.get("error"), dict):
+            error = {key: value for key, value in each["error"].items() if key != "extra"}
+            return failed(upstream, error, event["data"], model)
+    return None

@@ -30,14 +30,21 @@ adapter = Adapter(
     kinds={
         "request": Kind(read_request, write_request, "request", "provider", ("messages",)),
         "response": Kind(
-            read_response, write_response, "response", signs=("content", "error"), mark=("type", "message")
+            read_response,
+            write_response,
+            "response",
+            signs=("content", "error"),
+            mark=("type", "message"),
+            proof={"content": list, "type": ("message",)},
         ),
         "error": Kind(read_error, write_error, "error", signs=("error",)),
         "count_tokens_request": Kind(read_request, write_count_request, "request", "provider"),
         "count_tokens_response": Kind(read_count_response, write_count_response, "usage"),
         "models": Kind(read_models, write_models, "models"),
     },
-    streams=Streams(MessagesReader, MessagesWriter, Framing(named=True)),
+    streams=Streams(
+        MessagesReader, MessagesWriter, Framing(named=True), proof={"type": ("message_", "content_block_")}
+    ),
     mappings=(parts, answer_parts, blocks, citations, results.hits, tools, servers, edits, models),
     settings={"request": REQUEST, "response": RESPONSE},
     natives=NATIVES,

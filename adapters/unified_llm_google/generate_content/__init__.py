@@ -23,6 +23,8 @@ __all__ = ["adapter"]
 # Importing these declares calls and results among the items, and the tools of the provider.
 _DECLARING = (calls, hosted, hosted_tools)
 _VERTEX = "projects/{project}/locations/{location}/publishers/{publisher}/"
+# A chunk of a stream is a response of its own.
+_PROOF = {"candidates": list, "promptFeedback": dict, "usageMetadata": dict}
 
 adapter = Adapter(
     protocol=PROTOCOL,
@@ -35,13 +37,16 @@ adapter = Adapter(
             write_response,
             "response",
             signs=("candidates", "promptFeedback", "usageMetadata", "error"),
+            proof=_PROOF,
         ),
         "error": Kind(read_error, write_error, "error", signs=("error",)),
         "count_tokens_request": Kind(read_count_request, write_count_request, "request", "provider"),
         "count_tokens_response": Kind(read_count, write_count, "usage"),
         "models": Kind(read_model_list, write_model_list, "models"),
     },
-    streams=Streams(GenerateContentReader, GenerateContentWriter, Framing(named=False, array="application/json")),
+    streams=Streams(
+        GenerateContentReader, GenerateContentWriter, Framing(named=False, array="application/json"), proof=_PROOF
+    ),
     mappings=(parts, items, tools, models),
     natives=NATIVES,
     narrows={"blockingConfidence": "web_search", "blocking_confidence": "web_search"},

@@ -20,7 +20,6 @@ from .tools import tools
 __all__ = ["adapter"]
 
 _SDK = "google.genai._gaos.types.interactions"
-
 adapter = Adapter(
     protocol="google-interactions",
     title="Google Interactions",
@@ -33,10 +32,17 @@ adapter = Adapter(
             "response",
             signs=("steps", "outputs", "status", "error", "errors"),
             mark=("object", "interaction"),
+            proof={"steps": list, "outputs": list, "object": ("interaction",)},
         ),
         "error": Kind(read_error, write_error, "error", signs=("error",)),
     },
-    streams=Streams(StreamReader, StreamWriter, Framing(named=True), alone=PASSING),
+    streams=Streams(
+        StreamReader,
+        StreamWriter,
+        Framing(named=True),
+        alone=PASSING,
+        proof={"event_type": ("interaction.", "step.", "content.")},
+    ),
     mappings=(user_parts, model_parts, summaries, citations, steps, tools),
     settings={"request": REQUEST, "response": RESPONSE},
     natives=NATIVES,

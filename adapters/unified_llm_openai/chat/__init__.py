@@ -32,11 +32,14 @@ adapter = Adapter(
             "response",
             signs=("choices", "error"),
             mark=("object", "chat.completion"),
+            proof={"choices": list, "object": ("chat.completion.",)},
         ),
         "error": Kind(read_error, write_error, "error", signs=("error",)),
         "models": Kind(read_models, write_models, "models"),
     },
-    streams=Streams(ChatReader, ChatWriter, Framing(named=False)),
+    streams=Streams(
+        ChatReader, ChatWriter, Framing(named=False), proof={"choices": list, "object": ("chat.completion",)}
+    ),
     mappings=(user_parts, assistant_parts, thinking_parts, answer_parts, citations, calls, tools, models),
     by_hand=frozenset(("message", "reasoning", "function_call_output", "custom_tool_call_output")),
     settings={"request": REQUEST, "response": RESPONSE},

@@ -28,7 +28,12 @@ adapter = Adapter(
     kinds={
         "request": Kind(read_request, write_request, "request", "provider", ("input",)),
         "response": Kind(
-            read_response, write_response, "response", signs=("output", "error"), mark=("object", "response")
+            read_response,
+            write_response,
+            "response",
+            signs=("output", "error"),
+            mark=("object", "response"),
+            proof={"output": list, "object": ("response",)},
         ),
         "error": Kind(read_error, write_error, "error", signs=("error",)),
         "compact_request": Kind(read_request, write_compact_request, "request", "provider"),
@@ -41,7 +46,7 @@ adapter = Adapter(
         "deleted": Kind(lists.read_deleted, lists.write_deleted, "deleted"),
         "models": Kind(lists.read_models, lists.write_models, "models"),
     },
-    streams=Streams(ResponsesReader, ResponsesWriter, Framing(named=True), alone=ALONE),
+    streams=Streams(ResponsesReader, ResponsesWriter, Framing(named=True), alone=ALONE, proof={"type": ("response.",)}),
     mappings=(
         parts,
         user_parts,
