@@ -21,12 +21,12 @@ class Exchange:
     `source` is the client's protocol and `target` the provider's (both with their dialects). `alias` is the model the
     client asked for, `model` the one the provider was asked for. `settings` are the client's own settings in canonical
     form, for surfaces that echo them. `ids` and `names` map what was renamed for the provider back to the client's
-    spelling. `tools` tells, by the provider's name of a tool, what its calls have to be turned back into: "custom" for
-    a tool of raw text that became a function of one string, else what restores arguments made under a lowered schema;
-    `output` is the same for structured output. `options` are the surface's options (`include`, `stream_options`,
-    `stream`, `array`: a stream as one JSON array was asked for), `seed` the seed of the ids an answer needs,
-    `thread` what tells the conversation from others in a vault, `scope` the credential or deployment it went to,
-    `created_at` seconds since 1970.
+    spelling, `namespaces` the joined names of tools to their namespace and name. `tools` tells, by the provider's name
+    of a tool, what its calls have to be turned back into: "custom" for a tool of raw text that became a function of one
+    string, else what restores arguments made under a lowered schema; `output` is the same for structured output.
+    `options` are the surface's options (`include`, `stream_options`, `stream`, `array`: a stream as one JSON array was
+    asked for), `seed` the seed of the ids an answer needs, `thread` what tells the conversation from others in a vault,
+    `scope` the credential or deployment it went to, `created_at` seconds since 1970.
 
     >>> e = Exchange(source="openai-chat", target="openai-responses", alias="fast")
     >>> Exchange.from_json(e.to_json()) == e
@@ -40,6 +40,7 @@ class Exchange:
     settings: Mapping[str, Any] = field(default_factory=dict)
     ids: Mapping[str, str] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
+    namespaces: Mapping[str, list[str]] = field(default_factory=dict)
     tools: Mapping[str, Any] = field(default_factory=dict)
     output: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)

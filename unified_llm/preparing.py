@@ -89,6 +89,11 @@ def prepare(
         meets = repair == "always" or (repair == "auto" and crossing and writer.facing == "provider")
         if type(node.get("input")) is list:
             conversation(node, reader, writer)
+        if crossing and writer.facing == "provider":
+            from .toolset import flatten
+
+            plain = reader is not None and reader.plain and writer.vault is None
+            _replace(flatten(node, writer, kind, plain), reader, writer)
         declared = list(node["tools"]) if type(node.get("tools")) is list else []
         if crossing and reader is not None and source is not None and writer.facing == "provider":
             _replace(handed(node, goal.adapter, source.adapter, reader, writer), reader, writer)
@@ -195,6 +200,7 @@ def exchange_of(
     )
     said = writer.context.get("asked", ())
     settings.update({key: said[key] for key in said if key != "input"})
+    settings = {key: value for key, value in settings.items() if key not in said or value is not None}
     options = {key: settings[key] for key in ("include", "stream", "stream_options") if key in settings}
     drawer = (node.get("extra") or {}).get(source.partition(":")[0]) if type(node) is dict else None
     if drawer and (drawer.get("form") or {}).get("stream") == "array":
@@ -207,6 +213,7 @@ def exchange_of(
         settings=settings,
         ids=writer.context.get("ids", {}),
         names=writer.context.get("renamed", {}),
+        namespaces=writer.context.get("namespaces", {}),
         tools=writer.context.get("tools", {}),
         output=writer.context.get("output", {}),
         options=options,

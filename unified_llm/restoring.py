@@ -34,7 +34,9 @@ _DONE = "response.output_item.done"
 
 def restoring(exchange: Exchange | None) -> Restoring | None:
     """What turns answers back, None where there is nothing to turn back."""
-    if exchange is None or not (exchange.ids or exchange.names or exchange.tools or exchange.output):
+    if exchange is None or not (
+        exchange.ids or exchange.names or exchange.namespaces or exchange.tools or exchange.output
+    ):
         return None
     return Restoring(exchange)
 
@@ -44,6 +46,7 @@ class Restoring:
 
     def __init__(self, exchange: Exchange) -> None:
         self.ids, self.names, self.tools = exchange.ids, exchange.names, exchange.tools
+        self.namespaces = exchange.namespaces
         self.output = exchange.output
         # Nodes that were made, with those they stand for.
         self.replaced: list[tuple[Node, Node]] = []
@@ -92,6 +95,11 @@ class Restoring:
             return self._new(item, changes)
         if name in self.names:
             changes["name"] = self.names[name]
+        joined = self.namespaces.get(self.names.get(name, name))
+        if joined is not None:
+            space, changes["name"] = joined
+            if space:
+                changes["namespace"] = space
         if kind == "function_call" and name in self.tools:
             if self.tools[name] == "custom":
                 changes.update(type="custom_tool_call", input=raw_input(item.get("arguments")))

@@ -99,7 +99,8 @@ def test_trap_107_a_custom_tool_is_a_function_with_one_string() -> None:
     assert done.value["input"][-1]["arguments"] == {"input": "*** patch"}
     assert done.exchange is not None
     assert done.exchange.tools == {"apply": "custom"}
-    assert any(loss.capability == "tools.grammar" and loss.fate == "lost" for loss in done.losses)
+    assert done.value["tools"][0]["description"].endswith("lark grammar:\nstart: /x/")
+    assert {loss.fate for loss in done.losses if loss.capability == "tools.grammar"} == {"approximated"}
 
 
 def test_trap_110_hosted_calls_of_another_provider_stay_behind() -> None:

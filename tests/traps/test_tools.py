@@ -153,7 +153,7 @@ CALLS: dict[str, Any] = {
 @pytest.mark.parametrize("target", CALLS)
 def test_trap_107_a_call_of_a_tool_for_raw_text_comes_back_as_such(target: str) -> None:
     done = ask(target, tools=[PATCH])
-    assert "tools.grammar" in lost(done).values()
+    assert "start: /.+/s" in json.dumps(done.value["tools"]) and not lost(done)
     answer = ul.convert(CALLS[target], source=target, target=RESPONSES, kind="response", exchange=done.exchange)
     (call,) = answer.value["output"]
     assert (call["type"], call["call_id"], call["input"]) == ("custom_tool_call", "t", "*** P")

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from unified_llm.emulation import as_function
 from unified_llm.mapping import Fated, IllTyped, Mapping, take
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
@@ -143,18 +144,13 @@ def write_function(c: Node, w: Writer) -> Node | None:
 
 @tools.write("custom")
 def write_custom(c: Node, w: Writer) -> Node | None:
-    """A tool that takes raw text: a function of one string. Its grammar is lost, its answers are told by its name."""
-    name = c.get("name")
-    if type(name) is not str:
+    """A tool that takes raw text: a function of one string; its answers are told by its name."""
+    if type(c.get("name")) is not str:
         return None
+    function = as_function(c, w)
     c["name"] = Fated("emulated", "a function of one string")
-    w.context.setdefault("tools", {})[name] = "custom"
-    wire: Node = {"name": name}
-    if c.get("description") is not None:
-        wire["description"] = c.pop("description")
-    text = {"type": "string"}
-    wire["input_schema"] = {"type": "object", "properties": {"input": text}, "required": ["input"]}
-    return _write_common(c, wire, w)
+    function["input_schema"] = function.pop("parameters")
+    return _write_common(c, function, w)
 
 
 # ---- tools the provider defines -------------------------------------------------------------------------------------

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from unified_llm.mapping import ILL_TYPED, NATIVE, Bimap, Fated, IllTyped, Mapping, fill, take
+from unified_llm.emulation import as_function
+from unified_llm.mapping import ILL_TYPED, NATIVE, Bimap, Fated, IllTyped, Mapping, fill
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
@@ -212,20 +213,17 @@ def _write_function(c: Node, w: Writer) -> Node | None:
 
 tools.write("function")(grouped(_FUNCTIONS, _write_function))
 
-_INPUT = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
-
 
 def _write_custom(c: Node, w: Writer) -> Node | None:
     """A tool that takes raw text, as a function with one argument."""
     if type(c.get("name")) is not str:
         return None
-    name = c.pop("name")
-    wire = {"name": name, **({"description": c.pop("description")} if "description" in c else {})}
-    key = "parameters" if w.dialect.get("schemas") == "openapi" else "parametersJsonSchema"
-    wire[key] = to_dialect(_INPUT, []) if key == "parameters" else _INPUT
-    if type(c.get("format")) is dict and c["format"].get("type") == "text":
-        take(c, "format")["type"] = Fated("approximated", "any text is taken")
-    w.context.setdefault("tools", {})[name] = "custom"
+    wire = as_function(c, w)
+    schema = wire.pop("parameters")
+    if w.dialect.get("schemas") == "openapi":
+        wire["parameters"] = to_dialect(schema, [])
+    else:
+        wire["parametersJsonSchema"] = schema
     c["type"] = Fated("emulated", "declared as a function with one string argument")
     return wire
 

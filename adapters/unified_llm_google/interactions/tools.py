@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from unified_llm.emulation import as_function
 from unified_llm.mapping import Fated, IllTyped, Mapping, take, take_all
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
@@ -30,10 +31,7 @@ tools.same("retrieval", "retrieval_types")
 
 @tools.write("custom")
 def write_custom(c: Node, w: Writer) -> Node:
-    wire: Node = {"type": "function", **{key: c.pop(key) for key in ("name", "description") if key in c}}
-    wire["parameters"] = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
-    if type(wire.get("name")) is str:
-        w.context.setdefault("tools", {})[wire["name"]] = "custom"
+    wire = {"type": "function", **as_function(c, w)}
     c["type"] = Fated("emulated", "declared as a function with one string argument")
     return wire
 

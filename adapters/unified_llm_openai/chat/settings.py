@@ -271,7 +271,8 @@ def _write_tool_choice(c: Node, wire: Node, w: Writer) -> None:
         if type(own.get("tools")) is list:
             allowed["tools"] = w.nodes(tools, own.pop("tools"))
             for tool in allowed["tools"] if lacks_raw_text(w) else ():
-                tool["function"].pop("parameters", None)  # a tool is named here, and declared elsewhere
+                for key in ("description", "parameters"):  # a tool is named here, and declared elsewhere
+                    tool["function"].pop(key, None)
         demanded = is_foreign(w) and allowed.get("tools") != []
         wire["tool_choice"] = {"type": kind, kind: with_mode(allowed, w) if demanded else allowed}
 

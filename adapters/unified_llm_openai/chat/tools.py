@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from unified_llm.emulation import as_function
 from unified_llm.ids import is_made, made_id
 from unified_llm.jsonvalue import dump_text, load_text
 from unified_llm.mapping import Fated, IllTyped, Mapping, take
@@ -193,12 +194,9 @@ def write_custom(c: Node, w: Writer) -> Node:
 
 def _write_emulated(c: Node, w: Writer) -> Node:
     """A tool of raw text as a function of one string; answers are told by its name, and turned back."""
-    function = without_nulls({key: c.pop(key) for key in ("name", "description") if key in c}, w)
-    if type(function.get("name")) is str:
-        w.context.setdefault("tools", {})[function["name"]] = "custom"
+    function = without_nulls(as_function(c, w), w)
     c["type"] = Fated("emulated", "declared as a function with one string argument")
-    text = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
-    return {"type": "function", "function": {**function, "parameters": text}}
+    return {"type": "function", "function": function}
 
 
 tools.cannot(

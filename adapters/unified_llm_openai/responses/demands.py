@@ -12,7 +12,7 @@ from unified_llm.writing import Writer
 
 from ..demands import fit_values, leave_out, nearest_choice, nearest_effort, send_nearest, withhold
 
-__all__ = ["fit", "takeable_tools"]
+__all__ = ["fit", "takeable_items", "takeable_tools"]
 
 Node = dict[str, Any]
 Keys = tuple[Any, ...]
@@ -27,6 +27,17 @@ def takeable_tools(tools: list[Node], w: Writer) -> list[Node]:
         if tool.get("type") not in kinds:
             w.drop(tool, "the server has no such tools")
     return [tool for tool in tools if tool.get("type") in kinds]
+
+
+def takeable_items(nodes: list[Node], w: Writer) -> list[Node]:
+    """The items without those that declare tools of kinds that the server has not, which are reported."""
+    kinds = None if w.same else w.dialect.get("tool_kinds")
+    if kinds is None or not any(node.get("type") == "additional_tools" for node in nodes):
+        return nodes
+    for node in nodes:
+        if node.get("type") == "additional_tools":
+            w.drop(node, "the server has no such items")
+    return [node for node in nodes if node.get("type") != "additional_tools"]
 
 
 def fit(wire: Node, c: Node, w: Writer) -> None:

@@ -19,6 +19,7 @@ from unified_llm.provenance import anchor_of, is_sealed, open_sealed, seal
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
+from .demands import takeable_items
 from .items import BEARERS, answer_items, is_foreign_piece, items, request_items
 from .tables import CORE_ITEMS, SLUG
 from .usual import read_usual, write_usual
@@ -102,6 +103,7 @@ def write_items(nodes: Any, w: Writer) -> Any:
     if type(nodes) is not list:
         return nodes
     if w.facing == "provider":
+        nodes = takeable_items(nodes, w)
         if not is_own(w):
             return _write_foreign(nodes, w)
         nodes = _sendable(nodes, w)

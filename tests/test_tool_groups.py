@@ -1,0 +1,183 @@
+"""Tools in namespaces, and tools added or removed in the course of a conversation, where the target has neither.
+
+https://platform.openai.com/docs/api-reference/responses/create (namespace, additional_tools)
+https://docs.claude.com/en/docs/agents-and-tools/tool-use/overview (tool_addition, tool_removal)
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+import unified_llm as ul
+
+Node = dict[str, Any]
+RESPONSES, CHAT, MESSAGES = "openai-responses", "openai-chat", "anthropic-messages"
+INTERACTIONS, GENERATE = "google-interactions", "google-generate-content"
+TARGETS = [CHAT, MESSAGES, INTERACTIONS, GENERATE, "openai-responses:groq", "openai-chat:mistral"]
+PARAMETERS = {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}
+SEARCH = {"type": "function", "name": "search", "description": "Search.", "parameters": PARAMETERS, "strict": False}
+GROUP = {"type": "namespace", "name": "mcp__docs__", "description": "The documentation.", "tools": [SEARCH]}
+OTHER = {"type": "namespace", "name": "web", "description": "The web.", "tools": [SEARCH]}
+ASKED = {"type": "message", "role": "user", "content": "Go"}
+
+
+def ask(target: str, *items: Node, **more: Any) -> ul.Converted:
+    return ul.convert({"model": "m", "input": [ASKED, *items], **more}, source=RESPONSES, target=target)
+
+
+def names(document: Node) -> list[str]:
+    """The names of declared functions, in any protocol."""
+    out: list[str] = []
+    for tool in document.get("tools") or ():
+        for each in tool.get("functionDeclarations") or [tool.get("function") or tool]:
+            out += [each["name"]] if "name" in each else []
+    return out
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_an_agent_whose_tools_come_in_an_item_has_tools(target: str) -> None:
+    item = {"type": "additional_tools", "role": "developer", "tools": [GROUP, OTHER, SEARCH]}
+    done = ask(target, item)
+    assert names(done.value) == ["mcp__docs__search", "web__search", "search"]
+    assert all(re.fullmatch("[a-zA-Z0-9_-]{1,64}", name) for name in names(done.value))
+    assert {loss.fate for loss in done.losses if loss.path.startswith("/input/1/type")} == {"approximated"}
+    assert "additional_tools" not in json.dumps(done.value)
+
+
+def test_the_own_protocol_keeps_its_forms() -> None:
+    item = {"type": "additional_tools", "role": "developer", "tools": [GROUP]}
+    body = {"model": "m", "input": [ASKED, item], "tools": [OTHER]}
+    done = ul.convert(body, source=RESPONSES, target=RESPONSES)
+    assert done.value == body and not done.losses and not done.exchange.namespaces
+
+
+def answer(target: str, name: str) -> Node:
+    arguments = {"q": "x"}
+    if target.startswith(CHAT):
+        function = {"name": name, "arguments": json.dumps(arguments)}
+        message = {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "c", "type": "function", "function": function}],
+        }
+        choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
+        return {"id": "a", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+    if target == MESSAGES:
+        block = {"type": "tool_use", "id": "c", "name": name, "input": arguments}
+        head = {"id": "a", "type": "message", "role": "assistant", "model": "m", "stop_sequence": None}
+        return {**head, "content": [block], "stop_reason": "tool_use", "usage": {"input_tokens": 1, "output_tokens": 1}}
+    if target == INTERACTIONS:
+        step = {"type": "function_call", "id": "c", "name": name, "arguments": arguments}
+        return {"id": "a", "object": "interaction", "model": "m", "status": "requires_action", "steps": [step]}
+    part = {"functionCall": {"id": "c", "name": name, "args": arguments}}
+    return {"candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}]}
+
+
+@pytest.mark.parametrize("target", [CHAT, MESSAGES, INTERACTIONS, GENERATE])
+def test_calls_come_back_under_their_namespace(target: str) -> None:
+    long = {**GROUP, "name": "a" * 60, "tools": [{**SEARCH, "name": "look-up.all"}]}
+    done = ask(target, tools=[GROUP, OTHER, SEARCH, long])
+    exchange = ul.Exchange.from_json(json.loads(json.dumps(done.exchange.to_json())))
+    expected = [("mcp__docs__", "search"), ("web", "search"), (None, "search"), ("a" * 60, "look-up.all")]
+    for name, (space, own) in zip(names(done.value), expected, strict=True):
+        back = ul.convert(answer(target, name), source=target, target=RESPONSES, kind="response", exchange=exchange)
+        call = next(item for item in back.value["output"] if item["type"] == "function_call")
+        assert (call.get("namespace"), call["name"]) == (space, own)
+
+
+def test_calls_come_back_under_their_namespace_in_a_stream() -> None:
+    done = ask(CHAT, tools=[GROUP])
+    call = {"index": 0, "id": "c", "type": "function", "function": {"name": "mcp__docs__search", "arguments": "{}"}}
+    head = {"id": "a", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    chunks = [
+        {
+            **head,
+            "choices": [{"index": 0, "delta": {"role": "assistant", "tool_calls": [call]}, "finish_reason": None}],
+        },
+        {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]},
+    ]
+    events = [{"event": None, "data": chunk} for chunk in chunks] + [{"event": None, "data": "[DONE]"}]
+    out = [each["data"] for each in ul.convert_stream(events, source=CHAT, target=RESPONSES, exchange=done.exchange)]
+    items = [data["item"] for data in out if "item" in data] + out[-1]["response"]["output"]
+    assert len(items) == 3 and {(item["namespace"], item["name"]) for item in items} == {("mcp__docs__", "search")}
+
+
+@pytest.mark.parametrize("target", [CHAT, MESSAGES, INTERACTIONS, GENERATE])
+def test_the_history_calls_tools_by_the_names_they_are_declared_by(target: str) -> None:
+    call = {"type": "function_call", "call_id": "c", "namespace": "web", "name": "search", "arguments": "{}"}
+    alone = {"type": "function_call", "call_id": "d", "namespace": "search", "name": "search", "arguments": "{}"}
+    results = [{"type": "function_call_output", "call_id": each, "output": "x"} for each in "cd"]
+    document = ask(target, call, alone, *results, tools=[OTHER, SEARCH]).value
+    history = json.dumps({key: value for key, value in document.items() if key != "tools"})
+    assert names(document) == ["web__search", "search"]
+    assert '"web__search"' in history and '"search"' in history and "namespace" not in history
+
+
+def test_a_joined_name_is_nobody_elses() -> None:
+    taken = {**SEARCH, "name": "web__search"}
+    done = ask(CHAT, tools=[taken, OTHER])
+    assert names(done.value) == ["web__search", "web__search_2"]
+    assert done.exchange.namespaces == {"web__search_2": ["web", "search"]}
+
+
+def test_a_choice_names_the_joined_tools() -> None:
+    allowed = [{"type": "namespace", "name": "web"}, {"type": "function", "name": "search", "namespace": "mcp__docs__"}]
+    choice = {"type": "allowed_tools", "mode": "auto", "tools": allowed}
+    done = ask(GENERATE, tools=[GROUP, OTHER], tool_choice=choice)
+    calling = done.value["toolConfig"]["functionCallingConfig"]
+    assert calling["allowedFunctionNames"] == ["web__search", "mcp__docs__search"]
+
+
+def test_a_custom_tool_of_a_namespace_is_a_function_of_one_string() -> None:
+    group = {**GROUP, "tools": [{"type": "custom", "name": "patch", "description": "Patch."}]}
+    done = ask(MESSAGES, tools=[group])
+    back = ul.convert(
+        {**answer(MESSAGES, "mcp__docs__patch"), "content": [
+            {"type": "tool_use", "id": "c", "name": "mcp__docs__patch", "input": {"input": "raw"}}
+        ]},
+        source=MESSAGES, target=RESPONSES, kind="response", exchange=done.exchange,
+    )  # fmt: skip
+    (call,) = back.value["output"]
+    assert (call["type"], call["namespace"], call["name"], call["input"]) == (
+        "custom_tool_call", "mcp__docs__", "patch", "raw",
+    )  # fmt: skip
+
+
+# ---- tools that are removed -----------------------------------------------------------------------------------------
+
+
+def changed(*blocks: Node) -> Node:
+    tools = [{"name": name, "input_schema": {"type": "object", "properties": {}}} for name in ("old", "new")]
+    messages = [
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": "Yes?"},
+        {"role": "user", "content": "Go on"},
+        {"role": "system", "content": [*blocks]},
+    ]
+    return {"model": "m", "max_tokens": 9, "messages": messages, "tools": tools}
+
+
+@pytest.mark.parametrize("target", [RESPONSES, CHAT, INTERACTIONS, GENERATE])
+def test_a_tool_that_was_removed_is_not_declared(target: str) -> None:
+    removal = {"type": "tool_removal", "tool": {"type": "tool_reference", "name": "old"}}
+    definition = {"name": "late", "input_schema": {"type": "object", "properties": {}}}
+    addition = {"type": "tool_addition", "tool": {"type": "tool_definition", "definition": definition}}
+    done = ul.convert(changed(removal, addition), source=MESSAGES, target=target)
+    assert names(done.value) == ["new", "late"]
+    assert any(loss.path == "/tools/0" and loss.fate == "lost" for loss in done.losses)
+
+
+def test_a_tool_of_a_server_that_was_removed_is_not_allowed() -> None:
+    body = changed({"type": "tool_removal", "tool": {"type": "mcp_tool_reference", "server_name": "d", "name": "b"}})
+    body["mcp_servers"] = [{"type": "url", "name": "d", "url": "https://mcp.example.com/sse"}]
+    configs = {name: {"enabled": True} for name in "ab"}
+    toolset = {"type": "mcp_toolset", "mcp_server_name": "d", "default_config": {"enabled": False}, "configs": configs}
+    body["tools"] = [toolset]
+    done = ul.convert(body, source=MESSAGES, target=RESPONSES)
+    assert done.value["tools"][0]["allowed_tools"] == ["a"]
+    body["tools"] = [{"type": "mcp_toolset", "mcp_server_name": "d"}]
+    assert "mcp.example.com" not in json.dumps(ul.convert(body, source=MESSAGES, target=RESPONSES).value)

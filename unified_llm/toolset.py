@@ -1,0 +1,228 @@
+"""Tools declared in groups, or in the course of a conversation, as one flat list where the target has no such form.
+
+A tool of a namespace is declared under both names, joined; calls of it come back under its namespace, by the exchange.
+Tools that an `additional_tools` item adds are declared with the others, and those that a `tool_change` removes are not.
+Whether a target has these forms is found out by a trial, so that no adapter states it twice. See decision 0026.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .adapter import Kind
+from .trial import write_trial
+from .writing import Writer
+
+__all__ = ["flatten"]
+
+Node = dict[str, Any]
+
+_CALLS = frozenset(("function_call", "custom_tool_call", "function_call_output", "custom_tool_call_output"))
+_NAMED = frozenset(("function", "custom"))
+_CHANGES = frozenset(("additional_tools", "tool_change"))
+
+
+def flatten(request: Node, writer: Writer, kind: Kind, plain: bool) -> list[tuple[Node, Node]]:
+    """Make one flat list of the tools of `request`, in place; gives the nodes that were made, with the old ones.
+
+    `plain` says that no item of the conversation declares a tool or names a namespace.
+    """
+    tools = request.get("tools")
+    listed = tools if type(tools) is list else []
+    items = request.get("input")
+    grouped = any(tool.get("type") == "namespace" for tool in listed)
+    changing = named = False
+    if not plain and type(items) is list:
+        changing = any(item.get("type") in _CHANGES for item in items)
+        named = any(type(item.get("namespace")) is str for item in items)
+    if not (grouped or changing or named):
+        return []
+    done = _Flattening(request, writer, kind)
+    if changing:
+        done.apply_changes(items)
+    if grouped or named or done.added:
+        done.join()
+    return done.replaced
+
+
+class _Flattening:
+    def __init__(self, request: Node, writer: Writer, kind: Kind) -> None:
+        self.request, self.writer, self.kind = request, writer, kind
+        self.replaced: list[tuple[Node, Node]] = []
+        self.added = False
+
+    def put(self, key: str, value: Any) -> None:
+        context = self.writer.context
+        context.setdefault("given", {**self.request})
+        context.setdefault("asked", {}).setdefault(key, self.request.get(key))
+        self.request[key] = value
+
+    def copy(self, node: Node, **changes: Any) -> Node:
+        new = {**node, **changes}
+        self.replaced.append((new, node))
+        return new
+
+    # --- changes in the course of the conversation
+
+    def apply_changes(self, items: list[Node]) -> None:
+        """Declare the tools that the conversation ends up with, where the target cannot change them as it goes."""
+        changes = [item for item in items if item.get("type") in _CHANGES]
+        lacking = write_trial(self.writer, self.kind, model=self.request.get("model"), input=changes).whole
+        gone = [item for item in changes if id(item) in lacking]
+        tools = before = list(self.request.get("tools") or ())
+        for item in gone:
+            if item["type"] == "additional_tools":
+                tools = self._with(tools, item.get("tools") or ())
+            elif item.get("action") == "add" and type(item.get("tool")) is dict:
+                tools = self._with(tools, [item["tool"]])
+            elif item.get("action") == "add":
+                tools = self._with(tools, [tool for tool in before if _is_changed(tool, item)])
+            elif item.get("action") == "remove":
+                tools = [left for tool in tools for left in self._without(tool, item)]
+            else:
+                continue
+            for key in item.keys() - {"tools", "tool", "extra", "turn"}:
+                self.writer.report(item, (key,), "approximated", "the tools hold for the whole conversation")
+        applied = {id(item) for item in gone if item.get("action", "add") in ("add", "remove")}
+        if applied:
+            self.added = True
+            self.put("tools", tools)
+            self.put("input", [item for item in items if id(item) not in applied])
+
+    def _without(self, tool: Node, change: Node) -> list[Node]:
+        """What is left of a tool by a change that removes it, or one tool of its server."""
+        if not _is_changed(tool, change):
+            return [tool]
+        name, allowed = change.get("name"), tool.get("allowed_tools")
+        if tool.get("type") == "mcp" and name is not None and type(allowed) is list and allowed != [name]:
+            return [self.copy(tool, allowed_tools=[each for each in allowed if each != name])]
+        self.writer.drop(tool, "removed in the course of the conversation")
+        return []
+
+    def _with(self, tools: list[Node], more: Any) -> list[Node]:
+        """The tools and `more` of them: what is declared anew takes the place of what went by its name."""
+        more = [tool for tool in more if type(tool) is dict]
+        keys = {_key(tool) for tool in more}
+        for tool in tools:
+            if _key(tool) in keys and not any(tool is each for each in more):
+                self.writer.drop(tool, "declared anew in the course of the conversation")
+        return [*(tool for tool in tools if _key(tool) not in keys), *more]
+
+    # --- namespaces
+
+    def join(self) -> None:
+        """Give the tools of namespaces, and their calls, joined names."""
+        tools: list[Node] = self.request.get("tools") or []
+        groups = [tool for tool in tools if tool.get("type") == "namespace"]
+        call = {"type": "function_call", "call_id": "call", "name": "n", "arguments": "{}", "namespace": "s"}
+        trial = write_trial(self.writer, self.kind, model=self.request.get("model"), input=[call], tools=tools)
+        lacking = [group for group in groups if id(group) in trial.whole]
+        if not lacking and ("namespace",) not in trial.parts.get(id(call), ()):
+            return
+        names = _Names({str(tool.get("name")) for tool in tools if tool.get("type") in _NAMED})
+        out: list[Node] = []
+        for tool in tools:
+            if not any(tool is group for group in lacking):
+                out.append(tool)
+                continue
+            space = tool.get("name")
+            for each in tool.get("tools") or ():
+                joined = names.join(space, each.get("name")) if type(each) is dict else None
+                out += [self._renamed(each, joined)] if joined is not None else []
+            self.writer.report(tool, ("name",), "approximated", "joined to the names of its tools")
+            if tool.get("description"):
+                self.writer.report(tool, ("description",), "lost", "tools are not grouped")
+        if lacking:
+            self.put("tools", out)
+        items = self.request.get("input")
+        if type(items) is list:
+            made = [self._called(item, names) if item.get("type") in _CALLS else item for item in items]
+            if any(new is not old for new, old in zip(made, items)):
+                self.put("input", made)
+        self._choose(names)
+        if names.joined:
+            self.writer.context["namespaces"] = {new: list(both) for both, new in names.joined.items()}
+
+    def _renamed(self, node: Node, name: str) -> Node:
+        self.writer.report(node, ("name",), "approximated", f"sent as {name}")
+        return self.copy(node, name=name)
+
+    def _called(self, item: Node, names: _Names) -> Node:
+        """A call or a result under the name that its tool is declared by."""
+        space, name = item.get("namespace"), item.get("name")
+        if type(space) is not str:
+            return item
+        new = {key: value for key, value in item.items() if key != "namespace"}
+        # What a search loaded by itself goes by its own name as its namespace.
+        if type(name) is str and (space != name or (space, name) in names.joined):
+            new["name"] = names.join(space, name)
+            self.writer.report(item, ("name",), "approximated", f"sent as {new['name']}")
+        self.writer.report(item, ("namespace",), "approximated", "joined to the name")
+        self.replaced.append((new, item))
+        return new
+
+    def _choose(self, names: _Names) -> None:
+        choice = self.request.get("tool_choice")
+        if type(choice) is not dict:
+            return
+        listed = choice.get("tools")
+        if choice.get("type") != "allowed_tools" or type(listed) is not list:
+            entries = names.meant(choice)
+            if entries == [choice]:
+                return
+            self.writer.report(self.request, ("tool_choice",), "approximated", "by the joined names")
+            several = {"type": "allowed_tools", "mode": "required", "tools": entries}
+            self.put("tool_choice", entries[0] if len(entries) == 1 else several)
+            return
+        made: list[Node] = []
+        for place, entry in enumerate(listed):
+            entries = names.meant(entry) if type(entry) is dict else [entry]
+            if entries != [entry]:
+                self.writer.report(self.request, ("tool_choice", "tools", place), "approximated", "by the joined names")
+            made += entries
+        if made != listed:
+            self.put("tool_choice", {**choice, "tools": made})
+
+
+class _Names:
+    """Joined names of tools by namespace and name, none of which another tool goes by."""
+
+    def __init__(self, taken: set[str]) -> None:
+        self.taken = taken
+        self.joined: dict[tuple[str, str], str] = {}
+
+    def join(self, space: Any, name: Any) -> str | None:
+        if type(name) is not str:
+            return None
+        both = (space if type(space) is str else "", name)
+        if both not in self.joined:
+            stem = f"{both[0]}{'' if not both[0] or both[0].endswith('_') else '__'}{name}"
+            new, number = stem, 1
+            while new in self.taken:
+                number += 1
+                new = f"{stem}_{number}"
+            self.taken.add(new)
+            self.joined[both] = new
+        return self.joined[both]
+
+    def meant(self, entry: Node) -> list[Node]:
+        """What an entry of a choice says with the joined names: all tools of a namespace, one of them, or itself."""
+        kind, name, space = entry.get("type"), entry.get("name"), entry.get("namespace")
+        if kind == "namespace":
+            return [{"type": "function", "name": new} for (group, _), new in self.joined.items() if group == name]
+        if kind not in _NAMED or name in self.taken - set(self.joined.values()):
+            return [entry]
+        found = [new for (group, own), new in self.joined.items() if own == name and space in (None, group)]
+        return [{"type": kind, "name": new} for new in found] or [entry]
+
+
+def _key(tool: Node) -> tuple[Any, Any]:
+    return (tool.get("type"), tool.get("server_label") if tool.get("type") == "mcp" else tool.get("name"))
+
+
+def _is_changed(tool: Node, change: Node) -> bool:
+    """Whether a change is about this tool."""
+    label, name = change.get("server_label"), change.get("name")
+    if label is not None:
+        return bool(tool.get("type") == "mcp" and tool.get("server_label") == label)
+    return name is not None and tool.get("name") == name
