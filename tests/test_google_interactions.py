@@ -170,6 +170,7 @@ def test_leading_system_messages_become_the_system_instruction() -> None:
     assert fates(done) == {
         "/messages/1/role": "approximated",
         "/messages/3/role": "approximated",
+        "/messages/3/content": "approximated",
         "/store": "added",
         **joined,
     }

@@ -92,8 +92,8 @@ def prepare(
         if crossing and writer.facing == "provider":
             from .toolset import flatten
 
-            plain = reader is not None and reader.plain and writer.vault is None
-            _replace(flatten(node, writer, kind, plain), reader, writer)
+            simple = reader is not None and reader.plain and writer.vault is None
+            _replace(flatten(node, writer, kind, simple), reader, writer)
         declared = list(node["tools"]) if type(node.get("tools")) is list else []
         if crossing and reader is not None and source is not None and writer.facing == "provider":
             _replace(handed(node, goal.adapter, source.adapter, reader, writer), reader, writer)

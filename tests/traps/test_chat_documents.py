@@ -220,10 +220,14 @@ def test_trap_112_mcp_items_are_losses_not_exceptions() -> None:
     assert {loss.capability for loss in done.losses} <= {"tools.mcp", "tools.mcp.approval"}
 
 
-def test_trap_113_the_text_of_a_failed_result_is_intact() -> None:
+def test_trap_113_the_text_of_a_failed_result_is_intact_between_the_tags_that_say_so() -> None:
     done = write(call(), output("boom", is_error=True))
-    assert done.value["messages"][1] == {"role": "tool", "tool_call_id": "c1", "content": "boom"}
-    assert [(loss.path, loss.capability) for loss in done.losses] == [("/input/1/is_error", "tools.result.error")]
+    content = "<tool_error>boom</tool_error>"
+    assert done.value["messages"][1] == {"role": "tool", "tool_call_id": "c1", "content": content}
+    assert {(loss.path, loss.fate) for loss in done.losses} == {
+        ("/input/1/is_error", "approximated"),
+        ("/input/1/output", "approximated"),
+    }
 
 
 def test_traps_114_115_system_messages_stay_in_place() -> None:

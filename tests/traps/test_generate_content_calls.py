@@ -194,7 +194,10 @@ def test_traps_114_115_system_texts() -> None:
         {"role": "user", "content": "Go"},
     )
     assert done.value["systemInstruction"]["parts"] == [{"text": "A"}, {"text": "B"}]
-    assert [content["role"] for content in done.value["contents"]] == ["user", "user", "user"]
+    # The API has the roles user and model: what the system says later is the user's, marked, in one turn with it.
+    (content,) = done.value["contents"]
+    reminder = "<system-reminder>\nC\n</system-reminder>"
+    assert content == {"role": "user", "parts": [{"text": "Hi"}, {"text": reminder}, {"text": "Go"}]}
     assert fates(done, "/messages/3/role") == ["approximated"]
 
 

@@ -29,9 +29,10 @@ def test_trap_114_a_system_message_in_mid_conversation_stays_where_it_is() -> No
     history = [said("system", "A"), said("user", "one"), said("assistant", "two"), said("system", "B")]
     done = chat(MESSAGES, *history, said("user", "three"))
     assert done.value["system"] == "A"
-    # Behind the assistant the system may not speak: the user says it, in its place.
+    # Behind the assistant the system may not speak: the user says it, in its place and marked.
     assert [m["role"] for m in done.value["messages"]] == ["user", "assistant", "user"]
-    assert [block["text"] for block in done.value["messages"][2]["content"]] == ["B", "three"]
+    reminder = "<system-reminder>\nB\n</system-reminder>"
+    assert [block["text"] for block in done.value["messages"][2]["content"]] == [reminder, "three"]
     assert told(done)["/messages/3/role"] == "approximated"
 
 

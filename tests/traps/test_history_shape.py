@@ -92,7 +92,7 @@ def test_trap_063_there_are_as_many_responses_as_calls() -> None:
 def test_trap_064_results_share_no_turn_with_anything() -> None:
     done = responses(GC, said("user", "q"), call("c1"), output("c1"), said("developer", "terse"), said("user", "go"))
     shapes = [[next(iter(part)) for part in content["parts"]] for content in done.value["contents"]]
-    assert shapes == [["text"], ["functionCall"], ["functionResponse"], ["text"], ["text"]]
+    assert shapes == [["text"], ["functionCall"], ["functionResponse"], ["text", "text"]]
 
 
 def test_trap_065_a_conversation_does_not_open_with_a_call() -> None:

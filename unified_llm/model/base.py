@@ -54,7 +54,7 @@ class Kind:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # values of JSON have no hash, and metadata needs one
 class Narrowing:
     """Metadata of a tool's field: whether it narrows what the tool may do, reach or call (`restrictions.py`).
 

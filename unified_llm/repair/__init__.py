@@ -50,13 +50,16 @@ def repair(request: Node, rules: Rules, writer: Writer, *, whole: bool = True, p
         mend_fields(m)
         if rules.blank:
             leave_out_blanks(m)
+        if rules.system == "user":
+            # What is the user's ends the model's turn: a call before it is not open.
+            mend_system(m)
         mend_pairs(m)
         if rules.reasoning_follower:
             leave_out_dangling(m)
             part_from_withheld(m)
         if rules.opens:
             mend_opening(m)
-        if rules.system:
+        if rules.system == "place":
             mend_system(m)
         if rules.alternates:
             join_neighbours(m)

@@ -84,7 +84,10 @@ class Mending:
     def asked(self) -> bool:
         """Whether the user said anything at all, before anything was mended."""
         if self._asked is None:
-            self._asked = has_asked(self.request["input"])
+            items = self.request["input"]
+            # What the system says later is the user's where it has no role of its own.
+            later = self.rules.system == "user" and any(map(is_system, items[opens_at(items) :]))
+            self._asked = later or has_asked(items)
         return self._asked
 
     def put(self, items: list[Node]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..provenance import is_own, withheld
+from ..wrapping import REMINDER, reminder_ends
 from .mending import Mending, has_asked, is_model, is_system, opens_at, text_of
 from .rules import fits
 
@@ -109,7 +110,7 @@ def _is_refused(m: Mending, part: Any) -> bool:
 
 
 def mend_system(m: Mending) -> None:
-    """System messages in mid conversation stay where they are, and are the user's where the system may not speak."""
+    """System messages in mid conversation stay where they are; where there are none, as the user's and told apart."""
     opening = opens_at(m.items)
     for place, item in enumerate(m.items):
         if place < opening or not is_system(item):
@@ -119,8 +120,26 @@ def mend_system(m: Mending) -> None:
             behind = next((each for each in m.items[place:] if not is_system(each)), None)
             if before is not None and _may_go_before(before) and (behind is None or is_model(behind)):
                 continue
-        m.tell(item, ("role",), "approximated", "said as the user's, where it stands")
-        m.own(item, role="user")
+        m.tell(item, ("role",), "approximated", f"sent as the user's, in <{REMINDER}>")
+        m.own(item, role="user", content=_reminder(m, item))
+
+
+def _reminder(m: Mending, item: Node) -> Any:
+    """The content of a system message between the ends that tell it from what the user says."""
+    before, behind = reminder_ends()
+    content = item.get("content")
+    if type(content) is not list:
+        m.tell(item, ("content",), "approximated", f"in <{REMINDER}>")
+        return f"{before}{content or ''}{behind}"
+    parts = content.copy()
+    for place, ends in ((0, (before, "")), (-1, ("", behind))):
+        part = parts[place] if parts else {}
+        if part.get("type") not in _TEXTS or part.get("opaque"):
+            parts.insert(0 if place == 0 else len(parts), {"type": "input_text", "text": "".join(ends)})
+            continue
+        m.tell(content[place], ("text",), "approximated", f"in <{REMINDER}>")
+        parts[place] = m.copy(part, text=str(part.get("text") or "").join(ends))
+    return parts
 
 
 def _may_go_before(item: Node) -> bool:

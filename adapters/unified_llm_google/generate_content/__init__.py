@@ -92,6 +92,7 @@ adapter = Adapter(
         opens="call",
         closes="asked",
         alternates=True,
+        system="user",
         blank="empty",
         filled=True,
     ),

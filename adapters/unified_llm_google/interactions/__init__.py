@@ -89,6 +89,7 @@ adapter = Adapter(
         unique=True,
         elsewhere=frozenset(("previous_response_id",)),
         closes="asked",
+        system="user",
         blank="empty",
         filled=True,
     ),

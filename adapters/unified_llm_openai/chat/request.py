@@ -13,8 +13,9 @@ from functools import partial
 from typing import Any
 
 from unified_llm.errors import InvalidBody
-from unified_llm.mapping import IllTyped, Mapping
+from unified_llm.mapping import Fated, IllTyped, Mapping
 from unified_llm.reading import Reader
+from unified_llm.wrapping import FAILURE, as_failure, failure_of
 from unified_llm.writing import Writer
 
 from .content import takeable, takes_names, user_parts
@@ -171,7 +172,15 @@ def _read_tool(rest: Node, number: int, r: Reader, open_: _Open) -> Node:
         raise IllTyped("tool_call_id")
     if item["call_id"] in open_.custom:
         item["type"] = "custom_tool_call_output"
-    item["output"] = r.parts(user_parts, rest.pop("content"))
+    content = rest.pop("content")
+    failure = failure_of(content) if type(content) is str else None
+    if failure is not None:
+        item["is_error"] = True
+        r.place(item, ("is_error",), ("content",))
+        r.place(item, ("output",), ("content",))
+        r.form(item, "failure", True)
+        content = failure
+    item["output"] = r.parts(user_parts, content)
     r.form(item, "role", "tool") if type(item["output"]) is list else None
     return item
 
@@ -282,6 +291,8 @@ def _write_output(item: Node, media: list[tuple[Node, list[Node]]], c: Node, w: 
     if type(content) is list and w.form(c, "role") != "tool":
         content = _without_media(content, item, media, w)
     wire: Node = {"role": "tool", "tool_call_id": call_id, "content": w.parts(user_parts, content)}
+    if c.get("is_error") is True:
+        _write_failure(c, wire, w)
     if content == "" and type(given) is list:
         w.added(wire, "content", "nothing of the result has a form here")
     marker = w.form(c, "id")
@@ -298,6 +309,22 @@ def _write_output(item: Node, media: list[tuple[Node, list[Node]]], c: Node, w: 
     elif "name" in c and not is_foreign(w):
         wire["name"] = c.pop("name")
     return wire
+
+
+def _write_failure(c: Node, wire: Node, w: Writer) -> None:
+    """Say in the text of a result that the tool failed, for which Chat has no field."""
+    content = wire["content"]
+    if type(content) is list:
+        before, behind = ({"type": "text", "text": end} for end in FAILURE)
+        wire["content"] = [before, *content, behind]
+    else:
+        wire["content"] = as_failure(content)
+    if w.form(c, "failure"):
+        del c["is_error"]
+        return
+    c["is_error"] = Fated("approximated", "in the text of the result")
+    if type(content) is str and content:
+        c["output"] = Fated("approximated", f"in {FAILURE[0]}")
 
 
 def _called(call_id: Any, w: Writer) -> Any:

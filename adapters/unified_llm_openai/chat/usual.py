@@ -13,6 +13,7 @@ from typing import Any
 
 from unified_llm.outline import ASSISTANT, CALL, RESULT, ROLES, USER
 from unified_llm.reading import Reader
+from unified_llm.wrapping import FAILURE
 from unified_llm.writing import REPEATED, Writer
 
 __all__ = ["is_models", "read_usual", "read_usual_functions", "write_usual", "write_usual_functions"]
@@ -60,6 +61,8 @@ def read_usual(
                 if role == "tool":
                     call_id = wire["tool_call_id"]
                     if not (type(content) is type(call_id) is str) or not call_id or call_id in custom:
+                        break
+                    if content.startswith(FAILURE[0]):
                         break
                     add({"type": "function_call_output", "call_id": call_id, "output": content})
                     note(wire)
