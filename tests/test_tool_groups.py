@@ -181,3 +181,43 @@ def test_a_tool_of_a_server_that_was_removed_is_not_allowed() -> None:
     assert done.value["tools"][0]["allowed_tools"] == ["a"]
     body["tools"] = [{"type": "mcp_toolset", "mcp_server_name": "d"}]
     assert "mcp.example.com" not in json.dumps(ul.convert(body, source=MESSAGES, target=RESPONSES).value)
+
+
+# ---- what another provider ran ---------------------------------------------------------------------------------------
+
+
+def test_what_another_provider_ran_is_not_sent_to_openai() -> None:
+    blocks: list[Node] = [
+        {"type": "server_tool_use", "id": "srvtoolu_1", "name": "bash_code_execution", "input": {"command": "ls"}},
+        {"type": "bash_code_execution_tool_result", "tool_use_id": "srvtoolu_1", "content": {
+            "type": "bash_code_execution_result", "stdout": "a", "stderr": "", "return_code": 0, "content": []}},
+        {"type": "server_tool_use", "id": "srvtoolu_2", "name": "tool_search_tool_bm25", "input": {"query": "q"}},
+        {"type": "tool_search_tool_result", "tool_use_id": "srvtoolu_2", "content": {
+            "type": "tool_search_tool_search_result", "tool_references": []}},
+        {"type": "text", "text": "Done."},
+    ]  # fmt: skip
+    messages = [
+        {"role": "user", "content": "q"},
+        {"role": "assistant", "content": blocks},
+        {"role": "user", "content": "go"},
+    ]
+    done = ul.convert({"model": "m", "max_tokens": 16, "messages": messages}, source=MESSAGES, target=RESPONSES)
+    assert [item["type"] for item in done.value["input"]] == ["message"] * 3
+    told = {loss.path: loss.detail for loss in done.losses if loss.fate == "lost"}
+    assert {f"/messages/1/content/{place}" for place in range(4)} <= told.keys()
+
+
+def test_a_shell_call_that_the_client_ran_is_sent_to_openai() -> None:
+    use = {"type": "tool_use", "id": "t", "name": "bash", "input": {"command": "ls"}}
+    result = {"type": "tool_result", "tool_use_id": "t", "content": "a"}
+    messages = [
+        {"role": "user", "content": "q"},
+        {"role": "assistant", "content": [use]},
+        {"role": "user", "content": [result]},
+    ]
+    tools = [{"type": "bash_20250124", "name": "bash"}]
+    body = {"model": "m", "max_tokens": 16, "messages": messages, "tools": tools}
+    sent = ul.convert(body, source=MESSAGES, target=RESPONSES).value["input"]
+    assert [item["type"] for item in sent[1:]] in (
+        ["shell_call", "shell_call_output"], ["function_call", "function_call_output"],
+    )  # fmt: skip

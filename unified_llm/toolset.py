@@ -29,10 +29,11 @@ def flatten(request: Node, writer: Writer, kind: Kind, plain: bool) -> list[tupl
     """
     tools = request.get("tools")
     listed = tools if type(tools) is list else []
-    items = request.get("input")
+    given = request.get("input")
+    items: list[Node] = given if type(given) is list else []
     grouped = any(tool.get("type") == "namespace" for tool in listed)
     changing = named = False
-    if not plain and type(items) is list:
+    if not plain:
         changing = any(item.get("type") in _CHANGES for item in items)
         named = any(type(item.get("namespace")) is str for item in items)
     if not (grouped or changing or named):

@@ -39,8 +39,10 @@ _OUTPUT = f"{_BASE} call_id caller"
 _HELD = frozenset(
     """file_search_call web_search_call image_generation_call code_interpreter_call mcp_list_tools mcp_call
     mcp_approval_request mcp_approval_response program_output agent_message multi_agent_call multi_agent_call_output
-    item_reference local_shell_call local_shell_call_output""".split()
+    item_reference local_shell_call local_shell_call_output tool_search_call tool_search_output""".split()
 )
+# Those of them that a client may have run as well.
+_SHELL = frozenset(("shell_call", "shell_call_output"))
 _LISTS: dict[str, dict[str, Mapping]] = {
     "additional_tools": {"tools": tools},
     "tool_search_output": {"tools": tools},
@@ -52,9 +54,7 @@ for _type, _keys in ITEMS.items():
     _lists = _LISTS.get(_type, {})
     items.same(_type, _keys, **_lists)
     answer_items.same(_type, _keys, **_lists)
-    if _type == "shell_call_output":
-        continue
-    if _type in _HELD:
+    if _type in _HELD | _SHELL:
         request_items.cannot(_type, "the provider does not know what another one did")
     else:
         _lists = {key: foreign_tools if family is tools else family for key, family in _lists.items()}
@@ -123,8 +123,18 @@ def write_custom_output(c: Node, w: Writer) -> Node:
     return _write_output("custom_tool_call_output", "call_id caller", c, w)
 
 
+@request_items.write("shell_call")
+def write_shell_call(c: Node, w: Writer) -> Node | None:
+    if c.get("executor") == "provider":
+        return None
+    keys = ITEMS["shell_call"].replace("id ", "", 1)
+    return {"type": "shell_call", **{key: c.pop(key) for key in keys.split() if key in c}}
+
+
 @request_items.write("shell_call_output")
-def write_shell_output(c: Node, w: Writer) -> Node:
+def write_shell_output(c: Node, w: Writer) -> Node | None:
+    if c.get("executor") == "provider":
+        return None
     keys = ITEMS["shell_call_output"].replace("id ", "", 1)
     wire: Node = {"type": "shell_call_output", **{key: c.pop(key) for key in keys.split() if key in c}}
     if "output" in wire:
