@@ -48,6 +48,12 @@ def test_an_agent_whose_tools_come_in_an_item_has_tools(target: str) -> None:
     assert "additional_tools" not in json.dumps(done.value)
 
 
+def test_the_first_tool_of_a_namespace_says_what_it_is_about() -> None:
+    first, second = ask(CHAT, tools=[{**GROUP, "tools": [SEARCH, {**SEARCH, "name": "open"}]}]).value["tools"]
+    assert first["function"]["description"] == "Search.\n\nAll tools named mcp__docs__*: The documentation."
+    assert second["function"]["description"] == "Search."
+
+
 def test_the_own_protocol_keeps_its_forms() -> None:
     item = {"type": "additional_tools", "role": "developer", "tools": [GROUP]}
     body = {"model": "m", "input": [ASKED, item], "tools": [OTHER]}

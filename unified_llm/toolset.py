@@ -126,13 +126,7 @@ class _Flattening:
             if not any(tool is group for group in lacking):
                 out.append(tool)
                 continue
-            space = tool.get("name")
-            for each in tool.get("tools") or ():
-                joined = names.join(space, each.get("name")) if type(each) is dict else None
-                out += [self._renamed(each, joined)] if joined is not None else []
-            self.writer.report(tool, ("name",), "approximated", "joined to the names of its tools")
-            if tool.get("description"):
-                self.writer.report(tool, ("description",), "lost", "tools are not grouped")
+            out += self._members(tool, names)
         if lacking:
             self.put("tools", out)
         items = self.request.get("input")
@@ -144,9 +138,27 @@ class _Flattening:
         if names.joined:
             self.writer.context["namespaces"] = {new: list(both) for both, new in names.joined.items()}
 
-    def _renamed(self, node: Node, name: str) -> Node:
-        self.writer.report(node, ("name",), "approximated", f"sent as {name}")
-        return self.copy(node, name=name)
+    def _members(self, group: Node, names: _Names) -> list[Node]:
+        """The tools of a namespace under joined names; the first one says what the namespace is about."""
+        about, out = group.get("description"), list[Node]()
+        for each in group.get("tools") or ():
+            name = names.join(group.get("name"), each.get("name")) if type(each) is dict else None
+            if name is None:
+                continue
+            changes: Node = {"name": name}
+            self.writer.report(each, ("name",), "approximated", f"sent as {name}")
+            if about and not out:
+                own = each.get("description")
+                if own:
+                    self.writer.report(each, ("description",), "approximated", "with that of the namespace")
+                stem = name.removesuffix(each["name"])
+                changes["description"] = "\n\n".join([*([own] if own else []), f"All tools named {stem}*: {about}"])
+            out.append(self.copy(each, **changes))
+        self.writer.report(group, ("name",), "approximated", "joined to the names of its tools")
+        if about:
+            told = ("approximated", "in the description of its first tool") if out else ("lost", "it has no tools")
+            self.writer.report(group, ("description",), *told)
+        return out
 
     def _called(self, item: Node, names: _Names) -> Node:
         """A call or a result under the name that its tool is declared by."""
