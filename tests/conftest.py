@@ -18,6 +18,8 @@ from typing import Any
 
 from hypothesis import HealthCheck, settings
 
+from unified_llm import malformed
+
 _INTERNET = {socket.AF_INET, socket.AF_INET6}
 _TALKING = {"socket.connect", "socket.sendto", "socket.sendmsg"}
 _NAMING = {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"}
@@ -39,6 +41,9 @@ sys.addaudithook(_deny_network)
 
 # Every HTTP client makes one, and reading the certificates takes longer than most tests; nobody here speaks TLS.
 ssl.create_default_context = functools.lru_cache(ssl.create_default_context)
+
+# An error that malformed input does not explain is a bug of ours, and no test may take it for a refusal.
+malformed.net = False
 
 _slow = [HealthCheck.too_slow]
 settings.register_profile("ci", derandomize=True, max_examples=100, deadline=None, suppress_health_check=_slow)

@@ -49,12 +49,12 @@ from .exchange import Exchange
 from .losses import Fate, Level, Levels, Loss, Losses
 from .registry import protocols, register
 from .stream import collect, decompose
+from .stream_writing import write_stream
 from .streaming import (
     ConvertedStream,
     aconvert_stream,
     convert_stream,
     read_stream,
-    write_stream,
 )
 from .vault import MemoryVault, Vault
 

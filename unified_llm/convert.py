@@ -18,6 +18,7 @@ from .jsonvalue import detached, parse
 from .kinds import check_kind
 from .locate import locate
 from .losses import Levels, Losses, check_levels, enforce
+from .malformed import FAULTS, refuse_conversion, refuse_document
 from .preparing import Repair, ends, exchange_of, prepare, prompt_for
 from .reading import Reader
 from .refusing import refuse
@@ -103,14 +104,17 @@ def convert(
         source, target, here, there, side, model=model, http=http, exchange=exchange, vault=vault, scope=scope
     )
     check_kind(origin, kind, doc, http)
-    node = reader.root(read_kind.read, doc)
-    crossing = source != target
-    prompt = prompt_for(node, write_kind, goal, writer)
-    node = prepare(node, write_kind, there, here, reader, writer, crossing, repair)
-    value = writer.root(write_kind.write, node)
-    if "carried" in writer.context:
-        parked(writer)
-    losses = locate(node, value, writer, reader, origin, read_kind.node)
+    try:
+        node = reader.root(read_kind.read, doc)
+        crossing = source != target
+        prompt = prompt_for(node, write_kind, goal, writer)
+        node = prepare(node, write_kind, there, here, reader, writer, crossing, repair)
+        value = writer.root(write_kind.write, node)
+        if "carried" in writer.context:
+            parked(writer)
+        losses = locate(node, value, writer, reader, origin, read_kind.node)
+    except FAULTS as error:
+        refuse_conversion((), doc, error)
     if notes:
         losses = Losses([*losses, *_surrogates(notes)])
     record = None
@@ -228,12 +232,15 @@ def write(
         origin=adapter.origin,
         carries=adapter.carries,
     )
-    prompt = prompt_for(node, declared, adapter, writer)
-    node = prepare(node, declared, Surface(adapter, dialect), None, None, writer, True, repair)
-    value = writer.root(declared.write, node)
-    if "carried" in writer.context:
-        parked(writer)
-    losses = locate(node, value, writer, None, None, declared.node)
+    try:
+        prompt = prompt_for(node, declared, adapter, writer)
+        node = prepare(node, declared, Surface(adapter, dialect), None, None, writer, True, repair)
+        value = writer.root(declared.write, node)
+        if "carried" in writer.context:
+            parked(writer)
+        losses = locate(node, value, writer, None, None, declared.node)
+    except FAULTS as error:
+        refuse_document(declared.node, load(obj), error)
     record = exchange_of("", protocol, node, value, writer, None) if declared.node == "request" else None
     done = Converted(value, losses, writer.http, record)
     enforce(losses, on_loss, done)

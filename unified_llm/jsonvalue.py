@@ -2,7 +2,7 @@
 
 orjson does the work. It turns integers beyond 64 bits into floats without a word and refuses lone surrogates, so both
 are looked for: the former go to the standard library, the latter become U+FFFD and are noted. NaN and infinities are
-no JSON and are refused.
+no JSON and are refused. So is a value nested deeper than `MAX_DEPTH`: every function behind this boundary may recurse.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import threading
 from typing import Any
 
 import orjson
@@ -17,8 +18,10 @@ import orjson
 from .errors import InvalidBody
 
 __all__ = [
+    "MAX_DEPTH",
     "arguments_of",
     "copied",
+    "deep_path",
     "detached",
     "dump",
     "dump_text",
@@ -28,9 +31,83 @@ __all__ = [
     "load_objects",
     "load_text",
     "parse",
+    "too_deep",
 ]
 
 Keys = tuple[Any, ...]
+
+MAX_DEPTH = 200
+"""How many objects and lists may be nested in each other in one document, or in one JSON text inside a document.
+
+Fourteen times the depth of the deepest document that was recorded, and low enough that no recursion over a document
+comes near Python's own limit, also when the caller's stack is deep. Deeper input is `InvalidBody`, with the path.
+"""
+_TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
+# A text that is shorter than this cannot be too deep: each level takes two brackets.
+_SHALLOW = 2 * MAX_DEPTH + 1
+# orjson refuses to print more levels than this.
+_PRINTED = 254
+
+
+class _Shell(threading.local):
+    """Lists around a value, as many as let orjson refuse the value itself beyond `MAX_DEPTH`.
+
+    That measures depth where the value is printed anyway, and at the cost of printing where it is not: a walk in Python
+    costs several times as much. One for each thread, because it is filled and emptied for each value.
+    """
+
+    def __init__(self) -> None:
+        self.outer: list[Any] = []
+        self.inner = self.outer
+        for _ in range(_PRINTED - MAX_DEPTH - 1):
+            self.outer = [self.outer]
+
+    def dumps(self, value: Any) -> bytes:
+        """The JSON text of the value. Raises `TypeError` for one that is too deep, among others."""
+        self.inner.append(value)
+        try:
+            return orjson.dumps(self.outer)[_PRINTED - MAX_DEPTH : MAX_DEPTH - _PRINTED]
+        finally:
+            self.inner.clear()
+
+
+_SHELL = _Shell()
+
+
+def deep_path(value: Any) -> Keys | None:
+    """The path of a node beyond `MAX_DEPTH`, None where there is none. A list that contains itself has one."""
+    stack: list[tuple[Keys, Any]] = [((), value)]
+    while stack:
+        path, node = stack.pop()
+        if isinstance(node, (dict, list, tuple)):
+            if len(path) >= MAX_DEPTH:
+                return path
+            inner = node.items() if isinstance(node, dict) else enumerate(node)
+            stack += [((*path, key), each) for key, each in inner]
+    return None
+
+
+def too_deep(path: Keys) -> InvalidBody:
+    """The error for a node at this path, which is nested too deeply."""
+    return InvalidBody(_pointer(path), _TOO_DEEP)
+
+
+def _refuse_deep(value: Any) -> None:
+    path = deep_path(value)
+    if path is not None:
+        raise too_deep(path)
+
+
+def _is_deep(text: bytes, value: Any) -> bool:
+    """Whether a value that orjson made of this text is nested too deeply."""
+    if len(text) < _SHALLOW:
+        return False
+    try:
+        _SHELL.dumps(value)
+    except TypeError:
+        return True
+    return False
+
 
 # Digits become "0" and everything else a space: a run of 19 is an integer that may not fit 64 bits.
 _DIGITS = bytes(0x30 if 0x30 <= byte <= 0x39 else 0x20 for byte in range(256))
@@ -56,42 +133,49 @@ def _has_long(raw: bytes) -> bool:
 def parse(data: bytes | bytearray | memoryview | str, notes: list[Keys] | None = None) -> Any:
     """The value of a JSON text. `notes` collects the paths at which a lone surrogate was replaced.
 
-    Raises `InvalidBody` when it is no JSON.
+    Raises `InvalidBody` for what is not JSON, or is nested deeper than `MAX_DEPTH`.
     """
     try:
         raw = data.encode() if isinstance(data, str) else bytes(data)
         if not _has_long(raw):
-            return orjson.loads(raw)
+            value = orjson.loads(raw)
+            if _is_deep(raw, value):
+                _refuse_deep(value)
+            return value
     except (orjson.JSONDecodeError, UnicodeEncodeError):
         raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else bytes(data)
     try:
         text = raw.decode("utf-8-sig", "surrogatepass")
         return _mended(json.loads(text, parse_constant=_finite, parse_float=_finite), (), notes)
-    except (ValueError, RecursionError) as error:
+    except RecursionError as error:
+        raise InvalidBody("", _TOO_DEEP) from error
+    except ValueError as error:
         raise error if isinstance(error, InvalidBody) else InvalidBody("", f"not JSON: {error}") from error
 
 
 def detached(value: Any, notes: list[Keys] | None = None) -> Any:
     """A deep copy of a JSON value that shares nothing with the caller's.
 
-    Raises `InvalidBody` with the path of what is not JSON (NaN, sets, keys that are no strings).
+    Raises `InvalidBody` with the path of what is not JSON (NaN, sets, keys that are no strings) or is too deep.
     """
     try:
         return copied(value)
+    except InvalidBody:
+        raise
     except (TypeError, ValueError):
-        pass
-    try:
         return _mended(value, (), notes)
-    except RecursionError as error:
-        raise InvalidBody("", "nested too deeply") from error
 
 
 def copied(value: Any) -> Any:
-    """A deep copy by way of the text, the quickest there is; `TypeError` or `ValueError` where that is not the same."""
+    """A deep copy by way of the text, the quickest there is; `TypeError` or `ValueError` where that is not the same.
+
+    Raises `InvalidBody` for a value that is nested deeper than `MAX_DEPTH`.
+    """
     try:
-        text = orjson.dumps(value)
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
+        text = _SHELL.dumps(value)
+    except TypeError:
+        _refuse_deep(value)
+        raise
     if _has_long(text) or (b"null" in text and has_non_finite(value)):
         raise ValueError("numbers that orjson changes")
     return orjson.loads(text)
@@ -114,20 +198,25 @@ def dump_text(value: Any) -> str:
 
 
 def load_text(text: str | bytes) -> Any:
-    """The value of a JSON text inside JSON; raises `ValueError` when it is none.
+    """The value of a JSON text inside JSON; raises `ValueError` when it is none, or nested deeper than `MAX_DEPTH`.
 
     Numbers keep their value; NaN, Infinity and what overflows to it are no JSON. A lone surrogate stays one.
     """
     try:
         raw = text.encode() if isinstance(text, str) else text
         if not _has_long(raw):
-            return orjson.loads(raw)
+            value = orjson.loads(raw)
+            if not _is_deep(raw, value):
+                return value
     except ValueError:
         pass
     try:
-        return json.loads(text, parse_constant=_finite, parse_float=_finite)
+        value = json.loads(text, parse_constant=_finite, parse_float=_finite)
     except RecursionError as error:
-        raise ValueError("nested too deeply") from error
+        raise ValueError(_TOO_DEEP) from error
+    if len(text) >= _SHALLOW and deep_path(value) is not None:
+        raise ValueError(_TOO_DEEP)
+    return value
 
 
 # Between texts that are parsed at once: a string that nobody who wrote one of them can know, so that each text has to
@@ -147,6 +236,8 @@ def load_all(texts: list[Any]) -> list[Any] | None:
             return None
         values = orjson.loads(b"[" + raw + b"]")
     except (ValueError, TypeError):
+        return None
+    if _is_deep(raw, values):
         return None
     whole = len(values) == 2 * len(texts) - 1 and values[1::2] == [_BETWEEN] * (len(texts) - 1)
     return values[::2] if whole else None
@@ -217,6 +308,8 @@ def _mended(value: Any, path: Keys, notes: list[Keys] | None) -> Any:
         if not math.isfinite(value):
             raise InvalidBody(_pointer(path), f"{value} is not JSON")
         return value
+    if len(path) >= MAX_DEPTH and isinstance(value, (dict, list, tuple)):
+        raise too_deep(path)
     if isinstance(value, dict):
         out = {}
         for key, inner in value.items():

@@ -19,6 +19,8 @@ from .jsonvalue import load_text
 __all__ = ["Passing", "SSEDecoder", "SSEEvent", "encode", "is_garbled", "parse_data"]
 
 _BOM = b"\xef\xbb\xbf"
+# Digits of a `retry:` in milliseconds: more would be 300 million years, and Python refuses to parse very many.
+_LONGEST_WAIT = 18
 _DONE = "[DONE]"  # the one payload of the five protocols that is not JSON
 
 
@@ -146,7 +148,7 @@ class SSEDecoder:
                 name = value
             elif field == "id" and "\0" not in value:
                 event["id"] = value
-            elif field == "retry" and value.isascii() and value.isdigit():
+            elif field == "retry" and value.isascii() and value.isdigit() and len(value) <= _LONGEST_WAIT:
                 event["retry"] = int(value)
             elif line:
                 aside.append(line if field else value)

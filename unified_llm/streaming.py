@@ -16,8 +16,8 @@ from .bulk import ShortWay, short_way
 from .convert import Facing
 from .custody import LeavingWriter
 from .exchange import Exchange
-from .locate import locate
 from .losses import Levels, Loss, Losses, check_levels, enforce
+from .malformed import FAULTS, refuse_conversion
 from .preparing import ends
 from .reading import Reader
 from .registry import provider_of, split
@@ -31,7 +31,6 @@ __all__ = [
     "aconvert_stream",
     "convert_stream",
     "read_stream",
-    "write_stream",
 ]
 
 Event = dict[str, Any]
@@ -129,29 +128,31 @@ class _Pipe:
             self.short = self.reads_more = None
             self._count_passed()
             reading.number += 1  # type: ignore[operator]
-            if type(event) is not dict or "data" not in event or "event" not in event:
-                event = framed(event, reading.number)
-            reading.doc = event["data"]
-            events = read(event)
-            if len(traced()) != noted:
-                # What is kept of a frame is kept with a note, or nobody could say where it came from.
-                noted = len(traced())
-                self._tell(events)
-            out = []
-            for canonical in events:
-                check(canonical)
-                out += write(canonical)
-            if events and write_more is not None:
-                # Nearly all of a stream is more of what the last event brought (see `WritesMore`).
-                how: WriteMore | None = write_more()
-                more: ReadMore | None = read_more() if how is not None else None  # type: ignore[misc]
-                if more is not None and how is not None:
-                    self.short = short_way(more, how, as_it_came=own and out == [event])
-                    self.reads_more, self.writes_more = more, how
-            if notes or writing.noted:
-                self._report(events, out)
-            self.sent += len(out)
-            return out
+            event = framed(event, reading.number)
+            try:
+                reading.doc = event["data"]
+                events = read(event)
+                if len(traced()) != noted:
+                    # What is kept of a frame is kept with a note, or nobody could say where it came from.
+                    noted = len(traced())
+                    self._tell(events)
+                out = []
+                for canonical in events:
+                    check(canonical)
+                    out += write(canonical)
+                if events and write_more is not None:
+                    # Nearly all of a stream is more of what the last event brought (see `WritesMore`).
+                    how: WriteMore | None = write_more()
+                    more: ReadMore | None = read_more() if how is not None else None  # type: ignore[misc]
+                    if more is not None and how is not None:
+                        self.short = short_way(more, how, as_it_came=own and out == [event])
+                        self.reads_more, self.writes_more = more, how
+                if notes or writing.noted:
+                    self._report(events, out)
+                self.sent += len(out)
+                return out
+            except FAULTS as error:
+                refuse_conversion((reading.number or 0,), event, error)
 
         return anew
 
@@ -342,61 +343,13 @@ def read_stream(events: Iterable[Event], protocol: str) -> Iterator[Event]:
     reader = adapter.streams.reader(Reader(adapter.protocol, dialect=dialect, provider=provider_of(protocol, dialect)))
     grammar = Grammar()
     for number, event in enumerate(events):
-        for canonical in reader.feed(framed(event, number)):
+        try:
+            found = reader.feed(framed(event, number))
+        except FAULTS as error:
+            refuse_conversion((number,), event, error)
+        for canonical in found:
             grammar.feed(canonical)
             yield canonical
     for canonical in reader.close():
         grammar.feed(canonical)
         yield canonical
-
-
-def write_stream(
-    events: Iterable[Any], protocol: str, *, on_loss: Levels = "ignore", exchange: Exchange | None = None
-) -> ConvertedStream:
-    """The wire events, in `protocol`, of a stream of canonical events (JSON form or objects).
-
-    `on_loss` and `exchange` are as in `convert`. Raises `LocalProtocolError` for events in an order there is not.
-
-    >>> from unified_llm import decompose
-    >>> answer = {"id": "r", "status": "completed", "model": "m", "output": [
-    ...     {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hi"}]}]}
-    >>> [event["event"] for event in write_stream(decompose(answer), "anthropic-messages")][-1]
-    'message_stop'
-    """
-    return ConvertedStream(events, _WritePipe(protocol, on_loss, exchange))
-
-
-class _WritePipe(_Pipe):
-    """A pipe that starts from canonical events."""
-
-    reads = False
-
-    def __init__(self, target: str, on_loss: Levels, exchange: Exchange | None) -> None:
-        super().__init__(target, target, on_loss=on_loss, exchange=exchange)
-        self.writing.source = None  # the events come from no protocol
-        self.count = 0
-        self.grammar = Grammar(local=True)
-
-    def _feeder(self) -> Callable[[Event], list[Event]]:
-        return self._written
-
-    def _written(self, event: Any) -> list[Event]:
-        canonical = event.model_dump(mode="json", exclude_unset=True) if hasattr(event, "model_dump") else event
-        self.grammar.feed(canonical)
-        self._tell_event(canonical)
-        out = self.writer.feed(canonical)
-        if self.writing.noted:
-            self.writing.unfold()
-            target = [each["data"] for each in out]
-            # An error is the one event that has its type's name in common with a node.
-            name = "event:error" if canonical["type"] == "error" else canonical["type"]
-            found = locate(canonical, target, self.writing, None, None, name, (self.count,))
-            self.writing.raw.clear()
-            self.losses.update(dict.fromkeys(found))
-            enforce(found, self.on_loss)
-        self.count += 1
-        return out
-
-    def close(self) -> list[Event]:
-        self.grammar.close()
-        return self.writer.close()

@@ -13,7 +13,7 @@ from ..convert import kind_of
 from ..reading import Reader
 from ..registry import provider_of, split
 from ..restoring import RestoringWriter, restoring
-from ..stream import FRAME, Grammar, _Collector
+from ..stream import FRAME, Collector, Grammar
 
 if TYPE_CHECKING:
     from ..exchange import Exchange
@@ -90,7 +90,7 @@ class EventReader:
         self._writer = _Through() if undoing is None else RestoringWriter(_Through(), undoing, reading)
         # What began before the place where it is taken up again has no beginning here.
         self._grammar = None if resumed else Grammar()
-        self._collector = _Collector()
+        self._collector = Collector()
         self.failure: Node | None = None
         self.last: str | int | None = None
 

@@ -238,12 +238,12 @@ def _check(settings: Node) -> None:
     from pydantic import ValidationError
 
     from ..model import Request
-    from ..model.validate import _first
+    from ..model.validate import first_problem
 
     try:
         Request.model_validate(settings)
     except ValidationError as error:
-        path, reason = _first(error, settings)
+        path, reason = first_problem(error, settings)
         raise InvalidBody(path, reason) from error
 
 

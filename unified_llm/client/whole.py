@@ -17,7 +17,8 @@ from ..reading import Reader
 from ..registry import provider_of, split
 from ..sse import encode, is_garbled, parse_data
 from ..stream import collect, decompose
-from ..streaming import read_stream, write_stream
+from ..stream_writing import write_stream
+from ..streaming import read_stream
 from .answer_check import is_event
 from .failures import cut_off, failed, unreadable
 from .upstream import Upstream

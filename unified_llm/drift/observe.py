@@ -17,7 +17,8 @@ from ..losses import Loss
 from ..reading import Reader
 from ..registry import provider_of, split
 from ..stream import collect, decompose
-from ..streaming import convert_stream, read_stream, write_stream
+from ..stream_writing import write_stream
+from ..streaming import convert_stream, read_stream
 from .probing import Place, Probe, places, plain, probes
 
 __all__ = ["HUB", "OBSERVED", "Cell", "Key", "cell", "measure", "survives"]

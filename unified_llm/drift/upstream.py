@@ -24,7 +24,8 @@ from ..reading import Reader
 from ..registry import adapter, protocols, split
 from ..sse import encode
 from ..stream import decompose
-from ..streaming import convert_stream, write_stream
+from ..stream_writing import write_stream
+from ..streaming import convert_stream
 
 __all__ = ["Upstream"]
 

@@ -26,7 +26,7 @@ from .response import Choice, Finish, Response
 from .tools import Tool, UnknownTool
 from .usage import Usage
 
-__all__ = ["KINDS", "dump", "validate"]
+__all__ = ["KINDS", "dump", "first_problem", "validate"]
 
 KINDS: Final[dict[str, Any]] = {
     "request": Request,
@@ -84,7 +84,7 @@ def validate(
     except ValidationError as error:
         from ..errors import InvalidBody
 
-        path, reason = _first(error, mended)
+        path, reason = first_problem(error, mended)
         raise InvalidBody(path, reason) from error
 
 
@@ -186,7 +186,8 @@ def _problems(error: ValidationError, value: Any) -> list[str]:
     return list(dict.fromkeys(f"{_path(each, value)}: {each['msg']}" for each in error.errors(include_url=False)))
 
 
-def _first(error: ValidationError, value: Any) -> tuple[str, str]:
+def first_problem(error: ValidationError, value: Any) -> tuple[str, str]:
+    """The path and the reason of what pydantic complains of in `value`."""
     # Of a union's many complaints the one that got deepest into the document says most.
     found = [(_path(each, value), each["msg"]) for each in error.errors(include_url=False)]
     return max(found, key=lambda pair: pair[0].count("/"))

@@ -1,0 +1,123 @@
+"""Malformed canonical input: noticed by the writer that cannot go on, explained here with path and reason.
+
+Canonical documents and events are not validated before they are written, because that would cost more than writing
+them. A writer that meets a value of an unexpected type raises one of `FAULTS`; only then the models are asked which
+value it is. What the models accept is our own mistake: `net` decides whether callers see it as an error of this library
+all the same (the default), or as it is (in this project's tests and fuzzers, which must not miss it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+from .errors import InvalidBody, LocalProtocolError, ProtocolError, RemoteProtocolError, UnifiedLLMError
+from .jsonvalue import deep_path, too_deep
+from .mapping import ILL_TYPED
+from .paths import pointer
+
+__all__ = ["FAULTS", "refuse_conversion", "refuse_document", "refuse_event"]
+
+Keys = tuple[Any, ...]
+
+FAULTS = (*ILL_TYPED, OverflowError, RecursionError)
+"""What Python raises for values of unexpected types, ranges and depths."""
+net = True
+"""Whether an error that nothing explains is raised as one of ours: wanted by callers, and not by tests."""
+
+
+def refuse_document(name: str, node: Any, error: Exception) -> NoReturn:
+    """Raise what is to be raised for a canonical document of kind `name` on which its writer failed with `error`."""
+    _ours(error)
+    found = _problem(name, node)
+    if found is not None:
+        raise InvalidBody(*found) from error
+    _bare(error)
+    raise InvalidBody("", f"cannot be written: {_named(error)}") from error
+
+
+def refuse_event(number: int, event: Any, error: Exception, *, local: bool) -> NoReturn:
+    """The same for one canonical event, the `number`th of its stream."""
+    _ours(error)
+    if type(event) is not dict or type(event.get("type")) is not str:
+        raise InvalidBody(pointer((number,)), "an event is an object with a string as its type") from error
+    found = _problem("event", event)
+    if found is not None:
+        raise InvalidBody(pointer((number,)) + found[0], found[1]) from error
+    _bare(error)
+    kind: type[ProtocolError] = LocalProtocolError if local else RemoteProtocolError
+    raise kind(f"event {number} ({event['type']}) does not fit the events before it: {_named(error)}") from error
+
+
+def refuse_conversion(path: Keys, value: Any, error: Exception) -> NoReturn:
+    """The same for a wire document, or for the wire event at this path of its stream, that could not be converted."""
+    _ours(error)
+    deep = deep_path(value)
+    if deep is not None:
+        raise too_deep((*path, *deep)) from error
+    _bare(error)
+    if path:
+        raise RemoteProtocolError(f"event {path[0]} of the stream cannot be converted: {_named(error)}") from error
+    raise InvalidBody("", f"cannot be converted: {_named(error)}") from error
+
+
+def _ours(error: Exception) -> None:
+    if isinstance(error, UnifiedLLMError):
+        raise error
+
+
+def _bare(error: Exception) -> None:
+    if not net:
+        raise error
+
+
+def _named(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _problem(name: str, node: Any) -> tuple[str, str] | None:
+    """The path and the reason of the first thing in a canonical node that is not what the models declare."""
+    path = deep_path(node)
+    if path is not None:
+        found = too_deep(path)
+        return found.path, found.reason
+    for path, reason in _extras(node):
+        return pointer(path), reason
+    from pydantic import ValidationError
+
+    from .model.validate import KINDS, first_problem, validate
+
+    if name not in KINDS:
+        return None
+    try:
+        validate(name, node, strict=True)
+    except ValidationError as error:
+        return first_problem(error, node)
+    return None
+
+
+def _extras(root: Any) -> Iterator[tuple[Keys, str]]:
+    """What stands under `extra` and cannot: the models leave that to the protocols."""
+    stack: list[tuple[Keys, Any]] = [((), root)]
+    while stack:
+        path, node = stack.pop()
+        if type(node) is list:
+            stack += [((*path, index), each) for index, each in enumerate(node)]
+        if type(node) is not dict:
+            continue
+        stack += [((*path, key), each) for key, each in node.items() if key != "extra"]
+        extra = node.get("extra")
+        if extra is None:
+            continue
+        if type(extra) is not dict:
+            yield (*path, "extra"), "should be an object with an object for each protocol"
+            continue
+        for protocol, drawer in extra.items():
+            here = (*path, "extra", protocol)
+            if type(drawer) is not dict:
+                yield here, "should be an object"
+                continue
+            native = type(drawer.get("form")) is dict and "native" in drawer["form"]
+            for slot in ("form", "rest", "turn", "frame"):
+                if slot in drawer and type(drawer[slot]) is not dict and not (slot == "rest" and native):
+                    yield (*here, slot), "should be an object"

@@ -1,0 +1,76 @@
+"""The library's front door for streams that start from canonical events: `write_stream`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from .exchange import Exchange
+from .grammar import Grammar
+from .locate import locate
+from .losses import Levels, enforce
+from .malformed import FAULTS, refuse_event
+from .streaming import ConvertedStream, _Pipe
+
+__all__ = ["write_stream"]
+
+Event = dict[str, Any]
+
+
+def write_stream(
+    events: Iterable[Any], protocol: str, *, on_loss: Levels = "ignore", exchange: Exchange | None = None
+) -> ConvertedStream:
+    """The wire events, in `protocol`, of a stream of canonical events (JSON form or objects).
+
+    `on_loss` and `exchange` are as in `convert`. Raises `LocalProtocolError` for an event that cannot come where it
+    comes, and `InvalidBody` for one that is not what its type declares.
+
+    >>> from unified_llm import decompose
+    >>> answer = {"id": "r", "status": "completed", "model": "m", "output": [
+    ...     {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hi"}]}]}
+    >>> [event["event"] for event in write_stream(decompose(answer), "anthropic-messages")][-1]
+    'message_stop'
+    """
+    return ConvertedStream(events, _WritePipe(protocol, on_loss, exchange))
+
+
+class _WritePipe(_Pipe):
+    """A pipe that starts from canonical events."""
+
+    reads = False
+
+    def __init__(self, target: str, on_loss: Levels, exchange: Exchange | None) -> None:
+        super().__init__(target, target, on_loss=on_loss, exchange=exchange)
+        self.writing.source = None  # the events come from no protocol
+        self.count = 0
+        self.grammar = Grammar(local=True)
+
+    def _feeder(self) -> Callable[[Event], list[Event]]:
+        return self._written
+
+    def _written(self, event: Any) -> list[Event]:
+        canonical = event.model_dump(mode="json", exclude_unset=True) if hasattr(event, "model_dump") else event
+        try:
+            return self._step(canonical)
+        except FAULTS as error:
+            refuse_event(self.count, canonical, error, local=True)
+
+    def _step(self, canonical: Event) -> list[Event]:
+        self.grammar.feed(canonical)
+        self._tell_event(canonical)
+        out = self.writer.feed(canonical)
+        if self.writing.noted:
+            self.writing.unfold()
+            target = [each["data"] for each in out]
+            # An error is the one event that has its type's name in common with a node.
+            name = "event:error" if canonical["type"] == "error" else canonical["type"]
+            found = locate(canonical, target, self.writing, None, None, name, (self.count,))
+            self.writing.raw.clear()
+            self.losses.update(dict.fromkeys(found))
+            enforce(found, self.on_loss)
+        self.count += 1
+        return out
+
+    def close(self) -> list[Event]:
+        self.grammar.close()
+        return self.writer.close()
