@@ -124,6 +124,8 @@ class Grammar:
         class_ = CLASS.get(kind)
         if class_ is None:
             if kind not in INSIDE:
+                if type(kind) is not str:
+                    raise TypeError("the type of an event is a string")
                 return
             # Nearly all of a stream: the same kind of event in the same open item, which changes nothing.
             same = self._same

@@ -19,7 +19,7 @@ from .mapping import Fated
 from .reading import Reader
 from .writing import Writer
 
-__all__ = ["HINTS", "RateHeaders", "read_hints", "read_http", "settle_status", "write_hints"]
+__all__ = ["HINTS", "RateHeaders", "header_safe", "read_hints", "read_http", "settle_status", "write_hints"]
 
 Node = dict[str, Any]
 
@@ -29,6 +29,21 @@ HINTS = ("retry_after", "retry_at", "should_retry", "rate_limits")
 _SPAN = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
 _UNITS = (86_400, 3_600, 60, 1, 0.001)
 _BOOLS = {"true": True, "false": False}
+
+
+_UNSAFE = re.compile(r"[^\x20-\x7e]")
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+
+
+def header_safe(headers: Mapping[str, Any]) -> dict[str, str]:
+    """These headers as HTTP can carry them: other characters than printable ASCII become `?`, so none ends a header.
+
+    Headers whose name is not a token are left out. https://www.rfc-editor.org/rfc/rfc9110#name-field-values
+
+    >>> header_safe({"x-request-id": "a\\r\\nset-cookie: b"})
+    {'x-request-id': 'a??set-cookie: b'}
+    """
+    return {str(name): _UNSAFE.sub("?", str(value)) for name, value in headers.items() if _TOKEN.fullmatch(str(name))}
 
 
 class RateHeaders(NamedTuple):
@@ -114,6 +129,8 @@ def write_hints(error: Mapping[str, Any], rates: RateHeaders = _GENERIC) -> dict
         headers["x-should-retry"] = str(should).lower()
     limits = error.get("rate_limits")
     for kind, limit in limits.items() if type(limits) is dict else ():
+        if type(limit) is not dict:
+            continue
         for field in ("limit", "remaining"):
             if type(limit.get(field)) in (int, float):
                 headers[rates.name.format(kind=kind.replace("_", "-"), field=field)] = str(limit[field])

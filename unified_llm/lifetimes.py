@@ -34,8 +34,11 @@ def nearest(said: Any, known: tuple[str, ...]) -> str | None:
 def fit_lifetime(c: Node, wire: Node, known: tuple[str, ...]) -> None:
     """Give the breakpoint that was written of `c["cache"]` a lifetime its target knows, and leave what is to be told.
 
-    Raises `IllTyped` when `cache` is no object.
+    One without a lifetime fits as it is. Raises `IllTyped` when `cache` is no object.
     """
+    if "ttl" not in wire:
+        take(c, "cache").clear()
+        return
     said = wire["ttl"]
     word = nearest(said, known)
     own = take(c, "cache")

@@ -9,6 +9,10 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
+from .errors import InvalidBody
+from .jsonvalue import deep_path, too_deep
+from .malformed import FAULTS
+
 __all__ = ["built"]
 
 
@@ -23,6 +27,11 @@ def built(type_: Any, value: Any) -> Any:
     """
     from pydantic import ValidationError
 
+    path = deep_path(value)
+    if path is not None:
+        raise too_deep(path)
+    if type(value) is not dict:
+        raise InvalidBody("", "an object of an SDK is made of a JSON object")
     own = next((each for each in type_.__mro__ if "construct" in vars(each)), None)
     if own is not None and not own.__module__.startswith("pydantic."):
         return type_.construct(**value)
@@ -30,10 +39,12 @@ def built(type_: Any, value: Any) -> Any:
         return type_.model_validate(value)
     except ValidationError as error:
         forbidden = [each["loc"] for each in error.errors(include_url=False) if each["type"] == "extra_forbidden"]
+    except FAULTS:
+        forbidden = []  # validators of an SDK may expect types that they do not check
     known = _without(value, forbidden)
     try:
         return type_.model_validate(known)
-    except ValidationError:
+    except FAULTS:
         return type_.model_construct(**value)
 
 

@@ -283,7 +283,7 @@ class Writer:
                     self._leftover(node, (*keys, key, index), original[key][index], each)
             elif key == "name" and not keys and self._is_called(node, value):
                 self.raw.append((node, *REPEATED, None))
-            elif key == "opaque" and value and any(not is_own(piece, self) for piece in value):
+            elif key == "opaque" and type(value) is list and any(not is_own(piece, self) for piece in value):
                 self.raw.append((node, (*keys, key), "parked" if self.vault is not None else "lost", "foreign", None))
             elif not (_says_nothing(value) or (key in ("id", "call_id") and is_made(value))):
                 self.raw.append((node, (*keys, key), "lost", "", None))

@@ -16,6 +16,7 @@ from .._tables import ITEM_TYPES, KEYS, PART_TYPES
 from ..errors import InvalidBody
 from ..jsonvalue import copied
 from ..losses import Levels, Losses
+from ..malformed import FAULTS, refuse_document
 from .conversation import Segment, continued, said, withheld
 from .deadline import Deadline
 from .params import Asked
@@ -83,14 +84,17 @@ def call_of(given: Mapping[str, Any]) -> Call:
             raise TypeError(f"a request has no {name!r}{meant}")
     options = {name: given[name] for name in OPTIONS if given.get(name) is not None}
     body = {
-        name: value if name in _LATER else _plain(value)
+        name: value if name in _LATER else _setting(name, value)
         for name, value in given.items()
         if name in fields and name != "model" and value is not None
     }
     tools: dict[str, Tool] = {}
     if "tools" in body:
         body["tools"], tools = _tools(given["tools"])
-    said = input_items(given.get("input"))
+    try:
+        said = input_items(given.get("input"))
+    except FAULTS as error:
+        refuse_document("request", {"input": given["input"]}, error)
     segments: tuple[Segment, ...] = ()
     previous = options.get("previous")
     if previous is not None:
@@ -132,8 +136,12 @@ def input_items(given: Any) -> str | list[Node] | None:
     if type(given) is list:
         try:
             given, mine = copied(given), True
+        except InvalidBody as error:
+            raise InvalidBody(f"/input{error.path}", error.reason) from error
         except (TypeError, ValueError):
             pass  # there are objects in it, most likely
+    if not isinstance(given, Iterable):
+        raise InvalidBody("/input", f"should be a string or a list of items, not {type(given).__name__}")
     out: list[Node] = []
     for index, each in enumerate(given):
         if isinstance(each, str):
@@ -151,13 +159,15 @@ def _item(given: Any, place: int) -> Node:
         raise InvalidBody(f"/input/{place}", f"an item is an object, not {type(given).__name__}")
     item: Node = {"type": "message", **given} if "type" not in given and "role" in given else given
     kind = item.get("type")
-    if kind not in ITEM_TYPES and "extra" not in item:
+    if type(kind) is not str or (kind not in ITEM_TYPES and "extra" not in item):
         raise InvalidBody(f"/input/{place}/type", _unknown(kind, ITEM_TYPES, "an item"))
     for key in ("content", "output"):
         parts = item.get(key)
         for index, part in enumerate(parts if type(parts) is list else ()):
             found = part.get("type") if type(part) is dict else None
-            if found not in PART_TYPES and not (type(part) is dict and ("extra" in part or kind not in _OURS)):
+            if type(found) is str and found in PART_TYPES:
+                continue
+            if not (type(part) is dict and ("extra" in part or kind not in _OURS)):
                 raise InvalidBody(f"/input/{place}/{key}/{index}/type", _unknown(found, PART_TYPES, "a part"))
     return said(item)
 
@@ -173,6 +183,13 @@ def _unknown(kind: Any, known: Iterable[str], what: str) -> str:
 _SCALAR = frozenset((str, int, float, bool, type(None)))
 
 
+def _setting(name: str, value: Any) -> Any:
+    try:
+        return _plain(value)
+    except InvalidBody as error:
+        raise InvalidBody(f"/{name}{error.path}", error.reason) from error
+
+
 def _plain(value: Any) -> Any:
     """A value of our own, with the JSON form of the objects in it."""
     kind = type(value)
@@ -181,6 +198,8 @@ def _plain(value: Any) -> Any:
     if kind is dict or kind is list:
         try:
             return copied(value)
+        except InvalidBody:
+            raise
         except (TypeError, ValueError):
             pass  # there are objects in it, most likely
     if hasattr(value, "dump") and not isinstance(value, type):

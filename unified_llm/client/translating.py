@@ -25,6 +25,7 @@ from ..errors import (
     UnknownProtocol,
     UnknownProvider,
 )
+from ..hints import header_safe
 from ..jsonvalue import dump, parse
 from ..losses import Levels, Losses
 from ..registry import adapter
@@ -328,13 +329,13 @@ class Translator:
         self._tell(losses)
         reply = self._reply(done, losses, found.hops, found.upstream)
         if found.request_id:
-            reply.headers.setdefault("x-request-id", found.request_id)
+            reply.headers = header_safe({"x-request-id": found.request_id, **reply.headers})
         return reply
 
     def _reply(
         self, done: Converted, losses: Losses, hops: Sequence[Hop], whose: Upstream | None = None, status: int = 200
     ) -> Reply:
-        headers = {name.lower(): str(value) for name, value in (done.http.get("headers") or {}).items()}
+        headers = {name.lower(): value for name, value in header_safe(done.http.get("headers") or {}).items()}
         headers |= {"content-type": _JSON, **told(losses, hops, whose)}
         return Reply(status=int(done.http.get("status") or status), headers=headers, content=dump(done.value))
 
@@ -349,7 +350,7 @@ class Translator:
         headers = {"content-type": kind, "cache-control": "no-cache", "x-accel-buffering": "no"}
         headers |= told(given, found.hops, found.upstream)
         if found.request_id:
-            headers["x-request-id"] = found.request_id
+            headers |= header_safe({"x-request-id": found.request_id})
         return Reply(status=200, headers=headers, stream=stream, opened=found)
 
     def _error(self, error: APIError, surface: str) -> Reply:
@@ -368,7 +369,7 @@ class Translator:
         hops = tuple(each for each in error.hops if isinstance(each, Hop))
         reply = self._reply(done, Losses(), hops, status=error.status or 500)
         if error.request_id:
-            reply.headers.setdefault("x-request-id", error.request_id)
+            reply.headers = header_safe({"x-request-id": error.request_id, **reply.headers})
         return reply
 
     def _tell(self, losses: Losses) -> None:

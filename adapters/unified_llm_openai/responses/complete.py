@@ -9,6 +9,7 @@ https://www.openresponses.org/specification
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any
 
 from unified_llm.ids import made_id
@@ -125,7 +126,8 @@ def complete_item(wire: Any, w: Writer, *position: Any, status: str = "completed
         wire.setdefault("role", "assistant")
         if type(wire.get("content")) is str:
             wire["content"] = [{"type": "output_text", "text": wire["content"]}]
-        for part in wire.get("content") or ():
+        content = wire.get("content")
+        for part in content if type(content) is list else ():
             if type(part) is dict and part.get("type") == "output_text":
                 complete_text(part, w)
         if w.dialect.get("strict") and wire.get("phase", 0) is None:
@@ -160,7 +162,8 @@ def complete_text(part: Node, w: Writer) -> None:
     elif part.get("logprobs", 0) is None:
         del part["logprobs"]
     if w.dialect.get("strict"):
-        part["annotations"] = [each for each in part["annotations"] or () if each.get("type") == "url_citation"]
+        sources = part["annotations"] if type(part["annotations"]) is list else ()
+        part["annotations"] = [each for each in sources if type(each) is dict and each.get("type") == "url_citation"]
 
 
 def with_bytes(logprobs: Any, filled: list[tuple[Any, ...]], above: tuple[Any, ...] = ()) -> Any:
@@ -197,8 +200,11 @@ def without_bytes(logprobs: Any) -> Any:
 # ---- the resource ---------------------------------------------------------------------------------------------------
 
 
-def complete_response(wire: Node, w: Writer, final: bool) -> Node:
-    """The resource with all that its readers need, in place; `final` says that it is the whole answer."""
+def complete_response(wire: Node, w: Writer, node: Node | None) -> Node:
+    """The resource with all that its readers need, in place.
+
+    `node` is the canonical response; None for the head of a stream, whose losses are reported with its end.
+    """
     strict = bool(w.dialect.get("strict"))
     echo = _echo(w)
     for key, value in echo.items():
@@ -214,12 +220,12 @@ def complete_response(wire: Node, w: Writer, final: bool) -> Node:
             w.added(wire, key, "the default")
     wire.setdefault("incomplete_details", None)
     wire.setdefault("output", [])
-    if final:
+    if node is not None:
         complete_usage(wire, w)
     else:
         wire.setdefault("usage", None)
     if strict:
-        _make_strict(wire, w)
+        _make_strict(wire, w, node)
     return wire
 
 
@@ -252,8 +258,8 @@ def _echo(w: Writer) -> Node:
     return wire
 
 
-def _make_strict(wire: Node, w: Writer) -> None:
-    for tool in wire["tools"]:
+def _make_strict(wire: Node, w: Writer, node: Node | None) -> None:
+    for tool in wire["tools"] if type(wire["tools"]) is list else ():
         if type(tool) is not dict:
             continue
         if tool.get("type") == "function":
@@ -279,7 +285,7 @@ def _make_strict(wire: Node, w: Writer) -> None:
     if type(wire.get("instructions")) is list:
         wire["instructions"] = None
     for key in ("created_at", "completed_at"):
-        if type(wire[key]) is float:
+        if type(wire[key]) is float and isfinite(wire[key]):
             wire[key] = int(wire[key])
     if type(wire.get("error")) is dict:
         wire["error"] = {"code": "server_error", "message": "", **wire["error"]}
@@ -288,4 +294,5 @@ def _make_strict(wire: Node, w: Writer) -> None:
         choice.setdefault("mode", "auto")
     elif type(choice) is dict and choice.get("type") != "function":
         wire["tool_choice"] = "required"
-        w.report(w.doc, ("tool_choice",), "approximated", "sent as 'required'")
+        if node is not None:
+            w.report(node, ("tool_choice",), "approximated", "sent as 'required'")

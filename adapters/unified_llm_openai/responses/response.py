@@ -106,7 +106,7 @@ def write_response(c: Node, w: Writer) -> Node:
     pop_implied(c, wire, output)
     for choice in c.pop("choices", None) or ():
         w.drop(choice, "the API gives one answer")
-    complete_response(wire, w, final=True)
+    complete_response(wire, w, w.doc)
     return _with_alias(wire, w)
 
 

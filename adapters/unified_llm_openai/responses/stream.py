@@ -47,6 +47,7 @@ _NEEDED: dict[str, tuple[str, type]] = {
     "response.content_part.done": ("part", dict),
     "response.reasoning_summary_part.added": ("part", dict),
     "response.reasoning_summary_part.done": ("part", dict),
+    "response.output_text.annotation.added": ("annotation", dict),
     **{f"{stem}.delta": ("delta", str) for stem in STEMS},
     **{f"{stem}.done": (key, str) for stem, (_, _, key) in STEMS.items()},
 }

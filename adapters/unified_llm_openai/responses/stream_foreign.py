@@ -211,7 +211,7 @@ class ForeignWriter:
         del w.raw[mark:]
         wire["status"] = wire.get("status") or "in_progress"
         wire["output"] = []
-        self.head = complete_response(wire, w, final=False)
+        self.head = complete_response(wire, w, None)
         self._alias(self.head)
 
     def _alias(self, wire: Node) -> None:
@@ -245,7 +245,7 @@ class ForeignWriter:
             if wire.get(key) is None and key not in ("status", "usage"):
                 wire[key] = value
         wire["id"] = self.head["id"]
-        complete_response(wire, self.w, final=True)
+        complete_response(wire, self.w, response)
         if status == "failed" and wire.get("error") is None:
             wire["error"] = {"code": "server_error", "message": "the response failed"}
         self._alias(wire)

@@ -1,0 +1,405 @@
+"""Malformed input: whatever a wire or a caller puts where something else belongs, an error of ours names it.
+
+Indices, counts and depths are an upstream's to choose, so none of them decides how much is allocated.
+"""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from typing import Any
+
+import httpx2
+import pytest
+
+import unified_llm as ul
+from unified_llm.jsonvalue import MAX_DEPTH, detached, load_text, parse
+from unified_llm.sse import SSEDecoder
+
+CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"
+CONTENTS, STEPS = "google-generate-content", "google-interactions"
+PROTOCOLS = [CHAT, RESPONSES, MESSAGES, CONTENTS, STEPS]
+Node = dict[str, Any]
+
+# ---- indices --------------------------------------------------------------------------------------------------------
+
+MESSAGE: Node = {"type": "message", "role": "assistant", "content": []}
+TEXT: Node = {"type": "output_text", "text": "", "annotations": []}
+
+
+def stream_of_parts(*indices: Any, **beside: Any) -> list[Node]:
+    """Canonical events of one message that nobody closes: a part with a letter for each index, in this order."""
+    events: list[Node] = [
+        {"type": "response.created", "response": {"id": "r"}},
+        {"type": "response.output_item.added", "output_index": 0, "item": dict(MESSAGE)},
+    ]
+    for letter, index in zip("abc", indices):
+        at = {"output_index": 0, "content_index": index, **beside}
+        events.append({"type": "response.content_part.added", **at, "part": dict(TEXT)})
+        events.append({"type": "response.output_text.delta", **at, "delta": letter})
+    return [*events, {"type": "response.completed", "response": {"id": "r", "status": "completed"}}]
+
+
+@pytest.mark.parametrize("indices", [(0, 1), (5, 6), (1, 0), (0, 10**12), (30_000_000, 0), (None, 1)])
+def test_parts_stand_in_order_of_appearance(indices: tuple[Any, ...]) -> None:
+    (item,) = ul.collect(stream_of_parts(*indices))["output"]
+    assert [part["text"] for part in item["content"]] == ["a", "b"]
+
+
+@pytest.mark.parametrize("index", [10**6, 3 * 10**7, 10**12])
+def test_memory_is_bounded_by_what_was_received(index: int) -> None:
+    tracemalloc.start()
+    try:
+        ul.collect(stream_of_parts(index))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 1_000_000
+
+
+@pytest.mark.parametrize("index", [-1, -5, 1.5, "0", [], {}, True])
+@pytest.mark.parametrize("key", ["content_index", "output_index", "choice"])
+def test_an_index_is_an_integer_of_at_least_0(key: str, index: Any) -> None:
+    with pytest.raises(ul.RemoteProtocolError, match=f"{key} should be an integer of at least 0"):
+        ul.collect(stream_of_parts(0, **{key: index}))
+
+
+def wire_streams(index: Any) -> dict[str, list[Node]]:
+    """One stream a protocol in which an upstream names this index wherever it names one."""
+    head = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    call = {"index": index, "id": "x", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    chat: list[Any] = [
+        {**head, "choices": [{"index": index, "delta": {"content": "a"}, "finish_reason": None}]},
+        {**head, "choices": [{"index": 0, "delta": {"tool_calls": [call]}, "finish_reason": "tool_calls"}]},
+        "[DONE]",
+    ]
+    message = {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": [], "usage": {}}
+    messages = [
+        {"type": "message_start", "message": message},
+        {"type": "content_block_start", "index": index, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": index, "delta": {"type": "text_delta", "text": "a"}},
+        {"type": "content_block_stop", "index": index},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 1}},
+        {"type": "message_stop"},
+    ]
+    at = {"output_index": index, "content_index": index}
+    responses = [
+        {"type": "response.created", "response": {"id": "r", "status": "in_progress", "output": []}},
+        {"type": "response.output_item.added", "output_index": index, "item": {**MESSAGE, "id": "m"}},
+        {"type": "response.content_part.added", **at, "item_id": "m", "part": TEXT},
+        {"type": "response.output_text.delta", **at, "item_id": "m", "delta": "a"},
+        {"type": "response.completed", "response": {"id": "r", "status": "completed"}},
+    ]
+    contents = [
+        {"candidates": [{"index": index, "content": {"role": "model", "parts": [{"text": "a"}]}}]},
+        {"candidates": [{"index": index, "content": {"role": "model", "parts": []}, "finishReason": "STOP"}]},
+    ]
+    steps = [
+        {"event_type": "interaction.created", "interaction": {"id": "i", "object": "interaction"}},
+        {"event_type": "step.start", "index": index, "step": {"type": "model_output", "content": []}},
+        {"event_type": "step.delta", "index": index, "delta": {"type": "text", "text": "a"}},
+        {"event_type": "step.stop", "index": index},
+        {"event_type": "interaction.completed", "interaction": {"id": "i", "status": "completed"}},
+    ]
+    datas = {CHAT: chat, MESSAGES: messages, RESPONSES: responses, CONTENTS: contents, STEPS: steps}
+    kinds = {MESSAGES: "type", RESPONSES: "type", STEPS: "event_type"}
+    return {
+        protocol: [{"event": each.get(kinds[protocol]) if protocol in kinds else None, "data": each} for each in all_]
+        for protocol, all_ in datas.items()
+    }
+
+
+@pytest.mark.parametrize("index", [-1, None, 1.5, "0", [], {}, True, 30_000_000, 10**12, 2**70])
+@pytest.mark.parametrize("source", PROTOCOLS)
+@pytest.mark.parametrize("target", PROTOCOLS)
+def test_whatever_index_an_upstream_names(source: str, target: str, index: Any) -> None:
+    """A stream is converted and collected, or refused with an error of ours, and takes no memory for the number."""
+    events = wire_streams(index)[source]
+    tracemalloc.start()
+    try:
+        for work in (
+            lambda: list(ul.convert_stream(events, source=source, target=target)),
+            lambda: ul.collect(ul.read_stream(events, source)),
+        ):
+            try:
+                work()
+            except ul.ProtocolError as error:
+                assert len(error.reason) > 10
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 5_000_000
+
+
+# ---- depth ----------------------------------------------------------------------------------------------------------
+
+
+def nested(depth: int, key: str = "a") -> Any:
+    value: Any = {}
+    for _ in range(depth - 1):
+        value = {key: value}
+    return value
+
+
+def text_of(depth: int) -> bytes:
+    return b'{"a":' * (depth - 1) + b"{}" + b"}" * (depth - 1)
+
+
+@pytest.mark.parametrize("make", [nested, lambda depth: nested(depth, "\ud800"), lambda depth: [nested(depth - 1)]])
+def test_the_depth_of_values_is_bounded(make: Any) -> None:
+    detached(make(MAX_DEPTH))
+    for depth in (MAX_DEPTH + 1, 300, 2_000, 100_000):
+        with pytest.raises(ul.InvalidBody, match="nested deeper than 200 levels") as caught:
+            detached(make(depth))
+        assert caught.value.path.count("/") == MAX_DEPTH
+
+
+@pytest.mark.parametrize("beside", [b"1", b"123456789012345678901234567890", b'"\\ud800"'])
+def test_the_depth_of_texts_is_bounded(beside: bytes) -> None:
+    def text(depth: int) -> bytes:
+        return b'{"z":' + beside + b',"a":' + text_of(depth - 1) + b"}"
+
+    parse(text(MAX_DEPTH))
+    load_text(text(MAX_DEPTH))
+    for depth in (MAX_DEPTH + 1, 300, 2_000, 100_000):
+        with pytest.raises(ul.InvalidBody, match="nested deeper than 200 levels"):
+            parse(text(depth))
+        with pytest.raises(ValueError):
+            load_text(text(depth))
+
+
+def test_a_value_that_contains_itself_is_refused() -> None:
+    loop: list[Any] = []
+    loop.append(loop)
+    with pytest.raises(ul.InvalidBody, match="nested deeper"):
+        detached({"model": "m", "messages": loop})
+
+
+def in_frames(count: int, work: Any) -> Any:
+    """What `work` gives when the caller's own stack is deep."""
+    return in_frames(count - 1, work) if count else work()
+
+
+def deep_requests(depth: int) -> dict[str, Node]:
+    value = nested(depth - 30)
+    schema: Node = {}
+    for _ in range((depth - 30) // 2):
+        schema = {"type": "object", "properties": {"a": schema}}
+    arguments = json.dumps(value)
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": arguments}}
+    function = {"name": "f", "parameters": schema}
+    return {
+        CHAT: {
+            "model": "m",
+            "messages": [
+                {"role": "user", "content": "q"},
+                {"role": "assistant", "tool_calls": [call]},
+                {"role": "tool", "tool_call_id": "c", "content": "1"},
+            ],
+            "tools": [{"type": "function", "function": function}],
+            "zz": value,
+        },
+        CONTENTS: {
+            "contents": [
+                {"role": "user", "parts": [{"text": "q"}]},
+                {"role": "model", "parts": [{"functionCall": {"id": "c", "name": "f", "args": value}}]},
+                {"role": "user", "parts": [{"functionResponse": {"id": "c", "name": "f", "response": value}}]},
+            ],
+            "tools": [{"functionDeclarations": [function]}],
+            "generationConfig": {"responseMimeType": "application/json", "responseSchema": schema},
+        },
+    }
+
+
+@pytest.mark.parametrize("target", PROTOCOLS)
+@pytest.mark.parametrize("source", [CHAT, CONTENTS])
+def test_what_is_not_too_deep_is_converted_from_a_deep_stack(source: str, target: str) -> None:
+    body = deep_requests(MAX_DEPTH)[source]
+    done = in_frames(150, lambda: ul.convert(body, source=source, target=target))
+    assert len(json.dumps(done.value)) > 1_000
+    if source == target:
+        assert done.value == body
+
+
+@pytest.mark.parametrize("target", PROTOCOLS)
+@pytest.mark.parametrize("depth", [250, 500, 950])
+def test_a_request_that_is_too_deep_is_refused(depth: int, target: str) -> None:
+    for body in (deep_requests(depth)[CONTENTS], json.dumps(deep_requests(depth)[CONTENTS]).encode()):
+        with pytest.raises(ul.InvalidBody, match="nested deeper"):
+            ul.convert(body, source=CONTENTS, target=target)
+    arguments = ul.convert({**deep_requests(depth)[CHAT], "zz": 1, "tools": []}, source=CHAT, target=target)
+    assert arguments.value is not None
+
+
+def test_what_was_read_can_be_written() -> None:
+    body = {"model": "m", "zz": nested(MAX_DEPTH - 5), "messages": [{"role": "user", "content": "q"}]}
+    assert ul.write(ul.read(body, CHAT), CHAT).value == body
+
+
+@pytest.mark.parametrize("target", PROTOCOLS)
+@pytest.mark.parametrize("depth", [150, 300, 500, 950, 5_000])
+def test_a_chunk_that_is_too_deep_ends_the_stream_in_an_error(depth: int, target: str) -> None:
+    chunk = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "zz": 0}
+    chunk["choices"] = [{"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop"}]
+    data = json.dumps(chunk).encode().replace(b'"zz": 0', b'"zz": ' + text_of(depth))
+    wire = b"data: " + data + b"\n\ndata: [DONE]\n\n"
+    out = b"".join(ul.translate_sse([wire], source=CHAT, target=target))
+    if target == CHAT:
+        assert out == wire
+    else:
+        assert (b"is no JSON" in out) == (depth > MAX_DEPTH)
+
+
+def test_an_event_that_is_too_deep_is_refused() -> None:
+    chunk = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "zz": nested(2_000)}
+    chunk["choices"] = [{"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop"}]
+    events = [{"event": None, "data": chunk}, {"event": None, "data": "[DONE]"}]
+    for work in (
+        lambda: list(ul.convert_stream(events, source=CHAT, target=MESSAGES)),
+        lambda: list(ul.read_stream(events, CHAT)),
+    ):
+        with pytest.raises(ul.InvalidBody, match="nested deeper"):
+            work()
+
+
+# ---- single facts ---------------------------------------------------------------------------------------------------
+
+
+def test_a_retry_of_very_many_digits_is_no_retry() -> None:
+    events = SSEDecoder().feed(b"retry: " + b"9" * 4301 + b"\ndata: {}\n\nretry: 9000\ndata: {}\n\n")
+    assert events == [{"event": None, "data": "{}"}, {"event": None, "data": "{}", "retry": 9000}]
+
+
+@pytest.mark.parametrize("target", PROTOCOLS)
+def test_an_annotation_event_without_its_annotation_means_nothing(target: str) -> None:
+    stray = {"event": "response.output_text.annotation.added", "data": {"type": "response.output_text.annotation.added"}}
+    events = [*wire_streams(0)[RESPONSES]]
+    events.insert(3, stray)
+    out = list(ul.convert_stream(events, source=RESPONSES, target=target))
+    assert stray in out if target == RESPONSES else out
+
+
+@pytest.mark.parametrize("name", [{}, [], 5, True])
+def test_the_name_of_an_event_is_a_string(name: Any) -> None:
+    with pytest.raises(ul.InvalidBody, match="/1/event: the name of an event should be a string or null"):
+        list(ul.convert_stream([wire_streams(0)[CHAT][0], {"event": name, "data": {}}], source=CHAT, target=MESSAGES))
+
+
+@pytest.mark.parametrize("target", [*PROTOCOLS, "openai-responses:open-responses"])
+def test_a_key_of_the_name_opaque_in_a_setting_is_a_leftover(target: str) -> None:
+    body = {"model": "m", "messages": [{"role": "user", "content": "q"}], "stream_options": {"opaque": 5}}
+    done = ul.convert(body, source=CHAT, target=target)
+    assert done.value == body if target == CHAT else any("stream_options" in loss.path for loss in done.losses)
+
+
+@pytest.mark.parametrize("content", [5, ["x"], [{"type": "output_text", "text": "x", "annotations": 5}],
+                                     [{"type": "output_text", "text": "x", "annotations": [5, None, {"type": {}}]}]])  # fmt: skip
+def test_the_strict_form_of_an_answer_takes_odd_types(content: Any) -> None:
+    body = {"output": [{"type": "message", "content": content}], "tools": 5, "text": 6, "created_at": "x"}
+    target = "openai-responses:open-responses"
+    assert ul.convert(body, source=RESPONSES, target=target, kind="response").value["object"] == "response"
+
+
+def test_a_breakpoint_without_a_lifetime_fits() -> None:
+    from unified_llm.lifetimes import fit_lifetime
+
+    part: Node = {"cache": {"type": "ephemeral"}}
+    fit_lifetime(part, wire := {"type": "ephemeral"}, ("5m", "1h"))
+    assert wire == {"type": "ephemeral"}
+
+
+def test_a_request_id_is_one_header() -> None:
+    body = {"type": "error", "error": {"type": "invalid_request_error", "message": "x"}, "request_id": "é\r\nset-cookie: a=b"}
+    upstream = ul.Upstream(protocol=MESSAGES, base_url="http://127.0.0.1/v1", model="m")
+    answers = httpx2.MockTransport(lambda _: httpx2.Response(400, json=body))
+    with ul.http_client(upstream, http_client=httpx2.Client(transport=answers)) as http:
+        request = {"model": "m", "messages": [{"role": "user", "content": "q"}]}
+        response = http.post("http://any/v1/chat/completions", json=request)
+    assert response.status_code == 400
+    assert response.headers["x-request-id"] == "???set-cookie: a=b"
+    assert "set-cookie" not in response.headers
+
+
+def test_objects_of_sdks_are_made_of_odd_values_too() -> None:
+    found = ul.to_sdk({"usageMetadata": {"trafficType": {}}}, CONTENTS, "response")
+    assert type(found).__name__ == "GenerateContentResponse"
+    for value in ([], "x", None, {"candidates": nested(2_000)}):
+        with pytest.raises(ul.InvalidBody):
+            ul.to_sdk(value, CONTENTS, "response")
+
+
+# ---- canonical input ------------------------------------------------------------------------------------------------
+
+CALL: Node = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
+
+
+@pytest.mark.parametrize(("item", "path"), [
+    ({"type": "function_call"}, "/input/0/"),
+    ({**CALL, "name": 5}, "/input/0/name"),
+    ({"type": "message", "role": "user", "content": 5}, "/input/0/content"),
+    ({"type": "message", "role": "user", "content": [{"type": "input_text", "text": {}}]}, "/input/0/content/0/text"),
+    ({"type": "message", "role": "user", "content": "q", "extra": 5}, "/input/0/extra"),
+    ({"type": "message", "role": "user", "content": "q", "extra": {CHAT: {"form": 5}}}, f"/input/0/extra/{CHAT}/form"),
+])  # fmt: skip
+@pytest.mark.parametrize("target", PROTOCOLS)
+def test_a_malformed_item_is_named(item: Node, path: str, target: str) -> None:
+    """Or written all the same, where the target's form of it has no need of what is malformed."""
+    for work in (
+        lambda: ul.write({"model": "m", "input": [item]}, target).value,
+        lambda: ul.Client(ul.Upstream(protocol=target, base_url="http://127.0.0.1/v1", model="m"),
+                          http_client=_silent()).responses.create(input=[item]),
+    ):  # fmt: skip
+        try:
+            work()
+        except ul.InvalidBody as error:
+            assert error.path.startswith(path)
+            assert len(error.reason) > 5
+        except ul.APIError:
+            pass  # it was written
+
+
+def _silent() -> httpx2.Client:
+    return httpx2.Client(transport=httpx2.MockTransport(lambda _: httpx2.Response(400, json={"error": {}})))
+
+
+@pytest.mark.parametrize("given", [5, True, [5], [{"type": {}}], [{"type": []}], [None], {"type": 5}, [[]],
+                                   [{"role": "user", "content": [{"type": {}}]}], nested(500), [nested(500)]])  # fmt: skip
+def test_input_of_the_wrong_shape_is_refused_before_anything_is_sent(given: Any) -> None:
+    with pytest.raises(ul.InvalidBody) as caught:
+        ul.Client().responses.create(model="local/echo", input=given)
+    assert caught.value.path.startswith("/input")
+
+
+@pytest.mark.parametrize("event", [5, None, [], {}, {"type": []}, {"type": {}}, {"type": 5}])
+@pytest.mark.parametrize("fold", [ul.collect, lambda events: list(ul.write_stream(events, CHAT))])
+def test_what_is_no_event_is_refused(fold: Any, event: Any) -> None:
+    created = {"type": "response.created", "response": {"id": "r"}}
+    with pytest.raises(ul.InvalidBody, match="/1: an event is an object with a string as its type"):
+        fold([created, event])
+
+
+@pytest.mark.parametrize(("event", "reason"), [
+    ({"type": "response.completed"}, "response.completed has no object as its response"),
+    ({"type": "response.output_item.added", "output_index": 0}, "has no object as its item"),
+    ({"type": "response.output_item.done", "output_index": 0, "item": 5}, "has no object as its item"),
+])  # fmt: skip
+def test_an_event_without_its_object_breaks_the_grammar(event: Node, reason: str) -> None:
+    created = {"type": "response.created", "response": {"id": "r"}}
+    with pytest.raises(ul.RemoteProtocolError, match=reason):
+        ul.collect([created, event])
+    with pytest.raises(ul.LocalProtocolError):
+        list(ul.write_stream([created, event], CHAT))
+
+
+@pytest.mark.parametrize(("response", "path"), [
+    (5, ""),
+    ({"output": 5}, "/output"),
+    ({"output": [5]}, "/output/0"),
+    ({"output": [], "choices": 5}, "/choices"),
+    ({"output": [], "finish": 5}, "/finish"),
+    ({"output": [{**MESSAGE, "content": [5]}]}, "/output/0/content/0"),
+])  # fmt: skip
+def test_a_malformed_response_is_not_decomposed(response: Any, path: str) -> None:
+    with pytest.raises(ul.InvalidBody) as caught:
+        list(ul.decompose(response))
+    assert caught.value.path.startswith(path)
