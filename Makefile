@@ -12,7 +12,7 @@ ARGS   ?=
 PIP = -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pythons frameworks frameworks-most frameworks-google lint types bench docs clean
+.PHONY: help demo test pythons fuzz frameworks frameworks-most frameworks-google lint types bench docs clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -25,6 +25,9 @@ test: $(VENV)/.stamp-dev ## set up and run the tests, on all cores and in random
 
 pythons: $(VENV)/.stamp-dev ## run the tests, in a fast form, on every other supported Python of this machine
 	.ci/pythons $(ARGS)
+
+fuzz: $(VENV)/.stamp-dev ## run 200,000 mutants of requests, responses and streams (ARGS="--count 5000 --seed 7")
+	PYTHONPATH=tests $(VENV)/bin/python -m fuzz $(ARGS)
 
 frameworks: frameworks-most frameworks-google ## run agent frameworks of PyPI on other providers, in two environments (-j 2 halves it)
 

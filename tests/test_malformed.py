@@ -272,7 +272,8 @@ def test_a_retry_of_very_many_digits_is_no_retry() -> None:
 
 @pytest.mark.parametrize("target", PROTOCOLS)
 def test_an_annotation_event_without_its_annotation_means_nothing(target: str) -> None:
-    stray = {"event": "response.output_text.annotation.added", "data": {"type": "response.output_text.annotation.added"}}
+    kind = "response.output_text.annotation.added"
+    stray = {"event": kind, "data": {"type": kind}}
     events = [*wire_streams(0)[RESPONSES]]
     events.insert(3, stray)
     out = list(ul.convert_stream(events, source=RESPONSES, target=target))
@@ -292,8 +293,15 @@ def test_a_key_of_the_name_opaque_in_a_setting_is_a_leftover(target: str) -> Non
     assert done.value == body if target == CHAT else any("stream_options" in loss.path for loss in done.losses)
 
 
-@pytest.mark.parametrize("content", [5, ["x"], [{"type": "output_text", "text": "x", "annotations": 5}],
-                                     [{"type": "output_text", "text": "x", "annotations": [5, None, {"type": {}}]}]])  # fmt: skip
+@pytest.mark.parametrize(
+    "content",
+    [
+        5,
+        ["x"],
+        [{"type": "output_text", "text": "x", "annotations": 5}],
+        [{"type": "output_text", "text": "x", "annotations": [5, None, {"type": {}}]}],
+    ],
+)
 def test_the_strict_form_of_an_answer_takes_odd_types(content: Any) -> None:
     body = {"output": [{"type": "message", "content": content}], "tools": 5, "text": 6, "created_at": "x"}
     target = "openai-responses:open-responses"
@@ -309,7 +317,8 @@ def test_a_breakpoint_without_a_lifetime_fits() -> None:
 
 
 def test_a_request_id_is_one_header() -> None:
-    body = {"type": "error", "error": {"type": "invalid_request_error", "message": "x"}, "request_id": "é\r\nset-cookie: a=b"}
+    body: Node = {"type": "error", "error": {"type": "invalid_request_error", "message": "x"}}
+    body["request_id"] = "é\r\nset-cookie: a=b"
     upstream = ul.Upstream(protocol=MESSAGES, base_url="http://127.0.0.1/v1", model="m")
     answers = httpx2.MockTransport(lambda _: httpx2.Response(400, json=body))
     with ul.http_client(upstream, http_client=httpx2.Client(transport=answers)) as http:
@@ -362,8 +371,22 @@ def _silent() -> httpx2.Client:
     return httpx2.Client(transport=httpx2.MockTransport(lambda _: httpx2.Response(400, json={"error": {}})))
 
 
-@pytest.mark.parametrize("given", [5, True, [5], [{"type": {}}], [{"type": []}], [None], {"type": 5}, [[]],
-                                   [{"role": "user", "content": [{"type": {}}]}], nested(500), [nested(500)]])  # fmt: skip
+@pytest.mark.parametrize(
+    "given",
+    [
+        5,
+        True,
+        [5],
+        [{"type": {}}],
+        [{"type": []}],
+        [None],
+        {"type": 5},
+        [[]],
+        [{"role": "user", "content": [{"type": {}}]}],
+        nested(500),
+        [nested(500)],
+    ],
+)
 def test_input_of_the_wrong_shape_is_refused_before_anything_is_sent(given: Any) -> None:
     with pytest.raises(ul.InvalidBody) as caught:
         ul.Client().responses.create(model="local/echo", input=given)

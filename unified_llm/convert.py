@@ -239,9 +239,9 @@ def write(
         if "carried" in writer.context:
             parked(writer)
         losses = locate(node, value, writer, None, None, declared.node)
+        record = exchange_of("", protocol, node, value, writer, None) if declared.node == "request" else None
     except FAULTS as error:
         refuse_document(declared.node, load(obj), error)
-    record = exchange_of("", protocol, node, value, writer, None) if declared.node == "request" else None
     done = Converted(value, losses, writer.http, record)
     enforce(losses, on_loss, done)
     if losses and prompt is not None:

@@ -79,8 +79,8 @@ def _problem(name: str, node: Any) -> tuple[str, str] | None:
     """The path and the reason of the first thing in a canonical node that is not what the models declare."""
     path = deep_path(node)
     if path is not None:
-        found = too_deep(path)
-        return found.path, found.reason
+        deep = too_deep(path)
+        return deep.path, deep.reason
     for path, reason in _extras(node):
         return pointer(path), reason
     from pydantic import ValidationError
@@ -89,10 +89,16 @@ def _problem(name: str, node: Any) -> tuple[str, str] | None:
 
     if name not in KINDS:
         return None
+    above = ""
+    if name == "error":  # its document holds it under a key, which is no node of its own
+        above, node = "/error", node.get("error")
+        if type(node) is not dict:
+            return above, "should be an object"
     try:
         validate(name, node, strict=True)
     except ValidationError as error:
-        return first_problem(error, node)
+        found = first_problem(error, node)
+        return above + found[0], found[1]
     return None
 
 

@@ -32,6 +32,8 @@ __all__ = ["ADDRESS", "ALONE", "FRAME", "PASSING", "TERMINAL", "Collector", "Gra
 
 Event = dict[str, Any]
 Node = dict[str, Any]
+
+
 class Collector:
     """What the events amount to so far. Indices are names: only what was received takes room, whatever its index."""
 
@@ -97,9 +99,9 @@ class Collector:
         if target is None:
             return
         if end == "delta":
-            target[key] = (target.get(key) or "") + (event.get("delta") or "")
+            target[key] = _grown(target.get(key), str) + (event.get("delta") or "")
             if event.get("logprobs"):
-                target["logprobs"] = [*(target.get("logprobs") or ()), *event["logprobs"]]
+                target["logprobs"] = [*_grown(target.get("logprobs"), list), *event["logprobs"]]
         elif key in event:
             target[key] = event[key]
 
@@ -250,6 +252,11 @@ def _part_events(part: Node, at: Node, bracket: str) -> Iterator[Event]:
         yield {"type": ANNOTATION, **at, "annotation_index": index, "annotation": annotation}
     yield {"type": f"{stem}.done", **at, key: part[key], **logprobs}
     yield {"type": f"{bracket}.done", **at, "part": part}
+
+
+def _grown(value: Any, type_: type) -> Any:
+    """What a delta is added to; what an opening has in place of it says nothing."""
+    return value if type(value) is type_ else type_()
 
 
 def _list(node: Node, key: str) -> list[Any]:

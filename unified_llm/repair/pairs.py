@@ -307,7 +307,8 @@ _SAID = frozenset(("message", "reasoning"))
 def _join(m: Mending, pairs: Pairs) -> None:
     """The calls of a step are one message, with what was said between them or, where the rule says so, before."""
     start = 0
-    fresh = min((item.get("turn") or 0 for item in m.items), default=0) - 1
+    turns = [item["turn"] if type(item.get("turn")) is int else 0 for item in m.items]
+    fresh = min(turns, default=0) - 1
     while start < len(m.items):
         end = start
         while end < len(m.items) and is_model(m.items[end]):

@@ -122,6 +122,8 @@ def write_tools(nodes: list[Node], w: Writer) -> list[Any]:
     for number, tool in enumerate(nodes):
         kind = tool.get("type")
         group = w.form(tool, "group")
+        if type(group) is list or type(group) is dict:
+            group = None  # no form that a reader gave it
         if kind == NATIVE and w.form(tool, "of") == "tools":
             rest = tool["extra"][w.protocol].get("rest") or {}
             groups.setdefault(group, {}).update(rest)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.hints import read_http
+from unified_llm.mapping import lookup
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
@@ -199,6 +200,6 @@ def _write_code(c: Node, w: Writer) -> Node:
 def response_error(error: Node, kind: Any) -> Node:
     """The error of a failed response: a code of the API's list, and the message."""
     code = error.get("code")
-    if code not in KNOWN_CODES:
-        code = RESPONSE_CODES.get(kind, "server_error")
+    if type(code) is not str or code not in KNOWN_CODES:
+        code = lookup(RESPONSE_CODES, kind, "server_error")
     return {"code": code, "message": str(error.get("message") or "")}
