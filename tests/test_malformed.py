@@ -426,3 +426,19 @@ def test_a_malformed_response_is_not_decomposed(response: Any, path: str) -> Non
     with pytest.raises(ul.InvalidBody) as caught:
         list(ul.decompose(response))
     assert caught.value.path.startswith(path)
+
+
+@pytest.mark.parametrize("size", [1, 40, 10**6])
+def test_what_came_before_an_illegal_event_is_handed_out(size: int) -> None:
+    """Also when it came in the same chunk."""
+    start = '{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}'
+    message = '{"id":"m","type":"message","role":"assistant","model":"m","content":[],"usage":{}}'
+    datas = [f'{{"type":"message_start","message":{message}}}', start]
+    datas += ['{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hello"}}']
+    datas += ['{"type":"message_stop"}', start]
+    raw = "".join(f"data: {data}\n\n" for data in datas).encode()
+    out: list[bytes] = []
+    parts = [raw[at : at + size] for at in range(0, len(raw), size)]
+    with pytest.raises(ul.RemoteProtocolError):
+        out.extend(ul.translate_sse(parts, source=MESSAGES, target=CHAT))
+    assert b"Hello" in b"".join(out)

@@ -12,7 +12,7 @@ from typing import Any
 
 from .adapter import NOTHING_MORE, ReadMore, WriteMore
 from .alike import reader_of, writer_of
-from .errors import RemoteProtocolError
+from .errors import RemoteProtocolError, UnifiedLLMError
 from .exchange import Exchange
 from .halves import Halves
 from .jsonarray import JSONArrayEncoder, StreamDecoder
@@ -45,6 +45,8 @@ class ByteStream:
         self.over = False
         # What text from the wire goes through before an error quotes a part of it.
         self.clean: Callable[[str], str] = str
+        # What a frame raised, while the frames before it in the same chunk are handed out.
+        self.error: UnifiedLLMError | None = None
         if array and not framing.array:
             raise ValueError(f"a stream of {target} has no form as a JSON array")
         if array is None:
@@ -53,7 +55,14 @@ class ByteStream:
         self.array = JSONArrayEncoder() if array else None
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        if self.over:
+        """The target's events for these bytes. An error is raised once all that comes before it was handed out."""
+        out = self._feed(chunk)
+        if self.error is not None and not out:
+            raise self.error
+        return out
+
+    def _feed(self, chunk: bytes) -> list[bytes]:
+        if self.over or self.error is not None:
             return []
         if self.known is not None and self.decoder.plain:
             out = self.known(chunk)
@@ -61,7 +70,7 @@ class ByteStream:
                 return out
         if chunk.count(_END) > 1:
             *frames, rest = chunk.split(_END)
-            return [done for frame in frames for done in self.feed(frame + _END)] + self.feed(rest)
+            return [done for frame in frames for done in self._feed(frame + _END)] + self._feed(rest)
         return self._frames(chunk)
 
     def _frames(self, chunk: bytes) -> list[bytes]:
@@ -105,8 +114,11 @@ class ByteStream:
         self.known = known
 
     def close(self) -> list[bytes]:
-        self._read_latest()
-        out = self._through(self.decoder.close()) if not self.over else []
+        if self.error is None:
+            self._read_latest()
+        out = self._through(self.decoder.close()) if not self.over and self.error is None else []
+        if self.error is not None:
+            raise self.error
         if self.over:
             return out
         out += [self._encode(event) for event in self.pipe.close()]
@@ -125,12 +137,17 @@ class ByteStream:
             if is_garbled(data) and (self.pipe.aloud or self.pipe.crossing):
                 reason = f"an event of the stream is no JSON: {self.clean(data)[:300]!r}"
                 if self.pipe.aloud:
-                    raise RemoteProtocolError(reason)
+                    self.error = RemoteProtocolError(reason)
+                    return out
                 # What it said nobody knows: an answer without it must not look whole.
                 self.over = True
                 return [*out, *self.fail({"type": "server_error", "code": "unreadable_event", "message": reason})]
-            wire = {"event": event["event"], "data": data}
-            out += [self._encode(done) for done in self.pipe.feed(wire)]
+            try:
+                found = self.pipe.feed({"event": event["event"], "data": data})
+            except UnifiedLLMError as error:
+                self.error = error
+                return out
+            out += [self._encode(done) for done in found]
         return out
 
     def _encode(self, event: Event) -> bytes:

@@ -30,8 +30,9 @@ CONTAINERS: tuple[Any, ...] = (
     {"role": 5}, {"role": "assistant", "content": None}, {"opaque": 5}, {"opaque": [5]}, {"extra": "x"},
     {"extra": {"openai-chat": 5}}, {"cache": {}}, {"error": "x"}, {"error": None}, {"id": []}, {"index": -1},
     {"$ref": "#"}, {"$ref": 5}, {"$ref": "#/properties/~2"}, {"$ref": "https://a.example/b"}, {"$defs": []},
-    {"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/a"}}}, {"properties": []},
-    {"properties": {"a": 5}}, {"required": 5}, {"enum": 5}, {"anyOf": {}}, {"anyOf": []}, {"allOf": [5]}, {"type": ["string", 5]},
+    {"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/a"}}},
+    {"properties": []}, {"properties": {"a": 5}}, {"required": 5},
+    {"enum": 5}, {"anyOf": {}}, {"anyOf": []}, {"allOf": [5]}, {"type": ["string", 5]},
 )  # fmt: skip
 ODD = SCALARS + CONTAINERS
 KEYS = ("", "/", "~", "a/b", "\x00", "\ud800", "é", "x" * 5_000, "type", "extra", "opaque", "cache", "content", "id",
