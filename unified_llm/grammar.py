@@ -130,7 +130,8 @@ class Grammar:
             # Nearly all of a stream: the same kind of event in the same open item, which changes nothing.
             same = self._same
             if same is not None and kind == same[0] and _address(event) == same[1]:
-                return
+                if type(event.get("delta")) is str:
+                    return
             class_ = "inside"
         state = RESPONSE.get((self.state, class_))
         if state is None:
@@ -150,6 +151,9 @@ class Grammar:
         needed = _NEEDS.get(kind)
         if needed is not None and type(event.get(needed)) is not dict:
             raise self._error(f"{kind} has no object as its {needed}")
+        delta = event.get("delta")
+        if delta is not None and kind.endswith(".delta") and type(delta) is not str:
+            raise self._error(f"{kind}: delta should be a string, not {str(delta)[:50]!r}")
         for key in _INDICES:
             index = event.get(key)
             if index is not None and (type(index) is not int or index < 0):

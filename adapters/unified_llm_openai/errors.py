@@ -106,7 +106,7 @@ _OVERFLOW = ("context length", "context window", "prompt is too long", "input to
 
 def is_shared(word: Any) -> bool:
     """Whether a type word means the same in both protocols; Open Responses has words of its own."""
-    return word in TYPES.reads and word not in _OPEN
+    return type(word) is str and word in TYPES.reads and word not in _OPEN
 
 
 def classify(word: Any, code: Any, message: Any, status: int | None) -> str:

@@ -77,11 +77,11 @@ def _spelled(node: Node, shape: Shape) -> bool:
 def to_snake(node: Any, paths: list[str]) -> Any:
     """Give back the spelling that `to_camel` took, where what it was taken from is still there."""
     for path in reversed(paths):
-        *above, last = path.split("/")
+        *above, last = str(path).split("/")
         here = node
         for key in above:
             if type(here) is list:
-                index = int(key)
+                index = int(key) if key.isdecimal() and len(key) < 9 else len(here)
                 here = here[index] if index < len(here) else None
             else:
                 here = here.get(key) if isinstance(here, dict) else None
