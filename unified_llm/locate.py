@@ -256,11 +256,8 @@ class Finder(Notes):
                 stack.extend(here)
             elif type(here) is dict:
                 stack.extend(value for key, value in here.items() if key != "extra")
-                extra = here.get("extra")  # below a node it may be any value, a key of somebody's data
-                kept = extra.get(self.reader.protocol) if type(extra) is dict else None
-                if type(kept) is not dict:
-                    continue
-                for slot in ("rest", "turn"):
+                kept = at(here, ("extra", self.reader.protocol))
+                for slot in ("rest", "turn") if type(kept) is dict else ():
                     if slot in kept and (slot == "turn" or shared) and "native" not in kept.get("form", ()):
                         out += self._foreign(here, ("extra", self.reader.protocol, slot), fate, detail, None)
         return out
