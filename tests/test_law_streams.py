@@ -90,7 +90,8 @@ def _joined(item: dict[str, Any]) -> dict[str, Any]:
 def arguments_as_values(response: dict[str, Any]) -> dict[str, Any]:
     """Arguments as the JSON values they are.
 
-    Messages holds them as an object in an answer and as the model's own text in a stream, where blanks stay.
+    Messages and Interactions hold them as an object in an answer and as the model's own text in a stream, where blanks
+    stay.
     """
     return {**response, "output": [_as_values(item) for item in response.get("output") or ()]}
 
@@ -132,6 +133,8 @@ def made_ids_apart(response: dict[str, Any]) -> dict[str, Any]:
         "output": [
             {key: value for key, value in item.items() if key != "id" or "_ulm_" not in str(value)}
             for item in response.get("output") or ()
+            # A message whose pictures are items of their own was opened before that was known.
+            if item.get("content", ...) != [] or item["type"] != "message"
         ],
     }
 
@@ -139,7 +142,7 @@ def made_ids_apart(response: dict[str, Any]) -> dict[str, Any]:
 _FAILED = {"code": "server_error", "message": "the response failed", "type": "server_error"}
 
 ALIKE: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
-    "google-interactions": lambda response: cut_off_as_values(texts_apart(response)),
+    "google-interactions": lambda response: arguments_as_values(cut_off_as_values(texts_apart(response))),
     "openai-responses": made_ids_apart,
     "anthropic-messages": lambda response: texts_joined(arguments_as_values(cut_off_as_values(response))),
 }

@@ -135,7 +135,7 @@ class Writer:
                 if wire is None:
                     self.drop(node, mapping.cannots.get(kind, ""))
                     continue
-            out.append(self._finish(node, rest, wire) if rest else wire)
+            out.append(self._finish(node, rest, wire, mapping.tag) if rest else wire)
         return out
 
     def piece(self, pair: WritePair, node: Node) -> Any:
@@ -248,7 +248,7 @@ class Writer:
         self.filled.clear()
         self.relaxed.clear()
 
-    def _finish(self, node: Node, rest: Node, wire: Any) -> Any:
+    def _finish(self, node: Node, rest: Node, wire: Any, tag: str = "type") -> Any:
         """Give a written node its own extras back and report whatever the pair left."""
         extra = rest.pop("extra", None)
         rest.pop("turn", None)
@@ -257,7 +257,7 @@ class Writer:
                 if protocol == self.protocol:
                     gaps = drawer.get("rest")
                     if "form" in drawer and drawer["form"].get("tag") == "absent" and type(wire) is dict:
-                        wire = {key: value for key, value in wire.items() if key != "type"}
+                        wire = {key: value for key, value in wire.items() if key != tag}
                     if gaps:
                         if type(wire) is dict:
                             self._overruled(node, wire, gaps)

@@ -14,7 +14,18 @@ from unified_llm.hints import HINTS, settle_status, write_hints
 from unified_llm.mapping import Bimap, Fated
 from unified_llm.writing import Writer
 
-__all__ = ["CODES", "CODE_OF", "STATUS", "TYPES", "classify", "fit_code", "is_shared", "pop_http", "write_http"]
+__all__ = [
+    "CODES",
+    "CODE_OF",
+    "STATUS",
+    "TYPES",
+    "classify",
+    "fit_code",
+    "is_shared",
+    "pop_http",
+    "tell_type",
+    "write_http",
+]
 
 Node = dict[str, Any]
 
@@ -125,6 +136,16 @@ def classify(word: Any, code: Any, message: Any, status: int | None) -> str:
     if found == "server_error" and status in _OVERLOAD:
         return "overloaded"
     return found or ("invalid_request" if status is not None and 400 <= status < 500 else "other")
+
+
+def tell_type(kind: Any, c: Node, wire: Node, w: Writer) -> None:
+    """Report a class of errors for which this wire has no word of its own, so that it is read as another one."""
+    if (
+        kind
+        and w.source != w.protocol
+        and classify(wire.get("type"), wire.get("code"), wire.get("message"), None) != kind
+    ):
+        c["type"] = Fated("approximated", f"sent as {wire.get('type') or wire.get('code')!r}")
 
 
 def write_http(error: Node, w: Writer) -> None:

@@ -157,7 +157,8 @@ def _fits(kind: str, status: int) -> bool:
 
 
 def _write_error(c: Node, w: Writer) -> Node:
-    kind = c.pop("type", None) or "other"
+    said = c.pop("type", None)
+    kind = said or "other"
     form = w.form(c, "type")
     native = c.get("native_type")
     wire: Node = {}
@@ -165,6 +166,8 @@ def _write_error(c: Node, w: Writer) -> Node:
         wire["type"] = c.pop("native_type")
     elif form != "absent":
         wire["type"] = ERRORS.write(kind) if kind in ERRORS.writes else "api_error"
+        if said not in (None, "context_overflow") and ERRORS.read(wire["type"]) != kind and not _own(c, w):
+            c["type"] = Fated("approximated", f"sent as {wire['type']!r}")
     message = c.get("message")
     if type(message) is str:
         if kind == "context_overflow" and not _own(c, w) and not any(s in message.lower() for s in _OVERFLOW):

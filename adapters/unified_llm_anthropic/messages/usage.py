@@ -53,6 +53,7 @@ def read_usage(wire: Node, r: Reader) -> Node:
         if "thinking_tokens" in w["output_tokens_details"]:
             own = take(w, "output_tokens_details")
             usage["output_tokens_details"] = {"reasoning_tokens": own.pop("thinking_tokens")}
+            r.place(usage, ("output_tokens_details", "reasoning_tokens"), ("output_tokens_details", "thinking_tokens"))
     elif w.get("output_tokens_details", 0) is None:
         usage["output_tokens_details"] = w.pop("output_tokens_details")
     _read_hosted(w, usage, r)

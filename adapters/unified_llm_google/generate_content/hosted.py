@@ -125,6 +125,26 @@ def _write_error(error: Node, own: Node) -> None:
             error[key] = Fated("approximated", "said by the outcome and its output")
 
 
+# ---- pictures -------------------------------------------------------------------------------------------------------
+
+
+@items.write("image_generation_call")
+def write_picture(c: Node, w: Writer) -> Node | None:
+    """A picture that a tool made, as the part that a model's own is. A provider takes back signed ones only."""
+    if type(c.get("result")) is not str or w.facing != "client":
+        return None
+    data: Node = {"mimeType": f"image/{c.get('output_format') or 'png'}", "data": c.pop("result")}
+    if not c.pop("output_format", None):
+        w.added(data, "mimeType", "the usual one")
+    if c.get("status") == "completed":
+        del c["status"]
+    c["type"] = Fated("approximated", "sent as a part of the answer")
+    return sealed_part(c, {"inlineData": data}, w)
+
+
+items.cannot("image_generation_call", "only pictures in an answer have a form here")
+
+
 # ---- other tools the provider runs ----------------------------------------------------------------------------------
 
 # Tool to the canonical key of what it was called with, and of what it gave; the wire keys are the tools' own.

@@ -296,7 +296,7 @@ REFUSES = {
     "logit_bias": "the likelihood of single tokens cannot be changed",
     "prediction": "predicted output is not taken",
     **dict.fromkeys(
-        """image_generation_call computer_call computer_call_output shell_call shell_call_output local_shell_call
+        """computer_call computer_call_output shell_call shell_call_output local_shell_call
         local_shell_call_output apply_patch_call apply_patch_call_output retrieval_call retrieval_result""".split(),
         _ITEMS,
     ),

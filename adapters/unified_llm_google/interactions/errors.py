@@ -123,7 +123,12 @@ def write_failure(error: Node, w: Writer, pair: WritePair | None = None) -> Any:
     w.context["class"] = error.get("type")
     node = error if "type" in error else {"type": "other", **error}
     write_http(node, status_of(str(node["type"]), error.get("status"), w), w)
-    return w.piece(pair or write_error_body, node)
+    wire = w.piece(pair or write_error_body, node)
+    kind = error.get("type")
+    known = w.source == w.protocol or kind in (None, "other", "context_overflow")
+    if type(wire) is dict and not known and TYPES.get(str(wire.get("code"))) != kind:
+        w.report(error, ("type",), "approximated", f"sent as {wire.get('code')!r}")
+    return wire
 
 
 def _write_text(c: Node, w: Writer) -> Any:

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.jsonvalue import dump_text
 from unified_llm.mapping import remainder
 from unified_llm.provenance import is_sealed
 from unified_llm.reading import Reader
 
 from .content import model_parts, user_parts
-from .shared import as_object
 from .steps import read_step
 from .tables import CONTENTS
 from .timeline import open_thought
@@ -211,9 +209,8 @@ class Step:
             item["summary"] = [*item.get("summary", ()), *self.parts]
             r.made(item, self._whole("summary", r))
         elif self.args:
-            # As the answer in one piece would say it, where arguments are an object and no text.
-            value, _ = as_object("".join(self.args))
-            item["arguments"] = "".join(self.args) if "_raw" in value else dump_text(value)
+            # As the model wrote it, and as its pieces said it, where the answer in one piece has an object.
+            item["arguments"] = "".join(self.args)
         return item
 
     def _whole(self, key: str, r: Reader) -> Any:

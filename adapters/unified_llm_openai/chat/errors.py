@@ -15,7 +15,7 @@ from unified_llm.hints import read_http
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-from ..errors import TYPES, classify, fit_code, is_shared, pop_http, write_http
+from ..errors import TYPES, classify, fit_code, is_shared, pop_http, tell_type, write_http
 from .error_places import PLACES, placed, read_places
 from .tables import COMPLETION
 
@@ -205,5 +205,6 @@ def _write_error(c: Node, w: Writer) -> Node:
             w.added(wire, "type")
     if form is None and w.source != w.protocol:
         fit_code(kind, c, wire, w)
+        tell_type(said, c, wire, w)
     pop_http(c, w)
     return wire

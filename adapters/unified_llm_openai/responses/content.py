@@ -9,6 +9,7 @@ https://platform.openai.com/docs/api-reference/responses/create
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -22,7 +23,16 @@ from ..cache import write_cache
 from ..media import clean_url, fit_detail, name_file, read_bare, write_bare
 from .tables import REFUSES
 
-__all__ = ["answer_parts", "assistant_parts", "citations", "foreign_citations", "parts", "pick", "user_parts"]
+__all__ = [
+    "PICTURE",
+    "answer_parts",
+    "assistant_parts",
+    "citations",
+    "foreign_citations",
+    "parts",
+    "pick",
+    "user_parts",
+]
 
 Node = dict[str, Any]
 
@@ -104,6 +114,8 @@ def write_file_citation(c: Node, w: Writer) -> Node:
         said = type(c.get("end_index")) is int
         wire["index"] = c["end_index"] if said else w.context.get("text length", 0)
         if said:
+            if c.get("start_index") == 0:
+                del c["start_index"]  # what is not said is 0
             c["end_index"] = Fated("approximated", "sent as where the file is cited")
         else:
             w.added(wire, "index", "what says no place is about the whole text")
@@ -168,6 +180,21 @@ def read_image(w: Node, r: Reader) -> Node:
 def write_image(c: Node, w: Writer) -> Node:
     write_bare(c, "image_url", w)
     return write_cache(c, {"type": "input_image", **{key: c.pop(key) for key in _IMAGE if key in c}}, w)
+
+
+@_writes(answer_parts, types="output_image")
+def write_picture(c: Node, w: Writer) -> Node | None:
+    """A picture in an answer: an item of its own here (`items.py`), if its data are there."""
+    found = _PICTURE.match(c["image_url"]) if type(c.get("image_url")) is str else None
+    if found is None:
+        return None
+    c["type"] = Fated("approximated", "an item of its own")
+    data = c.pop("image_url")[found.end() :]
+    return {"type": PICTURE, "result": data, "output_format": found[1], "status": "completed"}
+
+
+_PICTURE = re.compile(r"data:image/([a-z+.-]+);base64,")
+PICTURE = "image_generation_call"
 
 
 @_writes(user_parts, types="input_image output_image")

@@ -16,7 +16,7 @@ from unified_llm.mapping import lookup
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-from ..errors import TYPES, classify, fit_code, is_shared, pop_http, write_http
+from ..errors import TYPES, classify, fit_code, is_shared, pop_http, tell_type, write_http
 
 __all__ = [
     "read_error",
@@ -162,7 +162,8 @@ def _was_read(c: Node, w: Writer) -> bool:
 
 
 def _write_fields(c: Node, w: Writer) -> Node:
-    kind = c.pop("type", None) or "other"
+    said = c.pop("type", None)
+    kind = said or "other"
     wire: Node = {}
     own = _was_read(c, w)
     strict = w.dialect.get("strict")
@@ -181,6 +182,8 @@ def _write_fields(c: Node, w: Writer) -> Node:
             wire["type"] = STRICT_TYPES.get(kind, "invalid_request")
         else:
             wire["type"] = TYPES.write(kind)
+    if not own:
+        tell_type(said, c, wire, w)
     pop_http(c, w)
     return wire
 

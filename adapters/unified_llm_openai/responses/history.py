@@ -170,8 +170,13 @@ def write_item(node: Node, w: Writer, *position: Any) -> list[Node]:
             if each.get("type") != "url_citation":
                 w.drop(each, "Open Responses knows URL citations only")
     if w.facing != "client" or not _has_foreign(node, w):
+        mark = len(w.raw)
         wire = w.node(family, node)
-        return [] if wire is None else [_spelt(wire, node, w)]
+        if node.get("type") == CODE_CALL:
+            for at in range(mark, len(w.raw)):
+                if w.raw[at][1] == ("call_id",):
+                    w.raw[at] = (node, ("call_id",), "approximated", "its result stands inside", None)
+        return [] if wire is None else _with_pictures(_spelt(wire, node, w), w)
     sealed = seal(node, anchor_of(node))
     mark = len(w.raw)
     if node.get("type") in BEARERS:
@@ -184,7 +189,20 @@ def write_item(node: Node, w: Writer, *position: Any) -> list[Node]:
     _in_envelope(w, mark)
     carrier = {"type": "reasoning", "id": made_id("rs", w.seed, *position), "summary": [], "encrypted_content": sealed}
     w.added(carrier, "id", "carries what its neighbour has no slot for")
-    return [carrier] if wire is None else [wire, carrier]
+    return [carrier] if wire is None else [*_with_pictures(wire, w, True), carrier]
+
+
+def _with_pictures(wire: Node, w: Writer, sealed: bool = False) -> list[Node]:
+    """A message and the pictures in it, which are items of their own here; without the message if that is all.
+
+    One whose pieces travel `sealed` is there in any case: it is what they are put back into.
+    """
+    pictures = w.context.pop("pictures", None)
+    if not pictures:
+        return [wire]
+    if w.dialect.get("strict"):
+        pictures = [{**picture, "type": SLUG + picture["type"]} for picture in pictures]
+    return [*([wire] if wire["content"] or sealed or "streaming" in w.context else []), *pictures]
 
 
 def _in_envelope(w: Writer, mark: int) -> None:

@@ -16,7 +16,7 @@ from unified_llm.provenance import is_own, opaque_piece
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-from .content import answer_parts, assistant_parts, parts, pick, user_parts
+from .content import PICTURE, answer_parts, assistant_parts, parts, pick, user_parts
 from .tables import CORE_ITEMS, ITEMS, REFUSES, SLUG
 from .tools import foreign_tools, tools
 
@@ -98,7 +98,11 @@ def write_answer(c: Node, w: Writer) -> Node:
     content = c.pop("content", None)
     if type(content) is str:
         content = [{"type": "output_text", "text": content}]
-    wire["content"] = w.nodes(answer_parts, content or [])
+    written = w.nodes(answer_parts, content or [])
+    wire["content"] = [part for part in written if part["type"] != PICTURE]
+    pictures = [part for part in written if part["type"] == PICTURE]
+    if pictures:
+        w.context["pictures"] = pictures
     return wire
 
 

@@ -27,11 +27,12 @@ from .complete import (
     with_bytes,
     without_bytes,
 )
-from .content import answer_parts, foreign_citations, parts
+from .content import PICTURE, answer_parts, foreign_citations, parts
 from .errors import response_error, whole, write_error_node
 from .events import EVENTS, FAMILY, LIFECYCLE, TERMINAL
 from .history import CODE_CALL, CODE_RESULT, fold_result, write_item
 from .response import pop_implied, resource, status_of
+from .stream_state import Place
 from .tables import CORE_EVENTS, SLUG
 
 __all__ = ["ForeignWriter"]
@@ -43,6 +44,7 @@ _STRICT_NAMES = {
     "response.reasoning_text.delta": "response.reasoning.delta",
     "response.reasoning_text.done": "response.reasoning.done",
 }
+_WHOLE = (("function_call", "arguments"), ("custom_tool_call", "input"), ("mcp_call", "arguments"))
 _SAID = frozenset(("message", "reasoning", "function_call", "custom_tool_call"))
 # Deltas that a stream is full of.
 _HOT = frozenset(
@@ -53,34 +55,22 @@ _HOT = frozenset(
 _SIMPLE = {kind: frozenset(keys) for kind, keys in EVENTS.items() if not keys.keys() & {"part", "annotation", "item"}}
 
 
-class _Place:
-    """Where an item of the source stands in what is written."""
-
-    __slots__ = ("call", "id", "index", "kind")
-
-    def __init__(self, index: int, item: Node) -> None:
-        self.index = index
-        self.id = item["id"]
-        self.kind = item["type"]
-        self.call = item.get("call_id")
-
-
 class ForeignWriter:
     """Events of another protocol, and the strict form of this one's."""
 
     def __init__(self, w: Writer) -> None:
-        self.w = w
-        self.strict = bool(w.dialect.get("strict"))
+        self.w, self.strict = w, bool(w.dialect.get("strict"))
+        w.context["streaming"] = True
         # The number of the next event.
         self.number = count().__next__
         self.next = 0
-        self.places: dict[Any, _Place | None] = {}
+        self.places: dict[Any, Place | None] = {}
         self.done: dict[int, Node] = {}
         self.head: Node = {}
         self.untold: list[Any] = []
         self.state = "idle"
         # Code that ran and whose result, an item of its own elsewhere, is awaited: the call by its `call_id`.
-        self.running: dict[Any, tuple[_Place, Node, list[Node]]] = {}
+        self.running: dict[Any, tuple[Place, Node, list[Node]]] = {}
         # What the deltas that come now go on with (`spot_of`), and how the next one is written.
         self.hot: tuple[Any, ...] | None = None
         self.more: WriteMore | None = None
@@ -304,12 +294,21 @@ class ForeignWriter:
         del w.raw[mark:]
         return self._open(event, wire)[1]
 
-    def _open(self, event: Event, wire: Node) -> tuple[_Place, list[Event]]:
-        place = self.places[event.get("output_index", 0)] = _Place(self.next, wire)
+    def _open(self, event: Event, wire: Node) -> tuple[Place, list[Event]]:
+        place = self.places[event.get("output_index", 0)] = Place(self.next, wire)
         self.next += 1
         return place, self._send("response.output_item.added", {"output_index": place.index, "item": wire})
 
-    def _done(self, event: Event, place: _Place | None) -> list[Event]:
+    def _owed(self, place: Place, said: Node) -> list[Event]:
+        """What a call was made with, in one piece where no piece came: clients join the pieces."""
+        for kind, key in _WHOLE:
+            if not place.told and place.kind == kind and said.get(key):
+                place.told = True
+                at = {"item_id": place.id, "output_index": place.index}
+                return self._send(f"response.{kind}_{key}.delta", {**at, "delta": said[key]})
+        return []
+
+    def _done(self, event: Event, place: Place | None) -> list[Event]:
         w = self.w
         item = event["item"]
         out: list[Event] = []
@@ -334,26 +333,27 @@ class ForeignWriter:
         if item["type"] == CODE_CALL and not wire.get("outputs") and item.get("call_id") is not None:
             self.running[item["call_id"]] = place, wire, written[1:]
             return out
-        return out + self._whole(place, wire, written[1:])
+        return out + self._owed(place, wire) + self._whole(place, wire, written[1:])
 
-    def _whole(self, place: _Place, wire: Node, carriers: list[Node]) -> list[Event]:
+    def _whole(self, place: Place, wire: Node, carriers: list[Node]) -> list[Event]:
         """The end of an item, and the items that carry what it has no slot for."""
         complete_item(wire, self.w, place.index)
         self.done[place.index] = wire
         out = self._send("response.output_item.done", {"output_index": place.index, "item": wire})
         for carrier in carriers:
-            index = self.next
-            self.next += 1
-            carrier["id"] = made_id(id_prefix("reasoning"), self.w.seed, index)
+            index, self.next = self.next, self.next + 1
+            carrier["id"] = made_id(id_prefix(carrier["type"]), self.w.seed, index)
             self.done[index] = carrier
             for end in ("added", "done"):
                 out += self._send(f"response.output_item.{end}", {"output_index": index, "item": carrier})
         return out
 
-    def _inside(self, event: Event, kind: str, place: _Place) -> list[Event]:
+    def _inside(self, event: Event, kind: str, place: Place) -> list[Event]:
         w = self.w
+        owed = self._owed(place, event)
+        place.told = place.told or bool(event.get("delta"))
         if kind in _SIMPLE and event.keys() <= _SIMPLE[kind]:
-            return self._told(event, kind, place, event.copy())
+            return owed + self._told(event, kind, place, event.copy())
         family = parts if place.kind.endswith("reasoning") else answer_parts
 
         def pair(c: Node, w: Writer) -> Node:
@@ -362,7 +362,7 @@ class ForeignWriter:
             c.pop("choice", None)
             if type(wire.get("part")) is dict:
                 wire["part"] = w.node(family, wire["part"])
-                if wire["part"] is None:
+                if wire["part"] is None or wire["part"]["type"] == PICTURE:
                     wire = {}
             elif type(wire.get("annotation")) is dict:
                 wire["annotation"] = w.node(foreign_citations, wire["annotation"])
@@ -375,9 +375,9 @@ class ForeignWriter:
         if "part" in EVENTS[kind]:
             # The item's end holds the part again, and tells what of it is lost.
             del w.raw[mark:]
-        return self._told(event, kind, place, wire) if wire else []
+        return owed + (self._told(event, kind, place, wire) if wire else [])
 
-    def _told(self, event: Event, kind: str, place: _Place, wire: Node) -> list[Event]:
+    def _told(self, event: Event, kind: str, place: Place, wire: Node) -> list[Event]:
         """The event of an item, in its place; `wire` is what it says."""
         if "item_id" in EVENTS[kind]:
             wire["item_id"] = place.id

@@ -10,10 +10,23 @@ from typing import Any
 
 from .events import BRACKETS, OPENINGS, PART_STEMS
 
-__all__ = ["Item", "Open", "Part"]
+__all__ = ["Item", "Open", "Part", "Place"]
 
 Node = dict[str, Any]
 Event = dict[str, Any]
+
+
+class Place:
+    """Where an item of another protocol stands in what is written; `told` says whether a piece of it was."""
+
+    __slots__ = ("call", "id", "index", "kind", "told")
+
+    def __init__(self, index: int, item: Node) -> None:
+        self.index = index
+        self.id = item["id"]
+        self.kind = item["type"]
+        self.call = item.get("call_id")
+        self.told = False
 
 
 class Part:

@@ -1,0 +1,87 @@
+"""Pictures that a model or its tool made: a part of generateContent or Interactions, an item of Responses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import unified_llm as ul
+
+RESPONSES, GENERATE, INTERACTIONS = "openai-responses", "google-generate-content", "google-interactions"
+Node = dict[str, Any]
+DATA = "iVBORw0KGgo="
+
+BODIES: dict[str, Node] = {
+    RESPONSES: {
+        "id": "resp_1", "object": "response", "created_at": 1, "model": "m", "status": "completed",
+        "output": [
+            {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
+             "content": [{"type": "output_text", "text": "Here:", "annotations": []}]},
+            {"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": DATA,
+             "output_format": "jpeg"},
+        ],
+    },
+    GENERATE: {
+        "candidates": [{
+            "content": {"role": "model", "parts": [
+                {"text": "Here:"}, {"inlineData": {"mimeType": "image/jpeg", "data": DATA}},
+            ]},
+            "finishReason": "STOP", "index": 0,
+        }],
+    },
+    INTERACTIONS: {
+        "id": "i", "object": "interaction", "status": "completed", "model": "m",
+        "steps": [{"type": "model_output", "content": [
+            {"type": "text", "text": "Here:"}, {"type": "image", "data": DATA, "mime_type": "image/jpeg"},
+        ]}],
+    },
+}  # fmt: skip
+
+
+def pictures(protocol: str, body: Node) -> list[tuple[str, str]]:
+    """Kind and data of each picture of an answer."""
+    if protocol == RESPONSES:
+        found = [item for item in body["output"] if item["type"] == "image_generation_call"]
+        return [(f"image/{item['output_format']}", item["result"]) for item in found]
+    if protocol == GENERATE:
+        parts = body["candidates"][0]["content"]["parts"]
+        return [(part["inlineData"]["mimeType"], part["inlineData"]["data"]) for part in parts if "inlineData" in part]
+    contents = [content for step in body["steps"] for content in step.get("content", ())]
+    return [(each["mime_type"], each["data"]) for each in contents if each["type"] == "image"]
+
+
+PAIRS = [(a, b) for a in BODIES for b in BODIES]
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_a_picture_arrives(source: str, target: str) -> None:
+    done = ul.convert(BODIES[source], source=source, target=target, kind="response")
+    assert pictures(target, done.value) == [("image/jpeg", DATA)]
+    assert not [loss for loss in done.losses if loss.fate == "lost" and "image" in loss.capability]
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_a_picture_arrives_in_a_stream(source: str, target: str) -> None:
+    events = list(ul.write_stream(ul.decompose(ul.read(BODIES[source], source, "response")), source))
+    stream = ul.convert_stream(iter(events), source=source, target=target)
+    answer = ul.collect(ul.read_stream(stream, target))
+    assert pictures(target, ul.write(answer, target, "response").value) == [("image/jpeg", DATA)]
+
+
+def test_an_answer_of_a_picture_alone_is_an_item_alone() -> None:
+    body: Node = {"candidates": [{
+        "content": {"role": "model", "parts": [{"inlineData": {"mimeType": "image/png", "data": DATA}}]},
+        "finishReason": "STOP",
+    }]}  # fmt: skip
+    output = ul.convert(body, source=GENERATE, target=RESPONSES, kind="response").value["output"]
+    assert [(item["type"], item["result"], item["status"]) for item in output] == [
+        ("image_generation_call", DATA, "completed")
+    ]
+    assert output[0]["id"].startswith("ig_")
+
+
+def test_a_picture_that_has_no_data_is_lost_and_told() -> None:
+    body = {**BODIES[RESPONSES], "output": [{**BODIES[RESPONSES]["output"][1], "result": None, "status": "failed"}]}
+    done = ul.convert(body, source=RESPONSES, target=GENERATE, kind="response")
+    assert [loss.fate for loss in done.losses if loss.path == "/output/0"] == ["lost"]
