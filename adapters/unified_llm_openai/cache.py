@@ -8,19 +8,57 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.lifetimes import fit_lifetime
+from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-__all__ = ["write_cache"]
+__all__ = ["read_cache", "write_cache"]
 
 Node = dict[str, Any]
 
 _LIFETIMES = ("30m", "12h")
+# Those of Anthropic's spelling, which gateways pass on. https://openrouter.ai/docs/features/prompt-caching
+_CONTROL_LIFETIMES = ("5m", "1h")
+_CONTROL = {"type": "ephemeral"}
+
+
+def read_cache(w: Node, part: Node, r: Reader) -> Node:
+    """The part with its breakpoint in either spelling; which one it was is a form."""
+    if "prompt_cache_breakpoint" in w:
+        part["cache"] = w.pop("prompt_cache_breakpoint")
+    elif type(w.get("cache_control")) is dict:
+        control = w["cache_control"]
+        if control.get("type") == "ephemeral" and control.keys() <= {"type", "ttl"}:
+            part["cache"] = {"mode": "explicit", **{key: control[key] for key in ("ttl",) if key in control}}
+            del w["cache_control"]
+            r.form(part, "cache", "control")
+            r.place(part, ("cache",), ("cache_control",))
+            r.place(part, ("cache", "mode"), ("cache_control", "type"))
+    return part
+
+
+def _is_control(c: Node, w: Writer) -> bool:
+    cache = c["cache"]
+    if type(cache) is not dict or cache.get("mode", "explicit") != "explicit" or not cache.keys() <= {"mode", "ttl"}:
+        return False
+    return (w.form(c, "cache") if w.same else w.dialect.get("cache_key") or w.form(c, "cache")) is not None
+
+
+def _write_control(c: Node, wire: Node, w: Writer) -> Node:
+    said = c["cache"].get("ttl")
+    wire["cache_control"] = {**_CONTROL, **({"ttl": said} if "ttl" in c["cache"] else {})}
+    if said is None or said in _CONTROL_LIFETIMES or w.source == w.protocol:
+        del c["cache"]
+    else:
+        fit_lifetime(c, wire["cache_control"], _CONTROL_LIFETIMES)
+    return wire
 
 
 def write_cache(c: Node, wire: Node, w: Writer) -> Node:
     """The part with its breakpoint, if it has one; what others call a lifetime becomes the nearest there is."""
     if "cache" in c:
         cache = c["cache"]
+        if _is_control(c, w):
+            return _write_control(c, wire, w)
         said = cache.get("ttl") if type(cache) is dict else None
         if said is None or said in _LIFETIMES or w.source == w.protocol:
             wire["prompt_cache_breakpoint"] = c.pop("cache")

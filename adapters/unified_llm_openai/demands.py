@@ -153,9 +153,20 @@ def fit_values(wire: Node, w: Writer, home_of: Home) -> None:
     for key, values in w.dialect.get("only", {}).items():
         holder, leaf = _holder(wire, key)
         value = holder.get(leaf)
-        if value is not None and not any(type(one) is type(value) and one == value for one in values):
+        if type(value) is list:
+            holder[leaf] = [each for each in value if each in values]
+            for place, each in enumerate(value):
+                if each not in values:
+                    w.report(w.doc, (*home_of(key, w), place), "lost", f"the server takes {_listed(values)} only")
+            if value and not holder[leaf]:
+                del holder[leaf]
+        elif value is not None and not any(type(one) is type(value) and one == value for one in values):
             del holder[leaf]
-            w.report(w.doc, home_of(key, w), "lost", f"the server takes {', '.join(map(str, values))} only")
+            w.report(w.doc, home_of(key, w), "lost", f"the server takes {_listed(values)} only")
+
+
+def _listed(values: Collection[Any]) -> str:
+    return ", ".join(map(str, values))
 
 
 def _holder(wire: Node, key: str) -> tuple[Node, str]:

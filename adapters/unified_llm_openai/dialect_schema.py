@@ -43,7 +43,7 @@ ABOUT = {
 _BOTH = {
     "refuses": Key("texts", "Parameters it does not take, most with an error: they are not sent."),
     "ignores": Key("texts", "Parameters that change nothing: they are not sent."),
-    "only": Key("lists", "Values a parameter may have; another is not sent, or the nearest."),
+    "only": Key("lists", "Values a parameter, or an entry of its list, may have; another is not sent, or the nearest."),
     "nearest": Key("tables", "What is sent for a value that the server has not."),
     "least": Key("numbers", "The least value of a parameter."),
     "most": Key("numbers", "The greatest value of a parameter, or the most entries of its list."),
@@ -66,6 +66,8 @@ KEYS: dict[str, dict[str, Key]] = {
         "words": Key("tables", "Values with a word of their own."),
         "roles": Key("words", "Roles it does not know, with the ones it reads them as."),
         "parts": Key("texts", "Kinds of content a user's message may have."),
+        "file_part": Key("word", "The part that holds a file by its URL.", ("document_url",)),
+        "cache_key": Key("word", "How it spells a cache breakpoint of a part.", ("cache_control",)),
         "file_urls": Key("yes", "`file_data` may be a URL."),
         "string_content": Key("yes", "An assistant's content has to be a string."),
         "names": Key("no", "`name` of a message is not understood."),

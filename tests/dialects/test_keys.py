@@ -217,7 +217,7 @@ PROBES: dict[str, Callable[..., Probe]] = {
     "takes": parameter,
     "renames": lambda key, own: parameter(key),
     "words": lambda key, word, own: sent(tools=[TOOL], **{key: word}),
-    "only": chosen,
+    "only": lambda key, value: chosen(key, [value] if type(SAMPLES.get(key)) is list else value),
     "nearest": lambda key, value, sent_as: chosen(key, value),
     "least": lambda key, limit: sent(**put(key, -9 if "." not in key else 1), **_thinking(key)),
     "most": lambda key, limit: exceeding(key),
@@ -235,6 +235,8 @@ PROBES: dict[str, Callable[..., Probe]] = {
     ),
     "roles": lambda role, own: roles(role),
     "parts": lambda kind: sent(messages=[{"role": "user", "content": [PARTS["text"], PARTS[kind]]}]),
+    "file_part": lambda _: asked([{**ITEM_USER, "content": [TEXT, FILE_URL]}]),
+    "cache_key": lambda _: asked([{**ITEM_USER, "content": [{**TEXT, "cache": {"mode": "explicit"}}]}]),
     "file_urls": lambda _: asked([{**ITEM_USER, "content": [TEXT, FILE_URL]}]),
     "string_content": lambda _: sent(
         messages=[USER, {"role": "assistant", "content": [PARTS["text"], PARTS["text"]]}, USER]

@@ -131,7 +131,7 @@ def write_tools(c: Node, wire: Node, w: Writer) -> None:
     listed: list[Node] = []
     taken: set[str] = set()
     for tool in c.pop("tools"):
-        if tool.get("type") != "mcp":
+        if tool.get("type") != "mcp" and w.form(tool, "native") != servers.name:
             name = _hosted_name(tool.get("type"))
             if name in taken and not own_born(w):
                 w.drop(tool, f"another tool goes by the name {name!r}")

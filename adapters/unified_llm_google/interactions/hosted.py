@@ -336,7 +336,10 @@ def read_tool_search(w: Node, r: Reader) -> Node:
 
 @steps.write("tool_search_call")
 def write_tool_search(c: Node, w: Writer) -> Node:
+    nameless = c.get("call_id") is None
     wire: Node = {"type": "tool_search_call", "id": call_id(c, w)}
+    if nameless:
+        w.context.setdefault("searches", []).append(wire["id"])
     if "arguments" in c:
         wire["arguments"] = c.pop("arguments")
     if c.get("execution") == "server":
@@ -355,7 +358,9 @@ def read_tool_search_result(w: Node, r: Reader) -> Node:
 
 @steps.write("tool_search_result", "tool_search_output")
 def write_tool_search_result(c: Node, w: Writer) -> Node:
-    wire: Node = {"type": "tool_search_result", "call_id": call_id(c, w)}
+    # OpenAI's searches have ids of their own, and their results come in the same order.
+    waiting = w.context.get("searches") if c.get("call_id") is None else None
+    wire: Node = {"type": "tool_search_result", "call_id": waiting.pop(0) if waiting else call_id(c, w)}
     if type(c.get("tools")) is list:
         functions = []
         for tool in c.pop("tools"):

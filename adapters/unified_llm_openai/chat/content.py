@@ -15,7 +15,7 @@ from unified_llm.reading import Reader
 from unified_llm.spans import add_bounds
 from unified_llm.writing import Writer
 
-from ..cache import write_cache
+from ..cache import read_cache, write_cache
 from ..media import clean_url, fit_detail, name_file, read_bare, write_bare
 from .tables import AUDIO_FORMATS
 
@@ -47,16 +47,10 @@ def _texts_of(node: Node, *keys: str) -> Node:
     return {key: node.pop(key) for key in keys if key in node and type(node[key]) in _NULLABLE}
 
 
-def _read_cache(w: Node, part: Node) -> Node:
-    if "prompt_cache_breakpoint" in w:
-        part["cache"] = w.pop("prompt_cache_breakpoint")
-    return part
-
-
 @user_parts.read("text")
 def read_text(w: Node, r: Reader) -> Node:
     part = {"type": "input_text", "text": _text_of(w, "text")}
-    return _read_cache(w, part) if w else part
+    return read_cache(w, part, r) if w else part
 
 
 @user_parts.write("input_text", "output_text", "text")
@@ -72,7 +66,7 @@ def write_text(c: Node, w: Writer) -> Node:
 @assistant_parts.read("text")
 def read_output_text(w: Node, r: Reader) -> Node:
     part = {"type": "output_text", "text": _text_of(w, "text")}
-    return _read_cache(w, part) if w else part
+    return read_cache(w, part, r) if w else part
 
 
 @assistant_parts.read("refusal")
@@ -89,7 +83,7 @@ def write_refusal(c: Node, w: Writer) -> Node:
 def read_image(w: Node, r: Reader) -> Node:
     image = take(w, "image_url")
     part: Node = {"type": "input_image", "image_url": _text_of(image, "url"), **_texts_of(image, "detail")}
-    return _read_cache(w, read_bare(part, "image_url", r))
+    return read_cache(w, read_bare(part, "image_url", r), r)
 
 
 @user_parts.write("input_image", "output_image")
@@ -110,7 +104,7 @@ def write_image(c: Node, w: Writer) -> Node | None:
 @user_parts.read("input_audio")
 def read_audio(w: Node, r: Reader) -> Node:
     audio = take(w, "input_audio")
-    return _read_cache(w, {"type": "input_audio", "data": _text_of(audio, "data"), **_texts_of(audio, "format")})
+    return read_cache(w, {"type": "input_audio", "data": _text_of(audio, "data"), **_texts_of(audio, "format")}, r)
 
 
 @user_parts.write("input_audio")
@@ -125,30 +119,62 @@ def write_audio(c: Node, w: Writer) -> Node | None:
 
 _FILE_KEYS = ("file_data", "file_id", "filename")
 _BARE = frozenset(("type", "filename"))
+_URL = ("https://", "http://")
 
 
 @user_parts.read("file")
 def read_file(w: Node, r: Reader) -> Node:
     file = take(w, "file")
     part: Node = {"type": "input_file", **_texts_of(file, *_FILE_KEYS)}
+    data = part.get("file_data")
+    if type(data) is str and data.startswith(_URL):
+        part["file_url"] = part.pop("file_data")
+        r.form(part, "file_url", "data")
+        r.place(part, ("file_url",), ("file", "file_data"))
     if type(file.get("file_url")) is str:  # nothing of OpenAI's; gateways in front of Responses take it
         part["file_url"] = file.pop("file_url")
         r.form(part, "file_url", "own")
     if part.keys() <= _BARE:
         raise IllTyped("file")
-    return _read_cache(w, part)
+    return read_cache(w, part, r)
+
+
+@user_parts.read("document_url")
+def read_document(w: Node, r: Reader) -> Node:
+    """A file by its URL, as some servers have it. https://docs.mistral.ai/capabilities/document_ai/document_qna"""
+    part: Node = {"type": "input_file", "file_url": _text_of(w, "document_url")}
+    if type(w.get("document_name")) is str:
+        part["filename"] = w.pop("document_name")
+        r.place(part, ("filename",), ("document_name",))
+    r.form(part, "file_url", "document_url")
+    r.place(part, ("file_url",), ("document_url",))
+    return read_cache(w, part, r)
+
+
+def _write_document(c: Node, w: Writer) -> Node:
+    wire: Node = {"type": "document_url", "document_url": c.pop("file_url")}
+    if type(c.get("filename")) is str:
+        wire["document_name"] = c.pop("filename")
+    return write_cache(c, wire, w)
 
 
 @user_parts.write("input_file")
 def write_file(c: Node, w: Writer) -> Node | None:
+    # How a file was spelt is how it is sent, but to a server that has a spelling of its own.
+    form = w.form(c, "file_url") if w.same or not w.dialect else None
+    wanted = form if w.same else form or w.dialect.get("file_part")
+    if wanted == "document_url" and type(c.get("file_url")) is str and not c.get("file_data"):
+        return _write_document(c, w)
     file = {key: c.pop(key) for key in _FILE_KEYS if key in c}
     data, media_type = file.get("file_data"), c.get("media_type")
     if type(data) is str and type(media_type) is str:
         del c["media_type"]
         if not data.startswith("data:"):
             file["file_data"] = f"data:{media_type};base64,{data}"
-    if "file_url" in c and w.form(c, "file_url"):
+    if "file_url" in c and w.form(c, "file_url") == "own":
         file["file_url"] = c.pop("file_url")
+    elif "file_url" in c and form == "data" and "file_data" not in file:
+        file["file_data"] = c.pop("file_url")
     elif "file_data" not in file and type(c.get("file_url")) is str and w.dialect.get("file_urls"):
         file["file_data"] = c.pop("file_url")
     if not file.keys() - {"filename"}:
@@ -161,7 +187,7 @@ def write_file(c: Node, w: Writer) -> Node | None:
 @user_parts.read("video_url")
 def read_video(w: Node, r: Reader) -> Node:
     video = take(w, "video_url")
-    return _read_cache(w, {"type": "input_video", "video_url": _text_of(video, "url")})
+    return read_cache(w, {"type": "input_video", "video_url": _text_of(video, "url")}, r)
 
 
 @user_parts.write("input_video")
