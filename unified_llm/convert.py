@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from .adapter import Adapter, Kind, Surface
+from .defaults import Weighing, significant
 from .errors import CapabilityLost, InvalidBody
 from .exchange import Exchange
 from .jsonvalue import detached, parse
@@ -113,6 +114,8 @@ def convert(
         if "carried" in writer.context:
             parked(writer)
         losses = locate(node, value, writer, reader, origin, read_kind.node)
+        if losses:
+            losses = significant(losses, Weighing(source, target, read_kind.node, exchange, node, origin), doc)
     except FAULTS as error:
         refuse_conversion((), doc, error)
     if notes:
@@ -239,6 +242,9 @@ def write(
         if "carried" in writer.context:
             parked(writer)
         losses = locate(node, value, writer, None, None, declared.node)
+        if losses:
+            given = writer.context.get("given", node)
+            losses = significant(losses, Weighing("", protocol, declared.node, exchange, node), given)
         record = exchange_of("", protocol, node, value, writer, None) if declared.node == "request" else None
     except FAULTS as error:
         refuse_document(declared.node, load(obj), error)

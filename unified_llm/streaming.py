@@ -7,6 +7,7 @@ Wire events are dicts `{"event": name or None, "data": JSON value or string}`.
 
 from __future__ import annotations
 
+from collections import ChainMap, deque
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
@@ -15,6 +16,7 @@ from .adapter import NOTHING_MORE, ReadMore, Surface, WireWriter, WriteMore
 from .bulk import ShortWay, short_way
 from .convert import Facing
 from .custody import LeavingWriter
+from .defaults import Weighing, significant
 from .exchange import Exchange
 from .losses import Levels, Loss, Losses, check_levels, enforce
 from .malformed import FAULTS, refuse_conversion
@@ -76,6 +78,9 @@ class _Pipe:
         self.grammar = Grammar()
         self.on_loss = on_loss
         self.losses: dict[Loss, None] = {}
+        # The last events, of which no more is kept than the reader's notes need: losses are often told a little later.
+        self.recent: deque[tuple[int, Any]] = deque(maxlen=64)
+        self.weighing = Weighing(source, target, "response", exchange, None, here.adapter)
         self.trail = Trail(self.reading, self.writing, self.origin, self.goal)
         self.sent = self.turned = 0
         # The short way of the next event, where there is one, what it is made of, and how many went it since the last
@@ -121,7 +126,7 @@ class _Pipe:
         read, write = reader.feed, writer.feed
         read_more = getattr(reader, "read_more", None)
         write_more = getattr(writer, "write_more", None) if self.repeats and read_more is not None else None
-        noted, own, reading.number = 0, self.origin is self.goal, -1
+        noted, own, reading.number, recent = 0, self.origin is self.goal, -1, self.recent
 
         def anew(event: Event) -> list[Event]:
             nonlocal noted
@@ -131,6 +136,7 @@ class _Pipe:
             event = framed(event, reading.number)
             try:
                 reading.doc = event["data"]
+                recent.append((reading.number, reading.doc))
                 events = read(event)
                 if len(traced()) != noted:
                     # What is kept of a frame is kept with a note, or nobody could say where it came from.
@@ -208,7 +214,9 @@ class _Pipe:
 
     def _report(self, events: list[Event], out: list[Event]) -> None:
         found = self.trail.report(events, [event["data"] for event in out], self.sent)
-        new = Losses(loss for loss in found if loss not in self.losses)
+        here = self.weighing._replace(answer=next((x["response"] for x in events if "response" in x), None))
+        told = significant(found, here, ChainMap(self.reading.docs, dict(self.recent)), stream=True)
+        new = Losses(loss for loss in told if loss not in self.losses)
         self.losses.update(dict.fromkeys(new))
         enforce(new, self.on_loss)
 

@@ -15,6 +15,7 @@ It knows no vendor and needs no test framework. The author of an adapter registe
 from __future__ import annotations
 
 from .completeness import unclassified_fields, unclassified_types
+from .defaults import documented_defaults, is_default, no_noise
 from .fuzz import Fuzzed, fuzz
 from .hub import hub_round_trip
 from .laws import edit, identity, injection, prefix_stability, sensitivity, specificity
@@ -41,6 +42,7 @@ __all__ = [
     "collecting",
     "compare",
     "decomposing",
+    "documented_defaults",
     "edit",
     "foreign_minds",
     "forgetful_minds",
@@ -49,8 +51,10 @@ __all__ = [
     "hub_round_trip",
     "identity",
     "injection",
+    "is_default",
     "minds",
     "minds_of_conversations",
+    "no_noise",
     "outcome",
     "prefix_stability",
     "repeating",

@@ -15,6 +15,7 @@ import unified_llm as ul
 
 from ..ids import is_made
 from ..locate import PARTS
+from .defaults import holds_default
 from .mutate import PROBE_KEY, PROBE_VALUE, altered, is_token
 from .outcome import (
     FORM,
@@ -102,7 +103,7 @@ def sensitivity(
 
     So does deleting an object or a list, where the report may name what is below. Places alike (same shape, JSON type
     and kind; the ends of a list apart from what is between them) are tried once; pass one `seen` to several calls to
-    share that memory. `ways` are what is done to them.
+    share that memory. `ways` are what is done to them. Deleting a documented default is exempt, altering one is not.
     """
     seen = set() if seen is None else seen
     failures = []
@@ -123,6 +124,8 @@ def sensitivity(
                 if noticed(record, target, base, changed, path):
                     continue
                 if what != "altered" and (hollow(value) or said_beside(body, path) or only_form(record, body, changed)):
+                    continue
+                if what != "altered" and holds_default(record, path, target):
                     continue
                 if type(value) in (dict, list) and base.names_below(pointer(path)):
                     continue

@@ -14,6 +14,7 @@ import unified_llm as ul
 
 from ..sse import encode
 from ..streaming import ConvertedStream, _Pipe
+from .defaults import holds_default
 from .laws import NOTHING, only_form, said_beside
 from .mutate import altered
 from .outcome import Failure, Outcome, Record, canonical, differ, ours, outcome, show, without_form
@@ -263,10 +264,21 @@ def stream_sensitivity(
                     continue
                 if what == "deleted" and (said_beside(body, path) or only_form(record, body, changed)):
                     continue
+                if holds_default(record, path, target) and not any(_stands(other, place) for place in places):
+                    continue
                 if not any(_near(base, place) or _near(done, place) for place in map(pointer, places)):
                     where = f"{pointer(path)} (in the stream {pointer(places[0])})"
                     failures.append(Failure(record["id"], where, f"{dumps(value)[:99]} {what}, nothing changed"))
     return failures
+
+
+def _stands(doc: Any, path: Path) -> bool:
+    """Whether there is anything at a place."""
+    try:
+        get(doc, path)
+    except LookupError:
+        return False
+    return True
 
 
 def frame_sensitivity(
