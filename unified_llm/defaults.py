@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .adapter import Adapter
     from .exchange import Exchange
 
-__all__ = ["Weighing", "significant"]
+__all__ = ["Weighing", "needs_no_field", "significant"]
 
 Keys = tuple[Any, ...]
 
@@ -83,6 +83,16 @@ def significant(losses: Iterable[Loss], here: Weighing, document: Any, stream: b
     weigher = _Weigher(here, document, stream)
     found = (weigher.weigh(loss) for loss in losses)
     return Losses(loss for loss in found if loss is not None)
+
+
+def needs_no_field(loss: Loss) -> bool:
+    """Whether an entry is about a value which the target acts on, or the receiver knows, without a field for it."""
+    return loss.fate == "approximated" and (loss.detail == UNASKED or loss.detail in _known_ways())
+
+
+@cache
+def _known_ways() -> frozenset[str]:
+    return frozenset(row["how"] for table in _data().values() for row in table.get("known", ()))
 
 
 class _Weigher:

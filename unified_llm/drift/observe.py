@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from ..convert import convert, kind_of, load, write
+from ..defaults import needs_no_field
 from ..errors import CapabilityRefused, UnifiedLLMError
 from ..losses import Loss
 from ..reading import Reader
@@ -190,6 +191,9 @@ def _judged(probe: Probe, bearing: list[Place], source: Any, losses: Iterable[Lo
         if loss.side == "source"
         and (_concerns(loss, probe.capability, spots) or loss.capability.partition(".")[0] in topic)
     ]
+    if not missing:
+        # All arrived. What needs no field of its own in the target takes nothing from that.
+        told = [loss for loss in told if not needs_no_field(loss)]
     fates = {loss.fate: loss.detail for loss in reversed(told)}
     for fate in ("emulated", "parked", "approximated"):
         if fate in fates and not (fate == "approximated" and "lost" in fates and missing):
