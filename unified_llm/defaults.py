@@ -116,7 +116,9 @@ class _Weigher:
         except LookupError:
             return loss
         told = self._judge(pattern, value)
-        if told == _NOTHING or self._is_echo(keys) or self._is_filled(pattern):
+        if told == _NOTHING:
+            return None
+        if self.here.exchange is not None and (self._is_echo(keys) or self._is_filled(pattern)):
             return None
         how = UNASKED if told == _DONE_ANYWAY else self._known_by(pattern)
         return loss._replace(fate="approximated", detail=how) if how else loss
@@ -127,7 +129,9 @@ class _Weigher:
 
     def _judge(self, pattern: Keys, value: Any) -> int:
         """How much a value says: nothing, what the target does anyway, or something. Of a container, the most in it."""
-        if (value is None and pattern[-1:] != ("*",)) or is_made(value):
+        if _is_empty(value) and pattern[-1:] == ("*",):
+            return _SOMETHING  # an element of a list counts, whatever is in it
+        if value is None or is_made(value):
             return _NOTHING
         told = _SOMETHING
         for row in self._rows(pattern):
@@ -211,6 +215,10 @@ def same(one: Any, other: Any) -> bool:
     if type(one) is bool or type(other) is bool:
         return one is other
     return bool(one == other)
+
+
+def _is_empty(value: Any) -> bool:
+    return value is None or (type(value) is dict and all(inner is None for inner in value.values()))
 
 
 def _normal(key: Any) -> str:

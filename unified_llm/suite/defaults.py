@@ -21,6 +21,7 @@ from .walk import Path, as_path, get, nodes, pointer
 
 __all__ = ["documented_defaults", "is_default", "no_noise"]
 
+KINDS = ("request", "response", "stream")
 _NOBODY_KNOWS = object()
 
 
@@ -28,7 +29,7 @@ def no_noise(records: Iterable[Record], target: str) -> list[Failure]:
     """No `lost` entry of a report is about a documented default that the target keeps, null, or an id of our own."""
     failures = []
     for record in records:
-        if record["kind"] not in ("request", "response", "stream"):
+        if record["kind"] not in KINDS:
             continue
         body = document(record)
         for loss in outcome(record, target).losses:
@@ -53,7 +54,9 @@ def documented_defaults(record: Record) -> Iterator[tuple[Path, Any]]:
 
 def is_default(record: Record, path: Path, value: Any, target: str) -> bool:
     """Whether a place of a record holds nothing but documented defaults that `target` keeps, null, or ids we made."""
-    if (value is None and type(path[-1]) is str) or is_made(value):
+    if path and type(path[-1]) is int and (value is None or (type(value) is dict and not any(_said(value)))):
+        return False  # an element of a list is one, whatever is in it
+    if value is None or is_made(value):
         return True
     for row in _rows_at(record, path):
         if _equal(row["value"], value) and _is_kept(row, record["kind"], target):
@@ -76,6 +79,8 @@ def holds_default(record: Record, path: Path, target: str) -> bool:
 
 def _rows_at(record: Record, path: Path) -> list[dict[str, Any]]:
     table = _table(record["protocol"])
+    if record["kind"] not in KINDS:
+        return []
     if record["kind"] == "stream":
         whole = _plain(pointer(path[2:]))
         rows = [row for row in table["stream"] if row["pattern"].fullmatch(whole)]
@@ -105,6 +110,10 @@ def _is_kept(row: dict[str, Any], kind: str, target: str) -> bool:
     return _equal(does, row.get("means", row["value"]))
 
 
+def _said(node: dict[str, Any]) -> Iterator[bool]:
+    return (inner is not None for inner in node.values())
+
+
 def _equal(one: Any, other: Any) -> bool:
     return bool(one == other) and (type(one) is bool) == (type(other) is bool)
 
@@ -124,7 +133,7 @@ def _table(protocol: str) -> dict[str, Any]:
     data = _data()
     tables = [data.get(name, {}) for name in dict.fromkeys((protocol.partition(":")[0], protocol))]
     rows: dict[str, Any] = {"own": [row for table in tables for row in table.get("request", ())]}
-    for kind in ("request", "response", "stream"):
+    for kind in KINDS:
         found = [row for table in tables for row in table.get(kind, ()) if "value" in row]
         rows[kind] = [{**row, "pattern": _pattern(row["path"])} for row in found]
     rows["response"] = rows["response"] + rows["request"]
