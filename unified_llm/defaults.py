@@ -47,8 +47,9 @@ class _Protocol(NamedTuple):
     """The table of one protocol, patterns as tuples of normalized keys."""
 
     rows: Mapping[str, Mapping[Keys, list[_Row]]]
-    # What the API does without a canonical setting, by that.
+    # What the API does without a canonical setting, by that, and the settings of which its dialect says so itself.
     behavior: Mapping[str, Any]
+    own: frozenset[str]
     known: Mapping[Keys, str]
     echoes: frozenset[str]
     chosen: frozenset[str]
@@ -164,7 +165,10 @@ class _Weigher:
 
     def _behavior(self, field: str) -> Any:
         behavior = self.target.behavior
-        return behavior[field] if field in behavior else _data()["unasked"].get(field, _UNKNOWN)
+        if field in behavior and (":" not in self.here.target or field in self.target.own):
+            return behavior[field]
+        # What was lost to a dialect is a setting that the dialect does not have, even if its protocol has it.
+        return _data()["unasked"].get(field, _UNKNOWN)
 
     def _has(self, keys: Keys) -> bool:
         try:
@@ -280,6 +284,7 @@ def _protocol(surface: str) -> _Protocol:
     return _Protocol(
         rows,
         behavior,
+        frozenset(row.get("field", "") for row in data.get(surface, {}).get("request", ())),
         {_keys(row["path"])[1]: row["how"] for table in tables for row in table.get("known", ())},
         frozenset(key for table in tables for key in table.get("echoes", ())),
         frozenset(key for table in tables for key in table.get("chosen", ())),

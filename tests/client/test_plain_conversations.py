@@ -13,7 +13,8 @@ import pytest
 
 import unified_llm as ul
 from client.pairs import PROTOCOLS, Pair
-from sdk_surfaces import NAME, SURFACES, SDKCall, Surface
+from client.providers import upstream
+from sdk_surfaces import NAME, PARAMETERS, SURFACES, SDKCall, Surface
 
 Node = dict[str, Any]
 
@@ -170,3 +171,41 @@ def test_an_sdk_converses_where_losses_are_refused(surface: type[Surface], targe
         (call,) = converse(pair.sdk, mode)
         assert call.name == NAME
         assert [losses for losses in pair.losses if lost(losses)] == []
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize("second", PROTOCOLS)
+@pytest.mark.parametrize("first", PROTOCOLS)
+def test_a_client_changes_providers_where_losses_are_refused(first: str, second: str, stream: bool) -> None:
+    """Two providers take turns. Reasoning stays with the one it is from, which is a loss; nothing else is."""
+    levels: ul.Levels = {"reasoning.*": "ignore", "*": "raise"}
+    tool = {"type": "function", "name": NAME, "parameters": PARAMETERS}
+    conversation: list[Any] = []
+
+    def turn(protocol: str, *items: Node) -> Any:
+        conversation.extend(items)
+        with ul.Client(upstream=upstream(protocol), on_loss=levels) as client:
+            made = client.responses.create(input=list(conversation), tools=[tool], stream=stream)
+            answer = made.get_final_response() if stream else made
+        conversation.extend(answer.output)
+        return answer
+
+    def user(text: str) -> Node:
+        return {"type": "message", "role": "user", "content": text}
+
+    assert turn(first, user("Say hello.")).output_text
+    (call,) = turn(second, user(f"[[call {NAME} city=Oslo]]")).pending_calls
+    assert turn(first, {"type": "function_call_output", "call_id": call.call_id, "output": "Sunny."}).output_text
+    assert turn(second, user("Thanks.")).output_text
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_client_converses_with_one_provider_where_losses_are_refused(protocol: str) -> None:
+    def get_weather(city: str) -> str:
+        """Tell the weather of a city."""
+        return f"Sunny in {city}."
+
+    with ul.Client(upstream=upstream(protocol), on_loss={"*": "raise"}) as client:
+        run = client.responses.run(input=f"[[call {NAME} city=Oslo]]", tools=[get_weather])
+    assert len(run.steps) == 2 and run.output_text
+    assert lost(run.losses) == set()

@@ -102,7 +102,8 @@ def _is_kept(row: dict[str, Any], kind: str, target: str) -> bool:
     """Whether a target does without being asked what the default says. (An answer is not asked for anything.)"""
     if kind != "request" or "field" not in row or row.get("always"):
         return True
-    theirs = [each for each in _table(target)["own"] if each.get("field") == row["field"]]
+    # A dialect may lack what its protocol has, so only its own rows speak for it.
+    theirs = [each for each in _data().get(target, {}).get("request", ()) if each.get("field") == row["field"]]
     if not theirs:
         does = _data()["unasked"].get(row["field"], _NOBODY_KNOWS)
     else:
@@ -132,7 +133,7 @@ def _table(protocol: str) -> dict[str, Any]:
     """The rows of a protocol and its dialect by kind, each with its pattern; an answer repeats those of a request."""
     data = _data()
     tables = [data.get(name, {}) for name in dict.fromkeys((protocol.partition(":")[0], protocol))]
-    rows: dict[str, Any] = {"own": [row for table in tables for row in table.get("request", ())]}
+    rows: dict[str, Any] = {}
     for kind in KINDS:
         found = [row for table in tables for row in table.get(kind, ()) if "value" in row]
         rows[kind] = [{**row, "pattern": _pattern(row["path"])} for row in found]
