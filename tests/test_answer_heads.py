@@ -143,3 +143,23 @@ def test_write_of_read_is_convert(source: str, target: str, _kind: str) -> None:
             seen += 1
             assert written == converted, record["id"]
     assert seen >= 5
+
+
+def test_the_tokens_of_a_prompt_are_known_from_the_first_event_on() -> None:
+    counts = {"promptTokenCount": 7, "candidatesTokenCount": 2, "totalTokenCount": 9}
+    events = [{"event": None, "data": {**each["data"], "usageMetadata": counts}} for each in FRAMES]
+    data, _ = stream(events, GENERATE, MESSAGES)
+    assert data[0]["message"]["usage"]["input_tokens"] == 7
+    data, _ = stream(events, GENERATE, INTERACTIONS)
+    assert "usage" not in data[0]["interaction"]
+
+
+def test_an_end_that_names_no_calls_beside_a_call_is_reported() -> None:
+    call = {"type": "tool_use", "id": "t1", "name": "f", "input": {}}
+    body = {
+        "id": "m", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn",
+        "stop_sequence": None, "content": [call], "usage": {"input_tokens": 1, "output_tokens": 1},
+    }  # fmt: skip
+    done = ul.convert(body, source=MESSAGES, target=CHAT, kind="response")
+    assert done.value["choices"][0]["finish_reason"] == "tool_calls"
+    assert [loss.fate for loss in done.losses if loss.path == "/stop_reason"] == ["approximated"]

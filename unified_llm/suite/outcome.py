@@ -126,7 +126,8 @@ def canonical(body: Any, protocol: str, kind: str, record: Record | None = None)
 
 
 def _http(record: Record) -> dict[str, Any] | None:
-    return {key: record[key] for key in ("path", "status") if record.get(key) is not None} or None
+    beside = {key: record[key] for key in ("path", "status") if record.get(key) is not None}
+    return {**(record.get("http") or {}), **beside} or None
 
 
 def without_form(value: Any) -> Any:

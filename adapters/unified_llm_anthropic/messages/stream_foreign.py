@@ -43,6 +43,10 @@ _UNHEARD = {
 }
 
 
+# What an opening message says of the answer.
+_KNOWN_FIRST = ("id", "model", "service_tier", "usage")
+
+
 class ForeignWriter(FrameWriter):
     """How events that were no frames of this protocol become some."""
 
@@ -100,7 +104,7 @@ class ForeignWriter(FrameWriter):
         if self.begun:
             return []
         self.begun = True
-        opening = {key: response[key] for key in ("id", "model", "service_tier") if response.get(key) is not None}
+        opening = {key: response[key] for key in _KNOWN_FIRST if response.get(key) is not None}
         self.w.seed = str(opening.get("id") or "") or self.w.seed
         self.w.context["own"] = False
         mark = len(self.w.raw)

@@ -20,6 +20,7 @@ from .response import read_answer, read_time
 from .stream_candidate import JOINED, Candidate
 from .stream_plain import reader_of_more
 from .tables import PROTOCOL
+from .usage import read_usage
 
 __all__ = ["GenerateContentReader"]
 
@@ -29,6 +30,8 @@ Node = dict[str, Any]
 _GROWING = frozenset(("response.output_text.delta", "response.reasoning_summary_text.delta"))
 _INCOMPLETE = frozenset(("length", "context_window", "safety", "recitation", "pause"))
 _FAILED = frozenset(("malformed_call", "error", "cancelled"))
+# What is known of the cost before anything was said.
+_ASKED = ("input_tokens", "input_tokens_details")
 _SPEAKER = {"role": "model"}
 
 
@@ -170,6 +173,9 @@ class GenerateContentReader:
                 for key, hub in (("responseId", "id"), ("modelVersion", "model"))
                 if type(head.get(key)) is str
             }
+            asked = read_usage(dict(usage), self.r) if type(usage) is dict else {}
+            if type(asked.get("input_tokens")) is int:
+                opening["usage"] = {key: asked[key] for key in _ASKED if key in asked}
             read_time({"createTime": head.get("createTime")}, opening, self.r)
             if "id" in opening:
                 self.r.seed = opening["id"]

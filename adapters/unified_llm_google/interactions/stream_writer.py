@@ -209,6 +209,7 @@ class StreamWriter(Ends):
         if self.own:
             return [wire_event("interaction.created", {"interaction": interaction})]
         interaction.setdefault("id", self.id)
+        interaction.pop("usage", None)  # the end tells it
         update = {"interaction_id": self.id, "status": interaction["status"]}
         return [
             wire_event("interaction.created", {"interaction": interaction}),

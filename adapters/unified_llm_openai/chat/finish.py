@@ -94,6 +94,8 @@ def finish_word(c: Node, node: Node, output: Any, w: Writer) -> Any:
         else:
             w.context["native finish"] = native
     if reason == "stop" and calls and marker is None:
+        if node.get("finish"):
+            finish["reason"] = Fated("approximated", "sent as 'tool_calls', beside calls that wait")
         return "tool_calls"
     if reason is None:
         return "tool_calls" if calls else "stop"
