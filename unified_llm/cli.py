@@ -17,6 +17,7 @@ import unified_llm as ul
 
 from .jsonvalue import dump, parse
 from .losses import Losses, levels_from
+from .terminal import printable
 
 try:
     import typer
@@ -266,7 +267,7 @@ def _keep(losses: Losses, path: Path | None, shown: IO[str]) -> bool:
 
 def _err(text: str, file: IO[str] | None = None) -> None:
     sys.stdout.flush()
-    print(text, file=file or sys.stderr)
+    print(printable(text), file=file or sys.stderr)
 
 
 def _fail(code: int, reason: str) -> NoReturn:

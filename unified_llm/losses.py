@@ -190,16 +190,21 @@ def _rich_table(entries: Sequence[Loss]) -> str:
     from rich.console import Console
     from rich.table import Table
 
+    from .terminal import plain_row
+
     table = Table("path", "capability", "fate", "detail", title=f"Not carried over as it was: {len(entries)}")
     for loss in entries:
         side = "" if loss.side == "source" else " (target)"
-        table.add_row(loss.path + side, loss.capability, loss.fate, loss.detail)
+        plain_row(table, loss.path + side, loss.capability, loss.fate, loss.detail)
     out = StringIO()
     Console(file=out, width=120).print(table)
     return out.getvalue().rstrip("\n")
 
 
 def _plain_table(entries: Sequence[Loss]) -> str:
-    rows = [("path", "capability", "fate", "detail"), *((x.path, x.capability, x.fate, x.detail) for x in entries)]
+    from .terminal import printable
+
+    told = [tuple(map(printable, (x.path, x.capability, x.fate, x.detail))) for x in entries]
+    rows = [("path", "capability", "fate", "detail"), *told]
     widths = [max(len(row[i]) for row in rows) for i in range(3)]
     return "\n".join("  ".join([*(row[i].ljust(widths[i]) for i in range(3)), row[3]]).rstrip() for row in rows)

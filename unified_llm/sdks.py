@@ -19,19 +19,31 @@ __all__ = ["built"]
 def built(type_: Any, value: Any) -> Any:
     """An object of an SDK's type. What does not fit the type at all is taken as it is.
 
+    Raises `InvalidBody` for a value of which the SDK can make nothing.
+
     >>> from pydantic import BaseModel
     >>> class Answer(BaseModel, extra="forbid"):
     ...     text: str
     >>> built(Answer, {"text": "Hi", "tomorrow": 1})
     Answer(text='Hi')
     """
-    from pydantic import ValidationError
-
     path = deep_path(value)
     if path is not None:
         raise too_deep(path)
     if type(value) is not dict:
         raise InvalidBody("", "an object of an SDK is made of a JSON object")
+    try:
+        return _built(type_, value)
+    except FAULTS as error:
+        reason = f"{type(error).__name__}: {error}"
+    raise InvalidBody("", f"the SDK can make no {getattr(type_, '__name__', type_)} of it: {reason[:300]}")
+
+
+def _built(type_: Any, value: dict[str, Any]) -> Any:
+    from pydantic import TypeAdapter, ValidationError
+
+    if not hasattr(type_, "__mro__"):
+        return TypeAdapter(type_).validate_python(value)  # a union, of events for one
     own = next((each for each in type_.__mro__ if "construct" in vars(each)), None)
     if own is not None and not own.__module__.startswith("pydantic."):
         return type_.construct(**value)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Any
 
 from ..errors import UnifiedLLMError
+from ..terminal import printable
 from .client import Client
 from .results import RunResult
 from .toolloop import ToolOutput, TurnDone
@@ -119,6 +120,7 @@ class Chat:
         print(self._dim(f"[{text}]"), file=self.err, flush=True)
 
     def _dim(self, text: str) -> str:
+        text = printable(text)
         return f"{_DIM}{text}{_PLAIN}" if self.color else text
 
     def _show(self, event: Any) -> None:
@@ -145,7 +147,7 @@ class Chat:
                 print(_DIM if self.color else "[thinks] ", end="", file=self.err)
             self._open = what
         file = self.out if what == "words" else self.err
-        print(text, end="", file=file, flush=True)
+        print(printable(text), end="", file=file, flush=True)
 
     def _end(self) -> None:
         """End the line that is being written."""
@@ -196,7 +198,7 @@ class Chat:
             usage = run.usage
             priced = "no listed price" if run.cost is None else str(run.cost)
             told = f"{usage['input_tokens']} in, {usage['output_tokens']} out, {priced}"
-            print(f"  {run.final.upstream.name}: {told}", file=self.err)
+            print(printable(f"  {run.final.upstream.name}: {told}"), file=self.err)
         if not self.runs:
             print("Nothing was sent yet.", file=self.err)
 

@@ -19,6 +19,7 @@ import typer
 from ..errors import APIError, CapabilityLost, UnifiedLLMError, UnknownProvider
 from ..jsonvalue import dump
 from ..losses import Losses, levels_from
+from ..terminal import printable
 
 __all__ = ["chat", "run"]
 
@@ -132,7 +133,7 @@ def run(
         where = {"protocol": protocol, "base_url": base_url, "api_key": key}
         done = send(data, source, model, stream=stream, on_loss=levels, **where)
         if done.pieces is None:
-            _print(dump(done.document) if as_json else done.text.encode())
+            _print(dump(done.document) if as_json else _text(done.text))
         else:
             for text, events in done.pieces:
                 if as_json:
@@ -140,7 +141,7 @@ def run(
                         _print(dump(event))
                 elif text:
                     begun = True
-                    _print(text.encode(), end=b"")
+                    _print(_text(text), end=b"")
             if not as_json:
                 begun = False
                 _print(b"")
@@ -165,7 +166,7 @@ def run(
         # What had to be said besides is no news to who reads the text.
         losses = Losses(loss for loss in losses if loss.fate != "added")
         for told in () if quiet else done.beside():
-            print(f"[{told}]", file=sys.stderr)
+            print(printable(f"[{told}]"), file=sys.stderr)
     if not quiet and losses:
         sys.stdout.flush()
         print(losses.table(), file=sys.stderr)
@@ -225,6 +226,10 @@ def _lines(typed: bool) -> Iterator[str]:
             print("\n[/quit ends]", file=sys.stderr)
 
 
+def _text(text: str) -> bytes:
+    return printable(text).encode("utf-8", "replace")
+
+
 def _print(data: bytes, end: bytes = b"\n") -> None:
     sys.stdout.flush()
     sys.stdout.buffer.write(data + end)
@@ -233,5 +238,5 @@ def _print(data: bytes, end: bytes = b"\n") -> None:
 
 def _fail(code: int, reason: str) -> NoReturn:
     sys.stdout.flush()
-    print(f"unified-llm: {' '.join(reason.split())}", file=sys.stderr)
+    print(printable(f"unified-llm: {' '.join(reason.split())}"), file=sys.stderr)
     raise typer.Exit(code)

@@ -13,6 +13,7 @@ import typer
 
 from ..errors import UnifiedLLMError
 from ..jsonvalue import dump
+from ..terminal import printable
 
 if TYPE_CHECKING:
     from .layout import Matrix
@@ -176,5 +177,5 @@ def sdk(
 
 def _fail(reason: str) -> NoReturn:
     sys.stdout.flush()
-    print(f"unified-llm: {' '.join(reason.split())}", file=sys.stderr)
+    print(printable(f"unified-llm: {' '.join(reason.split())}"), file=sys.stderr)
     raise typer.Exit(2)

@@ -15,6 +15,7 @@ import typer
 
 from ..errors import UnifiedLLMError, UnknownModel
 from ..jsonvalue import dump
+from ..terminal import plain_row, printable
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -114,7 +115,8 @@ def _list(found: list[CatalogModel], as_json: bool, limit: int) -> None:
     for model in shown:
         rates = model.cost
         can = [word for word, value in (("reasons", model.reasoning), ("tools", model.tool_call)) if value]
-        table.add_row(
+        plain_row(
+            table,
             model.ref,
             _tokens(model.limit.context),
             _tokens(model.limit.output),
@@ -142,7 +144,8 @@ def _list_providers(found: list[Provider], as_json: bool, limit: int) -> None:
     shown = found[:limit] if limit else found
     table = _table("provider", "name", "protocols", "base URLs", "key in", "known from")
     for each in shown:
-        table.add_row(
+        plain_row(
+            table,
             each.id,
             each.name,
             "\n".join(each.protocols) or "none known",
@@ -169,14 +172,14 @@ def _show(model: CatalogModel, as_json: bool) -> None:
         return
     facts = _table("", "", title=f"{model.name or model.id} ({model.ref})", header=False)
     for row in _facts(model, owner):
-        facts.add_row(*row)
+        plain_row(facts, *row)
     _print(facts)
     prices = _table(
         "", "in", "out", "cache read", "cache write", "reasoning", "sound in", "sound out", title="$ per M tokens"
     )
     for name, rates in _rows(model):
         columns = (rates.input, rates.output, rates.cache_read, rates.cache_write, rates.reasoning, rates.input_audio)
-        prices.add_row(name, *(_price(each) for each in (*columns, rates.output_audio)))
+        plain_row(prices, name, *(_price(each) for each in (*columns, rates.output_audio)))
     if prices.row_count:
         _print(prices)
     if choice is not None:
@@ -254,8 +257,9 @@ def _price(price: Decimal | None) -> str:
 
 def _table(*columns: str, title: str | None = None, header: bool = True) -> Table:
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(title=title, show_header=header, title_justify="left")
+    table = Table(title=Text(printable(title)) if title else None, show_header=header, title_justify="left")
     for column in columns:
         number = column.startswith("$") or column in ("context", "output")
         table.add_column(column, justify="right" if number else "left", overflow="fold")
@@ -277,7 +281,7 @@ def _print_json(value: Any) -> None:
 
 def _remark(text: str) -> None:
     sys.stdout.flush()
-    print(text, file=sys.stderr)
+    print(printable(text), file=sys.stderr)
 
 
 def _fail(reason: str) -> NoReturn:

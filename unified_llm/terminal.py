@@ -1,0 +1,34 @@
+"""Text from elsewhere as a terminal may show it.
+
+A terminal obeys control characters: what a model, a server or a document says could move the cursor, set the title, or
+write over what stands there. They are shown as escapes; text that is piped is escaped too, since it may end in one.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = ["plain_row", "printable"]
+
+# C0 but tab and line feed, DEL, C1, and what turns the direction of the text behind it.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def printable(text: str) -> str:
+    """The text with its control characters as escapes; line ends and tabs stay.
+
+    >>> printable("a" + chr(27) + "[2Jb") == "a" + chr(92) + "x1b[2Jb"
+    True
+    """
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text.replace("\r\n", "\n"))
+
+
+def plain_row(table: Table, *cells: Any) -> None:
+    """Add a row to a table of rich, its strings as they are: `[bold]` in them is text."""
+    from rich.text import Text
+
+    table.add_row(*(Text(printable(each)) if isinstance(each, str) else each for each in cells))
