@@ -179,6 +179,8 @@ class Adapter:
     routes: tuple[Route, ...] = ()
     # How a list of models comes in pages; None where it comes whole.
     paging: Paging | None = None
+    # The key of the list in a document of models: a model alone is one entry of it.
+    entries: str = "data"
     # How a stream that is kept is taken up again: the query parameter of its GET route that says behind which event,
     # and the field of an event's data that is such a place; empty where streams are not kept.
     resume: tuple[str, ...] = ()
@@ -206,6 +208,8 @@ class Adapter:
     streaming: MappingABC[str, MappingABC[str, Any]] = field(default_factory=dict)
     # Headers by which this surface's clients are known where paths are shared.
     marks: tuple[str, ...] = ()
+    # What stands before its routes at its own provider, where that alone tells its list of models from others'.
+    roots: tuple[str, ...] = ()
     # A module of the official SDK to "module:function", which makes an upstream of a client of it.
     clients: MappingABC[str, str] = field(default_factory=dict)
     # An official declaration of the wire, as module names whose types the suite walks.

@@ -320,7 +320,7 @@ class ServerFailed(APIError):
 
 
 class Timeout(APIError):
-    """Nobody answered in time: raise `timeout=` (seconds), stream, or fall back. There is no `status`."""
+    """No response in time: raise `timeout=` (seconds), stream, or fall back. `status` is set if a server said so."""
 
 
 class ConnectionFailed(APIError):

@@ -19,7 +19,16 @@ from .mapping import Fated
 from .reading import Reader
 from .writing import Writer
 
-__all__ = ["HINTS", "RateHeaders", "header_safe", "read_hints", "read_http", "settle_status", "write_hints"]
+__all__ = [
+    "HINTS",
+    "RateHeaders",
+    "header_safe",
+    "read_hints",
+    "read_http",
+    "sent_status",
+    "settle_status",
+    "write_hints",
+]
 
 Node = dict[str, Any]
 
@@ -149,6 +158,28 @@ def read_http(error: Node, r: Reader, rates: RateHeaders = _GENERIC) -> None:
         r.form(error, "status_of", "http")
     for key, value in read_hints(r.http.get("headers"), rates).items():
         error.setdefault(key, value)
+
+
+# Classes that every status of their hundred may have: their own one says no more than the one that was given.
+_WIDE = frozenset(("invalid_request", "too_large", "conflict", "server_error", "timeout", "other"))
+
+
+def sent_status(kind: str, given: Any, own: Mapping[str, int]) -> int:
+    """The HTTP status of an error for another protocol, which has the statuses `own` for the classes of errors.
+
+    A status of one hundred never becomes one of another: clients retry 5xx and not 4xx. Within its hundred it stays,
+    unless the class has a status of its own here.
+
+    >>> own = {"server_error": 500, "overloaded": 529, "authentication": 401}
+    >>> [sent_status(kind, 503, own) for kind in ("server_error", "overloaded", "authentication")]
+    [503, 529, 503]
+    >>> sent_status("authentication", 400, own), sent_status("server_error", 400, own)
+    (401, 400)
+    """
+    usual = own.get(kind, 500)
+    if type(given) is not int or not 300 <= given <= 599:
+        return usual
+    return given if kind in _WIDE or kind not in own or given // 100 != usual // 100 else usual
 
 
 def settle_status(c: Node, w: Writer) -> None:

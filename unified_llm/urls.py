@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from .errors import InvalidBody
 
-__all__ = ["check_headers", "check_query", "check_text", "filled", "printable", "segment"]
+__all__ = ["check_headers", "check_query", "check_text", "filled", "segment"]
 
 _FORBIDDEN = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 _FIELD = re.compile(r"\{(\w+)\}")
@@ -68,16 +68,3 @@ def check_query(query: Mapping[str, Any], path: str = "/query") -> None:
         for each in (name, *(value if isinstance(value, (list, tuple)) else (value,))):
             if isinstance(each, str):
                 check_text(each, f"{path}/{name}" if each is not name else path)
-
-
-def printable(text: str) -> str:
-    """Text from elsewhere as a terminal may show it: control characters are escaped.
-
-    >>> printable("a" + chr(27) + "[2Jb") == "a" + chr(92) + "x1b[2Jb"
-    True
-    """
-    return text if text.isprintable() else "".join(map(_escaped, text))
-
-
-def _escaped(char: str) -> str:
-    return char if char.isprintable() or char in "\n\t" else char.encode("unicode_escape").decode("ascii")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.hints import HINTS, write_hints
+from unified_llm.hints import HINTS, sent_status, write_hints
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
@@ -49,7 +49,6 @@ _BY_STATUS = {status: kind for kind, status in reversed(STATUS.items())} | {
     402: "quota",
     408: "timeout",
     413: "too_large",
-    502: "overloaded",
     529: "overloaded",
 }
 # Every one of these stands in the message of a prompt that is too long.
@@ -70,18 +69,8 @@ def by_status(status: Any) -> str | None:
 
 
 def status_of(kind: str, status: Any, w: Writer) -> int:
-    """The HTTP status of an error: the one that was given, where it means the class here."""
-    if type(status) is int and (w.source == w.protocol or _fits(kind, status)):
-        return status
-    return STATUS.get(kind, 500)
-
-
-def _fits(kind: str, status: int) -> bool:
-    if kind in ("invalid_request", "too_large"):
-        return 400 <= status < 500 and (status not in STATUS.values() or status == 400)
-    if kind in ("server_error", "other"):
-        return 500 <= status < 600 and status not in (503, 504, 529)
-    return status == STATUS.get(kind)
+    """The HTTP status of an error: the one that was given, unless the class has its own one here."""
+    return status if type(status) is int and w.source == w.protocol else sent_status(kind, status, STATUS)
 
 
 def write_http(error: Node, status: int, w: Writer) -> None:

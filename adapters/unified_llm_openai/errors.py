@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.hints import HINTS, settle_status, write_hints
+from unified_llm.hints import HINTS, sent_status, settle_status, write_hints
 from unified_llm.mapping import Bimap, Fated
 from unified_llm.writing import Writer
 
@@ -106,7 +106,6 @@ _BY_STATUS = {
     409: "conflict",
     413: "too_large",
     429: "rate_limit",
-    502: "overloaded",
     503: "overloaded",
     529: "overloaded",
 }
@@ -151,8 +150,8 @@ def tell_type(kind: Any, c: Node, wire: Node, w: Writer) -> None:
 def write_http(error: Node, w: Writer) -> None:
     """The status and the headers of an error; the error itself no longer has to say them (`HINTS`)."""
     kind, status = str(error.get("type")), error.get("status")
-    if type(status) is not int or (w.source != w.protocol and not _fits(kind, status)):
-        status = STATUS.get(kind, 500)
+    if type(status) is not int or w.source != w.protocol:
+        status = sent_status(kind, status, STATUS)
     w.http["status"] = status
     headers = write_hints(error)
     if headers:
@@ -177,12 +176,3 @@ def pop_http(c: Node, w: Writer) -> None:
     settle_status(c, w)
     for key in w.context.get("hints", ()):
         c.pop(key, None)
-
-
-def _fits(kind: str, status: int) -> bool:
-    """Whether a status of another protocol means the class here. 529 is another's own word for overload."""
-    if kind == "invalid_request":
-        return 400 <= status < 500 and status not in _BY_STATUS
-    if kind in ("server_error", "other"):
-        return 500 <= status < 600 and status not in _BY_STATUS
-    return status == STATUS.get(kind)

@@ -163,3 +163,90 @@ def test_a_transport_lists_the_models_of_all_its_upstreams_once() -> None:
     answer = ul.http_client([down.upstream, one.upstream, two.upstream]).get("http://any/v1/models")
     assert [each["id"] for each in answer.json()["data"]] == IDS
     assert "down" in answer.headers["x-unified-llm-hops"]
+
+
+# ---- one model ------------------------------------------------------------------------------------------------------
+
+
+def test_one_model_in_the_shape_of_each_surface() -> None:
+    for name in ANSWERS:
+        there = provider(name)
+        with ul.http_client(there.upstream) as http:
+            sdk = openai.OpenAI(api_key="x", http_client=http, max_retries=0)
+            assert (found := sdk.models.retrieve("m-4")).id == "m-4" and found.object == "model"
+            claude = anthropic.Anthropic(api_key="x", http_client=http, max_retries=0)
+            assert (one := claude.models.retrieve("m-4")).id == "m-4" and one.type == "model" and one.display_name
+            gemini = genai.Client(api_key="x", http_options={"httpx_client": http})
+            assert gemini.models.get(model="m-4").name == "models/m-4"
+            with pytest.raises(openai.NotFoundError, match="m-9"):
+                sdk.models.retrieve("m-9")
+            with pytest.raises(anthropic.NotFoundError, match="m-9"):
+                claude.models.retrieve("m-9")
+
+
+def test_a_list_under_the_root_of_a_provider_is_in_its_shape() -> None:
+    with ul.http_client(provider("openai-chat").upstream) as http:
+        for path, key in (
+            ("v1beta/models?key=K", "models"),
+            ("gateway/v1beta/models", "models"),
+            ("v1beta/openai/models", "data"),
+            ("v1/models", "data"),
+        ):
+            assert [*http.get(f"http://sdk/{path}").json()][-1] == key
+        assert http.get("http://sdk/v1beta/models/m-2?key=K").json()["name"] == "models/m-2"
+
+
+def test_an_id_that_leaves_its_collection_is_refused() -> None:
+    there = Canned({"id": "x"}, protocol="openai-responses")
+    client = ul.Client(there.upstream)
+    for wrong in ("../../files", "..", ".", "", "a/../b", "a\\..\\b", "a\r\nb", "a\x00", "\ud800"):
+        for ask in (client.responses.retrieve, client.responses.delete, client.responses.cancel):
+            with pytest.raises(ul.InvalidBody, match="/id"):
+                ask(wrong)
+    assert not there.seen
+    client.responses.delete("a/b?c=d#e%2e é")
+    assert there.seen[0].url.raw_path == b"/v1/responses/a%2Fb%3Fc%3Dd%23e%252e%20%C3%A9"
+    with ul.http_client(there.upstream) as http:
+        assert http.get("http://sdk/v1/responses/..%2F..%2Ffiles").status_code == 400
+        http.get("http://sdk/v1/responses/a%2Fb%3Fc")
+    assert [each.url.raw_path for each in there.seen[1:]] == [b"/v1/responses/a%2Fb%3Fc"]
+
+
+NAMES = {
+    "m": "models/m",
+    "models/m": "models/m",
+    "tunedModels/t-1": "tunedModels/t-1",
+    "publishers/p/models/m": "publishers/p/models/m",
+    "projects/a/locations/b/publishers/c/models/m": "projects/a/locations/b/publishers/c/models/m",
+    "org/m": "models/org%2Fm",
+    "m?key=1#x": "models/m%3Fkey%3D1%23x",
+    "m%2e%2e": "models/m%252e%252e",
+    "m:streamGenerateContent": "models/m%3AstreamGenerateContent",
+    "ü b": "models/%C3%BC%20b",
+    "claude@2026": "models/claude@2026",
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_model_in_a_url_is_one_name(name: str) -> None:
+    there = Canned({"candidates": []}, protocol="google-generate-content", base_url="http://up/v1beta", model=name)
+    try:
+        ul.Client(there.upstream).responses.create(input="Hi")
+    except ul.APIError:
+        pass  # what the answer says does not matter here
+    assert there.seen[0].url.raw_path.decode() == f"/v1beta/{NAMES[name]}:generateContent"
+
+
+@pytest.mark.parametrize("name", ["..", "../files/x", "models/../x", "a\r\nb", "a\x00", "\ud800", "a/./b"])
+@pytest.mark.parametrize("protocol", ["google-generate-content", "google-generate-content:vertex", "openai-chat"])
+def test_a_model_that_no_url_can_hold_is_refused(protocol: str, name: str) -> None:
+    if protocol == "openai-chat" and "." in name:
+        return  # it is in the body there, and anything may be called so
+    there = Canned({}, protocol=protocol, model=None)
+    with pytest.raises(ul.InvalidBody, match="/model"):
+        ul.Client(there.upstream.with_(model=name)).responses.create(input="Hi")
+    with ul.http_client(there.upstream) as http:
+        body = {"model": name, "messages": [{"role": "user", "content": "Hi"}]}
+        if name != "\ud800":
+            assert http.post("http://sdk/v1/chat/completions", json=body).status_code == 400
+    assert not there.seen

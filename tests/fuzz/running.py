@@ -74,4 +74,3 @@ def main() -> int:
     failed = sum(map(len, causes.values()))
     print(f"\n{done} mutants of seed {seed} in {time.monotonic() - began:.0f} s: {failed} failed, {len(causes)} causes")
     return int(bool(causes))
-

@@ -259,7 +259,7 @@ def test_trap_168_an_error_chunk_fails_the_stream() -> None:
     error = {"event": None, "data": {"error": {"code": 502, "message": "x"}, "choices": []}}
     events = list(ul.read_stream([chunk({"content": "He"}), error], CHAT))
     assert events[-1]["type"] == "error"
-    assert (events[-1]["error"]["type"], events[-1]["error"]["message"]) == ("overloaded", "x")
+    assert (events[-1]["error"]["type"], events[-1]["error"]["message"]) == ("server_error", "x")
     assert not any(event["type"] == "response.completed" for event in events)
 
 

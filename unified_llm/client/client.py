@@ -82,8 +82,9 @@ class Client(_Both[httpx2.Client, Wire]):
     `timeout` is seconds or the HTTP library's own; it restarts with every piece of an answer that arrives.
     `total_timeout` is the seconds that a call may take with everything in it, retries, sleeps, the turns of a tool
     loop and the reading of a stream included (default: no limit); with a pool of the caller's own it is looked at
-    between pieces. `headers` go with every request. `limits` are those of the connection pool, 100 connections by
-    default. `http_client` brings a pool; it is not closed.
+    between pieces. `api_key` (a key, a function, or a mapping by provider) and `headers` go to the origin of the
+    upstream or first model named here; if none is named, to that of each call's first upstream. `limits` are those of
+    the connection pool, 100 connections by default. `http_client` brings a pool; it is not closed.
 
     It may be used by several threads, and after a fork. Close it, or use it as a context manager; afterwards calls
     raise `ConnectionFailed` with the code `client_closed`.

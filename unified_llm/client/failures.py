@@ -36,7 +36,7 @@ from ..hints import read_hints
 from ..jsonvalue import detached, parse
 from ..reading import Reader
 from ..registry import provider_of, split
-from ..urls import printable
+from ..terminal import printable
 from .deadline import DeadlineReached
 from .upstream import Upstream
 
@@ -45,6 +45,7 @@ __all__ = [
     "cut_off",
     "failed",
     "garbled",
+    "is_document",
     "refused",
     "shown",
     "unreachable",
@@ -55,8 +56,8 @@ _CLASSES: Mapping[str, type[APIError]] = {
     "authentication": AuthenticationFailed,
     "content_filter": ContentFiltered,
     "context_overflow": ContextOverflow,
-    "conflict": InvalidRequest,
     "invalid_request": InvalidRequest,
+    "conflict": InvalidRequest,
     "not_found": NotFound,
     "overloaded": Overloaded,
     "permission": PermissionDenied,
@@ -81,8 +82,8 @@ _SHOWN = 300
 _LONGEST = 100_000  # of a page that is looked at
 _PAGE = re.compile(r"\s*(<!--.*?-->\s*)?<(!doctype|html|head|body|title|center|h1|\?xml)\b", re.IGNORECASE | re.DOTALL)
 _TITLE = re.compile(r"<(title|h1)\b[^>]*>\s*([^<]{1,80})", re.IGNORECASE)
-# 4xx that another attempt may pass: the class of the error stays what its body says.
-_PASSING = frozenset((408, 409, 425, 429))
+# Words that say less than a status does, and classes that no 4xx but 408 can be.
+_VAGUE = frozenset(("invalid_request", "server_error", "other"))
 _OF_SERVERS = (Overloaded, ServerFailed, Timeout)
 
 
@@ -121,12 +122,11 @@ def failed(
     headers: Mapping[str, str] | None = None,
 ) -> APIError:
     """The typed error of a canonical one. `status` is None for an error inside an answer that had begun well."""
-    told = _code(error.get("status"))
+    told = _code(error.get("status")) or _code(error.get("code"))
     code = status if status is not None else told
-    kind = _CLASSES.get(str(error.get("type"))) or _of_status(code)
-    if code is not None and 300 <= code < 500 and code not in _PASSING and issubclass(kind, _OF_SERVERS):
-        kind = _of_status(code)
-    elif code is not None and code >= 500 and kind is InvalidRequest:
+    type_ = str(error.get("type"))
+    kind = _CLASSES.get(type_) or _of_status(code)
+    if code is not None and (type_ in _VAGUE or (code < 500 and issubclass(kind, _OF_SERVERS))):
         kind = _of_status(code)
     message = error.get("message")
     if not isinstance(message, str) or not message.strip() or _PAGE.match(message):
@@ -153,6 +153,16 @@ def _hint(body: Any, status: int | None) -> str:
         named = f" ({printable(html.unescape(' '.join(title[2].split())))!r})" if title else ""
         return f"the server returned {answered} with an HTML page{named} instead of an API error; check base_url"
     return f"the server returned {answered} without an error message"
+
+
+def is_document(body: Any) -> bool:
+    """Whether the body of an error is one that says something, and not in HTML: what may be shown as it is."""
+    if isinstance(body, str):
+        return bool(body.strip()) and not _PAGE.match(body)
+    if isinstance(body, dict):
+        texts = [each for each in body.values() if isinstance(each, (str, dict, list))]
+        return any(map(is_document, texts)) and not any(isinstance(each, str) and _PAGE.match(each) for each in texts)
+    return isinstance(body, list) and bool(body) and all(map(is_document, body))
 
 
 def _code(value: Any) -> int | None:
@@ -186,6 +196,9 @@ def canonical_error(upstream: Upstream, body: Any, status: int, headers: Mapping
         error = None
     if not isinstance(error, dict):
         error = {"message": body if isinstance(body, str) else "", **read_hints(headers)}
+    if "type" not in error:
+        named = _of_status(status if status >= 300 else None)
+        error["type"] = next(name for name, kind in _CLASSES.items() if kind is named)
     if status >= 300:
         error.setdefault("status", status)
     error.pop("extra", None)

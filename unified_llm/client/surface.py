@@ -38,6 +38,8 @@ class Match(NamedTuple):
 def recognise(method: str, path: str, headers: Mapping[str, str], surface: str | None = None) -> Match | None:
     """The route that is asked for, None where nobody has it. `surface` (a protocol) leaves no choice.
 
+    `path` is quoted as it was sent; `names` of the route that is found are not.
+
     >>> found = recognise("POST", "/gateway/v1/chat/completions", {})
     >>> found.protocol, found.route.kind, found.path
     ('openai-chat', 'request', 'chat/completions')
@@ -59,6 +61,8 @@ def _recognised(
             if match is None:
                 continue
             told = marks[place] if marks else 1
+            if path[: match.start()].rpartition("/")[2] in known.roots:
+                told = 1
             # A list of models is everybody's: no surface has it that is known by other headers.
             if told < 0 and route.kind == "models":
                 continue

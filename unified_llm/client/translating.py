@@ -11,7 +11,6 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..bytestream import ByteStream
 from ..convert import Converted, convert, write
 from ..errors import (
     APIError,
@@ -20,7 +19,6 @@ from ..errors import (
     InvalidBody,
     InvalidRequest,
     NotFound,
-    ProtocolError,
     Timeout,
     UnknownProtocol,
     UnknownProvider,
@@ -29,22 +27,26 @@ from ..hints import header_safe
 from ..jsonvalue import dump, parse
 from ..losses import Levels, Losses
 from ..registry import adapter
+from ..urls import filled
 from ..vault import MemoryVault, Vault
 from .choosing import credited
 from .choosing import upstream as choose
 from .effects import Answer, Ask, Hop, Opened, answer_kind
+from .failures import is_document
 from .listing import kin, merged, page
 from .remembering import Memory
 from .retrying import Retry
 from .settling import settled
 from .surface import Match, credential_headers, recognise, spoken
+from .surface_stream import SurfaceStream
 from .telling import ESTIMATE, HOPS, LOSSES, PROTOCOL, UPSTREAM, told
 from .upstream import Upstream
 from .wire import steps
 
-__all__ = ["HOPS", "LOSSES", "PROTOCOL", "UPSTREAM", "Incoming", "Reply", "SurfaceStream", "Translator"]
+__all__ = ["HOPS", "LOSSES", "PROTOCOL", "UPSTREAM", "Incoming", "Reply", "Translator"]
 
 _JSON = "application/json"
+_RETRIED = frozenset((408, 409, 429))
 
 OnLosses = Callable[[Losses], None]
 
@@ -70,83 +72,6 @@ class Reply:
     content: bytes = b""
     stream: SurfaceStream | None = None
     opened: Opened | None = None
-
-
-class SurfaceStream:
-    """The bytes of an upstream's stream to those of the client's, event by event.
-
-    `feed` and `close` are for what comes and for the end, `broken` for an end that is none: the surface's own error.
-    """
-
-    def __init__(self, opened: Opened, surface: str, vault: Vault, on_loss: Levels, told: Callable[[Losses], None]):
-        self._stream = ByteStream(
-            opened.upstream.protocol,
-            surface,
-            exchange=opened.sent.exchange,
-            http=opened.http,
-            vault=vault,
-            on_loss=on_loss,
-            scope=opened.upstream.scope,
-        )
-        self._stream.pipe.aloud = True
-        self._stream.clean = opened.upstream.hide
-        self._told = told
-        self._opened = opened
-        self._over = False
-        self.keep: Callable[[list[bytes], bool], None] | None = None
-        self._sent: list[bytes] = []
-
-    def feed(self, chunk: bytes) -> list[bytes]:
-        """The client's bytes for the upstream's."""
-        try:
-            out = self._stream.feed(chunk) if not self._over else []
-        except ProtocolError as error:
-            return self.broken({"type": "server_error", "code": "illegal_event", "message": error.reason})
-        out = self._without_keys(out)
-        if self.keep is not None:
-            self._sent += out
-        return out
-
-    def close(self) -> list[bytes]:
-        """What the client is owed at the end."""
-        if self._over:
-            return []
-        try:
-            out = self._stream.close()
-        except ProtocolError as error:
-            return self.broken({"type": "server_error", "code": "illegal_event", "message": error.reason})
-        out = self._without_keys(out)
-        self._sent += out
-        self._end()
-        return out
-
-    def broken(self, error: Mapping[str, Any]) -> list[bytes]:
-        """The end of a stream that broke off, in the client's words. One that had said its last word did not."""
-        if self._over:
-            return []
-        if self._stream.pipe.grammar.state == "closed":
-            return self.close()
-        out = self._without_keys(self._stream.fail(error))
-        self._end()
-        return out
-
-    def _without_keys(self, out: list[bytes]) -> list[bytes]:
-        """The events, of which those that tell of an error show no key: some servers repeat what they were sent."""
-        for index, event in enumerate(out):
-            if b'"error' in event:
-                out[index] = self._opened.upstream.hide(event.decode()).encode()
-        return out
-
-    def leave(self) -> None:
-        """Nobody reads on. SDKs hang up on the last word of a protocol that has one, and are told all the same."""
-        if not self._over:
-            self._end()
-
-    def _end(self) -> None:
-        self._over = True
-        if self.keep is not None:
-            self.keep(self._sent, True)
-        self._told(Losses(self._stream.pipe.losses))
 
 
 class Translator:
@@ -230,9 +155,10 @@ class Translator:
                 asked = [settled(each, body, match.protocol) for each in asked]
                 return (yield from self._request(incoming, match, body, asked))
             return (yield from self._stored(incoming, match, body, asked))
-        except (ConnectionFailed, Timeout):
-            raise
         except APIError as error:
+            # Without an answer the SDK sees what it would see without us; with one, or a reason not to retry, a reply.
+            if isinstance(error, (ConnectionFailed, Timeout)) and error.status is None and error.should_retry is None:
+                raise
             return self._error(error, match.protocol)
         except (InvalidBody, CapabilityRefused, UnknownProvider, UnknownProtocol, ValueError) as error:
             return self._error(InvalidRequest(str(error), error={"type": "invalid_request"}), match.protocol)
@@ -289,14 +215,15 @@ class Translator:
         """Lists of models from anybody; what a provider keeps, only where it speaks the client's protocol."""
         kind = match.route.kind
         ask = self._ask(incoming, match, None)
-        if kind == "models" and not match.names:
+        if kind == "models":
             return (yield from self._listed(match, ask, asked))
         offered = [each for given in asked for each in (given, *given.others)]
         own = [each for each in offered if each.protocol.partition(":")[0] == match.protocol.partition(":")[0]]
         if not own:
             told = f"{asked[0].name} speaks {asked[0].protocol} and keeps nothing under {incoming.path}"
             raise NotFound(told, error={"type": "not_found"}, status=404)
-        http = {"method": incoming.method, "path": match.path, "query": ask.http["query"]}
+        path = filled(match.route.path, **match.names)
+        http = {"method": incoming.method, "path": path, "query": ask.http["query"]}
         stream = incoming.query.get("stream") == "true"
         plain = Ask(kind=kind, http=http, stream=stream, patience=ask.patience)
         found = yield from steps(plain, own[:1], self.retry)
@@ -313,8 +240,17 @@ class Translator:
             found, hops = yield from merged(asked, send)
         except CapabilityRefused as error:
             raise NotFound(str(error), error={"type": "not_found"}, status=404) from None
-        node = page([each for _, each in found], adapter(match.protocol), ask.http["query"])
-        done = write(node, match.protocol, "models")
+        surface = adapter(match.protocol)
+        alone = match.names.get("model")
+        if alone is None:
+            done = write(page([each for _, each in found], surface, ask.http["query"]), match.protocol, "models")
+        else:
+            one = next((pair for pair in found if str(pair[1].get("id")) == alone), None)
+            if one is None:
+                raise NotFound(f"model {alone!r} not found", error={"type": "not_found"}, status=404)
+            found = [one]
+            done = write({"models": [one[1]]}, match.protocol, "models")
+            done = replace(done, value=done.value[surface.entries][0])
         self._tell(done.losses)
         return self._reply(done, done.losses, hops, found[0][0] if found else asked[0])
 
@@ -357,17 +293,24 @@ class Translator:
         """An error in the surface's own shape, from the provider's document where there is one."""
         fields = dict(error.error) or {"type": "not_found" if isinstance(error, NotFound) else "invalid_request"}
         fields.setdefault("message", error.message)
+        if error.status is not None:
+            fields.setdefault("status", error.status)
         done = None
-        if error.protocol is not None and error.body is not None and error.status is not None:
+        own = error.protocol == surface and (error.status or 0) >= 400
+        if own and isinstance(error.body, (dict, list)) and is_document(error.body):
             http = {"status": error.status, "headers": error.headers}
             try:
-                done = convert(error.body, source=error.protocol, target=surface, kind="error", http=http)
+                done = convert(error.body, source=surface, target=surface, kind="error", http=http)
             except InvalidBody:
-                pass  # a page of a proxy, say: its status and its words are in the fields
+                pass  # what it says is in the fields
         if done is None:
             done = write({"error": fields}, surface, "error")
         hops = tuple(each for each in error.hops if isinstance(each, Hop))
         reply = self._reply(done, Losses(), hops, status=error.status or 500)
+        again = Retry.is_mended_by_time(error)
+        if again != (reply.status in _RETRIED or reply.status >= 500):
+            # SDKs go by the status unless they are told.
+            reply.headers.setdefault("x-should-retry", str(again).lower())
         if error.request_id:
             reply.headers = header_safe({"x-request-id": error.request_id, **reply.headers})
         return reply

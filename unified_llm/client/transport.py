@@ -17,7 +17,8 @@ from ..errors import APIError, ConnectionFailed, Timeout
 from .deadline import Deadline
 from .driving import TIMEOUT, AsyncStream, AsyncWire, Stream, Wire
 from .effects import lowered
-from .translating import Incoming, Reply, SurfaceStream, Translator
+from .surface_stream import SurfaceStream
+from .translating import Incoming, Reply, Translator
 
 __all__ = ["async_http_client", "http_client", "transport"]
 
@@ -38,9 +39,9 @@ def http_client(
     remembers what the SDK does not echo (default: in memory, for this client); `retry` a `Retry` (default: none, the
     SDK has its own); `total_timeout` are the seconds that one request of the SDK may take, its stream included;
     `http_client` and `async_http_client` reach the upstream, `limits` are those of the pool without them; `api_key`,
-    `base_url` and every other field of an `Upstream`; `protocol` speaks that one in any case, where with "auto", the
-    default for names, each request goes in the provider's protocol that carries most of it (the header
-    `x-unified-llm-protocol` says which).
+    `base_url` and every other field of an `Upstream`. Credentials go to the origin of the first upstream; `api_key`
+    may map providers to keys. `protocol` forces one protocol; with "auto", the default for names, each request goes in
+    the provider's protocol that carries most of it (the header `x-unified-llm-protocol` says which).
 
     Errors come in the surface's own shape and status, so that the SDK raises what it always raises.
 
@@ -114,7 +115,7 @@ def _incoming(request: Any, content: bytes) -> Incoming:
     waits = request.extensions.get("timeout")
     return Incoming(
         method=request.method,
-        path=request.url.path,
+        path=request.url.raw_path.decode("ascii").partition("?")[0],  # a quoted slash is no separator
         query=dict(request.url.params) if request.url.query else {},
         headers=lowered(request.headers),
         content=content,

@@ -54,6 +54,7 @@ adapter = Adapter(
         Route("POST", "v1/messages", "request"),
         Route("POST", "v1/messages/count_tokens", "count_tokens_request"),
         Route("GET", "v1/models", "models"),
+        Route("GET", "v1/models/{model}", "models"),
     ),
     # https://docs.claude.com/en/api/models-list
     paging=Paging("limit", "after_id", "last_id", 1000, more="has_more", before="before_id"),

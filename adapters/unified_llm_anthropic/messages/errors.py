@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.hints import HINTS, RateHeaders, read_http, settle_status, write_hints
+from unified_llm.hints import HINTS, RateHeaders, read_http, sent_status, settle_status, write_hints
 from unified_llm.mapping import Fated, Owned, take
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
@@ -139,21 +139,12 @@ def write_error(c: Node, w: Writer) -> Any:
 
 def _write_http(error: Node, w: Writer) -> None:
     kind, status = str(error.get("type")), error.get("status")
-    if type(status) is not int or status < 400 or (w.source != w.protocol and not _fits(kind, status)):
-        status = ERROR_STATUS.get(kind, 500)
+    if type(status) is not int or status < 300 or w.source != w.protocol:
+        status = sent_status(kind, status, ERROR_STATUS)
     w.http["status"] = status
     headers = write_hints(error, _RATES)
     if headers:
         w.http.setdefault("headers", {}).update(headers)
-
-
-def _fits(kind: str, status: int) -> bool:
-    """Whether a status of another protocol means the class here."""
-    if kind == "invalid_request":
-        return 400 <= status < 500 and status not in _BY_STATUS
-    if kind in ("server_error", "other"):
-        return 500 <= status < 600 and status not in _BY_STATUS
-    return status == ERROR_STATUS.get(kind)
 
 
 def _write_error(c: Node, w: Writer) -> Node:

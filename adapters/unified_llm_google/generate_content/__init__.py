@@ -70,6 +70,8 @@ adapter = Adapter(
     paging=Paging("pageSize", "pageToken", "nextPageToken", 1000),
     auth=(("x-goog-api-key", "{}"), ("authorization", "Bearer {}")),
     marks=("x-goog-api-key", "x-goog-api-client"),
+    roots=("v1beta", "v1alpha"),
+    entries="models",
     clients={"google.genai": "unified_llm_google.sdk_client:upstream"},
     sdk={
         "response": "google.genai.types:GenerateContentResponse",

@@ -8,11 +8,13 @@ https://ai.google.dev/api/generate-content
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from urllib.parse import parse_qs, unquote
 
 from unified_llm.mapping import Fated
 from unified_llm.reading import Reader
+from unified_llm.urls import segment
 from unified_llm.writing import Writer
 
 __all__ = ["read_route", "write_route"]
@@ -24,6 +26,8 @@ _TUNED = "tunedModels/"
 _PUBLISHERS = "publishers/"
 _HOME = "google"
 _STREAM = "streamGenerateContent"
+# What follows the last collection is one name, slashes in it or not.
+_NAMED = re.compile(r"((?:(?:projects|locations|publishers)/[^/]+/)*)(models|tunedModels|endpoints)/(.+)", re.DOTALL)
 
 
 def read_route(w: Node, c: Node, r: Reader) -> None:
@@ -62,7 +66,7 @@ def write_route(c: Node, wire: Node, w: Writer, method: str = "generateContent")
     form = w.form(c, "model")
     model = w.model or model
     if form and model:
-        wire["model"] = model if form == "body" else _resource(model, w)
+        wire["model"] = model if form == "body" else "/".join(_resource(model, w))
     streaming = c.get("stream")
     if streaming is True:
         del c["stream"]
@@ -73,14 +77,16 @@ def write_route(c: Node, wire: Node, w: Writer, method: str = "generateContent")
         method = _STREAM
         if w.form(c, "stream") != "array":
             w.http["query"] = {"alt": "sse"}
-    if type(model) is str:
-        w.http["path"] = f"{_resource(model, w)}:{method}"
+    if type(model) is str and model:
+        w.http["path"] = f"{'/'.join(segment(each, '/model') for each in _resource(model, w))}:{method}"
 
 
-def _resource(model: str, w: Writer) -> str:
-    if model.startswith((_MODELS, _TUNED, _PUBLISHERS, "projects/")):
-        return model
+def _resource(model: str, w: Writer) -> list[str]:
+    """The segments of the resource name of a model. A model that is a resource name already keeps its segments."""
+    named = _NAMED.fullmatch(model)
+    if named is not None:
+        return [*named[1].rstrip("/").split("/"), named[2], named[3]] if named[1] else [named[2], named[3]]
+    publisher, slash, name = model.partition("/")
     if w.dialect.get("publishers"):
-        publisher, slash, name = model.partition("/")
-        return f"{_PUBLISHERS}{publisher}/{_MODELS}{name}" if slash else f"{_PUBLISHERS}{_HOME}/{_MODELS}{model}"
-    return _MODELS + model
+        return ["publishers", publisher, "models", name] if slash else ["publishers", _HOME, "models", model]
+    return ["models", model]

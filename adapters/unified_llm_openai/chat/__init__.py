@@ -51,6 +51,7 @@ adapter = Adapter(
         Route("POST", "chat/completions/{id}", "response"),
         Route("DELETE", "chat/completions/{id}", "response"),
         Route("GET", "models", "models"),
+        Route("GET", "models/{model}", "models"),
     ),
     auth=(("authorization", "Bearer {}"), ("api-key", "{}")),
     streaming={"stream_options": {"include_usage": True}},

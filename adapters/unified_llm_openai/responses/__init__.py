@@ -75,6 +75,7 @@ adapter = Adapter(
         Route("POST", "responses/{id}/cancel", "response", False),
         Route("GET", "responses/{id}/input_items", "input_items", False),
         Route("GET", "models", "models", False),
+        Route("GET", "models/{model}", "models", False),
     ),
     auth=(("authorization", "Bearer {}"), ("api-key", "{}")),
     clients={"openai": "unified_llm_openai.sdk_client:upstream"},
