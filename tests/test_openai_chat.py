@@ -311,7 +311,7 @@ def test_thinking_chunks_are_reasoning() -> None:
          "not_found", "m"),
         ({"error": "text", "code": "c"}, 400, "invalid_request", "text"),
         ([{"error": {"code": 429, "message": "m", "status": "RESOURCE_EXHAUSTED"}}], 429, "rate_limit", "m"),
-        ("Bad gateway", 502, "overloaded", "Bad gateway"),
+        ("Bad gateway", 502, "server_error", "Bad gateway"),
         ({"object": "error", "message": "m", "type": "BadRequestError", "code": 400}, 400, "invalid_request", "m"),
     ],
 )  # fmt: skip
