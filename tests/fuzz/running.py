@@ -19,7 +19,6 @@ from .fuzzing import Failure, failure_of
 
 _BATCH = 250
 _EVERY = 15.0  # seconds between two lines of progress
-_SHOWN = 20
 
 _seeds: list[Seeds] = []
 
@@ -63,14 +62,16 @@ def main() -> int:
         for count, failures in pool.imap_unordered(_batch, _batches(seed, given.count, given.family)):
             done += count
             for failure in failures:
+                if failure.key not in causes:
+                    print(f"\n{failure}", flush=True)
                 causes.setdefault(failure.key, []).append(failure)
             now = time.monotonic()
             if now - told > _EVERY:
                 told = now
                 failed = sum(map(len, causes.values()))
                 print(f"{done:>8} of {given.count}, {done / (now - began):.0f} a second, {failed} failed", flush=True)
-    for found in sorted(causes.values(), key=len, reverse=True)[:_SHOWN]:
-        print(f"\n{len(found)} times: {min(found, key=lambda failure: len(str(failure)))}")
+    for key, found in sorted(causes.items(), key=lambda cause: len(cause[1]), reverse=True):
+        print(f"{len(found)} times: {key}")
     failed = sum(map(len, causes.values()))
     print(f"\n{done} mutants of seed {seed} in {time.monotonic() - began:.0f} s: {failed} failed, {len(causes)} causes")
     return int(bool(causes))
