@@ -8,6 +8,7 @@ from __future__ import annotations
 import tracemalloc
 from typing import Any
 
+import httpx2
 import pytest
 
 import unified_llm as ul
@@ -138,3 +139,22 @@ def test_what_came_before_an_illegal_event_is_handed_out(size: int) -> None:
     with pytest.raises(ul.RemoteProtocolError):
         out.extend(ul.translate_sse(parts, source=STEPS, target=CHAT))
     assert b"Hello" in b"".join(out)
+
+
+@pytest.mark.parametrize("size", [1, 40, 10**6])
+def test_what_is_illegal_behind_the_end_takes_nothing_from_the_answer(size: int) -> None:
+    created = '{"event_type":"interaction.created","interaction":{"id":"i","object":"interaction"}}'
+    datas = [created, '{"event_type":"step.start","index":0,"step":{"type":"model_output","content":[]}}']
+    datas += ['{"event_type":"step.delta","index":0,"delta":{"type":"text","text":"Hello"}}']
+    datas += ['{"event_type":"step.stop","index":0}']
+    datas += ['{"event_type":"interaction.completed","interaction":{"id":"i","status":"completed"}}', created]
+    raw = "".join(f"data: {data}\n\n" for data in datas).encode()
+    parts = [raw[at : at + size] for at in range(0, len(raw), size)]
+    headers = {"content-type": "text/event-stream"}
+    answers = httpx2.MockTransport(lambda _: httpx2.Response(200, content=iter(parts), headers=headers))
+    upstream = ul.Upstream(protocol=STEPS, base_url="http://127.0.0.1/v1", model="m")
+    request = {"model": "m", "max_tokens": 9, "stream": True, "messages": [{"role": "user", "content": "q"}]}
+    with ul.http_client(upstream, http_client=httpx2.Client(transport=answers)) as http:
+        text = http.post("http://any/v1/messages", json=request).text
+    assert "Hello" in text and "message_stop" in text
+    assert "event: error" not in text

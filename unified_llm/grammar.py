@@ -152,7 +152,7 @@ class Grammar:
         if needed is not None and type(event.get(needed)) is not dict:
             raise self._error(f"{kind} has no object as its {needed}")
         delta = event.get("delta")
-        if delta is not None and kind.endswith(".delta") and type(delta) is not str:
+        if kind.endswith(".delta") and type(delta) is not str:
             raise self._error(f"{kind}: delta should be a string, not {str(delta)[:50]!r}")
         for key in _INDICES:
             index = event.get(key)

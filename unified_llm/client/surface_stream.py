@@ -38,7 +38,7 @@ class SurfaceStream:
         self._stream.clean = opened.upstream.hide
         self._told = told
         self._opened = opened
-        self._over = False
+        self._over = self._closing = False
         self.keep: Callable[[list[bytes], bool], None] | None = None
         self._sent: list[bytes] = []
 
@@ -70,7 +70,9 @@ class SurfaceStream:
         """The end of a stream that broke off, in the client's words. One that had said its last word did not."""
         if self._over:
             return []
-        if self._stream.pipe.grammar.state == "closed":
+        if self._stream.pipe.grammar.state == "closed" and not self._closing:
+            # What is illegal behind the end takes nothing from the answer.
+            self._closing, self._stream.error = True, None
             return self.close()
         out = self._without_keys(self._stream.fail(error))
         self._end()

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.hints import HINTS, RateHeaders, read_http, sent_status, settle_status, write_hints
-from unified_llm.mapping import Fated, Owned, take
+from unified_llm.mapping import Fated, Owned, lookup, take
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
@@ -153,7 +153,7 @@ def _write_error(c: Node, w: Writer) -> Node:
     form = w.form(c, "type")
     native = c.get("native_type")
     wire: Node = {}
-    if (native is not None and ERRORS.reads.get(native) == kind) or (native is not None and _own(c, w)):
+    if native is not None and (lookup(ERRORS.reads, native) == kind or _own(c, w)):
         wire["type"] = c.pop("native_type")
     elif form != "absent":
         wire["type"] = ERRORS.write(kind) if kind in ERRORS.writes else "api_error"

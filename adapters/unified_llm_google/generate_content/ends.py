@@ -85,8 +85,8 @@ def is_refused(output: list[Node]) -> bool:
     """Whether an answer refuses in words of its own and waits for nobody."""
     if any(item.get("type") in _CALLS for item in output):
         return False
-    contents = (item.get("content") for item in output)
-    return any(part.get("type") == "refusal" for content in contents if type(content) is list for part in content)
+    contents = [item["content"] for item in output if type(item.get("content")) is list]
+    return any(type(part) is dict and part.get("type") == "refusal" for content in contents for part in content)
 
 
 def write_finish(c: Node, wire: Node, w: Writer) -> None:

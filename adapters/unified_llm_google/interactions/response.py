@@ -328,7 +328,7 @@ def _write_status(c: Node, wire: Node, w: Writer) -> None:
             # A refusal has no code of its own: it is read as a block for safety.
             told = lookup(_REASONS, (error or wire["errors"][0]).get("code")) == reason
         if told:
-            del own["reason"]
+            own.pop("reason", None)
         elif reason is not None:
             own["reason"] = Fated("approximated", f"told as {status}")
 

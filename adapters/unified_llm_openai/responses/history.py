@@ -166,7 +166,8 @@ def write_item(node: Node, w: Writer, *position: Any) -> list[Node]:
     """The wire item of one canonical item, and one to carry its foreign pieces where it has no slot for them."""
     family = items if is_own(w) else answer_items
     if w.dialect.get("strict") and type(node.get("content")) is list:
-        for each in (each for part in node["content"] for each in part.get("annotations") or ()):
+        parts = [part for part in node["content"] if type(part) is dict]
+        for each in (each for part in parts for each in part.get("annotations") or ()):
             if each.get("type") != "url_citation":
                 w.drop(each, "Open Responses knows URL citations only")
     if w.facing != "client" or not _has_foreign(node, w):
