@@ -118,7 +118,10 @@ __all__ = [
 
 # What of the client has its place here too; it loads on first use, like the canonical classes.
 _CLIENT = frozenset(
-    "AsyncClient Client Hooks Retry ToolContext ToolError Upstream async_http_client http_client tool".split()
+    (
+        "AsyncClient Client Hooks MemoryStore Retry Store ToolContext ToolError Upstream "
+        "async_http_client http_client tool"
+    ).split()
 )
 
 # Packages that are at hand without an import of their own: `ul.models.get(...)`.

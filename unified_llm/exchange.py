@@ -26,7 +26,9 @@ class Exchange:
     string, else what restores arguments made under a lowered schema; `output` is the same for structured output.
     `options` are the surface's options (`include`, `stream_options`, `stream`, `array`: a stream as one JSON array was
     asked for), `seed` the seed of the ids an answer needs, `thread` what tells the conversation from others in a vault,
-    `scope` the credential or deployment it went to, `created_at` seconds since 1970.
+    `scope` the credential or deployment it went to, `created_at` and `answer_id` are the time (seconds since 1970) and
+    the id of an answer that has none, `id_prefix` what the id of an answer begins with where the client demands that,
+    and `previous` the answer that the client went on from.
 
     >>> e = Exchange(source="openai-chat", target="openai-responses", alias="fast")
     >>> Exchange.from_json(e.to_json()) == e
@@ -48,6 +50,9 @@ class Exchange:
     thread: str = ""
     scope: str | None = None
     created_at: int | None = None
+    answer_id: str = ""
+    id_prefix: str = ""
+    previous: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON object."""

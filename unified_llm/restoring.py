@@ -34,9 +34,11 @@ _DONE = "response.output_item.done"
 
 def restoring(exchange: Exchange | None) -> Restoring | None:
     """What turns answers back, None where there is nothing to turn back."""
-    if exchange is None or not (
-        exchange.ids or exchange.names or exchange.namespaces or exchange.tools or exchange.output
-    ):
+    if exchange is None:
+        return None
+    changed = exchange.ids or exchange.names or exchange.namespaces or exchange.tools or exchange.output
+    named = exchange.answer_id or exchange.id_prefix or exchange.previous or exchange.created_at
+    if not changed and not named:
         return None
     return Restoring(exchange)
 
@@ -48,6 +50,8 @@ class Restoring:
         self.ids, self.names, self.tools = exchange.ids, exchange.names, exchange.tools
         self.namespaces = exchange.namespaces
         self.output = exchange.output
+        self.created_at, self.answer_id = exchange.created_at, exchange.answer_id
+        self.id_prefix, self.previous = exchange.id_prefix, exchange.previous
         # Nodes that were made, with those they stand for.
         self.replaced: list[tuple[Node, Node]] = []
 
@@ -59,6 +63,15 @@ class Restoring:
     def response(self, response: Node) -> Node:
         """A response, or what an event holds of one: the same object where nothing had to change."""
         changes: Node = {}
+        id_ = response.get("id")
+        if self.answer_id and not id_:
+            changes["id"] = self.answer_id
+        elif self.id_prefix and type(id_) is str and not id_.startswith(self.id_prefix):
+            changes["id"] = self.id_prefix + id_
+        if self.created_at is not None and not response.get("created_at"):
+            changes["created_at"] = self.created_at
+        if self.previous is not None:
+            changes["previous_response_id"] = self.previous
         if type(response.get("output")) is list:
             changes["output"] = self.items(response["output"])
         if type(response.get("choices")) is list:
@@ -198,7 +211,7 @@ class RestoringWriter:
             for (choice, index), held in self.held.items():
                 out += self._broken_off(held, {"output_index": index, **({"choice": choice} if choice else {})})
             self.held.clear()
-        if (kind in TERMINAL or kind.endswith(".created")) and type(event.get("response")) is dict:
+        if type(event.get("response")) is dict:
             return [*out, self._with(event, "response", self._restored(event["response"], self.restoring.response))]
         return [*out, event]
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .outputs import ToolError, file, image
     from .results import Listed, Result, RunResult, Step, TokenCount
     from .retrying import Retry
+    from .state import MemoryStore, Store
     from .streams import AsyncEventStream, AsyncRunStream, EventStream, RunStream
     from .toolloop import Hooks, ToolOutput, TurnDone
     from .tools import Tool, ToolContext, tool
@@ -32,11 +33,13 @@ __all__ = [
     "EventStream",
     "Hooks",
     "Listed",
+    "MemoryStore",
     "Result",
     "Retry",
     "RunResult",
     "RunStream",
     "Step",
+    "Store",
     "TokenCount",
     "Tool",
     "ToolContext",
@@ -59,6 +62,7 @@ _HOMES = {
     "mcp": "AsyncToolServer ToolServer",
     "outputs": "ToolError file image",
     "results": "Listed Result RunResult Step TokenCount",
+    "state": "MemoryStore Store",
     "streams": "AsyncEventStream AsyncRunStream EventStream RunStream",
     "toolloop": "Hooks ToolOutput TurnDone",
     "tools": "Tool ToolContext tool",

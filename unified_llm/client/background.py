@@ -1,7 +1,7 @@
 """Answers that take their time: a handle on what the provider works at, to look at, wait for, listen to, or cancel.
 
-Only providers that keep answers can work in the background. Where one cannot, the answer was awaited at once, the
-losses say so, and the handle is done from the start.
+Only providers that keep answers can work in the background. Where one cannot, a client with a store awaits the answer
+at once and keeps it: the losses say so, and the handle is done from the start. Without a store the call is refused.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from .params import Given
 from .responses import AsyncResponses, Responses
 from .results import Listed, TokenCount
 from .retrying import Retry
+from .state import Store
 from .steps import Send, Steps, ado, adrive, do, drive
 
 __all__ = ["AsyncClient", "Client"]
@@ -49,6 +50,7 @@ class _Both(Generic[H, W]):
         headers: Mapping[str, str] | None = None,
         http_client: H | None = None,
         limits: httpx2.Limits | None = None,
+        store: Store | None = None,
     ) -> None:
         self._core = Core(
             upstream,
@@ -63,6 +65,7 @@ class _Both(Generic[H, W]):
             total_timeout=total_timeout,
             retry=retry,
             headers=headers,
+            store=store,
         )
         self._wire = self._waits(http_client=http_client, retry=self._core.retry, timeout=timeout, limits=limits)
         self._equip()
@@ -85,6 +88,8 @@ class Client(_Both[httpx2.Client, Wire]):
     between pieces. `api_key` (a key, a function, or a mapping by provider) and `headers` go to the origin of the
     upstream or first model named here; if none is named, to that of each call's first upstream. `limits` are those of
     the connection pool, 100 connections by default. `http_client` brings a pool; it is not closed.
+    `store` (a `MemoryStore`) keeps answers, so that `previous_response_id=`, `background=True` and
+    `responses.retrieve` work over providers that keep none.
 
     It may be used by several threads, and after a fork. Close it, or use it as a context manager; afterwards calls
     raise `ConnectionFailed` with the code `client_closed`.

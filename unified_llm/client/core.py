@@ -5,9 +5,11 @@ Nothing here waits or connects. The two clients differ in who drives these flows
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
+from uuid import uuid4
 
 from ..errors import (
     APIError,
@@ -36,7 +38,9 @@ from .requests import Call, call_of, travelling
 from .results import Listed, Made, Result, TokenCount, items_of, result_of
 from .retrying import Retry
 from .settling import settled
+from .state import PREVIOUS, Store, takes
 from .steps import Send, Steps
+from .stored import keep, kept_result, resolve
 from .structured import STRATEGIES, Wanted, choose, parsing, wanted
 from .upstream import Upstream
 
@@ -63,6 +67,7 @@ class Core:
         total_timeout: float | None = None,
         retry: Retry | None = None,
         headers: Mapping[str, str] | None = None,
+        store: Store | None = None,
     ) -> None:
         self.model, self.models, self.protocol = model, models, protocol
         self.api_key, self.base_url = api_key, base_url
@@ -70,7 +75,7 @@ class Core:
         self.retry = retry if retry is not None else Retry()
         self.headers = headers or {}
         Deadline.of(total_timeout)
-        self.total_timeout = total_timeout
+        self.total_timeout, self.store = total_timeout, store
         self._known: dict[Any, Upstream] = {}
         self._ref = upstream
         self.upstream = None if upstream is None else self._upstream(upstream, None)
@@ -172,6 +177,8 @@ class Core:
 
     def _asking(self, call: Call, *, kind: str = "request", stream: bool = False) -> tuple[Ask, tuple[Upstream, ...]]:
         upstreams = self.upstreams(call)
+        if kind == "request":
+            resolve(self.store, call, upstreams)
         leaving = travelling(call, upstreams)
         levels = self.on_loss if call.on_loss is None else call.on_loss
         enforce(call.losses, levels)
@@ -189,6 +196,9 @@ class Core:
             vault=self.vault,
             timeout=call.timeout if call.timeout is not None else self.timeout,
             deadline=call.deadline,
+            at=int(time.time()),
+            answer_id=uuid4().hex,
+            previous=call.previous,
         )
         if call.extra_body:
             upstreams = tuple(each.with_(fixed={**each.fixed, **call.extra_body}) for each in upstreams)
@@ -212,6 +222,9 @@ class Core:
                 scope=upstream.scope,
                 http=answer.http,
             )
+            if call is not None:
+                keep(self.store, call, node, upstream)
+                body = call.body
             return result_of(node, self._made(answer, call, body, node, answer.value))
         except InvalidBody as error:
             failure = answer.unread(error)
@@ -262,14 +275,19 @@ class Core:
         raise CapabilityRefused("", "state.store", f"an answer of {adapter.title} is not kept and cannot be {verb}")
 
     def kept(self, upstream: Upstream, method: str, id_: str, end: str = "", body: Node | None = None) -> Steps[Result]:
-        """An answer that the provider keeps: looked at, or cancelled."""
+        """An answer that the provider keeps, or the client's store: looked at, or cancelled."""
+        turn = self.store.get(id_) if self.store is not None and not end else None
+        if turn is not None and takes(split(upstream.protocol)[0], PREVIOUS) is None:
+            return kept_result(turn, upstream)
         route = self._route(upstream, method, ("response",), id_, end)
         ask = Ask(kind="response", http=route, timeout=self.timeout, deadline=self._deadline())
         answer: Answer = yield Send(ask, (upstream,))
         return self.result(answer, None, body or {})
 
     def delete(self, upstream: Upstream, id_: str) -> Steps[bool]:
-        """Have the provider forget an answer."""
+        """Have the provider, or the client's store, forget an answer."""
+        if self.store is not None and self.store.delete(id_) and not takes(split(upstream.protocol)[0], PREVIOUS):
+            return True
         route = self._route(upstream, "DELETE", ("deleted", "response"), id_)
         ask = Ask(kind=route["kind"], http=route, timeout=self.timeout, deadline=self._deadline())
         answer: Answer = yield Send(ask, (upstream,))
@@ -329,6 +347,11 @@ class Opening:
             scope=upstream.scope,
             resumed=resumed,
         )
+
+    def finished(self) -> None:
+        """The stream is at its end: its answer is kept where there is a store."""
+        if self.call is not None and self.reader.response is not None:
+            keep(self.core.store, self.call, self.reader.response, self.stream.upstream)
 
     def failure(self) -> APIError | None:
         """The typed error of a stream that ended in one."""

@@ -27,8 +27,9 @@ class Ask:
     `http` is what the source carried outside of the body (`method`, `path`, `query`, `headers`); without a body it is
     a request as it is, for routes that have none (lists, polling, cancelling). `stream` says which form of answer is
     awaited. `timeout` is the HTTP library's, and `patience` stands for it where the upstream says nothing either.
-    `deadline` is when the call ends, with everything in it. Headers and queries of the caller's are the upstream's:
-    they go to no other.
+    `deadline` is when the call ends, with everything in it. `at` and `answer_id` are the time (seconds since 1970) and
+    the id of an answer that has none, `previous` is the answer that the caller went on from. Headers and queries of
+    the caller's are the upstream's: they go to no other.
     """
 
     body: Any = None
@@ -41,6 +42,9 @@ class Ask:
     timeout: Any = None
     patience: Any = None
     deadline: Deadline | None = None
+    at: int | None = None
+    answer_id: str = ""
+    previous: str | None = None
     repair: Repair = "auto"
 
 

@@ -15,7 +15,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from ..convert import write
-from ..errors import InvalidRequest, ProtocolError
+from ..errors import ProtocolError
 from ..jsonarray import StreamDecoder
 from ..jsonvalue import parse
 from ..reading import Reader
@@ -24,6 +24,7 @@ from ..sse import parse_data
 from ..stream import collect
 from ..streaming import read_stream
 from ..turns import opened
+from .state import takes, unknown
 from .upstream import Upstream
 
 __all__ = ["Memory", "keeps"]
@@ -77,9 +78,13 @@ class Memory:
     def recalled(self, body: Any, surface: str, asked: Sequence[Upstream]) -> Any:
         """`body` with its past, where it names one that is remembered.
 
-        Raises `InvalidRequest` for a name that neither this memory nor anybody who is asked can know.
+        Raises `NotFound` for a name that neither this memory nor anybody who is asked can know.
         """
         key = keeps(surface)
+        conversation = takes(split(surface)[0], "conversation")
+        if conversation and type(body) is dict and body.get(conversation) and not _some(surface, asked):
+            named = body[conversation]
+            raise unknown(str(named.get("id") if type(named) is dict else named), conversation, "Conversation")
         name = body.get(key) if key and type(body) is dict else None
         if type(name) is not str:
             return body
@@ -88,11 +93,9 @@ class Memory:
         past = None if turns is None else [item for turn in reversed(turns) for item in _items(turn)]
         if past is not None:
             return _with_past(body, surface, past)
-        if any(_own(surface, each) for given in asked for each in (given, *given.others)):
+        if _some(surface, asked):
             return body
-        message = f"Previous response with id '{name}' not found."
-        fields = {"type": "invalid_request", "code": "previous_response_not_found", "param": key, "message": message}
-        raise InvalidRequest(message, error=fields, status=400)
+        raise unknown(name, key)
 
     def follow(self, reply: Any, surface: str, asked: bytes, body: Any, whose: Upstream) -> None:
         """Remember the answer `reply`, once it is whole, if its client may go on from it and who gave it keeps none."""
@@ -144,6 +147,11 @@ class Memory:
             turns.append(turn)
             name = turn.before
         return turns
+
+
+def _some(surface: str, asked: Sequence[Upstream]) -> bool:
+    """Whether anybody who is asked may know the names of a surface."""
+    return any(_own(surface, each) for given in asked for each in (given, *given.others))
 
 
 def _own(surface: str, whose: Upstream) -> bool:

@@ -46,6 +46,8 @@ class Call:
     timeout: Any = None
     total_timeout: float | None = None
     deadline: Deadline | None = None
+    previous: str | None = None
+    said: list[Node] | None = None
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     query: Mapping[str, Any] = field(default_factory=dict, repr=False)
     extra_body: Mapping[str, Any] = field(default_factory=dict)

@@ -54,6 +54,7 @@ class _Seen:
         if event is None:
             self._over = True
             self._ready += self._objects(self._opening.reader.close)
+            self._opening.finished()
             return
         data = event["data"]
         if self._resume and type(data) is dict:

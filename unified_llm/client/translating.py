@@ -7,9 +7,11 @@ error in the surface's own shape. What was lost is in a header, and goes to a ca
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+from uuid import uuid4
 
 from ..convert import Converted, convert, write
 from ..errors import (
@@ -34,7 +36,7 @@ from .choosing import upstream as choose
 from .effects import Answer, Ask, Hop, Opened, answer_kind
 from .failures import is_document
 from .listing import kin, merged, page
-from .remembering import Memory
+from .remembering import Memory, keeps
 from .retrying import Retry
 from .settling import settled
 from .surface import Match, credential_headers, recognise, spoken
@@ -176,6 +178,8 @@ class Translator:
             on_loss=self.on_loss,
             vault=self.vault,
             patience=incoming.timeout,
+            at=int(time.time()),
+            answer_id=uuid4().hex,
         )
 
     def _request(
@@ -185,6 +189,8 @@ class Translator:
         ask = self._ask(incoming, match, {} if known is None else known)
         if ask.kind != "request":
             return (yield from self._counted(ask, match, asked))
+        if known is not body:
+            ask = replace(ask, previous=body[keeps(match.protocol)])
         found = yield from steps(ask, asked, self.retry)
         reply = self._shown(found, match.protocol)
         self.memory.follow(reply, match.protocol, incoming.content, body, found.upstream)

@@ -28,6 +28,7 @@ from .answer_check import is_answer, is_event
 from .effects import Answer, Ask, Effect, Hop, Opened, Outgoing, answer_kind, lowered
 from .failures import failed, refused, shown, unreachable, unreadable
 from .retrying import Retry, made_nothing
+from .state import check_state, takes
 from .upstream import Upstream
 from .whole import as_document, as_stream
 
@@ -35,6 +36,7 @@ __all__ = ["steps"]
 
 _REFUSED = frozenset((400, 422))
 _IDEMPOTENCY = "idempotency-key"  # https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/
+_ID_PREFIX = "resp_"  # of canonical answers
 _NOTHING = 1_000_000  # bytes of a stream in which an event of its protocol has to come
 Steps = Generator[Effect, Any, Answer | Opened]
 
@@ -51,7 +53,7 @@ def steps(ask: Ask, upstreams: Sequence[Upstream], retry: Retry) -> Steps:
     for place, upstream in enumerate(upstreams):
         last = place == len(upstreams) - 1
         try:
-            sent = _converted(ask, upstream)
+            sent = _awaited(ask, upstream, _converted(ask, upstream))
         except (CapabilityLost, CapabilityRefused) as error:
             if last:
                 raise
@@ -88,6 +90,7 @@ def steps(ask: Ask, upstreams: Sequence[Upstream], retry: Retry) -> Steps:
 def _converted(ask: Ask, upstream: Upstream) -> Converted:
     if ask.body is None:
         return Converted(None, Losses(), dict(ask.http))
+    check_state(ask.body, ask.source, upstream)
     options: dict[str, Any] = {"model": upstream.model, "on_loss": ask.on_loss, "vault": ask.vault}
     if ask.source is None:
         options |= {"scope": upstream.scope, "provider": upstream.provider}
@@ -104,6 +107,22 @@ def _converted(ask: Ask, upstream: Upstream) -> Converted:
     )
 
 
+def _awaited(ask: Ask, upstream: Upstream, sent: Converted) -> Converted:
+    """The request, with what its answer needs beside: a time, the form of its id, what it went on from."""
+    known = split(upstream.protocol)[0]
+    surface = None if ask.source is None else split(ask.source)[0]
+    if sent.exchange is None or ask.kind != "request" or surface is known:
+        return sent
+    if surface is not None:
+        prefix = surface.id_prefix
+    else:
+        # Where the provider keeps its answers, a caller of our own may ask for them by the provider's id.
+        prefix = "" if takes(known, "previous_response_id") else _ID_PREFIX
+    named = f"{prefix}{ask.answer_id}" if ask.answer_id and prefix else ""
+    exchange = replace(sent.exchange, created_at=ask.at, answer_id=named, id_prefix=prefix, previous=ask.previous)
+    return replace(sent, exchange=exchange)
+
+
 def _mended(ask: Ask, upstream: Upstream, sent: Converted, error: APIError) -> Converted | None:
     """Another form of a request that was refused: its history as the provider takes it; None where there is none.
 
@@ -113,7 +132,7 @@ def _mended(ask: Ask, upstream: Upstream, sent: Converted, error: APIError) -> C
     if type(error) is not InvalidRequest or error.status not in _REFUSED or ask.repair != "auto" or ask.source is None:
         return None
     try:
-        mended = _converted(replace(ask, repair="always"), upstream)
+        mended = _awaited(ask, upstream, _converted(replace(ask, repair="always"), upstream))
     except (CapabilityLost, CapabilityRefused):
         return None
     return mended if mended.value != sent.value else None
@@ -164,10 +183,10 @@ def _repeatable(upstream: Upstream, sent: Converted) -> bool:
     """Whether a request may be sent a second time, whatever came of the first."""
     if not isinstance(sent.value, dict) or _IDEMPOTENCY in _headers(upstream, sent):
         return True
-    table = split(upstream.protocol)[0].settings.get("request")
-    keys = [table.wire_key((name,)) for name in ("background", "store")] if table is not None else []
+    known = split(upstream.protocol)[0]
+    keys = filter(None, (takes(known, name) for name in ("background", "store")))
     body = {**sent.value, **upstream.fixed}
-    return not any(key is not None and body.get(key) is True for key in keys)
+    return not any(body.get(key) is True for key in keys)
 
 
 def _asking_all(body: dict[str, Any], upstream: Upstream) -> dict[str, Any]:

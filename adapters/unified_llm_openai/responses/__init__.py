@@ -89,6 +89,7 @@ adapter = Adapter(
     sdk_extra="openai",
     origin=ORIGIN,
     family="openai",
+    id_prefix="resp_",
     # https://platform.openai.com/docs/guides/conversation-state https://platform.openai.com/docs/guides/reasoning
     repair=Rules(
         calls={**CALLS, "computer_call": "computer_call_output", "apply_patch_call": "apply_patch_call_output"},
