@@ -171,3 +171,13 @@ def test_ids_that_the_library_made_are_no_loss_on_the_way_back() -> None:
     back = [*made["output"], {"type": "function_call_output", "call_id": "call_1", "output": "1"}]
     for target in (CHAT, MESSAGES, CONTENTS, INTERACTIONS):
         assert fates(RESPONSES, target, {"input": [{"role": "user", "content": "Hi"}, *back]}) == {}
+
+
+@pytest.mark.parametrize("target", [CHAT, MESSAGES, CONTENTS, INTERACTIONS])
+def test_canonical_answers_are_weighed_as_well(target: str) -> None:
+    answer = {key: ANSWER[key] for key in ("id", "created_at", "status", "model", "output", "parallel_tool_calls")}
+    assert ul.write(answer, target, kind="response", on_loss="raise").value
+    assert list(ul.write_stream(ul.decompose(answer), target, on_loss="raise"))
+    answer["parallel_tool_calls"] = False
+    with pytest.raises(ul.CapabilityLost, match="parallel_tool_calls"):
+        list(ul.write_stream(ul.decompose(answer), target, on_loss="raise"))

@@ -111,7 +111,9 @@ class _Weigher:
         keys, pattern = _keys(loss.path)
         document = self.document
         if self.streams:
-            document, keys, pattern = document.get(int(keys[0])), keys[2:], pattern[2:]
+            # The number of the event and, on a wire, "data".
+            above = 2 if self.here.source else 1
+            document, keys, pattern = document.get(int(keys[0])), keys[above:], pattern[above:]
         try:
             value = _value(document, keys)
         except LookupError:
@@ -125,7 +127,9 @@ class _Weigher:
         return loss._replace(fate="approximated", detail=how) if how else loss
 
     def _known_by(self, pattern: Keys) -> str:
-        """How the receiver knows a value that has no field there; "" where it does not."""
+        """How the receiver knows a value that has no field there; "" where it does not, or has the field."""
+        if self.here.source.partition(":")[0] == self.here.target.partition(":")[0]:
+            return ""
         return next((self.table.known[place] for place in self._places(pattern) if place in self.table.known), "")
 
     def _judge(self, pattern: Keys, value: Any) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from .defaults import Weighing, significant
 from .exchange import Exchange
 from .grammar import Grammar
 from .locate import locate
@@ -65,6 +66,8 @@ class _WritePipe(_Pipe):
             # An error is the one event that has its type's name in common with a node.
             name = "event:error" if canonical["type"] == "error" else canonical["type"]
             found = locate(canonical, target, self.writing, None, None, name, (self.count,))
+            here = Weighing("", self.goal.protocol, "response", self.writing.exchange, canonical.get("response"))
+            found = significant(found, here, {self.count: canonical}, stream=True)
             self.writing.raw.clear()
             self.losses.update(dict.fromkeys(found))
             enforce(found, self.on_loss)

@@ -28,7 +28,9 @@ PARAMETERS: list[tuple[str, Node, Node, dict[str, str]]] = [
     ("vllm", {"top_k": 40}, {"top_k": 40}, {}),
     ("anthropic", {"seed": 7, "response_format": {"type": "json_object"}}, {},
      {"/seed": "lost", "/response_format/type": "lost"}),
-    ("perplexity", {"tools": [TOOL], "tool_choice": "auto"}, {}, {"/tools": "lost", "/tool_choice": "lost"}),
+    # (That the model chooses is the default: nothing goes with it but the tools.)
+    ("perplexity", {"tools": [TOOL], "tool_choice": "auto"}, {}, {"/tools": "lost"}),
+    ("perplexity", {"tools": [TOOL], "tool_choice": "required"}, {}, {"/tools": "lost", "/tool_choice": "lost"}),
     # limits
     ("groq", {"n": 3}, {"n": 1}, {"/n": "approximated"}),
     ("anthropic", {"temperature": 1.4}, {"temperature": 1}, {"/temperature": "approximated"}),

@@ -79,7 +79,7 @@ def test_trap_104_none_stays_none_and_a_choice_without_functions_is_not_sent() -
     assert with_tool.value["generation_config"] == {"tool_choice": "none"}
     bare = to_ia({"model": "m", "input": "x", "tools": [{"type": "web_search"}], "tool_choice": "auto"})
     assert "generation_config" not in bare.value
-    assert [(loss.path, loss.fate) for loss in bare.losses] == [("/tool_choice", "lost")]
+    assert not bare.losses  # the model chooses by default
 
 
 def test_trap_105_parallel_calls_have_no_switch() -> None:
