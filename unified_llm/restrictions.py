@@ -7,6 +7,7 @@ withheld, no other tool becomes callable. See decision 0026.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from ._tables import NARROWS
@@ -19,6 +20,8 @@ __all__ = ["is_meant", "keep_restrictions"]
 Node = dict[str, Any]
 Keys = tuple[Any, ...]
 
+# What a choice, or an entry of one, names tools by.
+_KNOWN = frozenset(("type", "name", "server_label", "tools"))
 # What tells one tool from another of its type.
 _NAMING = {"function": "name", "custom": "name", "mcp": "server_label"}
 
@@ -102,12 +105,32 @@ class _Restricting:
                 else:
                     kept.append(tool)
             if not reasons:
+                self.tools = [
+                    self._without_harmless(tool, trial.parts.get(id(copy), ())) for tool, copy in zip(kept, tried)
+                ]
                 break
             for tool, reason in reasons:
                 self.writer.drop(tool, reason)
             self.tools = kept
-        if len(self.tools) < len(self.request.get("tools") or ()):
+        before = self.request.get("tools") or ()
+        if len(self.tools) < len(before) or any(new is not old for new, old in zip(self.tools, before)):
             self.put("tools", self.tools or None)
+
+    def _without_harmless(self, tool: Node, lost: Iterable[Keys]) -> Node:
+        """The tool without values that the target has no field for and that restrict nothing."""
+        table, harmless = NARROWS.get(str(tool.get("type")), {}), []
+        for keys in lost:
+            value = _at(tool, keys)
+            if len(keys) == 1 and keys[0] in table and value in table[keys[0]] and value not in ([], {}):
+                harmless.append(keys[0])
+                places: list[Keys] = [(place,) for place in range(len(value))] if type(value) is list else [()]
+                for place in places:
+                    self.writer.report(tool, (*keys, *place), "approximated", "it restricts nothing")
+        if not harmless:
+            return tool
+        new = {key: value for key, value in tool.items() if key not in harmless}
+        self.replaced.append((new, tool))
+        return new
 
     def _with_implied(self, tool: Node) -> Node:
         """The tool with the restrictions that its own protocol imposes where nothing is said."""
@@ -151,28 +174,43 @@ class _Restricting:
         named = choice.get("tools") if allowed else [choice]
         if type(named) is not list or any(type(entry) is not dict for entry in named):
             return
-        listed: list[Node] = named
+        listed: list[tuple[int, Node]] = list(enumerate(named))
         gone = [
             place
-            for place, entry in enumerate(listed)
-            if any(is_meant(tool, entry) for tool in self.declared)
-            and not any(is_meant(tool, entry) for tool in self.tools)
+            for place, entry in listed
+            if not any(is_meant(tool, entry) for tool in self.tools)
+            and (any(is_meant(tool, entry) for tool in self.declared) or (allowed and self.lacks_some))
         ]
+        left = [(place, entry) for place, entry in listed if place not in gone]
         if allowed:
             for place in gone:
                 self.writer.report(self.request, ("tool_choice", "tools", place), "lost", "the tool is withheld")
-            listed = [entry for place, entry in enumerate(listed) if place not in gone]
-        elif gone:
-            listed = []
-        if gone and not listed:
+        if gone and not left:
+            # None of the tools that may be called is left.
+            self._leave_out(choice, [])
             self._allow_none()
             return
         if gone:
-            self.put("tool_choice", {**choice, "tools": listed})
-            choice = self.request["tool_choice"]
-        lost = [keys[1:] for keys, fate in self._fates(self.tools, choice) if fate == "lost"]
-        if any(keys != ("mode",) for keys in lost):
-            self._declare_only(choice, listed)
+            self.put("tool_choice", {**choice, "tools": [entry for _, entry in left]})
+        lost = [keys[1:] for keys, fate in self._fates(self.tools, self.request["tool_choice"]) if fate == "lost"]
+        if any(keys != ("mode",) and (not keys or keys[-1] in _KNOWN or type(keys[-1]) is int) for keys in lost):
+            self._declare_only(choice, left)
+
+    @property
+    def lacks_some(self) -> bool:
+        """Whether a tool was withheld."""
+        return len(self.tools) < len(self.declared)
+
+    def _fates(self, tools: list[Node], choice: Any) -> list[tuple[Keys, str]]:
+        """What becomes of a choice among these tools."""
+        return [each for each in self.try_out(tools, tool_choice=choice).request if each[0][:1] == ("tool_choice",)]
+
+    def _leave_out(self, choice: Node, left: list[tuple[int, Node]]) -> None:
+        """Report what a choice that is not written holds beside what it means."""
+        nodes = [(("tool_choice",), choice), *((("tool_choice", "tools", place), entry) for place, entry in left)]
+        for at, node in nodes if choice.get("type") == "allowed_tools" else nodes[:1]:
+            for key in node.keys() - _KNOWN - {"mode"}:
+                self.writer.report(self.request, (*at, key), "lost")
 
     def _allow_none(self) -> None:
         """None of the tools that may be called is left: the others may not be called."""
@@ -187,42 +225,41 @@ class _Restricting:
             self.put("tools", None)
         self.put("tool_choice", "none" if takes else None)
 
-    def _fates(self, tools: list[Node], choice: Any) -> list[tuple[Keys, str]]:
-        """What becomes of a choice among these tools."""
-        return [each for each in self.try_out(tools, tool_choice=choice).request if each[0][:1] == ("tool_choice",)]
-
-    def _declare_only(self, choice: Node, listed: list[Node]) -> None:
+    def _declare_only(self, choice: Node, left: list[tuple[int, Node]]) -> None:
         """Where the target has no such choice, the tools that may not be called are not declared."""
         kept = []
         for tool in self.tools:
-            entry = next((entry for entry in listed if is_meant(tool, entry)), None)
+            entry = next((entry for _, entry in left if is_meant(tool, entry)), None)
             if entry is None:
-                self.writer.drop(tool, "not among the tools that may be called")
-            elif tool.get("type") == "mcp" and type(entry.get("name")) is str:
-                only = {**tool, "allowed_tools": [entry["name"]]}
-                self.replaced.append((only, tool))
-                kept.append(only)
-            else:
-                kept.append(tool)
+                continue
+            if tool.get("type") == "mcp" and type(entry.get("name")) is str:
+                tool = {**tool, "allowed_tools": [entry["name"]]}
+                self.replaced.append((tool, next(each for each in self.tools if is_meant(each, entry))))
+            kept.append(tool)
         if not kept:
             return
+        for tool in self.tools:
+            if not any(is_meant(tool, entry) for _, entry in left):
+                self.writer.drop(tool, "not among the tools that may be called")
         allowed = choice.get("type") == "allowed_tools"
         mode = choice.get("mode") if allowed else "required"
         fates = [fate for _, fate in self._fates(kept, mode)] if mode is not None else []
         if "lost" in fates:
             mode = None
+        self._leave_out(choice, left)
         if allowed:
             self.writer.report(self.request, ("tool_choice", "tools"), "approximated", "no other tool is declared")
-            for place, entry in enumerate(listed):
+            for place, entry in left:
                 if not any(is_meant(tool, entry) for tool in kept):
-                    at = ("tool_choice", "tools", choice["tools"].index(entry, place))
+                    at = ("tool_choice", "tools", place)
                     self.writer.report(self.request, at, "lost", "no such tool is declared")
             if fates:
                 detail = f"sent as {mode!r}" if mode else "left to the model"
                 self.writer.report(self.request, ("tool_choice", "mode"), fates[0], detail)
         else:
             detail = "no other tool is declared" + (f", sent as {mode!r}" if mode else ", left to the model")
-            self.writer.report(self.request, ("tool_choice",), "approximated", detail)
+            for key in choice.keys() & _KNOWN:
+                self.writer.report(self.request, ("tool_choice", key), "approximated", detail)
         self.tools = kept
         self.put("tools", kept)
         self.put("tool_choice", mode)

@@ -7,9 +7,11 @@ Whether a target has these forms is found out by a trial, so that no adapter sta
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from .adapter import Kind
+from .mapping import Fated
 from .trial import write_trial
 from .writing import Writer
 
@@ -82,8 +84,7 @@ class _Flattening:
                 tools = [left for tool in tools for left in self._without(tool, item)]
             else:
                 continue
-            for key in item.keys() - {"tools", "tool", "extra", "turn"}:
-                self.writer.report(item, (key,), "approximated", "the tools hold for the whole conversation")
+            self.writer.piece(_hold, item)
         applied = {id(item) for item in gone if item.get("action", "add") in ("add", "remove")}
         if applied:
             self.added = True
@@ -106,7 +107,7 @@ class _Flattening:
         keys = {_key(tool) for tool in more}
         for tool in tools:
             if _key(tool) in keys and not any(tool is each for each in more):
-                self.writer.drop(tool, "declared anew in the course of the conversation")
+                self.writer.piece(_anew, tool)
         return [*(tool for tool in tools if _key(tool) not in keys), *more]
 
     # --- namespaces
@@ -143,7 +144,8 @@ class _Flattening:
         about, out = group.get("description"), list[Node]()
         for each in group.get("tools") or ():
             name = names.join(group.get("name"), each.get("name")) if type(each) is dict else None
-            if name is None:
+            if name is None:  # nothing that can be joined: it is for the writer to say what becomes of it
+                out.append(each)
                 continue
             changes: Node = {"name": name}
             self.writer.report(each, ("name",), "approximated", f"sent as {name}")
@@ -154,10 +156,7 @@ class _Flattening:
                 stem = name.removesuffix(each["name"])
                 changes["description"] = "\n\n".join([*([own] if own else []), f"All tools named {stem}*: {about}"])
             out.append(self.copy(each, **changes))
-        self.writer.report(group, ("name",), "approximated", "joined to the names of its tools")
-        if about:
-            told = ("approximated", "in the description of its first tool") if out else ("lost", "it has no tools")
-            self.writer.report(group, ("description",), *told)
+        self.writer.piece(partial(_group, bool(out)), group)
         return out
 
     def _called(self, item: Node, names: _Names) -> Node:
@@ -227,6 +226,34 @@ class _Names:
             return [entry]
         found = [new for (group, own), new in self.joined.items() if own == name and space in (None, group)]
         return [{"type": kind, "name": new} for new in found] or [entry]
+
+
+def _hold(c: Node, w: Writer) -> None:
+    """Consume an item that changes tools: they hold for the whole conversation."""
+    for key in ("tools", "tool"):
+        c.pop(key, None)
+    for key in ("type", "role", "id", "action", "name", "server_label"):
+        if c.get(key) is not None:
+            c[key] = Fated("approximated", "the tools hold for the whole conversation")
+    c["type"] = Fated("approximated", "the tools hold for the whole conversation")
+
+
+def _anew(c: Node, w: Writer) -> None:
+    """Consume a tool that is declared anew later: its name is all that is left of it."""
+    detail = "declared anew in the course of the conversation"
+    for key in c.keys() - {"extra"}:
+        c[key] = Fated("approximated" if key in ("name", "server_label") else "lost", detail)
+
+
+def _group(held: bool, c: Node, w: Writer) -> None:
+    """Consume a namespace, whose tools have joined names; the first of them says what it is about."""
+    c.pop("tools", None)
+    if "name" in c:
+        c["name"] = Fated("approximated", "joined to the names of its tools")
+    if c.get("description"):
+        c["description"] = (
+            Fated("approximated", "in the description of its first tool") if held else Fated("lost", "it has no tools")
+        )
 
 
 def _key(tool: Node) -> tuple[Any, Any]:

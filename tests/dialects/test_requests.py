@@ -50,7 +50,7 @@ PARAMETERS: list[tuple[str, Node, Node, dict[str, str]]] = [
     ("mistral", {"tools": [TOOL], "tool_choice": "none"}, {}, {"/tool_choice": "emulated", "/tools": "emulated"}),
     # no other tool is declared, so the name of the one that is says nothing more
     ("llamacpp", {"tools": [TOOL], "tool_choice": NAMED}, {"tool_choice": "required"},
-     {"/tool_choice": "approximated"}),
+     {"/tool_choice/type": "approximated", "/tool_choice/function/name": "approximated"}),
     ("groq", {"tools": [TOOL], "tool_choice": NAMED}, {"tool_choice": NAMED}, {}),
     # usage in streams
     ("mistral", {"stream": True, "stream_options": {"include_usage": True}}, {"stream": True},

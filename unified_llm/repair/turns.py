@@ -131,15 +131,16 @@ def _reminder(m: Mending, item: Node) -> Any:
     if type(content) is not list:
         m.tell(item, ("content",), "approximated", f"in <{REMINDER}>")
         return f"{before}{content or ''}{behind}"
+    texts = [part.get("type") in _TEXTS and not part.get("opaque") for part in content]
     parts = content.copy()
-    for place, ends in ((0, (before, "")), (-1, ("", behind))):
-        part = parts[place] if parts else {}
-        if part.get("type") not in _TEXTS or part.get("opaque"):
-            parts.insert(0 if place == 0 else len(parts), {"type": "input_text", "text": "".join(ends)})
-            continue
-        m.tell(content[place], ("text",), "approximated", f"in <{REMINDER}>")
-        parts[place] = m.copy(part, text=str(part.get("text") or "").join(ends))
-    return parts
+    for place in {0, len(parts) - 1} if parts else ():
+        if texts[place]:
+            ends = (before if place == 0 else "", behind if place == len(parts) - 1 else "")
+            m.tell(content[place], ("text",), "approximated", f"in <{REMINDER}>")
+            parts[place] = m.copy(content[place], text=str(content[place].get("text") or "").join(ends))
+    opening = [] if parts and texts[0] else [{"type": "input_text", "text": before}]
+    closing = [] if parts and texts[-1] else [{"type": "input_text", "text": behind}]
+    return [*opening, *parts, *closing]
 
 
 def _may_go_before(item: Node) -> bool:

@@ -310,6 +310,8 @@ def specificity(records: Iterable[Record], target: str, seen: set[tuple[str, ...
                 if done.error is None and differ(done, base):
                     if _other_kinds(record, body, replaced(body, (*path, *inner), other)):
                         continue
+                    if loss.detail.startswith("withheld") and not done.names(loss.path):
+                        continue  # without its restriction a tool is sent, which proves nothing of the one withheld
                     detail = f"{where.detail}, and {pointer(inner) or 'it'} arrived"
                     failures.append(where._replace(detail=detail))
                     break

@@ -293,6 +293,8 @@ def _write_output(item: Node, media: list[tuple[Node, list[Node]]], c: Node, w: 
     wire: Node = {"role": "tool", "tool_call_id": call_id, "content": w.parts(user_parts, content)}
     if c.get("is_error") is True:
         _write_failure(c, wire, w)
+    elif c.get("is_error") is False:
+        c["is_error"] = Fated("approximated", "the text of the result says nothing of a failure")
     if content == "" and type(given) is list:
         w.added(wire, "content", "nothing of the result has a form here")
     marker = w.form(c, "id")
