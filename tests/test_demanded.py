@@ -153,10 +153,12 @@ def test_a_thought_that_came_after_text_comes_back_after_it() -> None:
              {"type": "thought", "signature": "U0lI"},
              {"type": "function_call", "id": "call_1", "name": "f", "arguments": {}}]  # fmt: skip
     body = {"id": "v1", "model": "m", "status": "requires_action", "steps": steps}
-    message = ul.convert(body, source=INTERACTIONS, target=CHAT, kind="response").value["choices"][0]["message"]
+    shown = ul.convert(body, source=INTERACTIONS, target=CHAT, kind="response", secret="s").value
+    message = shown["choices"][0]["message"]
     asked = {"role": "user", "content": "Hi"}
     result = {"role": "tool", "tool_call_id": "call_1", "content": "1"}
-    sent = ul.convert({"model": "m", "messages": [asked, message, result]}, source=CHAT, target=INTERACTIONS)
+    history = {"model": "m", "messages": [asked, message, result]}
+    sent = ul.convert(history, source=CHAT, target=INTERACTIONS, secret="s")
     found = [(step["type"], step.get("signature")) for step in sent.value["input"][1:-1]]
     assert found == [(step["type"], step.get("signature")) for step in steps]
 

@@ -214,13 +214,13 @@ def test_foreign_reasoning_is_sealed_for_a_client_and_opened_again() -> None:
     call = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"}
     output = {"type": "function_call_output", "call_id": "c1", "output": "r"}
     body = {"model": "m", "input": [{"role": "user", "content": "Go"}, reasoning, call, output]}
-    shown = convert(body, GC, "openai-responses", facing="client")
+    shown = convert(body, GC, "openai-responses", facing="client", secret="s")
     sealed = signatures(shown.value["contents"])
     assert len(sealed) == 1 and is_sealed(sealed[0])
     assert [loss.fate for loss in shown.losses if loss.capability == "reasoning.signature"] == ["parked"]
     types.Part.model_validate(shown.value["contents"][1]["parts"][0])
     echoed = json.loads(json.dumps(shown.value).replace(sealed[0], sealed[0].replace("+", "-").replace("/", "_")))
-    back = convert(echoed, "openai-responses").value
+    back = convert(echoed, "openai-responses", secret="s").value
     assert [item.get("encrypted_content") for item in back["input"] if item["type"] == "reasoning"] == ["gAAAA=="]
 
 
@@ -228,9 +228,9 @@ def test_a_moved_envelope_does_not_open() -> None:
     reasoning = {"type": "reasoning", "summary": [], "encrypted_content": "gAAAA=="}
     call = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"}
     body = {"model": "m", "input": [{"role": "user", "content": "Go"}, reasoning, call]}
-    shown = convert(body, GC, "openai-responses", facing="client").value
+    shown = convert(body, GC, "openai-responses", facing="client", secret="s").value
     shown["contents"][1]["parts"][0]["functionCall"]["id"] = "c2"
-    done = convert(shown, "openai-responses")
+    done = convert(shown, "openai-responses", secret="s")
     assert not [item for item in done.value["input"] if item["type"] == "reasoning"]
     assert [loss.path for loss in done.losses if loss.detail.startswith("an envelope")] == [
         "/contents/1/parts/0/thoughtSignature"

@@ -52,8 +52,8 @@ def echoed(target: str, answer: Any) -> dict[str, Any]:
 def test_a_signed_step_of_unknown_type_comes_home(target: str) -> None:
     body = {"id": "v1", "object": "interaction", "status": "requires_action", "model": "m", "steps": UNKNOWN}
     assert ul.convert(body, source=IA, target=IA, kind="response").value == body
-    answer = ul.convert(body, source=IA, target=target, kind="response").value
-    back = ul.convert(echoed(target, answer), source=target, target=IA, model="m").value
+    answer = ul.convert(body, source=IA, target=target, kind="response", secret="s").value
+    back = ul.convert(echoed(target, answer), source=target, target=IA, model="m", secret="s").value
     assert back["input"][1:4] == UNKNOWN
 
 

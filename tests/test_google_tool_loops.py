@@ -22,6 +22,13 @@ from unified_llm.provenance import is_sealed
 GC = "google-generate-content"
 SURFACES = [protocol for protocol in HISTORY if protocol != GC]
 Node = dict[str, Any]
+# Documented values that stand for a signature: no provider made them, and they go to no other surface.
+NOBODYS = (
+    "skip_thought_signature_validator",
+    "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I=",
+    "context_engineering_is_the_way_to_go",
+    "Y29udGV4dF9lbmdpbmVlcmluZ19pc190aGVfd2F5X3RvX2dv",
+)
 
 
 def signed(contents: Any) -> list[tuple[str, str]]:
@@ -32,7 +39,7 @@ def signed(contents: Any) -> list[tuple[str, str]]:
             if not isinstance(part, dict):
                 continue
             signature = part.get("thoughtSignature", part.get("thought_signature"))
-            if signature:
+            if signature and signature not in NOBODYS:
                 found.append((kernel(part), signature))
     return found
 
@@ -65,8 +72,8 @@ def test_whole_conversations(surface: str) -> None:
         wanted = signed(record["body"].get("contents"))
         if not wanted or "unknown" in record["id"]:  # what nobody understands has no form elsewhere
             continue
-        there = ul.convert(record["body"], source=GC, target=surface, facing="client").value
-        back = ul.convert(there, source=surface, target=GC, repair="never").value
+        there = ul.convert(record["body"], source=GC, target=surface, facing="client", secret="s").value
+        back = ul.convert(there, source=surface, target=GC, repair="never", secret="s").value
         failures += compared(record["id"], wanted, back.get("contents"))
         examined += 1
     assert examined >= 5
@@ -84,8 +91,9 @@ def test_answers(surface: str) -> None:
         wanted = signed(answered(record))
         if not wanted:
             continue
-        told = ul.convert(record["body"], source=GC, target=surface, kind="response").value
-        back = ul.convert(HISTORY[surface](told), source=surface, target=GC, repair="never").value
+        told = ul.convert(record["body"], source=GC, target=surface, kind="response", secret="s").value
+        asked = HISTORY[surface](told)
+        back = ul.convert(asked, source=surface, target=GC, repair="never", secret="s").value
         failures += compared(record["id"], wanted, back.get("contents"))
         examined += 1
     assert examined >= 3
@@ -132,16 +140,16 @@ def test_a_loop_grows_turn_by_turn(surface: str) -> None:
         # What the user says in the client's own terms, by the client's own names for the calls.
         said = ul.convert({"contents": original}, source=GC, target=surface, facing="client").value[key]
         history = history + said[len(before(original[:-1], surface, key)) :]
-        sent = ul.convert({**body, key: history}, source=surface, target=GC).value["contents"]
+        sent = ul.convert({**body, key: history}, source=surface, target=GC, secret="s").value["contents"]
         assert spoken(sent) == spoken(original), f"turn {number}"
         original.append({"role": "model", "parts": answer})
         wire = {
             "candidates": [{"content": original[-1], "index": 0, "finishReason": "STOP"}],
             "responseId": f"r{number}",
         }
-        told = ul.convert(wire, source=GC, target=surface, kind="response").value
+        told = ul.convert(wire, source=GC, target=surface, kind="response", secret="s").value
         history = history + HISTORY[surface](told)[key][1:]
-    came = ul.convert({**body, key: history}, source=surface, target=GC).value["contents"]
+    came = ul.convert({**body, key: history}, source=surface, target=GC, secret="s").value["contents"]
     assert [mark for _, mark in signed(came)] == MARKS
     assert signed(came) == signed(original)
 

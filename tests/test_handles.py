@@ -110,17 +110,17 @@ def test_a_clients_surface_is_shown_handles_and_brings_them_home() -> None:
     code = {"type": "code_interpreter_call", "id": "ci_1", "status": "completed", "code": "1", "container_id": "cntr_1"}
     answer = {"id": "r", "object": "response", "created_at": 1, "model": "m", "status": "completed"}
     answer["output"] = [{**code, "outputs": []}, said]  # type: ignore[assignment]
-    told = ul.convert(answer, source=RESPONSES, target=MESSAGES, kind="response").value
+    told = ul.convert(answer, source=RESPONSES, target=MESSAGES, kind="response", secret="s").value
     asked = {"role": "user", "content": "q"}
     history = {
         "model": "m",
         "max_tokens": 99,
         "messages": [asked, {"role": "assistant", "content": told["content"]}, asked],
     }
-    home = ul.convert(history, source=MESSAGES, target=RESPONSES).value
+    home = ul.convert(history, source=MESSAGES, target=RESPONSES, secret="s").value
     assert home["input"][1]["container_id"] == "cntr_1"
     assert home["input"][2]["content"][0]["annotations"] == [cited]
-    away = ul.convert(history, source=MESSAGES, target=GEMINI, model="m")
+    away = ul.convert(history, source=MESSAGES, target=GEMINI, model="m", secret="s")
     assert "cntr_1" not in json.dumps(away.value)
 
 

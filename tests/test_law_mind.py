@@ -49,6 +49,13 @@ HISTORY = {
     "google-generate-content": contents_history,
     "google-interactions": steps_history,
 }
+ASKED = {
+    "openai-chat": {"model": "m", "messages": [{"role": "user", "content": "q"}]},
+    "openai-responses": {"model": "m", "input": [{"type": "message", "role": "user", "content": "q"}]},
+    "anthropic-messages": {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "q"}]},
+    "google-generate-content": {"contents": [{"role": "user", "parts": [{"text": "q"}]}]},
+    "google-interactions": {"model": "m", "input": "q"},
+}
 PROTOCOLS = [name for name in ul.protocols() if name in HISTORY]
 PLACEHOLDERS = frozenset(("c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I=", "skip_thought_signature_validator"))
 """A documented constant that stands for a missing signature, and is nobody's."""
@@ -91,7 +98,7 @@ def test_minds_of_streams(provider: str, surface: str) -> None:
 @pytest.mark.parametrize(("provider", "surface"), HOPS)
 def test_minds_of_forgetful_clients(provider: str, surface: str) -> None:
     found = list(records(provider, "response"))
-    failures = suite.forgetful_minds(provider, surface, found, HISTORY[surface], forget)
+    failures = suite.forgetful_minds(provider, surface, found, HISTORY[surface], forget, ASKED[surface])
     assert not failures, show(failures, "minds of forgetful clients", len(found))
 
 

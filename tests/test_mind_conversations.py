@@ -176,6 +176,7 @@ MAKE = {
     "openai-responses": responses,
     "openai-chat": chat,
 }
+SECRET = b"of the test"
 ENVELOPE = "dW5pZmllZF9sbG06"  # and how every envelope does
 SIGNED = "c2lnbmF0dXJlLW9mLXRoZS1wcm92aWRlc"  # how every made-up signature begins
 
@@ -189,10 +190,10 @@ def hop(body: Node, path: list[str]) -> Node:
     """A conversation from surface to surface, each time as the next one's client holds it, and home in the end."""
     here = path[0]
     for there in path[1:]:
-        body = ul.convert(body, source=here, target=there, facing="client", repair="never").value
+        body = ul.convert(body, source=here, target=there, facing="client", repair="never", secret=SECRET).value
         assert not signatures(body)
         here = there
-    home: Node = ul.convert(body, source=here, target=path[0], repair="never").value
+    home: Node = ul.convert(body, source=here, target=path[0], repair="never", secret=SECRET).value
     return home
 
 

@@ -231,14 +231,14 @@ def test_a_result_that_names_no_function_answers_the_call_of_its_id() -> None:
 @pytest.mark.parametrize("surface", [CHAT, MESSAGES])
 def test_the_signature_of_an_empty_text_comes_home(surface: str, parts: list[Node]) -> None:
     candidate = {"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}
-    answer = ul.convert({"candidates": [candidate]}, source=CONTENTS, target=surface, kind="response").value
+    answer = ul.convert({"candidates": [candidate]}, source=CONTENTS, target=surface, kind="response", secret="s").value
     said = answer["choices"][0]["message"] if surface == CHAT else {"role": "assistant", "content": answer["content"]}
     history = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "q"}, said]}
-    back = ul.convert(history, source=surface, target=CONTENTS).value["contents"][1]
+    back = ul.convert(history, source=surface, target=CONTENTS, secret="s").value["contents"][1]
     assert {"text": "", "thoughtSignature": "c2ln"} in back["parts"]
     assert len(back["parts"]) == len(parts)
     # To another provider it is nothing at all.
-    other = ul.convert(history, source=surface, target=RESPONSES, facing="provider").value
+    other = ul.convert(history, source=surface, target=RESPONSES, facing="provider", secret="s").value
     assert "c2ln" not in str(other)
 
 

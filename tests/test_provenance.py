@@ -11,7 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import unified_llm as ul
-from unified_llm.provenance import anchor_of, is_sealed, matches, opaque_piece, open_sealed, seal, split_opaque
+from unified_llm.provenance import (
+    Secret,
+    anchor_of,
+    escaped,
+    is_sealed,
+    matches,
+    opaque_piece,
+    open_sealed,
+    process_secret,
+    seal,
+    split_opaque,
+    unescaped,
+)
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
@@ -26,25 +38,36 @@ CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messag
 
 # ---- envelopes ------------------------------------------------------------------------------------------------------
 
+NEW, OLD = b"new secret", "old secret"
+
+
+def from_client(secret: Any = NEW) -> Reader:
+    """What reads a client's document."""
+    return Reader("a", opens=True, secret=Secret.of(secret))
+
+
+def sealed(secret: Any = NEW, node: Any = ITEM) -> str:
+    return seal(node, "call:c", Secret.of(secret))
+
 
 @given(st.dictionaries(st.text(), st.text() | st.integers(-(2**63), 2**63) | st.none()))
-def test_an_envelope_opens_to_what_was_sealed(extra: dict[str, Any]) -> None:
+def test_an_envelope_opens_to_what_was_put_in(extra: dict[str, Any]) -> None:
     node = {**ITEM, "more": extra}
-    assert open_sealed(seal(node, "call:c"), "call:c") == node
+    assert open_sealed(sealed(node=node), "call:c", from_client()) == node
 
 
 def test_an_envelope_is_standard_base64_that_tells_itself_apart_in_both_alphabets() -> None:
-    text = seal(ITEM, "call:c")
+    text = sealed()
     raw = base64.b64decode(text, validate=True)
     assert raw.startswith(b"unified_llm:")
     for spelling in (text, base64.urlsafe_b64encode(raw).decode(), base64.urlsafe_b64encode(raw).decode().rstrip("=")):
         assert is_sealed(spelling)
-        assert open_sealed(spelling) == ITEM
+        assert open_sealed(spelling, None, from_client()) == ITEM
     assert not is_sealed("gAAAAABo") and not is_sealed(None)
 
 
-def test_an_envelope_describes_itself() -> None:
-    content = json.loads(base64.b64decode(seal(ITEM, "call:c"))[12 + 16 :])
+def test_an_envelope_describes_itself_and_can_be_read_by_anybody() -> None:
+    content = json.loads(base64.b64decode(sealed())[12 + 16 :])
     assert content == {
         "version": 1,
         "kind": "reasoning",
@@ -54,14 +77,86 @@ def test_an_envelope_describes_itself() -> None:
     }
 
 
-def test_a_damaged_or_misplaced_envelope_does_not_open() -> None:
-    text = seal(ITEM, "call:c")
+@pytest.mark.parametrize("secret", [NEW, None])
+def test_a_damaged_or_misplaced_envelope_does_not_open(secret: Any) -> None:
+    text = sealed(secret)
     middle = len(text) // 2
     changed = text[:middle] + ("A" if text[middle] != "A" else "B") + text[middle + 1 :]
-    assert open_sealed(changed) is None
-    assert open_sealed(text[:-8]) is None
-    assert open_sealed(text, "call:other") is None
-    assert open_sealed("") is None
+    for each in (changed, text[:-8], "", text[:16], text[:20], "\udc80"):
+        assert open_sealed(each, None, from_client(secret)) is None
+    assert open_sealed(text, "call:other", from_client(secret)) is None
+    assert open_sealed(text, "call:c", from_client(secret)) is not None
+
+
+def test_secrets_rotate() -> None:
+    assert open_sealed(sealed(OLD), None, from_client([NEW, OLD])) == ITEM
+    assert open_sealed(sealed([NEW, OLD]), None, from_client(NEW)) == ITEM
+    assert open_sealed(sealed([NEW, OLD]), None, from_client(OLD)) is None
+
+
+def test_a_wrong_or_missing_mac_is_refused() -> None:
+    assert open_sealed(sealed(OLD), None, from_client(NEW)) is None
+    assert open_sealed(sealed(None), None, from_client(NEW)) is None
+    assert open_sealed(sealed(NEW), None, from_client(None)) is None
+    assert open_sealed(sealed(), None, from_client(process_secret())) is None
+
+
+@pytest.mark.parametrize("secret", [NEW, None])
+def test_what_a_provider_sends_is_never_opened(secret: Any) -> None:
+    assert open_sealed(sealed(secret), None, Reader("a", secret=Secret.of(secret))) is None
+
+
+def test_a_secret_is_shown_nowhere() -> None:
+    assert "new secret" not in repr(Secret.of(NEW)) + str(Secret.of([NEW]))
+    with ul.http_client("local/echo", secret="hush-hush") as http:
+        assert "hush-hush" not in repr(http._transport)
+    for wrong in ("", b"", [], [""]):
+        with pytest.raises(ValueError, match="secret is empty"):
+            Secret.of(wrong)
+    with pytest.raises(TypeError):
+        Secret.of([1])  # type: ignore[list-item]
+
+
+GARBAGE: list[Any] = [
+    None, 1, "text", [], {}, {"node": 1}, {"version": 1}, {"version": 1, "node": []}, {"version": 2, "node": {}},
+    {"version": 1, "node": {}, "anchor": {}}, {"version": 1, "node": {"type": ["reasoning"]}},
+    *({"version": 1, "anchor": "", "node": {"type": "reasoning", "opaque": opaque}} for opaque in (
+        1, "x", {}, [1], [{}], [{"kind": 1, "data": "x"}], [{"kind": "x", "data": 1}], [{"kind": "x", "data": "y"}],
+        [{"kind": "x", "data": "y", "origin": 1}], [{"kind": "x", "data": "y", "origin": {"protocol": 1}}],
+        [{"kind": "x", "data": "y", "origin": {"protocol": "a", "other": 1}}],
+        [{"kind": "unified_llm:turn", "data": "x", "origin": {"protocol": "a"}}],
+        [{"kind": "unified_llm:turn", "data": "x", "origin": {"protocol": "a"}, "turn": {"items": 1}}],
+        [{"kind": "unified_llm:turn", "data": "x", "origin": {"protocol": "a"}, "turn": {"items": [1, {"type": 1}]}}],
+    )),
+]  # fmt: skip
+
+
+def raw(payload: Any) -> str:
+    """An envelope as anybody can make one."""
+    import hashlib
+
+    text = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+    return base64.b64encode(b"unified_llm:" + hashlib.blake2b(text, digest_size=16).digest() + text).decode()
+
+
+@pytest.mark.parametrize("payload", [*GARBAGE, b"\xff", b"{", b"[" * 100_000, b'{"version":1,"node":' * 5_000])
+def test_garbage_in_an_envelope_is_refused_and_no_exception(payload: Any) -> None:
+    for secret in (None, NEW):
+        found = open_sealed(raw(payload), None, from_client(secret))
+        assert found is None or (secret is None and not found.get("opaque")) or type(found["opaque"]) is list
+    for surface, slot in (("thinking", "signature"), ("redacted_thinking", "data")):
+        block = {"type": surface, slot: raw(payload), **({"thinking": ""} if surface == "thinking" else {})}
+        body = {"model": "m", "max_tokens": 9, "messages": [{"role": "assistant", "content": [block]}]}
+        for target in (CHAT, RESPONSES, MESSAGES, "google-generate-content", "google-interactions"):
+            assert "dW5pZmllZF9sbG06" not in json.dumps(ul.convert(body, source=MESSAGES, target=target).value)
+
+
+@given(st.text())
+def test_what_looks_like_an_envelope_is_spelled_otherwise_and_back(text: str) -> None:
+    for data in (text, sealed(None) + text, "[{" + sealed() + '"}]', escaped(sealed()), escaped(escaped(sealed()))):
+        assert unescaped(escaped(data)) == data
+        assert not is_sealed(escaped(data))
+    assert base64.b64decode(escaped(sealed()), validate=True)
 
 
 def test_an_anchor_is_the_call_or_the_text_however_it_is_cut() -> None:

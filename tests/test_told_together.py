@@ -14,6 +14,7 @@ import unified_llm as ul
 from unified_llm.errors import CapabilityRefused
 from unified_llm.locate import locate
 from unified_llm.losses import Losses
+from unified_llm.provenance import Secret
 from unified_llm.reading import Reader
 from unified_llm.refusing import refuse
 from unified_llm.turns import parked
@@ -32,6 +33,7 @@ def written(*nodes: Node) -> Writer:
 def test_what_is_in_a_carried_answer_waits_there() -> None:
     inside, outside = ({"type": "message", "role": "assistant", "content": "x", "status": "done"} for _ in "12")
     writer = written(inside, outside)
+    writer.secret = Secret(b"s")
     writer.context["carried"] = [[inside]]
     parked(writer)
     root = {"input": [inside, outside]}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import threading
 from typing import Any
 
 import pytest
 
 import unified_llm as ul
-from unified_llm.vault import park, thread_of, unpark
+from unified_llm.vault import Scoped, park, thread_of, unpark
 
 Node = dict[str, Any]
 GEMINI, CHAT, MESSAGES = "google-generate-content", "openai-chat", "anthropic-messages"
@@ -25,12 +27,28 @@ def call(call_id: str, city: str = "Oslo", **more: Any) -> Node:
     return {"type": "function_call", "call_id": call_id, "name": "f", "arguments": f'{{"city":"{city}"}}', **more}
 
 
+def result(call_id: str, text: str = "mild") -> Node:
+    return {"type": "function_call_output", "call_id": call_id, "output": text}
+
+
 def said(text: str, role: str = "assistant") -> Node:
     return {"type": "message", "role": role, "content": [{"type": "output_text", "text": text}]}
 
 
 def data_of(items: list[Node]) -> list[str]:
     return [piece["data"] for item in items for piece in item.get("opaque") or ()]
+
+
+ASKED = said("q", "user")
+
+
+def keep(vault: ul.Vault, answer: list[Node], *before: Node, **settings: Any) -> None:
+    """Keep the answer to a conversation."""
+    park(answer, vault, thread_of({"input": list(before or [ASKED]), **settings}))
+
+
+def home(vault: ul.Vault, *items: Node, **settings: Any) -> list[Node]:
+    return unpark({"input": list(items), **settings}, vault)
 
 
 # ---- the memory -----------------------------------------------------------------------------------------------------
@@ -52,6 +70,63 @@ def test_the_vault_is_bounded_and_scopes_are_apart() -> None:
     assert vault.get("b") is None, "the limit holds for all scopes together"
 
 
+def test_the_vault_is_bounded_in_bytes() -> None:
+    vault = ul.MemoryVault(max_bytes=1_000)
+    for number in range(50):
+        vault.put(str(number), [{"type": "reasoning", "data": "x" * 100}])
+    kept = [number for number in range(50) if vault.get(str(number)) is not None]
+    assert kept and kept[-1] == 49 and len(kept) < 10
+    vault.put("large", [{"data": "x" * 2_000}])
+    assert vault.get("large") is None
+
+
+def test_what_is_kept_cannot_be_changed_from_outside() -> None:
+    vault, items = ul.MemoryVault(), [thought("T")]
+    vault.put("a", items)
+    items[0]["opaque"][0]["data"] = "changed"
+    first = vault.get("a")
+    assert first is not None and data_of(first) == ["T"]
+    first.clear()
+    assert vault.get("a")
+
+
+def test_many_threads_at_the_limit() -> None:
+    vault = ul.MemoryVault(limit=8)
+    failures: list[BaseException] = []
+    start = threading.Barrier(8)
+
+    def work(number: int) -> None:
+        try:
+            start.wait()
+            mine = vault.within(str(number % 2))
+            for turn in range(400):
+                mine.put(str(turn % 20), [{"owner": number % 2}])
+                found = mine.get(str((turn + 7) % 20))
+                assert found is None or found == [{"owner": number % 2}]
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert not failures
+    assert sum(vault.within(scope).get(str(key)) is not None for scope in "01" for key in range(20)) <= 8
+
+
+def test_any_vault_can_be_scoped() -> None:
+    class Shelf(dict[str, Any]):
+        def put(self, key: str, items: list[Node]) -> None:
+            self[key] = items
+
+    shelf: ul.Vault = Shelf()
+    keep(Scoped(shelf, "a"), [thought("T"), call("c1")])
+    assert data_of(home(Scoped(shelf, "a"), ASKED, call("c1"))) == ["T"]
+    assert data_of(home(Scoped(shelf, "b"), ASKED, call("c1"))) == []
+    assert data_of(home(shelf, ASKED, call("c1"))) == []
+
+
 # ---- parking and bringing back --------------------------------------------------------------------------------------
 
 
@@ -60,69 +135,107 @@ def test_pieces_come_back_on_the_nodes_they_were_on() -> None:
     on_call = call("c1", opaque=signed("ON-CALL"))
     on_part = said("done")
     on_part["content"][0]["opaque"] = signed("ON-PART")
-    park([thought("BEFORE"), on_call, call("c2")], vault)
-    park([on_part], vault)
-    history = [
-        said("q", "user"),
-        call("c1"),
-        call("c2"),
-        {"type": "function_call_output", "call_id": "c1"},
-        said("done"),
-    ]
-    home = unpark(history, vault)
-    assert [item["type"] for item in home] == [
+    keep(vault, [thought("BEFORE"), on_call, call("c2")])
+    keep(vault, [on_part], ASKED, call("c1"), call("c2"), result("c1"))
+    back = home(vault, ASKED, call("c1"), call("c2"), result("c1"), said("done"))
+    assert [item["type"] for item in back] == [
         "message", "reasoning", "function_call", "function_call", "function_call_output", "message",
     ]  # fmt: skip
-    assert data_of(home) == ["BEFORE", "ON-CALL"]
-    assert [item.get("call_id") for item in home] == [None, None, "c1", "c2", "c1", None]
-    assert home[-1]["content"][0]["opaque"] == signed("ON-PART")
+    assert data_of(back) == ["BEFORE", "ON-CALL"]
+    assert [item.get("call_id") for item in back] == [None, None, "c1", "c2", "c1", None]
+    assert back[-1]["content"][0]["opaque"] == signed("ON-PART")
 
 
 def test_a_conversation_that_kept_its_pieces_is_not_touched() -> None:
     vault = ul.MemoryVault()
     answer = [thought("T"), call("c1")]
-    park(answer, vault)
-    assert unpark(answer, vault) is answer
-    asked = [said("q", "user")]
-    assert unpark(asked, vault) is asked
+    keep(vault, answer)
+    assert home(vault, ASKED, *answer) == [ASKED, *answer]
+    assert home(vault, ASKED) == [ASKED]
 
 
 def test_one_call_id_for_two_things_is_two_answers() -> None:
     vault = ul.MemoryVault()
-    park([thought("OSLO"), call("call_1", "Oslo")], vault, "thread-1")
-    park([thought("ROME"), call("call_1", "Rome")], vault, "thread-2")
-    assert data_of(unpark([call("call_1", "Oslo")], vault, "thread-1")) == ["OSLO"]
-    assert data_of(unpark([call("call_1", "Rome")], vault, "thread-2")) == ["ROME"]
-    assert data_of(unpark([call("call_1", "Bern")], vault, "thread-1")) == []
+    oslo, rome = said("Oslo?", "user"), said("Rome?", "user")
+    keep(vault, [thought("OSLO"), call("call_1", "Oslo")], oslo)
+    keep(vault, [thought("ROME"), call("call_1", "Rome")], rome)
+    assert data_of(home(vault, oslo, call("call_1", "Oslo"))) == ["OSLO"]
+    assert data_of(home(vault, rome, call("call_1", "Rome"))) == ["ROME"]
+    assert data_of(home(vault, oslo, call("call_1", "Bern"))) == []
 
 
-def test_the_same_answer_in_two_conversations_is_two_answers() -> None:
+def test_an_answer_to_a_conversation_that_nobody_knows_is_not_kept() -> None:
     vault = ul.MemoryVault()
-    park([thought("ONE"), call("call_1")], vault, "thread-1")
-    park([thought("TWO"), call("call_1")], vault, "thread-2")
-    assert data_of(unpark([call("call_1")], vault, "thread-1")) == ["ONE"]
-    assert data_of(unpark([call("call_1")], vault, "thread-2")) == ["TWO"]
-    # Of a thread nobody knows it cannot be said whose it is, so it is nobody's.
-    assert data_of(unpark([call("call_1")], vault, "thread-3")) == []
+    park([thought("T"), call("c1")], vault, "")
+    assert vault.empty
 
 
-def test_a_call_without_its_id_is_known_in_its_thread_alone() -> None:
+def test_a_call_without_its_id_is_known_in_its_conversation_alone() -> None:
     vault = ul.MemoryVault()
-    park([call("c1", opaque=signed("S"))], vault, "thread-1")
+    keep(vault, [call("c1", opaque=signed("S"))])
     made = "call_ulm_0123456789"
-    result = {"type": "function_call_output", "call_id": made, "output": "mild"}
-    home = unpark([call(made), result], vault, "thread-1")
-    assert data_of(home) == ["S"]
-    assert [item["call_id"] for item in home] == ["c1", "c1"], "the call has its own id again, and so has its result"
-    assert data_of(unpark([call("call_ulm_0123456789")], vault, "thread-2")) == []
+    back = home(vault, ASKED, call(made), result(made))
+    assert data_of(back) == ["S"]
+    assert [item.get("call_id") for item in back] == [None, "c1", "c1"], "call and result have the call's own id again"
+    assert data_of(home(vault, said("other", "user"), call(made))) == []
 
 
-def test_a_thread_is_known_by_its_first_words_however_they_are_written() -> None:
+BEFORE = [ASKED, said("One."), said("go on", "user"), call("c0"), result("c0", "4 C")]
+
+
+@pytest.mark.parametrize(
+    ("before", "settings"),
+    [
+        ([said("other", "user"), *BEFORE[1:]], {}),
+        ([ASKED, said("Two."), *BEFORE[2:]], {}),
+        ([*BEFORE[:2], said("go off", "user"), *BEFORE[3:]], {}),
+        ([*BEFORE[:3], call("c0", "Rome"), BEFORE[4]], {}),
+        ([*BEFORE[:4], result("c0", "5 C")], {}),
+        ([*BEFORE[2:]], {}),
+        ([*BEFORE, said("and?", "user")], {}),
+        (BEFORE, {"instructions": "You serve tenant B."}),
+        (BEFORE, {}),
+    ],
+)
+def test_whatever_differs_before_an_answer_makes_it_another_one(before: list[Node], settings: Node) -> None:
+    """Two tenants who open with the same words, and get the same answer, have nothing to do with each other."""
+    vault = ul.MemoryVault()
+    keep(vault, [thought("A"), said("Same.")], *BEFORE, instructions="You serve tenant A.")
+    assert data_of(home(vault, *BEFORE, said("Same."), instructions="You serve tenant A.")) == ["A"]
+    assert data_of(home(vault, *before, said("Same."), **settings)) == []
+
+
+def test_a_picture_that_differs_makes_it_another_conversation() -> None:
+    def shown(data: str) -> Node:
+        return {"type": "message", "role": "user", "content": [{"type": "input_image", "image_url": data}]}
+
+    vault = ul.MemoryVault()
+    keep(vault, [thought("A"), said("A cat.")], shown("data:image/png;base64,AAAA"))
+    assert data_of(home(vault, shown("data:image/png;base64,AAAA"), said("A cat."))) == ["A"]
+    assert data_of(home(vault, shown("data:image/png;base64,BBBB"), said("A cat."))) == []
+
+
+def test_a_conversation_is_known_however_it_is_written() -> None:
     one = thread_of({"input": "Hi"})
     assert one == thread_of({"input": [{"type": "message", "role": "user", "content": "Hi"}]})
-    assert one == thread_of({"input": [said("Be brief.", "system"), said("Hi", "user"), said("Yes?")]})
-    assert one != thread_of({"input": "Ho"})
+    brief = thread_of({"input": [said("Be brief.", "system"), said("Hi", "user"), said("Yes?")]})
+    assert brief == thread_of({"instructions": "Be brief.", "input": [said("Hi", "user"), said("Yes?")]})
+    assert len({one, brief, thread_of({"input": "Ho"}), thread_of({"input": [said("Hi", "user"), said("Yes?")]})}) == 4
     assert thread_of({"input": []}) == ""
+
+
+def test_many_messages_of_the_models_in_a_row_are_looked_through_in_bounded_steps() -> None:
+    asked: list[str] = []
+
+    class Counting(ul.MemoryVault):
+        def get(self, key: str) -> list[Node] | None:
+            asked.append(key)
+            return super().get(key)
+
+    vault = Counting()
+    vault.put("anything", [])
+    home(vault, ASKED, *[said(f"{number}") for number in range(2_000)])
+    assert len(asked) < 200
 
 
 # ---- through conversions --------------------------------------------------------------------------------------------
@@ -161,6 +274,16 @@ FORGETFUL = {
 }
 
 
+ASKS = {"model": "m", "messages": [{"role": "user", "content": "q"}]}
+
+
+def answered(vault: ul.Vault, answer: Node = ANSWER, asks: Node = ASKS) -> Node:
+    """The answer that a client of Chat gets to a request."""
+    exchange = ul.convert(asks, source=CHAT, target=GEMINI, vault=vault).exchange
+    done = ul.convert(answer, source=GEMINI, target=CHAT, kind="response", vault=vault, exchange=exchange)
+    return dict(done.value)
+
+
 def parts(vault: ul.Vault) -> list[Node]:
     value = ul.convert(FORGETFUL, source=CHAT, target=GEMINI, vault=vault).value
     found: list[Node] = value["contents"][1]["parts"]
@@ -169,20 +292,21 @@ def parts(vault: ul.Vault) -> list[Node]:
 
 def test_a_client_that_drops_signatures_gets_them_back() -> None:
     vault = ul.MemoryVault()
-    ul.convert(ANSWER, source=GEMINI, target=CHAT, kind="response", vault=vault)
+    answered(vault)
     assert [part.get("thoughtSignature") for part in parts(vault)] == ["U0lH", None]
 
 
 def test_streams_are_parked_as_well() -> None:
     vault = ul.MemoryVault()
+    exchange = ul.convert(ASKS, source=CHAT, target=GEMINI, vault=vault).exchange
     events = [{"event": None, "data": ANSWER}]
-    assert list(ul.convert_stream(events, source=GEMINI, target=CHAT, vault=vault))
+    assert list(ul.convert_stream(events, source=GEMINI, target=CHAT, vault=vault, exchange=exchange))
     assert [part.get("thoughtSignature") for part in parts(vault)] == ["U0lH", None]
 
 
 def test_another_scope_gets_nothing() -> None:
     vault = ul.MemoryVault("tenant")
-    ul.convert(ANSWER, source=GEMINI, target=CHAT, kind="response", vault=vault)
+    answered(vault)
     assert "U0lH" not in [part.get("thoughtSignature") for part in parts(vault.within("another"))]
 
 
@@ -223,9 +347,34 @@ def test_what_is_withheld_is_parked_only_where_there_is_a_vault(vault: ul.Memory
         assert home["messages"][1]["content"][0] == thinking
 
 
-def test_what_came_from_the_vault_and_may_not_go_on_is_told_at_the_answer_it_belongs_to() -> None:
+def test_what_is_kept_goes_to_its_origin_alone() -> None:
+    """Another provider gets what the client shows; there is nothing of the client's to report."""
     vault = ul.MemoryVault()
-    ul.convert(ANSWER, source=GEMINI, target=CHAT, kind="response", vault=vault)
+    answered(vault)
     done = ul.convert(FORGETFUL, source=CHAT, target="openai-responses", vault=vault)
-    told = [loss for loss in done.losses if loss.detail == "foreign"]
-    assert [(loss.path, loss.fate) for loss in told] == [("/messages/1/tool_calls/0", "parked")]
+    assert "U0lH" not in json.dumps(done.value)
+    assert done.value == ul.convert(FORGETFUL, source=CHAT, target="openai-responses").value
+    assert not [loss for loss in done.losses if loss.detail == "foreign"]
+
+
+@pytest.mark.parametrize(
+    "constant", ["skip_thought_signature_validator", "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="]
+)
+def test_a_value_that_every_client_sends_is_kept_from_nobody(constant: str) -> None:
+    """A client of Gemini's sends its stand-in for a signature: that is no data of the conversation's."""
+    vault = ul.MemoryVault()
+    called = {"functionCall": {"name": "f", "args": {}}, "thoughtSignature": constant}
+    history = [
+        {"role": "user", "parts": [{"text": "q"}]},
+        {"role": "model", "parts": [called]},
+        {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {"output": "r"}}}]},
+    ]
+    for target in (CHAT, MESSAGES, "openai-responses"):
+        done = ul.convert({"contents": history}, source=GEMINI, target=target, vault=vault, model="m")
+        assert constant not in json.dumps(done.value)
+        assert not [
+            loss for loss in done.losses if loss.fate in ("lost", "parked") and "signature" in loss.path.lower()
+        ]
+    assert vault.empty
+    assert ul.convert({"contents": history}, source=GEMINI, target=GEMINI, vault=vault).value == {"contents": history}
+    assert not any(item.opaque for item in ul.read({"contents": history}, GEMINI).input)

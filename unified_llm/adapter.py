@@ -191,6 +191,9 @@ class Adapter:
     sdk_extra: str = ""
     # Which parts of an opaque piece's origin must match for it to be sent back.
     origin: tuple[str, ...] = ("protocol", "provider", "scope")
+    # Values that any client may put where opaque data goes. No provider made them: they are neither opaque data nor
+    # kept, and go back to their own protocol alone.
+    constants: frozenset[str] = frozenset()
     # Protocols of one family share the stores that handles (files, containers, stored responses) name.
     family: str = ""
     # Bearers of opaque pieces whose foreign pieces this surface's writer seals into a slot that clients echo. Those of

@@ -21,6 +21,7 @@ from .locate import locate
 from .losses import Levels, Losses, check_levels, enforce
 from .malformed import FAULTS, refuse_conversion, refuse_document
 from .preparing import Repair, ends, exchange_of, prepare, prompt_for
+from .provenance import Secret, SecretLike
 from .reading import Reader
 from .refusing import refuse
 from .registry import provider_of, split
@@ -67,6 +68,7 @@ def convert(
     facing: Facing | None = None,
     exchange: Exchange | None = None,
     vault: Vault | None = None,
+    secret: SecretLike = None,
     scope: str | None = None,
     repair: Repair = "auto",
 ) -> Converted:
@@ -77,9 +79,12 @@ def convert(
     `kind` is "request" (default), "response", "error", or another the adapters declare. `model` is the target's model.
     `http` is what the source carried outside the body. `facing` is whom the result is for: "provider" (default for
     requests) or "client" (default otherwise). `exchange` is what converting the request gave. `on_loss` is a level
-    or a mapping of `capability-glob[@fate]` to levels. `vault` remembers the opaque pieces that a client drops; `scope`
-    labels the credential or deployment of the provider, where those are bound to one (an exchange remembers it).
-    `repair` mends a history that the target refuses: "auto" (default) where the protocols differ, "always", "never".
+    or a mapping of `capability-glob[@fate]` to levels. `vault` remembers the opaque data that a client drops, under the
+    conversation so far: pass it to both conversions, and the request's exchange to that of the answer. `secret` (a
+    string, bytes, or a list of them: the first signs, all verify) authenticates the envelopes in which clients keep
+    other providers' data; without one they bring back less (docs/security.md). `scope` labels the credential or
+    deployment of the provider, where opaque data is bound to one (an exchange remembers it). `repair` mends a history
+    that the target refuses: "auto" (default) where the protocols differ, "always", "never".
 
     Raises `InvalidBody` (path and reason) for what is no document of the source, `CapabilityLost` for a loss at level
     `raise` (the result is in its `.converted`), `CapabilityRefused` where no meaningful document exists, and
@@ -102,7 +107,18 @@ def convert(
     side = facing or write_kind.facing
     here, there = Surface(origin, source_dialect), Surface(goal, target_dialect)
     reader, writer = ends(
-        source, target, here, there, side, model=model, http=http, exchange=exchange, vault=vault, scope=scope
+        source,
+        target,
+        here,
+        there,
+        side,
+        model=model,
+        http=http,
+        exchange=exchange,
+        vault=vault,
+        scope=scope,
+        secret=secret,
+        opens=read_kind.facing == "provider",
     )
     check_kind(origin, kind, doc, http)
     try:
@@ -152,11 +168,13 @@ def read(
     strict: bool = False,
     *,
     http: Mapping[str, Any] | None = None,
+    secret: SecretLike = None,
 ) -> BaseModel:
     """The canonical object of a wire document, validated.
 
     `protocol` may have a dialect behind a colon; `kind` is "request" (default), "response", "error", or another the
-    adapter declares. `http` is what the document carried outside the body, as in `convert`. Raises `InvalidBody`.
+    adapter declares. `http` is what the document carried outside the body, and `secret` authenticates the envelopes in
+    a request, as in `convert`. Raises `InvalidBody`.
 
     A node that is not what its type promises becomes an `UnknownItem` (or `UnknownPart`, ...) with its `.problems`;
     with `strict=True` it is an `InvalidBody` instead.
@@ -166,7 +184,14 @@ def read(
     """
     adapter, dialect = split(protocol)
     declared = kind_of(adapter, kind)
-    reader = Reader(adapter.protocol, dialect=dialect, http=http, provider=provider_of(protocol, dialect))
+    reader = Reader(
+        adapter.protocol,
+        dialect=dialect,
+        http=http,
+        provider=provider_of(protocol, dialect),
+        opens=declared.facing == "provider",
+        secret=Secret.of(secret),
+    )
     doc = load(body)
     check_kind(adapter, kind, doc, http)
     node = reader.root(declared.read, doc)
@@ -201,14 +226,15 @@ def write(
     facing: Facing | None = None,
     exchange: Exchange | None = None,
     vault: Vault | None = None,
+    secret: SecretLike = None,
     scope: str | None = None,
     provider: str | None = None,
     repair: Repair = "auto",
 ) -> Converted:
     """The wire document of a canonical object (or of its JSON form); the paths of losses point into that form.
 
-    `protocol` may have a dialect behind a colon; `kind`, `model`, `on_loss`, `facing`, `exchange`, `vault` and `repair`
-    are as in `convert`, and so are the errors.
+    `protocol` may have a dialect behind a colon; `kind`, `model`, `on_loss`, `facing`, `exchange`, `vault`, `secret`
+    and `repair` are as in `convert`, and so are the errors.
     `provider` names whom it is for where the dialect does not, and `scope` the credential or deployment: what another
     one sealed stays behind.
 
@@ -234,6 +260,7 @@ def write(
         scope=scope,
         origin=adapter.origin,
         carries=adapter.carries,
+        secret=Secret.of(secret),
     )
     try:
         prompt = prompt_for(node, declared, adapter, writer)

@@ -1,8 +1,8 @@
-"""What belongs to one provider, on its way through a conversion: opaque pieces and handles.
+"""What belongs to one provider, on its way through a conversion: opaque data and provider references.
 
-Towards a provider: what was parked comes back, what is foreign is withheld (and kept, where there is a vault). Towards
-a client: everything goes along, in an envelope where the surface has no slot of its own, and into the vault. A document
-with nothing of the kind is not looked at twice.
+Towards a provider: what is kept is restored, what is foreign is withheld (and kept, where there is a vault). Towards
+a client: everything goes along, in an envelope where the surface has no field of its own, and into the vault. A
+document with nothing of the kind is not looked at twice.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import UnknownProtocol
 from .handles import has_handles, is_foreign_here, withhold
-from .provenance import is_own
+from .jsonvalue import detached
+from .provenance import is_own, is_sealed, unescaped
 from .registry import adapter
 from .stream import TERMINAL
-from .turns import carrier, carry, parked, pieces, regions, uncarried
-from .vault import park, thread_of, unpark
+from .turns import carrier, carry, hides, is_hidden, parked, pieces, strip_leading, uncarried, withhold_leading
+from .vault import park, parked_answers, unpark
 
 if TYPE_CHECKING:
     from .adapter import Adapter, WireWriter
@@ -34,11 +35,13 @@ def leaving(node: Node, reader: Reader | None, writer: Writer, crossing: bool) -
     """An answer on its way to a client: what it holds in the vault, and what carries it home beside it."""
     output = node["output"]
     signed = reader is None or reader.signed
-    if not (signed or (crossing and has_handles(output))):
+    if not (signed or (crossing and (has_handles(output) or hides(output)))):
         return
     if writer.vault is not None:
         park(output, writer.vault, writer.exchange.thread if writer.exchange else "")
     if writer.facing == "client":
+        if writer.secret is None:
+            withhold_leading(output, writer)
         _put(node, "output", carry(output, writer, True), writer)
 
 
@@ -54,25 +57,48 @@ class LeavingWriter:
     def __init__(self, writer: WireWriter, reading: Reader | None, writing: Writer, crossing: bool) -> None:
         self.writer, self.reading, self.writing, self.crossing = writer, reading, writing, crossing
         self.items: dict[int, Node] = {}
+        # Without a secret: the ends of reasoning items that wait for what they lead to.
+        self.waiting: list[Event] = []
         if hasattr(writer, "write_more"):
             self.write_more = writer.write_more
 
     def feed(self, event: Event) -> list[Event]:
         kind = event["type"]
+        out = self._follow(event) if self.waiting else []
         if kind == "response.output_item.done":
+            item = event["item"]
             if not event.get("choice"):
-                self.items[event.get("output_index", 0)] = event["item"]
+                self.items[event.get("output_index", 0)] = item
+                if item.get("opaque") and item.get("type") == "reasoning" and self.writing.secret is None:
+                    self.waiting.append(event)
+                    return out
         elif kind in TERMINAL and self.items:
-            return self._end(event)
-        return self.writer.feed(event)
+            return out + self._end(event)
+        return out + self.writer.feed(event)
 
     def close(self) -> list[Event]:
-        return self.writer.close()
+        out = [each for event in self.waiting for each in self.writer.feed(event)]
+        self.waiting.clear()
+        return out + self.writer.close()
+
+    def _follow(self, event: Event) -> list[Event]:
+        """The ends of reasoning that waited, now that it is known what they lead to."""
+        item = event.get("item")
+        if type(item) is dict and item.get("type") == "reasoning":
+            return []
+        if type(item) is dict and is_hidden(item) and event["type"] == "response.output_item.added":
+            if self.writing.vault is not None:
+                self.items = {place: detached(each) for place, each in self.items.items()}
+            for each in self.waiting:
+                strip_leading(each["item"], self.writing)
+        out = [done for each in self.waiting for done in self.writer.feed(each)]
+        self.waiting.clear()
+        return out
 
     def _end(self, event: Event) -> list[Event]:
         items = [self.items[place] for place in sorted(self.items)]
         signed = self.reading is None or self.reading.signed
-        if not (signed or (self.crossing and has_handles(items))):
+        if not (signed or (self.crossing and (has_handles(items) or hides(items)))):
             return self.writer.feed(event)
         if self.writing.vault is not None:
             park(items, self.writing.vault, self.writing.exchange.thread if self.writing.exchange else "")
@@ -96,10 +122,13 @@ class LeavingWriter:
 def conversation(node: Node, reader: Reader | None, writer: Writer) -> None:
     """The items of a request get back what was parked, and go with what has to travel."""
     items: list[Any] = node["input"]
-    thread = ""
+    answers = []
     if writer.vault is not None:
-        thread = thread_of(node)
-        node["input"] = items = unpark(items, writer.vault, thread, reader)
+        if writer.facing == "provider":
+            answers = list(parked_answers(items, node))
+        node["input"] = items = unpark(node, writer.vault, reader, writer)
+    if writer.facing == "provider" and (reader is None or reader.stuffed or writer.vault is not None):
+        _spell_out(items, writer)
     if reader is not None and not reader.signed:
         return
     if writer.facing == "client":
@@ -107,9 +136,19 @@ def conversation(node: Node, reader: Reader | None, writer: Writer) -> None:
         writer.carries &= _HISTORY
         _put(node, "input", carry(items, writer, False), writer)
     elif writer.vault is not None:
-        for start, end in regions(items):
-            if any(not is_own(piece, writer) for _, piece in pieces(items[start:end])):
-                park(items[start:end], writer.vault, thread)
+        for answer, thread in answers:
+            if any(not is_own(piece, writer) for _, piece in pieces(answer)):
+                park(answer, writer.vault, thread)
+
+
+def _spell_out(items: list[Any], writer: Writer) -> None:
+    """Opaque data as its provider spelled it; what only looks like an envelope of ours is nobody's, and not sent."""
+    for bearer, piece in pieces(items):
+        if is_sealed(piece["data"]):
+            writer.report(bearer, ("opaque",), "lost", "an envelope in a field that holds none")
+            bearer["opaque"] = [each for each in bearer["opaque"] if each is not piece]
+        else:
+            piece["data"] = unescaped(piece["data"])
 
 
 def _put(node: Node, key: str, items: list[Any], writer: Writer) -> None:

@@ -25,7 +25,7 @@ class Exchange:
     of a tool, what its calls have to be turned back into: "custom" for a tool of raw text that became a function of one
     string, else what restores arguments made under a lowered schema; `output` is the same for structured output.
     `options` are the surface's options (`include`, `stream_options`, `stream`, `array`: a stream as one JSON array was
-    asked for), `seed` the seed of the ids an answer needs, `thread` what tells the conversation from others in a vault,
+    asked for), `seed` the seed of the ids an answer needs, `thread` a digest of the conversation ("" without a vault),
     `scope` the credential or deployment it went to, `created_at` and `answer_id` are the time (seconds since 1970) and
     the id of an answer that has none, `id_prefix` what the id of an answer begins with where the client demands that,
     and `previous` the answer that the client went on from.

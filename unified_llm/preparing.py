@@ -15,6 +15,7 @@ from .custody import conversation, handed, leaving
 from .exchange import Exchange
 from .ids import seed_of
 from .outline import Outline
+from .provenance import Secret, SecretLike
 from .reading import Reader
 from .refusing import prompt_of
 from .registry import provider_of
@@ -33,13 +34,19 @@ def ends(
     goal: Surface,
     facing: str,
     *,
-    model: str | None,
-    http: Mapping[str, Any] | None,
-    exchange: Exchange | None,
-    vault: Vault | None,
-    scope: str | None,
+    model: str | None = None,
+    http: Mapping[str, Any] | None = None,
+    exchange: Exchange | None = None,
+    vault: Vault | None = None,
+    scope: str | None = None,
+    secret: SecretLike = None,
+    opens: bool = False,
 ) -> tuple[Reader, Writer]:
-    """What reads and what writes in one conversion, of a document or a stream; `facing` is whom the result is for."""
+    """What reads and what writes in one conversion, of a document or a stream; `facing` is whom the result is for.
+
+    `opens` says that a client sent what is read, so that there may be envelopes in it.
+    """
+    keys = Secret.of(secret)
     reader = Reader(
         origin.adapter.protocol,
         dialect=origin.dialect,
@@ -47,6 +54,8 @@ def ends(
         model=exchange.model if exchange else None,
         http=http,
         provider=provider_of(source, origin.dialect),
+        opens=opens,
+        secret=keys,
     )
     if scope is None and exchange is not None:
         scope = exchange.scope
@@ -65,8 +74,10 @@ def ends(
         scope=scope if facing == "provider" else None,
         origin=goal.adapter.origin,
         carries=goal.adapter.carries,
+        secret=keys,
     )
     writer.same = source == target
+    reader.target = writer
     return reader, writer
 
 
@@ -87,6 +98,8 @@ def prepare(
     if kind.node == "request":
         # What a client is shown of a conversation has no provider's demands to meet.
         meets = repair == "always" or (repair == "auto" and crossing and writer.facing == "provider")
+        if writer.vault is not None:
+            writer.context["thread"] = thread_of(node)
         if type(node.get("input")) is list:
             conversation(node, reader, writer)
         if crossing and writer.facing == "provider":
@@ -219,6 +232,6 @@ def exchange_of(
         options=options,
         # An answer that bears no id has made ids of its own too: no two answers of a conversation share one.
         seed=f"{writer.seed}.{len(node['input'])}" if type(node) is dict and node.get("input") else writer.seed,
-        thread=thread_of(node) if type(node) is dict else "",
+        thread=writer.context.get("thread", ""),
         scope=writer.here["scope"],
     )

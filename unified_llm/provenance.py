@@ -1,36 +1,57 @@
-"""How a conversation keeps its mind: opaque pieces, where they are from, and the envelope they travel in.
+"""Opaque data: where it was created, and the envelope in which a client keeps it for us.
 
-An opaque piece (a signature, encrypted reasoning, a compaction) says where it was made. To its origin it goes back
-byte for byte; to nobody else it is ever sent. A *client* that echoes a slot of its surface carries it there for us,
-sealed in an envelope that describes itself; where a client drops it, the vault remembers (`vault.py`). What a surface
-has no slot for travels with the whole answer it is part of (`turns.py`). An envelope never reaches a provider.
+Opaque data (a signature, encrypted reasoning, a compaction) has an origin. It returns to its origin byte for byte and
+is never sent to another provider. A *client* keeps it in a field that it echoes, in an envelope: base64 of JSON,
+readable by anybody. Where a client drops it, the vault restores it (`vault.py`). What a surface has no field for
+travels with the complete answer (`turns.py`). An envelope never reaches a provider.
+
+Who may be believed (docs/security.md): an envelope in anything that a provider sends is never opened. One that a client
+sends is opened if it has the MAC of the secret; without a secret it only adds opaque data to what the client shows.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Iterable
 from hashlib import blake2b
+from hmac import compare_digest
 from typing import TYPE_CHECKING, Any
 
 from .jsonvalue import dump, dump_text, load_text
+from .secret import DIGEST, Secret, SecretLike, process_secret
+from .untrusted import TURN, is_reply, joined_parts, untrusted, valid_pieces
 
 if TYPE_CHECKING:
     from .reading import Reader
     from .writing import Writer
 
 __all__ = [
+    "TURN",
+    "Secret",
+    "SecretLike",
     "anchor_of",
+    "escaped",
+    "escaped_all",
+    "is_constant",
+    "is_envelope",
     "is_own",
+    "is_reply",
     "is_sealed",
+    "joined_parts",
+    "looks_sealed",
     "matches",
     "opaque_piece",
     "open_sealed",
     "origin_of",
     "plain_text",
+    "process_secret",
+    "restore",
     "seal",
     "split_opaque",
+    "unescaped",
+    "valid_pieces",
 ]
 
 Node = dict[str, Any]
@@ -38,14 +59,68 @@ Node = dict[str, Any]
 # Twelve bytes, so that the base64 of every envelope starts with the same sixteen characters.
 _MARK = b"unified_llm:"
 _PREFIX = base64.b64encode(_MARK).decode()
-_DIGEST = 16
 VERSION = 1
+MAX_SIZE = 64_000_000
+"""Characters of an envelope beyond which it is not opened."""
+
+
+def _checksum(payload: bytes) -> bytes:
+    return blake2b(payload, digest_size=DIGEST).digest()
+
+
+# What a provider sends and looks like an envelope is spelled in a way that does not, for as long as it is with us and
+# with clients. Four characters at a time, so that base64 stays base64; every further hop adds four more.
+_STEM, _STUFF = _PREFIX[:-1], "7777"
+_LOOKS_SEALED = re.compile(_STEM + f"(?=(?:{_STUFF})*{_PREFIX[-1]})")
+_WAS_SEALED = re.compile(_STEM + _STUFF + f"(?=(?:{_STUFF})*{_PREFIX[-1]})")
+
+
+def escaped(data: str) -> str:
+    """A provider's string, spelled so that nobody takes it for an envelope of ours."""
+    return _LOOKS_SEALED.sub(_STEM + _STUFF, data) if _STEM in data else data
+
+
+def unescaped(data: str) -> str:
+    """The inverse of `escaped`: the string as its provider sent it."""
+    return _WAS_SEALED.sub(_STEM, data) if _STEM in data else data
+
+
+def looks_sealed(value: Any) -> bool:
+    """Whether a string anywhere in a JSON value looks like an envelope, or like one that was escaped."""
+    if type(value) is str:
+        return _STEM in value
+    if type(value) is dict:
+        return any(looks_sealed(inner) for inner in value.values() if type(inner) in _DEEP)
+    return type(value) is list and any(looks_sealed(inner) for inner in value if type(inner) in _DEEP)
+
+
+_DEEP = frozenset((str, dict, list))
+
+
+def escaped_all(value: Any) -> Any:
+    """A JSON value with every such string escaped."""
+    if type(value) is str:
+        return escaped(value)
+    if type(value) is dict:
+        return {key: escaped_all(inner) for key, inner in value.items()}
+    return [escaped_all(inner) for inner in value] if type(value) is list else value
 
 
 def opaque_piece(kind: str, data: str, reader: Reader) -> Node:
-    """A naked piece found in a protocol's own slot: whoever is being read made it."""
+    """Naked opaque data found in a protocol's own field: its origin is whoever is being read."""
     reader.signed = True
+    if _STEM in data:
+        if reader.escapes:
+            data = escaped(data)
+        reader.stuffed = True
     return {"kind": kind, "data": data, "origin": origin_of(reader)}
+
+
+def is_constant(text: Any, reader: Reader) -> bool:
+    """True for a value that stands where opaque data goes and was made by nobody (`Adapter.constants`)."""
+    from .registry import adapter
+
+    return type(text) is str and text in adapter(reader.protocol).constants
 
 
 def origin_of(reader: Reader) -> Node:
@@ -102,38 +177,73 @@ def withheld(writer: Writer) -> str:
     return "parked" if writer.vault is not None else "lost"
 
 
-def seal(node: Node, anchor: str) -> str:
-    """An envelope around a canonical node with opaque pieces: standard base64 that tells itself apart.
+def seal(node: Node, anchor: str, secret: Secret | None = None) -> str:
+    """An envelope around a canonical node with opaque data: standard base64 with a recognizable beginning.
 
-    `anchor` says what it belongs to (`anchor_of` of the bearer); an envelope found elsewhere does not open.
+    It is encoded and checksummed, not encrypted: whoever holds it can read it. With a `secret` the checksum is a MAC.
+    `anchor` says what it belongs to (`anchor_of` of the carrying item); an envelope found elsewhere is refused.
     """
     origin = next((piece["origin"] for piece in node.get("opaque") or () if piece.get("origin")), None)
     if "turn" in node:
         # Turns are counted anew in every document: the number would group it with strangers, or part it from its own.
         node = {key: value for key, value in node.items() if key != "turn"}
     payload = dump({"version": VERSION, "kind": node.get("type"), "origin": origin, "anchor": anchor, "node": node})
-    return base64.b64encode(_MARK + blake2b(payload, digest_size=_DIGEST).digest() + payload).decode()
+    digest = secret.sign(payload) if secret is not None else _checksum(payload)
+    return base64.b64encode(_MARK + digest + payload).decode()
 
 
 def is_sealed(text: Any) -> bool:
-    """True for a string that is one of our envelopes, whole or damaged."""
-    return type(text) is str and text.replace("-", "+").replace("_", "/").startswith(_PREFIX)
+    """True for a string that begins as our envelopes do, whole or damaged, in either alphabet of base64."""
+    return type(text) is str and text.startswith(_PREFIX)
 
 
-def open_sealed(text: str, anchor: str | None = None) -> Node | None:
-    """The node inside an envelope; None when it is damaged or belongs to another bearer. Both alphabets are read."""
+def is_envelope(text: Any, reader: Reader) -> bool:
+    """True for an envelope in a document that a client sent. Nothing that a provider sends is one."""
+    return reader.opens and is_sealed(text)
+
+
+def open_sealed(text: str, anchor: str | None, reader: Reader) -> Node | None:
+    """The node inside an envelope; None when it is damaged, unsigned, or belongs to another carrying item.
+
+    With a secret the envelope is our own, and the node is what was put in. Without one anybody may have made it, and
+    what is left of the node is its type and its opaque data (`untrusted.py`), for `restore` to add to what is there.
+    """
+    if not reader.opens or len(text) > MAX_SIZE:
+        return None
     try:
         raw = base64.b64decode(text.replace("-", "+").replace("_", "/") + "=" * (-len(text) % 4), validate=True)
-        payload = raw[len(_MARK) + _DIGEST :]
-        if raw[len(_MARK) : len(_MARK) + _DIGEST] != blake2b(payload, digest_size=_DIGEST).digest():
+        digest, payload = raw[len(_MARK) : len(_MARK) + DIGEST], raw[len(_MARK) + DIGEST :]
+        secret: Secret | None = reader.secret
+        if not (compare_digest(digest, _checksum(payload)) if secret is None else secret.verify(digest, payload)):
             return None
         content = load_text(payload.decode())
-    except (binascii.Error, ValueError):
+        if _STEM.encode() in payload:
+            reader.stuffed = True
+    except (binascii.Error, ValueError, RecursionError):
         return None
-    if content.get("version") != VERSION or (anchor is not None and not _belongs(content.get("anchor"), anchor)):
+    if type(content) is not dict or content.get("version") != VERSION or type(content.get("node")) is not dict:
+        return None
+    if anchor is not None and not _belongs(content.get("anchor"), anchor):
         return None
     node: Node = content["node"]
-    return node
+    return node if secret is not None else untrusted(node)
+
+
+def restore(text: str, shown: Node, anchor: str | None, reader: Reader) -> Node | None:
+    """`shown`, an item as the client shows it, with what its envelope `text` may add; None where it is refused.
+
+    An envelope of ours holds the item as it was. One that anybody may have made adds opaque data to an item of the
+    same type: never text, never a role, never another item.
+    """
+    node = open_sealed(text, anchor, reader)
+    if node is None or node.get("type") != shown.get("type"):
+        return None
+    if reader.secret is not None:
+        return node
+    pieces = node.get("opaque")
+    if pieces and _text(shown) and any(piece["kind"] == TURN for piece in pieces):
+        return None
+    return {**shown, "opaque": pieces} if pieces else shown
 
 
 def anchor_of(node: Node) -> str:

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Mapping as MappingABC
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import InvalidBody
 from .mapping import ILL_TYPED, NATIVE, IllTyped, Mapping, ReadPair, remainder
 from .outline import Outline
+
+if TYPE_CHECKING:
+    from .provenance import Secret
+    from .writing import Writer
 
 __all__ = ["Reader"]
 
@@ -30,6 +34,7 @@ class Reader:
         "dialect",
         "doc",
         "docs",
+        "escapes",
         "facing",
         "gathered",
         "http",
@@ -37,6 +42,7 @@ class Reader:
         "model",
         "notes",
         "number",
+        "opens",
         "outline",
         "places",
         "plain",
@@ -45,9 +51,12 @@ class Reader:
         "restored",
         "runs",
         "scope",
+        "secret",
         "seed",
         "signed",
         "stands",
+        "stuffed",
+        "target",
         "trace",
         "turns",
     )
@@ -62,6 +71,8 @@ class Reader:
         http: MappingABC[str, Any] | None = None,
         provider: str | None = None,
         scope: str | None = None,
+        opens: bool = False,
+        secret: Secret | None = None,
     ) -> None:
         self.protocol = protocol
         self.dialect: MappingABC[str, Any] = dialect or {}
@@ -71,6 +82,15 @@ class Reader:
         self.provider = provider
         self.scope = scope
         self.signed = False
+        # Whether envelopes are opened: in what a client sends, never in what a provider does. With a secret only those
+        # that were signed with it. What a provider sends that looks like one is escaped (`provenance.escaped`);
+        # `stuffed` says that there is something of the kind.
+        self.opens = opens
+        self.secret = secret
+        self.escapes = not opens
+        self.stuffed = False
+        # Whom it is converted for, if it is known: complete answers return to their origin and to clients alone.
+        self.target: Writer | None = None
         # A reader says so that found nothing in a conversation but texts, calls of functions, and their results as
         # text, by the names of their calls if by any: nothing that could be a handle or bear an opaque piece. No two
         # messages of the model's stand side by side, where a wire has messages.
@@ -123,12 +143,12 @@ class Reader:
         return self._opened(node)
 
     def _opened(self, node: Any) -> Any:
-        """A conversation with carried answers back in their places (`turns.py`)."""
+        """A conversation with carried answers back in their places (`returning.py`)."""
         items = node.get("input") if type(node) is dict and not self.plain else None
         if type(items) is list:
             for item in items:
                 if "opaque" in item:
-                    from .turns import opened
+                    from .returning import opened
 
                     node["input"] = opened(items, self)
                     break

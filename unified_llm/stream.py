@@ -25,10 +25,22 @@ from .grammar import (
     Place,
     place_of,
 )
-from .malformed import FAULTS, refuse_document, refuse_event
+from .malformed import FAULTS, refuse_conversion, refuse_document, refuse_event
 from .paths import pointer
 
-__all__ = ["ADDRESS", "ALONE", "FRAME", "PASSING", "TERMINAL", "Collector", "Grammar", "collect", "decompose", "framed"]
+__all__ = [
+    "ADDRESS",
+    "ALONE",
+    "FRAME",
+    "PASSING",
+    "TERMINAL",
+    "Collector",
+    "Grammar",
+    "checked",
+    "collect",
+    "decompose",
+    "framed",
+]
 
 Event = dict[str, Any]
 Node = dict[str, Any]
@@ -281,3 +293,19 @@ def framed(event: Any, number: int | None) -> Event:
     if name is not None and type(name) is not str:
         raise InvalidBody(pointer((number, "event")), "the name of an event should be a string or null")
     return event if "event" in event else {"event": None, **event}
+
+
+def checked(reader: Any, events: Iterable[Any]) -> Iterator[Event]:
+    """The canonical events of wire events, read by a `WireReader`, in an order that the grammar allows."""
+    grammar = Grammar()
+    for number, event in enumerate(events):
+        try:
+            found = reader.feed(framed(event, number))
+        except FAULTS as error:
+            refuse_conversion((number,), event, error)
+        for canonical in found:
+            grammar.feed(canonical)
+            yield canonical
+    for canonical in reader.close():
+        grammar.feed(canonical)
+        yield canonical

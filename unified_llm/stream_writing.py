@@ -11,6 +11,7 @@ from .grammar import Grammar
 from .locate import locate
 from .losses import Levels, enforce
 from .malformed import FAULTS, refuse_event
+from .secret import SecretLike
 from .streaming import ConvertedStream, _Pipe
 
 __all__ = ["write_stream"]
@@ -19,12 +20,17 @@ Event = dict[str, Any]
 
 
 def write_stream(
-    events: Iterable[Any], protocol: str, *, on_loss: Levels = "ignore", exchange: Exchange | None = None
+    events: Iterable[Any],
+    protocol: str,
+    *,
+    on_loss: Levels = "ignore",
+    exchange: Exchange | None = None,
+    secret: SecretLike = None,
 ) -> ConvertedStream:
     """The wire events, in `protocol`, of a stream of canonical events (JSON form or objects).
 
-    `on_loss` and `exchange` are as in `convert`. Raises `LocalProtocolError` for an event that cannot come where it
-    comes, and `InvalidBody` for one that is not what its type declares.
+    `on_loss`, `exchange` and `secret` are as in `convert`. Raises `LocalProtocolError` for an event that cannot come
+    where it comes, and `InvalidBody` for one that is not what its type declares.
 
     >>> from unified_llm import decompose
     >>> answer = {"id": "r", "status": "completed", "model": "m", "output": [
@@ -32,7 +38,7 @@ def write_stream(
     >>> [event["event"] for event in write_stream(decompose(answer), "anthropic-messages")][-1]
     'message_stop'
     """
-    return ConvertedStream(events, _WritePipe(protocol, on_loss, exchange))
+    return ConvertedStream(events, _WritePipe(protocol, on_loss, exchange, secret))
 
 
 class _WritePipe(_Pipe):
@@ -40,8 +46,8 @@ class _WritePipe(_Pipe):
 
     reads = False
 
-    def __init__(self, target: str, on_loss: Levels, exchange: Exchange | None) -> None:
-        super().__init__(target, target, on_loss=on_loss, exchange=exchange)
+    def __init__(self, target: str, on_loss: Levels, exchange: Exchange | None, secret: SecretLike) -> None:
+        super().__init__(target, target, on_loss=on_loss, exchange=exchange, secret=secret)
         self.writing.source = None  # the events come from no protocol
         self.count = 0
         self.grammar = Grammar(local=True)

@@ -8,7 +8,7 @@ Wire events are dicts `{"event": name or None, "data": JSON value or string}`.
 from __future__ import annotations
 
 from collections import ChainMap, deque
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any
 
@@ -21,12 +21,12 @@ from .exchange import Exchange
 from .losses import Levels, Loss, Losses, check_levels, enforce
 from .malformed import FAULTS, refuse_conversion
 from .preparing import ends
+from .provenance import escaped_all, looks_sealed
 from .reading import Reader
 from .registry import provider_of, split
 from .spans import CitingWriter
-from .stream import ADDRESS, ALONE, PASSING, Grammar, framed
+from .stream import ADDRESS, ALONE, PASSING, Grammar, checked, framed
 from .trail import Trail
-from .vault import Vault
 
 __all__ = [
     "ConvertedStream",
@@ -48,31 +48,19 @@ class _Pipe:
         source: str,
         target: str,
         *,
-        model: str | None = None,
-        http: Mapping[str, Any] | None = None,
         on_loss: Levels = "ignore",
         facing: Facing | None = None,
         exchange: Exchange | None = None,
-        vault: Vault | None = None,
-        scope: str | None = None,
+        **options: Any,
     ) -> None:
         check_levels(on_loss)
         here, there = Surface(*split(source)), Surface(*split(target))
         self.origin, self.goal = here.adapter, there.adapter
         self.crossing = source != target
-        self.reading, self.writing = ends(
-            source,
-            target,
-            here,
-            there,
-            facing or "client",
-            model=model,
-            http=http,
-            exchange=exchange,
-            vault=vault,
-            scope=scope,
-        )
+        self.reading, self.writing = ends(source, target, here, there, facing or "client", exchange=exchange, **options)
         self.writing.seed = self.reading.seed = exchange.seed if exchange else ""
+        if self.origin is self.goal:
+            self.reading.escapes = False  # done to the whole event
         self.reader = self.origin.streams.reader(self.reading)
         self.writer = self._writer(exchange)
         self.grammar = Grammar()
@@ -135,6 +123,9 @@ class _Pipe:
             reading.number += 1  # type: ignore[operator]
             event = framed(event, reading.number)
             try:
+                if own and looks_sealed(event["data"]):
+                    # Its frames go on as they came, and a client must not be handed what it would take for ours.
+                    event = {**event, "data": escaped_all(event["data"])}
                 reading.doc = event["data"]
                 recent.append((reading.number, reading.doc))
                 events = read(event)
@@ -307,8 +298,9 @@ async def aclose(source: AsyncIterable[Any]) -> None:
 def convert_stream(events: Iterable[Event], *, source: str, target: str, **options: Any) -> ConvertedStream:
     """Convert a stream of wire events of `source` to those of `target`.
 
-    Takes `model`, `http`, `on_loss`, `facing`, `exchange`, `vault`, `scope` as `convert` does. A stream cut off ends
-    in the target's own error form, never in a success. A loss at level `raise` is raised before its event is yielded.
+    Takes `model`, `http`, `on_loss`, `facing`, `exchange`, `vault`, `secret`, `scope` as `convert` does. A stream cut
+    off ends in the target's own error form, never in a success. A loss at level `raise` is raised before its event is
+    yielded.
 
     >>> chunk = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m",
     ...          "choices": [{"index": 0, "delta": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}]}
@@ -349,15 +341,4 @@ def read_stream(events: Iterable[Event], protocol: str) -> Iterator[Event]:
     """
     adapter, dialect = split(protocol)
     reader = adapter.streams.reader(Reader(adapter.protocol, dialect=dialect, provider=provider_of(protocol, dialect)))
-    grammar = Grammar()
-    for number, event in enumerate(events):
-        try:
-            found = reader.feed(framed(event, number))
-        except FAULTS as error:
-            refuse_conversion((number,), event, error)
-        for canonical in found:
-            grammar.feed(canonical)
-            yield canonical
-    for canonical in reader.close():
-        grammar.feed(canonical)
-        yield canonical
+    return checked(reader, events)

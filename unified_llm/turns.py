@@ -1,11 +1,15 @@
-"""Whole answers on their way home: what a client surface has no slot for travels with the answer it is part of.
+"""Complete answers in one envelope: what a client surface has no field for returns with the answer it is part of.
 
-A signature on a hosted call, the cipher of a search result, a program's fingerprint: no other surface has a slot for
-them, and some have no form for their bearers. Facing a client, an answer with such pieces goes along whole, inside one
-reasoning item that is nothing but a carrier, because every surface's clients echo reasoning in its sealed form. When
-the conversation comes back, what the client shows of the answer (its text and its calls, however cut or joined) proves
-that it is still the same, and the answer is put back as it was. The vault does the same for clients that echo nothing.
-An answer that was edited is not put back whole: only the calls and messages that are still as they were get theirs.
+A signature on a hosted call, the call itself, an image, encrypted search results: another surface has no field for
+them, or no form at all. Facing a client, an answer with any of those also travels complete, inside one reasoning item
+made for it, because every surface's clients echo reasoning. When the conversation comes back, what the client shows
+of the answer (its text and its calls, however cut or joined) proves that it is still the same, and the answer is put
+back as it was. The vault does the same for clients that echo nothing.
+
+Who may be believed: a complete answer is put back only from an envelope with our MAC, or from the vault, and only for
+its origin (or for another client, who gets nothing of it that a client could have said). Without a secret an envelope
+adds opaque data to the calls and messages that the client shows, and reasoning that would lose what it led to is
+withheld. An edited answer is not put back: only its calls and messages that are unchanged are restored.
 """
 
 from __future__ import annotations
@@ -14,53 +18,45 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from .handles import has_handles
-from .ids import is_made
-from .provenance import is_own, plain_text
+from .provenance import TURN, is_own, is_reply, plain_text
 
 if TYPE_CHECKING:
-    from .reading import Reader
     from .writing import Writer
 
 __all__ = [
-    "TURN",
+    "CALLS",
     "carrier",
     "carry",
-    "opened",
+    "hides",
+    "is_hidden",
+    "leads_to_hidden",
     "origins",
     "parked",
+    "parts_of",
     "pieces",
-    "readdressed",
     "regions",
-    "restored",
-    "returned",
     "shown",
+    "strip_leading",
     "uncarried",
+    "withhold_leading",
     "words_of",
 ]
 
 Node = dict[str, Any]
 Shown = tuple[str, list[tuple[str, str]]]
 
-TURN = "unified_llm:turn"
-"""The kind of the opaque piece that stands for a whole answer."""
 NOTE = "sealed for the way back"
-_CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
-# What a client says to an answer, beside messages: results of calls that it made, decisions that it took.
-_REPLIES = frozenset(("mcp_approval_response", "item_reference", "additional_tools", "tool_change"))
-
-
-def _is_reply(item: Node) -> bool:
-    kind = item.get("type")
-    if kind == "message":
-        return item.get("role") not in ("assistant", None)
-    return type(kind) is str and (kind.endswith("_call_output") or kind in _REPLIES)
+CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
+# What every surface shows, or has a field for.
+_SHOWN = frozenset(("message", "reasoning", "function_call", "custom_tool_call"))
+_TEXTS = frozenset(("output_text", "refusal", "text", "input_text"))
 
 
 def regions(items: list[Node], known: frozenset[str] = frozenset()) -> Iterator[tuple[int, int]]:
     """The places (from, to) of the answers in a conversation; results of the calls in `known` do not end one."""
     start = None
     for index, item in enumerate(items):
-        if _is_reply(item) and item.get("call_id") not in known:
+        if is_reply(item) and item.get("call_id") not in known:
             if start is not None:
                 yield start, index
             start = None
@@ -83,10 +79,10 @@ def shown(items: Iterable[Node], all_words: bool = False) -> Shown:
     for item in items:
         kind = item.get("type")
         if kind == "message":
-            if all_words or not _is_reply(item):
+            if all_words or not is_reply(item):
                 words_of(item.get("content"), text)
-        elif kind in _CALLS:
-            calls.append((str(item.get("call_id") or ""), plain_text(item.get(_CALLS[kind]))))
+        elif kind in CALLS:
+            calls.append((str(item.get("call_id") or ""), plain_text(item.get(CALLS[kind]))))
     return "".join("".join(text).split()), calls
 
 
@@ -99,24 +95,44 @@ def words_of(content: Any, out: list[str]) -> None:
                 out += [part[key] for key in ("text", "refusal", "transcript") if type(part.get(key)) is str]
 
 
-def _same(one: Shown, other: Shown) -> bool:
-    """Whether two answers show the same; an id that had to be made says nothing against it."""
-    if one[0] != other[0] or len(one[1]) != len(other[1]):
-        return False
-    for (mine, said), (theirs, told) in zip(one[1], other[1]):
-        if said != told or not (mine == theirs or is_made(mine) or is_made(theirs)):
-            return False
-    return True
-
-
 # ---- towards a client -----------------------------------------------------------------------------------------------
 
 
+def hides(items: Iterable[Any]) -> bool:
+    """True for an answer with anything that not every surface shows: hosted calls, images, items of one provider."""
+    return any(type(item) is dict and is_hidden(item) for item in items)
+
+
+def is_hidden(item: Node) -> bool:
+    kind = item.get("type")
+    if kind == "message":
+        content = item.get("content")
+        return type(content) is list and not is_reply(item) and any(part.get("type") not in _TEXTS for part in content)
+    return kind not in _SHOWN and not is_reply(item)
+
+
 def uncarried(items: list[Any], writer: Writer) -> bool:
-    """Whether there are foreign pieces that this surface's own writer has no slot for, or foreign handles."""
+    """True if anything in these items has no field on this surface and can come back with the complete answer.
+
+    Without a secret that is foreign opaque data of calls and messages alone: nothing else is taken from an envelope.
+    """
+    if writer.secret is None:
+        return any(_addable(item, writer) for item in items if type(item) is dict)
     if any(_uncarried(item, writer, True) for item in items if type(item) is dict):
         return True
-    return bool(writer.source) and writer.source != writer.protocol and has_handles(items)
+    foreign = bool(writer.source) and writer.source != writer.protocol
+    return foreign and (hides(items) or has_handles(items))
+
+
+def _addable(item: Node, writer: Writer) -> bool:
+    """Whether foreign opaque data without a field here is where an untrusted envelope may add it: calls and texts."""
+    kind = item.get("type")
+    if kind not in ("message", *CALLS) or is_reply(item):
+        return False
+    bearers = [item] if kind not in writer.carries else []
+    if kind == "message":
+        bearers += [part for part in parts_of(item) if type(part) is dict and part.get("type") not in writer.carries]
+    return any(not is_own(piece, writer) for bearer in bearers for piece in bearer.get("opaque") or ())
 
 
 def _uncarried(node: Node, writer: Writer, outside: bool) -> bool:
@@ -136,11 +152,39 @@ def _uncarried(node: Node, writer: Writer, outside: bool) -> bool:
     return False
 
 
+def withhold_leading(items: list[Any], writer: Writer) -> None:
+    """Without a secret: take from reasoning the opaque data that would come back without the item it led to.
+
+    A provider refuses reasoning whose follower is missing, and a client cannot return what its surface does not show.
+    """
+    for at, item in enumerate(items):
+        if type(item) is dict and item.get("type") == "reasoning" and leads_to_hidden(items, at):
+            strip_leading(item, writer)
+
+
+def leads_to_hidden(items: list[Any], at: int) -> bool:
+    """True for reasoning that is followed, behind more reasoning at most, by an item that not every surface shows."""
+    after = next((item for item in items[at + 1 :] if item.get("type") != "reasoning"), None)
+    return after is not None and is_hidden(after)
+
+
+def strip_leading(item: Node, writer: Writer) -> None:
+    pieces = item.get("opaque")
+    if pieces and any(not is_own(piece, writer) for piece in pieces):
+        fate = "lost" if writer.vault is None else "parked"
+        writer.report(item, ("opaque",), fate, "without a secret, the item it led to cannot come back")
+        del item["opaque"]
+
+
 def carrier(items: list[Node], writer: Writer) -> Node:
-    """The reasoning item that is nothing but a way for these items."""
+    """The reasoning item that holds these items in its envelope and nothing else."""
+    if writer.secret is None:
+        items = [item for item in items if _addable(item, writer)]
+    # What a client says is never restored from an answer.
+    items = [item for item in items if not (item.get("type") == "message" and is_reply(item))]
     origin = next(origins(items), {"protocol": writer.source})
     writer.context.setdefault("carried", []).append(items)
-    for bearer, piece in pieces(items):
+    for bearer, piece in pieces(items) if writer.secret is not None else _added_pieces(items):
         at = next(index for index, each in enumerate(bearer["opaque"]) if each is piece)
         writer.report(bearer, ("opaque", at), "parked", NOTE)
     turn = {"items": items, "origin": origin}
@@ -148,6 +192,18 @@ def carrier(items: list[Node], writer: Writer) -> Node:
     item = {"type": "reasoning", "summary": [], "opaque": [piece]}
     writer.context.setdefault("carriers", []).append(item)
     return item
+
+
+def _added_pieces(items: list[Node]) -> Iterator[tuple[Node, Node]]:
+    for item in items:
+        for bearer in (item, *parts_of(item)):
+            for piece in bearer.get("opaque") or ():
+                yield bearer, piece
+
+
+def parts_of(item: Node) -> list[Any]:
+    content = item.get("content")
+    return content if type(content) is list else []
 
 
 def origins(value: Any) -> Iterator[Node]:
@@ -188,6 +244,8 @@ def parked(writer: Writer) -> None:
     writer.unfold()
     carriers = {id(item) for item in writer.context.get("carriers", ())}
     writer.raw[:] = [entry for entry in writer.raw if id(entry[0]) not in carriers]
+    if writer.secret is None:
+        return  # nothing but the opaque data reported by now
     inside: set[int] = set()
     stack: list[Any] = list(writer.context.get("carried") or ())
     while stack:
@@ -201,168 +259,3 @@ def parked(writer: Writer) -> None:
         for at, (node, keys, fate, _, capability) in enumerate(writer.raw):
             if fate == "lost" and id(node) in inside:
                 writer.raw[at] = (node, keys, "parked", NOTE, capability)
-
-
-# ---- on the way home ------------------------------------------------------------------------------------------------
-
-
-def opened(items: list[Node], reader: Reader) -> list[Node]:
-    """`items` with carried answers back in their places, and without the carriers, whatever becomes of them."""
-    if not any(_turn(item) for item in items if "opaque" in item):
-        return items
-    reader.signed = True
-    wires = {id(node): wire for node, wire in reader.traced()}
-    for item in items:
-        turn = _turn(item)
-        if turn is None:
-            continue
-        place = next(at for at, other in enumerate(items) if other is item)
-        items = _put_back(items, place, turn, reader, wires)
-    return items
-
-
-def _turn(item: Node) -> Node | None:
-    for piece in item.get("opaque") or ():
-        if type(piece) is dict and piece.get("kind") == TURN and type(piece.get("turn")) is dict:
-            found: Node = piece["turn"]
-            return found
-    return None
-
-
-def _put_back(items: list[Node], place: int, turn: Node, reader: Reader, wires: dict[int, Any]) -> list[Node]:
-    """The items with one carrier gone and its answer where it was."""
-    known = frozenset(i["call_id"] for i in turn["items"] if _is_reply(i) and type(i.get("call_id")) is str)
-    start, end = next((a, b) for a, b in regions(items, known) if a <= place < b)
-    marks = [at for at in range(start, end) if _turn(items[at]) is not None]
-    before = max((at for at in marks if at < place), default=start - 1)
-    after = min((at for at in marks if at > place), default=end)
-    carrying = items[place]
-    wire = wires.get(id(carrying))
-    wanted = shown(turn["items"])
-    for first, last in ((before + 1, after), (place, after), (before + 1, place + 1)):
-        there = [item for item in items[first:last] if item is not carrying]
-        if _same(shown(there), wanted):
-            last = _repeated(turn["items"], items, last)
-            names = returned(turn, there)
-            after_it = readdressed(items[last:], names, reader, wires) if names else items[last:]
-            return items[:first] + restored(turn, there, wire, reader, wires) + after_it
-    there = [item for item in items[before + 1 : after] if item is not carrying]
-    found = _pieces_of(turn, there, reader, wires)
-    if found == there:
-        reader.note(carrying, ("opaque",), "lost", "an envelope that does not belong here")
-    return items[: before + 1] + found + items[after:]
-
-
-def _repeated(answer: list[Node], items: list[Node], last: int) -> int:
-    """The place behind those of the user's messages that stand in the answer (a compaction keeps some)."""
-    for item in answer:
-        if item.get("type") == "message" and _is_reply(item) and last < len(items):
-            mine: list[str] = []
-            theirs: list[str] = []
-            words_of(item.get("content"), mine)
-            words_of(items[last].get("content"), theirs)
-            last += mine == theirs and items[last].get("role") == item.get("role")
-    return last
-
-
-def restored(turn: Node, there: list[Node], wire: Any, reader: Reader, wires: dict[int, Any]) -> list[Node]:
-    """The answer as it was, under the ids the client gave its calls, if any, and with its cache breakpoints."""
-    origins = {id(one): other for one, other in _called(turn, there)}
-    renamed = {one.get("call_id"): other.get("call_id") for one, other in _called(turn, there)}
-    dropped = set(returned(turn, there).values())
-    # Numbers of messages are those of another document: far apart from the numbers in this one.
-    number = 1 + max((item["turn"] for item in there if type(item.get("turn")) is int), default=0)
-    out = []
-    for item in turn["items"]:
-        new = dict(item)
-        if renamed.get(new.get("call_id")) and new["call_id"] not in dropped:
-            new["call_id"] = renamed[new["call_id"]]
-        if type(new.get("turn")) is int:
-            new["turn"] = -number * 1000 - new["turn"]
-        bearer = origins.get(id(item)) or next((one for one in there if one.get("type") == new.get("type")), None)
-        known = wires.get(id(bearer), wire)
-        if known is not None:
-            reader.trace.append((new, known))
-        out.append(new)
-    origin = turn.get("origin") or {}
-    for item in out:
-        _at_home(item, origin)
-    reader.restored += [(item, origin) for item in out]
-    _move_cache(there, out)
-    return out
-
-
-def _called(turn: Node, there: list[Node]) -> list[tuple[Node, Node]]:
-    """The calls of an answer, each with what the client shows of it."""
-    mine = [item for item in turn["items"] if item.get("type") in _CALLS]
-    theirs = [item for item in there if item.get("type") in _CALLS]
-    return list(zip(mine, theirs))
-
-
-def returned(turn: Node, there: list[Node]) -> dict[str, str]:
-    """The ids of an answer's calls, by those that had to be made because the client dropped them."""
-    pairs = ((one.get("call_id"), other.get("call_id")) for one, other in _called(turn, there))
-    return {str(made): own for own, made in pairs if own and is_made(made) and not is_made(own)}
-
-
-def readdressed(items: list[Node], names: dict[str, str], reader: Reader, wires: dict[int, Any]) -> list[Node]:
-    """`items` with the results of calls under the ids that are the calls' own again."""
-    out = []
-    for item in items:
-        own = names.get(item.get("call_id") or "")
-        if own:
-            new = {**item, "call_id": own}
-            if id(item) in wires:
-                reader.trace.append((new, wires[id(item)]))
-            item = new
-        out.append(item)
-    return out
-
-
-def _at_home(item: Node, origin: Node) -> None:
-    """Mark an item as one that its maker wrote: it may be sent back as no other provider's would be."""
-    protocol = origin.get("protocol")
-    if protocol:
-        drawers = item.get("extra") or {}
-        drawer = drawers.get(protocol) or {}
-        item["extra"] = {**drawers, protocol: {**drawer, "form": {**(drawer.get("form") or {}), "home": True}}}
-
-
-def _move_cache(there: list[Node], out: list[Node]) -> None:
-    for item in there:
-        marked = item.get("cache") or next(
-            (part["cache"] for part in _parts(item) if type(part) is dict and part.get("cache")), None
-        )
-        if marked and out:
-            last = out[-1]
-            content = _parts(last)
-            if content and type(content[-1]) is dict:
-                last["content"] = [*content[:-1], {**content[-1], "cache": marked}]
-            else:
-                last["cache"] = marked
-
-
-def _parts(item: Node) -> list[Any]:
-    content = item.get("content")
-    return content if type(content) is list else []
-
-
-def _pieces_of(turn: Node, there: list[Node], reader: Reader, wires: dict[int, Any]) -> list[Node]:
-    """What the client still shows, with the pieces of those calls and messages that are as they were."""
-    known = [(item, shown((item,))) for item in turn["items"] if any(pieces(item))]
-    out = []
-    for item in there:
-        for other, said in known:
-            if other.get("type") == item.get("type") and any(said) and _same(said, shown((item,))):
-                new = {**other, **({"turn": item["turn"]} if "turn" in item else {})}
-                if "call_id" in item:
-                    new["call_id"] = item["call_id"]
-                if id(item) in wires:
-                    reader.trace.append((new, wires[id(item)]))
-                _at_home(new, turn.get("origin") or {})
-                reader.restored.append((new, turn.get("origin") or {}))
-                out.append(new)
-                break
-        else:
-            out.append(item)
-    return out

@@ -1,30 +1,40 @@
-"""The vault: where answers wait whose opaque pieces a client drops, until the conversation comes home.
+"""The vault: where answers are kept whose opaque data a client drops, until the conversation comes back.
 
-An answer is known again by what every client sends back of it: its calls (id and arguments) and its text, under the
-opening of the conversation where that is known. Two conversations that use one call id for different things, or one
-text in different threads, never get each other's pieces. Vaults are bounded, and a scope keeps callers apart.
+The key of an answer covers everything it depends on: the instructions, every earlier turn, and what the client sends
+back of the answer itself (its text, its calls with their arguments). A conversation that differs anywhere before an
+answer never gets that answer's data. Keys are digests, so that a store learns nothing from them. A scope keeps callers
+apart whose conversations are equal; memory is bounded.
 """
 
 from __future__ import annotations
 
+import json
 from collections import OrderedDict
+from collections.abc import Iterator
 from hashlib import blake2b
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .ids import is_made
-from .jsonvalue import dump_text
-from .turns import Shown, origins, pieces, readdressed, regions, restored, returned, shown, words_of
+from .jsonvalue import detached, dump, dump_text
+from .provenance import is_reply
+from .returning import goes_home, readdressed, restored, returned
+from .turns import Shown, origins, pieces, regions, shown, words_of
 
 if TYPE_CHECKING:
     from .reading import Reader
+    from .writing import Writer
 
-__all__ = ["MemoryVault", "Vault", "park", "thread_of", "unpark"]
+__all__ = ["MemoryVault", "Scoped", "Vault", "park", "thread_of", "unpark"]
 
 Node = dict[str, Any]
 
 
 class Vault(Protocol):
-    """Where parked answers wait. Keys are made by the hub; values are plain JSON, so that a database can hold them.
+    """Where answers are kept. Keys are made by the library; values are plain JSON, so that a database can hold them.
+
+    A vault is used by one caller. What serves several callers gives each a scope of it: `Scoped(vault, caller)`.
+    Its methods may be called from several threads.
 
     >>> class Shelf(dict):
     ...     def put(self, key, items): self[key] = items
@@ -43,8 +53,8 @@ class Vault(Protocol):
 class MemoryVault:
     """A bounded vault in memory: the entries used longest ago go first.
 
-    `scope` keeps tenants apart, `limit` is the number of entries kept over all of them. `within` gives another scope
-    of the same memory.
+    `scope` keeps callers apart, `limit` is the number of entries kept over all scopes, `max_bytes` the size of their
+    JSON over all scopes. `within` gives another scope of the same memory. It may be used by several threads.
 
     >>> vault = MemoryVault(limit=1)
     >>> vault.put("call:a", []); vault.put("call:b", []); vault.get("call:a") is None
@@ -53,114 +63,238 @@ class MemoryVault:
     True
     """
 
-    def __init__(self, scope: str = "", limit: int = 10_000) -> None:
+    def __init__(self, scope: str = "", limit: int = 10_000, max_bytes: int = 256_000_000) -> None:
         self.scope = scope
         self.limit = limit
-        self._items: OrderedDict[tuple[str, str], list[Node]] = OrderedDict()
+        self.max_bytes = max_bytes
+        self._store = _Store()
 
     def within(self, scope: str) -> MemoryVault:
-        """The same memory, and the same limit, seen by another caller."""
-        other = MemoryVault(scope, self.limit)
-        other._items = self._items
+        """The same memory, and the same limits, seen by another caller."""
+        other = MemoryVault(scope, self.limit, self.max_bytes)
+        other._store = self._store
         return other
 
     @property
     def empty(self) -> bool:
         """Whether nothing is kept, for anybody; a vault that can say so quickly spares the looking."""
-        return not self._items
+        return not self._store.entries
 
     def put(self, key: str, items: list[Node]) -> None:
-        self._items[self.scope, key] = items
-        self._items.move_to_end((self.scope, key))
-        while len(self._items) > self.limit:
-            self._items.popitem(last=False)
+        self._store.put((self.scope, key), dump(items), self.limit, self.max_bytes)
 
     def get(self, key: str) -> list[Node] | None:
-        found = self._items.get((self.scope, key))
-        if found is not None:
-            self._items.move_to_end((self.scope, key))
-        return found
+        found = self._store.get((self.scope, key))
+        return None if found is None else json.loads(found)
+
+
+class _Store:
+    """The entries of all scopes, as bytes: nobody who got one can change it."""
+
+    def __init__(self) -> None:
+        self.entries: OrderedDict[tuple[str, str], bytes] = OrderedDict()
+        self.size = 0
+        self.lock = Lock()
+
+    def put(self, key: tuple[str, str], value: bytes, limit: int, max_bytes: int) -> None:
+        with self.lock:
+            self.size += len(value) - len(self.entries.pop(key, b""))
+            self.entries[key] = value
+            while self.entries and (len(self.entries) > limit or self.size > max_bytes):
+                self.size -= len(self.entries.popitem(last=False)[1])
+
+    def get(self, key: tuple[str, str]) -> bytes | None:
+        with self.lock:
+            found = self.entries.get(key)
+            if found is not None:
+                self.entries.move_to_end(key)
+            return found
+
+
+class Scoped:
+    """Any vault, seen by one caller: nothing that another scope keeps is found.
+
+    >>> memory = MemoryVault()
+    >>> Scoped(memory, "a").put("key", []); Scoped(memory, "b").get("key") is None
+    True
+    """
+
+    def __init__(self, vault: Vault, scope: str) -> None:
+        self._vault = vault
+        self._scope = blake2b(scope.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+    @property
+    def empty(self) -> bool:
+        return bool(getattr(self._vault, "empty", False))
+
+    def put(self, key: str, items: list[Node]) -> None:
+        self._vault.put(f"{self._scope}:{key}", items)
+
+    def get(self, key: str) -> list[Node] | None:
+        return self._vault.get(f"{self._scope}:{key}")
+
+
+# ---- what a key covers ----------------------------------------------------------------------------------------------
 
 
 def thread_of(node: Node) -> str:
-    """What tells a conversation from others: a digest of the words it opens with. They stay while it grows."""
+    """A digest of a whole conversation as every client sends it: instructions, and all that was said up to its end."""
     items = node.get("input")
-    words: list[str] = []
     if type(items) is str:
-        words.append(items)
-    elif type(items) is list:
-        first = next((item for item in items if type(item) is dict and item.get("role") == "user"), None)
-        words_of(first.get("content") if first else None, words)
-    return blake2b("".join(words).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest() if words else ""
+        items = [{"type": "message", "role": "user", "content": items}]
+    if type(items) is not list or not items:
+        return ""
+    return [behind for _, _, _, behind in _walk(items, _opening(node))][-1]
+
+
+def _opening(node: Node) -> str:
+    instructions = node.get("instructions")
+    return _added("", _said({"role": "system", "content": instructions})) if instructions else ""
+
+
+def _walk(items: list[Node], thread: str) -> Iterator[tuple[int, int, str, str]]:
+    """The answers and what stands between them: from, to ("from" is -1 for the latter), thread before and behind."""
+    done = 0
+    for start, end in regions(items):
+        if start > done:
+            yield -1, start, thread, (thread := _between(items[done:start], thread))
+        before, thread = thread, _behind(items[start:end], thread)
+        yield start, end, before, thread
+        done = end
+    if done < len(items):
+        yield -1, len(items), thread, _between(items[done:], thread)
+
+
+def _between(items: list[Node], thread: str) -> str:
+    """The thread behind what a client said. A surface may join messages, or have instructions apart."""
+    for item in items:
+        if item.get("type") in ("message", None) or str(item.get("type")).endswith("_output"):
+            thread = _added(thread, _said(item))
+    return thread
+
+
+def _said(item: Node) -> list[Any]:
+    role = item.get("role") if item.get("type") in ("message", None) else "result"
+    content = item.get("output") if role == "result" else item.get("content")
+    words: list[str] = []
+    words_of(content, words)
+    others = [part for part in content if type(part) is dict and "text" not in part] if type(content) is list else []
+    media = [{k: v for k, v in part.items() if k not in ("extra", "cache", "opaque", "detail")} for part in others]
+    return ["system" if role == "developer" else role, "".join("".join(words).split()), media]
+
+
+def _behind(answer: list[Node], thread: str) -> str:
+    """The thread behind an answer, or behind its beginning; ids of calls may be made anew on a surface."""
+    if not answer:
+        return thread
+    text, calls = shown(answer, True)
+    return _added(thread, [text, [said for _, said in calls]]) if text or calls else thread
+
+
+def _added(thread: str, said: list[Any]) -> str:
+    return blake2b(dump_text([thread, said]).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def _keys(told: Shown, thread: str) -> list[str]:
-    """The keys of an answer that shows this, the best first: with thread and ids of its calls, then with less."""
+    """The keys of an answer that shows this, the best first: with the ids of its calls, then without."""
     text, calls = told
-    if not text and not calls:
+    if not thread or not (text or calls):
         return []
-    bare = [("", arguments) for _, arguments in calls]
-    found = [(thread, calls)] if thread else []
-    if thread and calls:
-        found.append((thread, bare))
-    found.append(("", calls))
-    return [_key(each, text, said) for each, said in found]
+    found = [calls]
+    if calls:
+        found.append([("", arguments) for _, arguments in calls])
+    return ["turn:" + _added(thread, [text, said]) for said in found]
 
 
-def _key(thread: str, text: str, calls: list[tuple[str, str]]) -> str:
-    said = dump_text([thread, text, calls])
-    return "turn:" + blake2b(said.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+# ---- keeping and restoring ------------------------------------------------------------------------------------------
 
 
-def park(items: list[Node], vault: Vault, thread: str = "") -> None:
-    """Remember an answer with opaque pieces. What two answers would claim is kept for neither.
+def park(items: list[Node], vault: Vault, thread: str) -> None:
+    """Remember an answer with opaque data, given to the conversation `thread`; without one nothing is kept.
 
-    An answer that holds results of its calls is several, where a client sends them back.
+    What two answers would claim without the ids of their calls is kept for neither. An answer that holds results of
+    its calls is several, where a client sends them back.
     """
-    found = [items[start:end] for start, end in regions(items)]
-    for answer in [items, *found] if found != [items] else found:
+    if not thread or not any(pieces(items)):
+        return
+    answers = [(items, thread)]
+    if any(is_reply(item) for item in items):
+        answers.append(([item for item in items if not (item.get("type") == "message" and is_reply(item))], thread))
+        answers += [(items[a:b], before) for a, b, before, _ in _walk(items, thread) if a >= 0]
+    for answer, before in answers:
         if any(pieces(answer)):
-            for number, key in enumerate(_keys(shown(answer, True), thread)):
+            for number, key in enumerate(_keys(shown(answer, True), before)):
                 known = vault.get(key) if number else None
-                vault.put(key, answer if known is None or _pieces(known) == _pieces(answer) else [])
+                vault.put(key, detached(answer) if known is None or _pieces(known) == _pieces(answer) else [])
+
+
+def parked_answers(items: list[Node], node: Node) -> Iterator[tuple[list[Node], str]]:
+    """The answers of a conversation, each with the thread it was given to."""
+    for start, end, before, _ in _walk(items, _opening(node)):
+        if start >= 0:
+            yield items[start:end], before
 
 
 def _pieces(items: list[Node]) -> list[tuple[Any, Any]]:
     return [(piece.get("kind"), piece.get("data")) for _, piece in pieces(items)]
 
 
-def unpark(items: list[Node], vault: Vault, thread: str = "", reader: Reader | None = None) -> list[Node]:
-    """`items` with the pieces of parked answers back where the client dropped them."""
+# Ways to cut the items between two messages of the client's into answers, before the rest is taken as it is.
+_TRIES = 64
+
+
+def unpark(node: Node, vault: Vault, reader: Reader | None = None, target: Writer | None = None) -> list[Node]:
+    """The items of a request with the opaque data of kept answers, where the client dropped it."""
+    items: list[Node] = node["input"]
     if getattr(vault, "empty", False):
         return items
     out: list[Node] = []
     done = 0
     wires: dict[int, Any] = {}
-    for start, end in list(regions(items)):
+    for start, end, before, _ in list(_walk(items, _opening(node))):
+        if start < 0:
+            continue
         there = items[start:end]
         # A client may keep what is signed and drop the ids of its calls, which the signature may be for.
-        at = end if any(pieces(there)) and not any(is_made(item.get("call_id")) for item in there) else start
-        told = [shown((item,), True) for item in there] if at < end else []
-        while at < end:
-            for last in range(end, at, -1):
-                keys = _keys(_together(told[at - start : last - start]), thread)
-                found = next((one for one in map(vault.get, keys) if one), None)
-                if found:
-                    there = items[at:last]
-                    if reader is not None and not wires:
-                        wires = {id(node): wire for node, wire in reader.traced()}
-                    wire = next((wires[id(item)] for item in there if id(item) in wires), None)
-                    scratch = reader or _Scratch()
-                    turn = {"items": found, "origin": next(origins(found), {})}
-                    names = returned(turn, there)
-                    if names:
-                        items = items[:last] + readdressed(items[last:], names, scratch, wires)  # type: ignore[arg-type]
-                    out += items[done:at] + restored(turn, there, wire, scratch, wires)  # type: ignore[arg-type]
-                    done = at = last
-                    break
-            else:
-                at += 1
+        if any(pieces(there)) and not any(is_made(item.get("call_id")) for item in there):
+            continue
+        for at, last, found in _kept(there, before, vault):
+            origin = next(origins(found), {})
+            if not goes_home(origin, target):
+                continue
+            at, last = start + at, start + last
+            there = items[at:last]
+            if reader is not None and not wires:
+                wires = {id(item): wire for item, wire in reader.traced()}
+            wire = next((wires[id(item)] for item in there if id(item) in wires), None)
+            scratch: Any = reader or _Scratch()
+            turn = {"items": found, "origin": origin}
+            names = returned(turn, there)
+            if names:
+                items = items[:last] + readdressed(items[last:], names, scratch, wires)
+            out += items[done:at] + restored(turn, there, wire, scratch, wires)
+            done = last
     return out + items[done:] if done else items
+
+
+def _kept(there: list[Node], before: str, vault: Vault) -> Iterator[tuple[int, int, list[Node]]]:
+    """The kept answers among the items between two messages of the client's: from, to, and the answer as it was."""
+    told = [shown((item,), True) for item in there]
+    at, tries = 0, _TRIES
+    while at < len(there) and tries > 0:
+        thread = _behind(there[:at], before)
+        for last in range(len(there), at, -1):
+            tries -= 1
+            text, calls = _together(told[at:last])
+            found = next((one for one in map(vault.get, _keys((text, calls), thread)) if one), None)
+            if found:
+                yield at, last, found
+                at = last
+                break
+            if tries <= 0:
+                break
+        else:
+            at += 1
 
 
 def _together(told: list[Shown]) -> Shown:

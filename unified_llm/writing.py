@@ -12,7 +12,7 @@ from typing import Any
 from .ids import is_made
 from .mapping import NATIVE, Fated, IllTyped, Mapping, Owned, WritePair, alike, fill
 from .outline import Outline
-from .provenance import is_own
+from .provenance import Secret, is_own
 
 __all__ = ["REPEATED", "Writer"]
 
@@ -41,6 +41,7 @@ class Writer:
         "refuses",
         "relaxed",
         "same",
+        "secret",
         "seed",
         "source",
         "vault",
@@ -61,12 +62,15 @@ class Writer:
         scope: str | None = None,
         origin: tuple[str, ...] = ("protocol",),
         carries: frozenset[str] = frozenset(),
+        secret: Secret | None = None,
     ) -> None:
         # Who is written to, and which of that must match for an opaque piece to be sent (`Adapter.origin`).
         self.here = {"protocol": protocol, "provider": provider, "scope": scope, "model": model}
         self.origin = origin
         # Bearers whose foreign pieces this surface has a slot of its own for.
         self.carries = carries
+        # The key of the envelopes that are written, if there is one.
+        self.secret = secret
         self.refuses: MappingABC[str, str] = refuses or {}
         self.protocol = protocol
         self.dialect: MappingABC[str, Any] = dialect or {}

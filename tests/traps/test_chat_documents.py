@@ -100,8 +100,8 @@ def test_trap_028_three_reasoning_items_stay_three() -> None:
         }
         for text, data in (("alpha", "S1"), ("", "D"), ("beta", "S2"))
     ]
-    message = ul.write({"id": "r", "output": [*items, call()]}, CHAT, "response").value["choices"][0]["message"]
-    back = read(request(message))["input"]
+    answer = ul.write({"id": "r", "output": [*items, call()]}, CHAT, "response", secret="s").value
+    back = ul.read(request(answer["choices"][0]["message"]), CHAT, secret="s").dump()["input"]
     assert [item["opaque"][0]["data"] for item in back[:3]] == ["S1", "D", "S2"]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
+from folds import FOLDS
 from unified_llm.exchange import Exchange
 
 CHAT = "openai-chat"
@@ -284,8 +285,9 @@ def test_a_sealed_thought_that_came_after_text_is_read_as_it_was() -> None:
     piece = {"kind": "encrypted_content", "data": "blob", "origin": {"protocol": "openai-responses"}}
     thought = {"type": "reasoning", "id": "rs_1", "summary": [], "opaque": [piece]}
     text = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hi"}]}
-    told = list(ul.write_stream(ul.decompose({"id": "r", "output": [text, thought]}), CHAT))
-    got = ul.collect(ul.read_stream(told, CHAT))["output"]
+    told = list(ul.write_stream(ul.decompose({"id": "r", "output": [text, thought]}), CHAT, secret="s"))
+    message = FOLDS[CHAT](told)["choices"][0]["message"]
+    got = ul.read({"model": "m", "messages": [message]}, CHAT, secret="s").dump()["input"]
     assert [item["type"] for item in got] == ["message", "reasoning"]
     assert got[1] == {**thought, "turn": 0}
 

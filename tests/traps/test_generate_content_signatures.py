@@ -58,15 +58,16 @@ def test_trap_003_signature_on_a_trailing_empty_text() -> None:
 def test_trap_003_where_empty_texts_are_refused_the_signature_is_parked_and_not_lost() -> None:
     parts = [{"text": "42"}, {"text": "", "thoughtSignature": "Uzk="}]
     answer = {"candidates": [{"content": {"parts": parts, "role": "model"}, "finishReason": "STOP", "index": 0}]}
-    whole = ul.convert(answer, source=GC, target="anthropic-messages", kind="response")
-    stream = ul.convert_stream([{"event": None, "data": answer}], source=GC, target="anthropic-messages")
+    whole = ul.convert(answer, source=GC, target="anthropic-messages", kind="response", secret="s")
+    events = [{"event": None, "data": answer}]
+    stream = ul.convert_stream(events, source=GC, target="anthropic-messages", secret="s")
     assert "redacted_thinking" in str(list(stream))
     for losses, path in ((whole.losses, ""), (stream.losses, "/0/data")):
         told = {loss.path: loss.fate for loss in losses if loss.side == "source"}
         assert told == {f"{path}/candidates/0/content/parts/1": "parked"}
     history = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "?"},
                {"role": "assistant", "content": whole.value["content"]}, {"role": "user", "content": "!"}]}  # fmt: skip
-    back = ul.convert(history, source="anthropic-messages", target=GC).value["contents"][1]["parts"]
+    back = ul.convert(history, source="anthropic-messages", target=GC, secret="s").value["contents"][1]["parts"]
     assert back == parts
 
 

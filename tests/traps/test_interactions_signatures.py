@@ -14,6 +14,7 @@ from unified_llm.provenance import is_sealed
 
 IA = "google-interactions"
 SIGNATURE = "CiQBDDnWx+/signed=="
+SECRET = "s"
 TURN = [
     {"type": "user_input", "content": [{"type": "text", "text": "Weather?"}]},
     {"type": "thought", "signature": SIGNATURE, "summary": [{"type": "text", "text": "look it up"}]},
@@ -116,11 +117,12 @@ def test_no_foreign_piece_is_sent_and_none_is_lost_on_a_client() -> None:
     assert any(loss.capability == "reasoning.signature" and loss.fate == "lost" for loss in sent.losses)
 
     answer = {"id": "resp_1", "object": "response", "status": "completed", "output": [item]}
-    client = convert(answer, "openai-responses", IA, "response").value
+    client = convert(answer, "openai-responses", IA, "response", secret=SECRET).value
     (thought,) = client["steps"]
     assert is_sealed(thought["signature"])
     said = {"type": "model_output", "content": [{"type": "text", "text": "Hello"}]}
-    back = convert({"model": "m", "input": [thought, said]}, IA, "openai-responses").value["input"]
+    history = {"model": "m", "input": [thought, said]}
+    back = convert(history, IA, "openai-responses", secret=SECRET).value["input"]
     assert (back[0]["id"], back[0]["encrypted_content"]) == ("rs_1", "gAAAA-secret")
 
 

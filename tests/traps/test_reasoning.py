@@ -37,8 +37,8 @@ def history(value: Node, surface: str) -> Node:
 
 def home_again(surface: str, *blocks: Node) -> list[Node]:
     """The assistant's blocks after a client of `surface` carried them."""
-    shown = ul.convert(answer(*blocks), source=MESSAGES, target=surface, kind="response").value
-    value = ul.convert(history(shown, surface), source=surface, target=MESSAGES, model="m").value
+    shown = ul.convert(answer(*blocks), source=MESSAGES, target=surface, kind="response", secret="s").value
+    value = ul.convert(history(shown, surface), source=surface, target=MESSAGES, model="m", secret="s").value
     return [block for message in value["messages"] if message["role"] == "assistant" for block in message["content"]]
 
 

@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar, Unpack
 import httpx2
 
 from ..losses import Levels
+from ..provenance import SecretLike
 from ..vault import Vault
 from .core import Core
 from .driving import AsyncWire, Wire
@@ -44,6 +45,7 @@ class _Both(Generic[H, W]):
         base_url: str | None = None,
         on_loss: Levels = "ignore",
         vault: Vault | None = None,
+        secret: SecretLike = None,
         timeout: Any = None,
         total_timeout: float | None = None,
         retry: Retry | None = None,
@@ -61,6 +63,7 @@ class _Both(Generic[H, W]):
             base_url=base_url,
             on_loss=on_loss,
             vault=vault,
+            secret=secret,
             timeout=timeout,
             total_timeout=total_timeout,
             retry=retry,
@@ -81,7 +84,8 @@ class Client(_Both[httpx2.Client, Wire]):
     official SDK's client, or an `Upstream`) plain model names are enough. `model` is asked where a call names none,
     `models` are its fallbacks. `protocol` forces a wire format, else the one that loses least for the request is
     spoken. `api_key` and `base_url` stand in for what environment and registry say. `on_loss` is the level of losses
-    (`convert(on_loss=)`), `vault` remembers sealed pieces that a conversation drops, `retry` says when to try again,
+    (`convert(on_loss=)`), `vault` remembers opaque data that a conversation drops, `secret` authenticates envelopes
+    (`convert(secret=)`; by default random, of this process), `retry` says when to try again,
     `timeout` is seconds or the HTTP library's own; it restarts with every piece of an answer that arrives.
     `total_timeout` is the seconds that a call may take with everything in it, retries, sleeps, the turns of a tool
     loop and the reading of a stream included (default: no limit); with a pool of the caller's own it is looked at

@@ -22,6 +22,7 @@ from ..errors import (
     UnknownProvider,
 )
 from ..losses import Levels, Losses, enforce
+from ..provenance import Secret, SecretLike, process_secret
 from ..registry import split
 from ..urls import filled
 from ..vault import Vault
@@ -63,6 +64,7 @@ class Core:
         base_url: str | None = None,
         on_loss: Levels = "ignore",
         vault: Vault | None = None,
+        secret: SecretLike = None,
         timeout: Any = None,
         total_timeout: float | None = None,
         retry: Retry | None = None,
@@ -72,6 +74,7 @@ class Core:
         self.model, self.models, self.protocol = model, models, protocol
         self.api_key, self.base_url = api_key, base_url
         self.on_loss, self.vault, self.timeout = on_loss, vault, timeout
+        self.secret = process_secret() if secret is None else Secret.of(secret)
         self.retry = retry if retry is not None else Retry()
         self.headers = headers or {}
         Deadline.of(total_timeout)
@@ -194,6 +197,7 @@ class Core:
             stream=stream,
             on_loss=levels,
             vault=self.vault,
+            secret=self.secret,
             timeout=call.timeout if call.timeout is not None else self.timeout,
             deadline=call.deadline,
             at=int(time.time()),

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from ..convert import Converted, Repair, convert
 from ..errors import APIError, InvalidBody
 from ..losses import Levels
+from ..secret import SecretLike
 from ..vault import Vault
 from .deadline import Deadline
 from .failures import unreadable
@@ -24,12 +25,13 @@ __all__ = ["Answer", "Ask", "Effect", "Hop", "Opened", "Outgoing", "answer_kind"
 class Ask:
     """What is asked: a wire document of `source`, or a canonical one (`source` None).
 
-    `http` is what the source carried outside of the body (`method`, `path`, `query`, `headers`); without a body it is
-    a request as it is, for routes that have none (lists, polling, cancelling). `stream` says which form of answer is
-    awaited. `timeout` is the HTTP library's, and `patience` stands for it where the upstream says nothing either.
-    `deadline` is when the call ends, with everything in it. `at` and `answer_id` are the time (seconds since 1970) and
-    the id of an answer that has none, `previous` is the answer that the caller went on from. Headers and queries of
-    the caller's are the upstream's: they go to no other.
+    `http` is what the source carried outside of the body (`method`, `path`, `query`, `headers`); without a body it
+    is a request as it is, for routes that have none (lists, polling, cancelling). `stream` says which form of
+    answer is awaited. `secret` authenticates envelopes (`convert`). `timeout` is the HTTP library's, and `patience`
+    stands for it where the upstream says nothing either. `deadline` is when the call ends, with everything in it.
+    `at` and `answer_id` are the time (seconds since 1970) and the id of an answer that has none, `previous` is the
+    answer that the caller went on from. Headers and queries of the caller's are the upstream's: they go to no
+    other.
     """
 
     body: Any = None
@@ -39,6 +41,7 @@ class Ask:
     stream: bool = False
     on_loss: Levels = "ignore"
     vault: Vault | None = None
+    secret: SecretLike = None
     timeout: Any = None
     patience: Any = None
     deadline: Deadline | None = None

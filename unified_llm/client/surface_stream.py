@@ -12,6 +12,7 @@ from typing import Any
 from ..bytestream import ByteStream
 from ..errors import ProtocolError
 from ..losses import Levels, Losses
+from ..secret import Secret
 from ..vault import Vault
 from .effects import Opened
 
@@ -24,13 +25,22 @@ class SurfaceStream:
     `feed` and `close` are for what comes and for the end, `broken` for an end that is none: the surface's own error.
     """
 
-    def __init__(self, opened: Opened, surface: str, vault: Vault, on_loss: Levels, told: Callable[[Losses], None]):
+    def __init__(
+        self,
+        opened: Opened,
+        surface: str,
+        vault: Vault,
+        on_loss: Levels,
+        told: Callable[[Losses], None],
+        secret: Secret | None = None,
+    ) -> None:
         self._stream = ByteStream(
             opened.upstream.protocol,
             surface,
             exchange=opened.sent.exchange,
             http=opened.http,
             vault=vault,
+            secret=secret,
             on_loss=on_loss,
             scope=opened.upstream.scope,
         )

@@ -12,6 +12,7 @@ from .upstream import Upstream
 
 __all__ = ["ESTIMATE", "HOPS", "LOSSES", "PROTOCOL", "UPSTREAM", "told"]
 
+CALLER = "x-unified-llm-caller"
 LOSSES = "x-unified-llm-losses"
 UPSTREAM = "x-unified-llm-upstream"
 PROTOCOL = "x-unified-llm-protocol"

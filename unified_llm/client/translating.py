@@ -28,9 +28,10 @@ from ..errors import (
 from ..hints import header_safe
 from ..jsonvalue import dump, parse
 from ..losses import Levels, Losses
+from ..provenance import Secret, SecretLike, process_secret
 from ..registry import adapter
 from ..urls import filled
-from ..vault import MemoryVault, Vault
+from ..vault import MemoryVault, Scoped, Vault
 from .choosing import credited
 from .choosing import upstream as choose
 from .effects import Answer, Ask, Hop, Opened, answer_kind
@@ -41,7 +42,7 @@ from .retrying import Retry
 from .settling import settled
 from .surface import Match, credential_headers, recognise, spoken
 from .surface_stream import SurfaceStream
-from .telling import ESTIMATE, HOPS, LOSSES, PROTOCOL, UPSTREAM, told
+from .telling import CALLER, ESTIMATE, HOPS, LOSSES, PROTOCOL, UPSTREAM, told
 from .upstream import Upstream
 from .wire import steps
 
@@ -80,7 +81,8 @@ class Translator:
     """Everything of an in-process transport but the transport.
 
     `upstreams` are names, URLs, SDK clients or `Upstream`s, tried in their order; None leaves the choice to the model
-    that a request names ("provider/model"). `surface` is a protocol, told by the path without it.
+    that a request names ("provider/model"). `surface` is a protocol, told by the path without it. `caller` names whom
+    it serves; a request may say otherwise (the header `x-unified-llm-caller`). `secret` is of this process by default.
     """
 
     def __init__(
@@ -89,6 +91,8 @@ class Translator:
         *,
         surface: str | None = None,
         vault: Vault | None = None,
+        secret: SecretLike = None,
+        caller: str = "",
         on_loss: Levels = "ignore",
         on_losses: OnLosses | None = None,
         retry: Retry | None = None,
@@ -97,11 +101,13 @@ class Translator:
         given = list(upstreams) if isinstance(upstreams, (list, tuple)) else [upstreams]
         self.surface = surface
         self.vault = vault if vault is not None else MemoryVault()
+        self.secret = process_secret() if secret is None else Secret.of(secret)
+        self.caller = caller
         self.on_loss = on_loss
         self.on_losses = on_losses
         # The SDK above tries again by itself; twice is many times.
         self.retry = retry if retry is not None else Retry.never()
-        self.memory = Memory()
+        self.memory = Memory(secret=self.secret)
         key, headers, query = (options.pop(name, None) for name in ("api_key", "headers", "query"))
         self._credentials = (key, headers or {}, query or {})
         self._auth = options.pop("auth", None)
@@ -176,24 +182,35 @@ class Translator:
             http={"method": incoming.method, "path": match.path, "query": query, "headers": shown},
             stream=match.route.kind == "request" and match.streams(body),
             on_loss=self.on_loss,
-            vault=self.vault,
+            vault=self._vault(incoming),
+            secret=self.secret,
             patience=incoming.timeout,
             at=int(time.time()),
             answer_id=uuid4().hex,
         )
 
+    def _caller(self, incoming: Incoming) -> str:
+        """Who asks: named by the request, or by whoever made this transport."""
+        return incoming.headers.get(CALLER, self.caller)
+
+    def _vault(self, incoming: Incoming) -> Vault:
+        """What is kept for the caller, and for nobody else."""
+        caller = self._caller(incoming)
+        return Scoped(self.vault, caller) if caller else self.vault
+
     def _request(
         self, incoming: Incoming, match: Match, body: Any, asked: Sequence[Upstream]
     ) -> Generator[Any, Any, Reply]:
-        known = self.memory.recalled(body, match.protocol, asked)
+        caller = self._caller(incoming)
+        known = self.memory.recalled(body, match.protocol, asked, caller)
         ask = self._ask(incoming, match, {} if known is None else known)
         if ask.kind != "request":
             return (yield from self._counted(ask, match, asked))
         if known is not body:
             ask = replace(ask, previous=body[keeps(match.protocol)])
         found = yield from steps(ask, asked, self.retry)
-        reply = self._shown(found, match.protocol)
-        self.memory.follow(reply, match.protocol, incoming.content, body, found.upstream)
+        reply = self._shown(found, match.protocol, ask.vault)
+        self.memory.follow(reply, match.protocol, incoming.content, body, found.upstream, caller)
         return reply
 
     def _counted(self, ask: Ask, match: Match, asked: Sequence[Upstream]) -> Generator[Any, Any, Reply]:
@@ -262,11 +279,12 @@ class Translator:
 
     # ---- back to the client ------------------------------------------------------------------------------------------
 
-    def _shown(self, found: Answer | Opened, surface: str) -> Reply:
-        return self._answer(found, surface) if isinstance(found, Answer) else self._stream(found, surface)
+    def _shown(self, found: Answer | Opened, surface: str, vault: Vault | None = None) -> Reply:
+        kept = self.vault if vault is None else vault
+        return self._answer(found, surface, kept) if isinstance(found, Answer) else self._stream(found, surface, kept)
 
-    def _answer(self, found: Answer, surface: str) -> Reply:
-        done = found.to(surface, vault=self.vault, on_loss=self.on_loss)
+    def _answer(self, found: Answer, surface: str, vault: Vault) -> Reply:
+        done = found.to(surface, vault=vault, secret=self.secret, on_loss=self.on_loss)
         losses = Losses([*found.sent.losses, *done.losses])
         self._tell(losses)
         reply = self._reply(done, losses, found.hops, found.upstream)
@@ -281,10 +299,15 @@ class Translator:
         headers |= {"content-type": _JSON, **told(losses, hops, whose)}
         return Reply(status=int(done.http.get("status") or status), headers=headers, content=dump(done.value))
 
-    def _stream(self, found: Opened, surface: str) -> Reply:
+    def _stream(self, found: Opened, surface: str, vault: Vault) -> Reply:
         given = found.sent.losses
         stream = SurfaceStream(
-            found, surface, self.vault, self.on_loss, lambda losses: self._tell(Losses([*given, *losses]))
+            found,
+            surface,
+            vault,
+            self.on_loss,
+            lambda losses: self._tell(Losses([*given, *losses])),
+            self.secret,
         )
         framing = adapter(surface).streams.framing
         exchange = found.sent.exchange

@@ -36,7 +36,11 @@ def http_client(
 
     Options: `on_losses` is called with the `Losses` of every answer that has any (they are in the header
     `x-unified-llm-losses` too, those of a stream's answer only here); `on_loss` are levels as in `convert`; `vault`
-    remembers what the SDK does not echo (default: in memory, for this client); `retry` a `Retry` (default: none, the
+    remembers what the SDK does not echo (default: in memory, for this client); `secret` authenticates the envelopes
+    in which the SDK keeps other providers' data (default: random, of this process; give one to go on in another
+    process); `caller` names the tenant that the transport serves, where several share a vault or the transport: a
+    request names its own in the header `x-unified-llm-caller`, and nobody gets what was kept for another; `retry` a
+    `Retry` (default: none, the
     SDK has its own); `total_timeout` are the seconds that one request of the SDK may take, its stream included;
     `http_client` and `async_http_client` reach the upstream, `limits` are those of the pool without them; `api_key`,
     `base_url` and every other field of an `Upstream`. Credentials go to the origin of the first upstream; `api_key`

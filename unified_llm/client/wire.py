@@ -92,6 +92,7 @@ def _converted(ask: Ask, upstream: Upstream) -> Converted:
         return Converted(None, Losses(), dict(ask.http))
     check_state(ask.body, ask.source, upstream)
     options: dict[str, Any] = {"model": upstream.model, "on_loss": ask.on_loss, "vault": ask.vault}
+    options["secret"] = ask.secret
     if ask.source is None:
         options |= {"scope": upstream.scope, "provider": upstream.provider}
         return write(ask.body, upstream.protocol, ask.kind, repair=ask.repair, **options)

@@ -17,13 +17,15 @@ from ..errors import CapabilityRefused, UnifiedLLMError
 from ..losses import Loss
 from ..reading import Reader
 from ..registry import provider_of, split
-from ..stream import collect, decompose
+from ..secret import Secret
+from ..stream import checked, collect, decompose
 from ..stream_writing import write_stream
-from ..streaming import convert_stream, read_stream
+from ..streaming import convert_stream
 from .probing import Place, Probe, places, plain, probes
 
 __all__ = ["HUB", "OBSERVED", "Cell", "Key", "cell", "measure", "survives"]
 
+SECRET = "what is measured has a secret"
 HUB = "canonical"
 """The name of the source that is no protocol: the canonical document itself."""
 
@@ -132,18 +134,21 @@ def forget() -> None:
 
 
 def _from_hub(probe: Probe, key: Key) -> Cell:
-    return _said_by(probe, key.target, key.model)[1]
+    return _said_by(probe, key.target, key.model, SECRET)[1]
 
 
-def _said_by(probe: Probe, protocol: str, model: str = "") -> tuple[_Sent | None, Cell]:
-    """The probe as a protocol says it, and the fate of its capability in that."""
-    key = (id(probe.document), probe.kind, protocol, model)
+def _said_by(probe: Probe, protocol: str, model: str = "", secret: str | None = None) -> tuple[_Sent | None, Cell]:
+    """The probe as a protocol says it, and the fate of its capability in that.
+
+    With a secret that is what a client of the protocol gets and gives back; without, what its own provider says.
+    """
+    key = (id(probe.document), probe.kind, protocol, model, secret)
     if key not in _said:
         document = probe.of(protocol)
         bearing = _bearing(document, probe, protocol)
         try:
-            sent = _write(document, probe.kind, protocol, model)
-            back = _back(probe, sent, protocol)
+            sent = _write(document, probe.kind, protocol, model, secret)
+            back = _back(probe, sent, protocol, secret)
         except Exception as error:
             _said[key] = None, _failed(error)
         else:
@@ -159,7 +164,7 @@ def _from_wire(probe: Probe, key: Key) -> Cell:
     bearing = _bearing(probe.of(key.source), probe, key.source)
     try:
         done = _convert(sent, key)
-        back = _back(probe, done, key.target)
+        back = _back(probe, done, key.target, SECRET)
     except Exception as error:
         return _failed(error)
     return _judged(probe, bearing, sent.value, done.losses, back, key.source)
@@ -195,6 +200,10 @@ def _judged(probe: Probe, bearing: list[Place], source: Any, losses: Iterable[Lo
         # All arrived. What needs no field of its own in the target takes nothing from that.
         told = [loss for loss in told if not needs_no_field(loss)]
     fates = {loss.fate: loss.detail for loss in reversed(told)}
+    kept = [loss.path for loss in told if loss.fate == "parked"]
+    if not missing and not all(any(f"{spot}/".startswith(f"{path}/") for path in kept) for spot in spots):
+        # What is kept with us is something else of the same capability.
+        fates.pop("parked", None)
     for fate in ("emulated", "parked", "approximated"):
         if fate in fates and not (fate == "approximated" and "lost" in fates and missing):
             return Cell(fate, fates[fate])
@@ -246,36 +255,40 @@ def _events(document: Any) -> list[Any]:
     return list(decompose(document)) if type(document) is dict else document
 
 
-def _write(document: Any, kind: str, protocol: str, model: str) -> _Sent:
+def _write(document: Any, kind: str, protocol: str, model: str, secret: str | None) -> _Sent:
     if kind == "stream":
-        stream = write_stream(_events(document), protocol)
+        stream = write_stream(_events(document), protocol, secret=secret)
         events = list(stream)
         return _Sent(events, tuple(stream.losses), None)
-    done = write(document, protocol, kind, model=model or None)
+    done = write(document, protocol, kind, model=model or None, secret=secret)
     return _Sent(done.value, tuple(done.losses), done.http)
 
 
 def _convert(sent: _Sent, key: Key) -> _Sent:
     if key.kind == "stream":
-        stream = convert_stream(sent.value, source=key.source, target=key.target)
+        stream = convert_stream(sent.value, source=key.source, target=key.target, secret=SECRET)
         events = list(stream)
         return _Sent(events, tuple(stream.losses), None)
+    model = key.model or None
     done = convert(
-        sent.value, source=key.source, target=key.target, kind=key.kind, model=key.model or None, http=sent.http
+        sent.value, source=key.source, target=key.target, kind=key.kind, model=model, http=sent.http, secret=SECRET
     )
     return _Sent(done.value, tuple(done.losses), done.http)
 
 
-def _back(probe: Probe, sent: _Sent, protocol: str) -> Any:
-    if type(probe.document) is list:
-        return list(read_stream(sent.value, protocol))
-    return _read(sent.value, probe.kind, protocol, sent.http)
-
-
-def _read(value: Any, kind: str, protocol: str, http: Any) -> Any:
+def _back(probe: Probe, sent: _Sent, protocol: str, secret: str | None) -> Any:
     """The canonical form of what was written: not validated, as nothing but the bearing leaves is looked at."""
-    if kind == "stream":
-        return collect(read_stream(value, protocol))
     adapter, dialect = split(protocol)
-    reader = Reader(adapter.protocol, dialect=dialect, http=http, provider=provider_of(protocol, dialect))
+    reader = Reader(
+        adapter.protocol,
+        dialect=dialect,
+        http=sent.http,
+        provider=provider_of(protocol, dialect),
+        opens=secret is not None,
+        secret=Secret.of(secret),
+    )
+    if probe.kind == "stream" or type(probe.document) is list:
+        events = checked(adapter.streams.reader(reader), sent.value)
+        return list(events) if type(probe.document) is list else collect(events)
+    value, kind = sent.value, probe.kind
     return reader.root(kind_of(adapter, kind).read, load(value))

@@ -1,4 +1,4 @@
-"""The law of the mind: opaque pieces survive a hop over another client surface, and reach nobody they are not from."""
+"""Signatures and encrypted reasoning survive a round trip over another client surface, and reach no other provider."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ __all__ = ["foreign_minds", "forgetful_minds", "minds", "minds_of_conversations"
 History = Callable[[Any], Any]
 Piece = tuple[str, str, str]
 
+SECRET = "the secret of the suite"
+
 
 def minds(
     provider: str, surface: str, records: Iterable[Record], history: History, fold: History | None = None
@@ -33,9 +35,9 @@ def minds(
             continue
         if record["kind"] == "stream":
             assert fold is not None
-            told = fold(list(ul.convert_stream(record["events"], source=provider, target=surface)))
+            told = fold(list(ul.convert_stream(record["events"], source=provider, target=surface, secret=SECRET)))
         else:
-            told = ul.convert(record["body"], source=provider, target=surface, kind="response").value
+            told = ul.convert(record["body"], source=provider, target=surface, kind="response", secret=SECRET).value
         failures += _home(record, history(told), provider, surface, wanted)
     return failures
 
@@ -46,15 +48,17 @@ def minds_of_conversations(provider: str, surface: str, records: Iterable[Record
     for record in records:
         wanted = list(_pieces(canonical(record["body"], provider, "request").get("input") or [], provider))
         if wanted:
-            held = ul.convert(record["body"], source=provider, target=surface, facing="client").value
+            held = ul.convert(record["body"], source=provider, target=surface, facing="client", secret=SECRET).value
             failures += _home(record, held, provider, surface, wanted)
     return failures
 
 
 def forgetful_minds(
-    provider: str, surface: str, records: Iterable[Record], history: History, forget: History
+    provider: str, surface: str, records: Iterable[Record], history: History, forget: History, asked: Any
 ) -> list[Failure]:
     """The same as `minds` for clients that drop what they do not know: `forget` does it to a request; a vault helps.
+
+    `asked` is the request of the surface that the answers are to, as `history` has it before them.
 
     An answer of which a client is shown neither text nor a call leaves nothing to know it by, and is not looked for.
     """
@@ -66,7 +70,9 @@ def forgetful_minds(
         if not wanted:
             continue
         vault = ul.MemoryVault()
-        told = ul.convert(record["body"], source=provider, target=surface, kind="response", vault=vault).value
+        exchange = ul.convert(asked, source=surface, target=provider, vault=vault).exchange
+        response: dict[str, Any] = {"kind": "response", "vault": vault, "exchange": exchange}
+        told = ul.convert(record["body"], source=provider, target=surface, **response).value
         if not any(shown(canonical(told, surface, "response").get("output") or [])):
             continue
         failures += _home(record, forget(history(told)), provider, surface, wanted, vault)
@@ -101,7 +107,7 @@ def _home(
 ) -> list[Failure]:
     """What is wrong with the way of a client's request to the provider that its pieces are from."""
     # Repair may have to leave out reasoning whose follower this surface lost; that is a law of its own.
-    request = ul.convert(held, source=surface, target=provider, repair="never", vault=vault).value
+    request = ul.convert(held, source=surface, target=provider, repair="never", vault=vault, secret=SECRET).value
     found = list(_pieces(canonical(request, provider, "request").get("input") or [], provider))
     failures = _envelopes(record, request)
     if found != wanted:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.provenance import anchor_of, is_own, is_sealed, open_sealed, seal
+from unified_llm.provenance import anchor_of, is_envelope, is_own, is_reply, joined_parts, open_sealed, seal
+from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
 from .blocks import ordered
@@ -20,26 +21,30 @@ Node = dict[str, Any]
 CARRIER = "unified_llm:carrier"
 
 
-def carried_by(block: Node) -> Node | None:
-    """What a sealed block carries for another item; None for any other block."""
+def carried_by(block: Node, r: Reader) -> Node | None:
+    """The opaque data in a block's envelope that belongs to another item; None for any other block."""
     data = block.get("data")
-    if type(data) is not str or not is_sealed(data):
+    if type(data) is not str or not is_envelope(data, r):
         return None
-    opened = open_sealed(data, None)
-    return opened if opened is not None and opened.get("type") == CARRIER else None
+    opened = open_sealed(data, None, r)
+    if opened is None or opened.get("type") != CARRIER:
+        return None
+    return opened if type(opened.get("anchor")) is type(opened.get("bearer")) is str else None
 
 
-def join_carried(items: list[Node], carried: list[Node]) -> None:
-    """Give what travelled apart back to its bearers; what finds none is forgotten with them."""
+def join_carried(items: list[Node], carried: list[Node], r: Reader) -> None:
+    """Give opaque data that came apart back to the assistant's items; what finds none is dropped with them."""
     for item in items:
+        if is_reply(item):
+            continue
         anchor = anchor_of(item)
         for each in carried:
             if each["anchor"] != anchor or each["bearer"] != item.get("type"):
                 continue
-            if "opaque" in each:
+            if each.get("opaque"):
                 item["opaque"] = each["opaque"]
             if "content" in each:
-                item["content"] = each["content"]
+                item["content"] = each["content"] if r.secret is not None else joined_parts(item, each["content"])
 
 
 def carrier_of(item: Node, w: Writer, alone: bool = False) -> Node | None:
@@ -55,7 +60,8 @@ def carrier_of(item: Node, w: Writer, alone: bool = False) -> Node | None:
         return None
     if alone:
         _found(w, [item, *parts])
-        return {"type": "redacted_thinking", "data": seal(ordered({k: v for k, v in item.items() if k != "turn"}), "")}
+        bare = ordered({k: v for k, v in item.items() if k != "turn"})
+        return {"type": "redacted_thinking", "data": seal(bare, "", w.secret)}
     anchor = anchor_of(item)
     node: Node = {"type": CARRIER, "bearer": item.get("type"), "anchor": anchor}
     if signed:
@@ -63,7 +69,7 @@ def carrier_of(item: Node, w: Writer, alone: bool = False) -> Node | None:
     if on_parts:
         node["content"] = content
         _found(w, [part for part in parts if part.get("opaque") and not part.get("text")])
-    return {"type": "redacted_thinking", "data": seal(ordered(node), "")}
+    return {"type": "redacted_thinking", "data": seal(ordered(node), "", w.secret)}
 
 
 def _found(w: Writer, bearers: list[Node]) -> None:

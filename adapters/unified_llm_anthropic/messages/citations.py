@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.mapping import Fated, IllTyped, Mapping
-from unified_llm.provenance import is_sealed, opaque_piece, open_sealed, seal, split_opaque
+from unified_llm.provenance import is_envelope, opaque_piece, open_sealed, seal, split_opaque
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
@@ -80,14 +80,19 @@ _WEB = ("cited_text", "url", "title")
 @citations.read("web_search_result_location")
 def read_url_citation(w: Node, r: Reader) -> Node:
     proof = w.get("encrypted_index")
-    if type(proof) is str and is_sealed(proof):
+    opened = None
+    if type(proof) is str and is_envelope(proof, r):
         del w["encrypted_index"]
-        opened = open_sealed(proof, f"url:{w.get('url')}")
-        if opened is not None and opened.get("type") == "url_citation":
+        opened = open_sealed(proof, f"url:{w.get('url')}", r)
+        if opened is not None and opened.get("type") != "url_citation":
+            opened = None
+        if opened is not None and r.secret is not None:
             for key in _WEB:
                 w.pop(key, None)
             return opened
     node: Node = {"type": "url_citation", **{key: w.pop(key) for key in _WEB if key in w}}
+    if opened is not None and opened.get("opaque"):
+        node["opaque"] = opened["opaque"]
     if type(proof) is str and proof and "encrypted_index" in w:
         node["opaque"] = [opaque_piece("encrypted_index", w.pop("encrypted_index"), r)]
         r.place(node, ("opaque",), ("encrypted_index",))
@@ -118,7 +123,7 @@ def _for_client(c: Node, foreign: list[Node], w: Writer) -> Node:
         node["opaque"] = foreign
     wire: Node = {"type": "web_search_result_location", "cited_text": c.pop("cited_text", ""), "url": c.pop("url", "")}
     wire["title"] = c.pop("title", None)
-    wire["encrypted_index"] = seal(ordered(node), f"url:{wire['url']}")
+    wire["encrypted_index"] = seal(ordered(node), f"url:{wire['url']}", w.secret)
     for key in ("start_index", "end_index"):
         if key in c:
             c[key] = Fated("parked", "sealed for the way back")

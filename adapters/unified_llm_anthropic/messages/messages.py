@@ -113,7 +113,7 @@ def read_content(content: Any, role: str, wire: Node, r: Reader) -> list[Node]:
             message["content"].append(part)
             continue
         if kind == "redacted_thinking":
-            opened = carried_by(block)
+            opened = carried_by(block, r)
             if opened is not None:
                 carried.append(opened)
                 continue
@@ -122,7 +122,7 @@ def read_content(content: Any, role: str, wire: Node, r: Reader) -> list[Node]:
         if type(block) is not dict:
             r.made(items[-1], wire, "content", number)
     if carried:
-        join_carried(items, carried)
+        join_carried(items, carried, r)
     return items
 
 

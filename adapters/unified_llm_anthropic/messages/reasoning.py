@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.mapping import Fated, IllTyped
-from unified_llm.provenance import anchor_of, is_sealed, opaque_piece, open_sealed, seal, split_opaque
+from unified_llm.provenance import anchor_of, is_envelope, opaque_piece, open_sealed, restore, seal, split_opaque
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
@@ -23,6 +23,7 @@ __all__ = ["sealed_signature", "thinking_text"]
 
 Node = dict[str, Any]
 
+REFUSED = "the envelope is refused: damaged, moved, or not ours"
 _PARKED = Fated("parked", "sealed for the way back")
 
 
@@ -32,10 +33,10 @@ def thinking_text(item: Node) -> str:
     return "\n\n".join(text for text in texts if type(text) is str and text)
 
 
-def sealed_signature(item: Node, text: str) -> str:
+def sealed_signature(item: Node, text: str, w: Writer) -> str:
     """The envelope that carries a reasoning item of another provider in a signature."""
     bare = {key: value for key, value in item.items() if key != "turn"}
-    return seal(ordered(bare), anchor_of({"text": text}))
+    return seal(ordered(bare), anchor_of({"text": text}), w.secret)
 
 
 @blocks.read("thinking")
@@ -43,40 +44,39 @@ def read_thinking(w: Node, r: Reader) -> Node:
     text, signature = w["thinking"], w.get("signature")
     if type(text) is not str:
         raise IllTyped("thinking")
-    if is_sealed(signature):
-        opened = open_sealed(w.pop("signature"), anchor_of({"text": text}))
-        if opened is not None and opened.get("type") == "reasoning":
-            del w["thinking"]
-            return opened
     del w["thinking"]
     content = [{"type": "reasoning_text", "text": text}] if text else []
     item: Node = {"type": "reasoning", "summary": [], "content": content}
-    if type(signature) is str and signature and not is_sealed(signature):
+    if is_envelope(signature, r):
+        restored = restore(w.pop("signature"), item, anchor_of({"text": text}), r)
+        if restored is None:
+            r.note(item, ("opaque",), "lost", REFUSED)
+        return restored or item
+    if type(signature) is str and signature:
         item["opaque"] = [opaque_piece("signature", w.pop("signature"), r)]
         r.place(item, ("opaque",), ("signature",))
     elif signature == "" and "signature" in w:
         r.form(item, "signature", w.pop("signature"))
     elif "signature" not in w:
         r.form(item, "signature", "absent")
-    if is_sealed(signature):
-        r.note(item, ("opaque",), "lost", "an envelope that does not belong here")
     return item
 
 
 @blocks.read("redacted_thinking")
 def read_redacted(w: Node, r: Reader) -> Node:
-    item: Node
+    item: Node = {"type": "reasoning", "summary": []}
     data = w["data"]
     if type(data) is not str:
         raise IllTyped("data")
-    if is_sealed(data):
-        opened = open_sealed(w.pop("data"))
-        if opened is not None and opened.get("type") in ("reasoning", "message"):
-            return opened
-        item = {"type": "reasoning", "summary": []}
-        r.note(item, ("opaque",), "lost", "an envelope that does not belong here")
-        return item
-    item = {"type": "reasoning", "summary": []}
+    if is_envelope(data, r):
+        del w["data"]
+        opened = open_sealed(data, None, r) if r.secret is not None else None
+        if opened is not None and opened.get("type") == "message":
+            return opened  # a message of the model's that no block shows
+        restored = restore(data, item, None, r)
+        if restored is None:
+            r.note(item, ("opaque",), "lost", REFUSED)
+        return restored or item
     item["opaque"] = [opaque_piece("redacted", w.pop("data"), r)]
     r.place(item, ("opaque",), ("data",))
     return item
@@ -98,7 +98,9 @@ def write_reasoning(c: Node, w: Writer) -> Node | None:
     if form is not None and not own and not foreign:
         return _thinking(c, text, None if form == "absent" else form)
     if w.facing == "client":
-        wire = _thinking(c, text, sealed_signature(item, text))
+        wire = _thinking(c, text, sealed_signature(item, text, w))
+        if item.get("summary") and w.secret is None and w.vault is None:
+            c["summary"] = Fated("approximated", "sent as thinking")
         if own or foreign:
             c["opaque"] = _PARKED
         _park(c)
@@ -138,20 +140,24 @@ _PIECES = ("encrypted_content", "signature")
 @blocks.read("compaction")
 def read_compaction(w: Node, r: Reader) -> Node:
     sealed = w.get("encrypted_content")
-    if is_sealed(sealed):
-        opened = open_sealed(w.pop("encrypted_content"))
-        if opened is not None and opened.get("type") == "compaction":
+    item: Node = {"type": "compaction"}
+    if is_envelope(sealed, r):
+        restored = restore(w.pop("encrypted_content"), item, None, r)
+        if restored is None:
+            r.note(item, ("opaque",), "lost", REFUSED)
+        elif r.secret is not None:
             for key in ("content", "signature", "tool_changes"):
                 w.pop(key, None)
-            return opened
-    item: Node = {"type": "compaction"}
+            return restored
+        else:
+            item = restored
     if "content" in w:
         content = w["content"]
         if content is not None and type(content) is not str:
             raise IllTyped("content")
         item["content"] = w.pop("content")
     pieces = [opaque_piece(key, w.pop(key), r) for key in _PIECES if type(w.get(key)) is str]
-    if pieces:
+    if pieces and "opaque" not in item:
         item["opaque"] = pieces
         for index, piece in enumerate(pieces):
             r.place(item, ("opaque", index), (piece["kind"],))
@@ -184,7 +190,7 @@ def write_compaction(c: Node, w: Writer) -> Node | None:
             c["opaque"] = [piece]
     if foreign:
         tool_changes = c.pop("tool_changes", None)
-        wire["encrypted_content"] = seal(ordered({k: v for k, v in item.items() if k != "turn"}), "")
+        wire["encrypted_content"] = seal(ordered({k: v for k, v in item.items() if k != "turn"}), "", w.secret)
         c["opaque"] = _PARKED
         _park(c)
         if tool_changes is not None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from unified_llm.code_results import failed, said_by, take_printed
 from unified_llm.mapping import Fated, IllTyped, Mapping, take, take_all
-from unified_llm.provenance import is_sealed, opaque_piece, open_sealed, seal, split_opaque
+from unified_llm.provenance import is_envelope, opaque_piece, open_sealed, seal, split_opaque
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
@@ -78,14 +78,17 @@ _HIT = ("url", "title", "page_age")
 @hits.read("web_search_result")
 def read_hit(w: Node, r: Reader) -> Node:
     cipher = w.get("encrypted_content")
-    if is_sealed(cipher):
-        opened = open_sealed(w.pop("encrypted_content"), f"url:{w.get('url')}")
-        if opened is not None:
+    opened = None
+    if sealed := is_envelope(cipher, r):
+        opened = open_sealed(w.pop("encrypted_content"), f"url:{w.get('url')}", r)
+        if opened is not None and r.secret is not None:
             for key in _HIT:
                 w.pop(key, None)
             return opened
     hit: Node = {key: w.pop(key) for key in _HIT if key in w}
-    if type(cipher) is str and cipher and not is_sealed(cipher):
+    if opened is not None and opened.get("opaque"):
+        hit["opaque"] = opened["opaque"]
+    if type(cipher) is str and cipher and not sealed:
         hit["opaque"] = [opaque_piece("encrypted_content", w.pop("encrypted_content"), r)]
         r.place(hit, ("opaque",), ("encrypted_content",))
     return hit
@@ -103,7 +106,7 @@ def _write_hit(c: Node, w: Writer) -> Node:
     if not own and not own_born(w):
         wire.setdefault("url", "")
         wire.setdefault("title", "")
-        wire["encrypted_content"] = seal(ordered(node), f"url:{wire['url']}")
+        wire["encrypted_content"] = seal(ordered(node), f"url:{wire['url']}", w.secret)
         c.pop("snippet", None)
         if foreign:
             c["opaque"] = Fated("parked", "sealed for the way back")

@@ -229,11 +229,11 @@ class MessagesReader(BlockReader):
         kind = wire["type"] if type(wire.get("type")) is str else ""
         shift = index != self.started or event["event"] != "content_block_start"
         self.started = index + 1
-        carried = carried_by(wire)
+        carried = carried_by(wire, self.r)
         if carried is not None:
             # Its item may be whole already: then the end of the stream tells it with that item.
             self.carried.append(carried)
-            join_carried(self.items, [carried])
+            join_carried(self.items, [carried], self.r)
             return [*self._flush(), self._frame(event)]
         out = self._flush()
         if kind == "fallback" and type(wire.get("to")) is dict and type(wire["to"].get("model")) is str:

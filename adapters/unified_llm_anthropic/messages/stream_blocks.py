@@ -143,7 +143,7 @@ class BlockReader:
         # It came whole; the frame that ends it says nothing more.
         del self.open[block.index]
         if self.carried:
-            join_carried([item], self.carried)
+            join_carried([item], self.carried, self.r)
         done = {"type": "response.output_item.done", **block.at, "item": item}
         self.items[-1] = item
         return [*out, self._synthetic(done)]
@@ -236,7 +236,7 @@ class BlockReader:
             item["status"] = "incomplete"
         self.items[block.at["output_index"]] = item
         if self.carried:
-            join_carried([item], self.carried)
+            join_carried([item], self.carried, self.r)
         if block.kind == "thinking" and item.get("content"):
             at = {**block.at, "content_index": 0}
             out.append({"type": "response.reasoning_text.done", **at, "text": text})
@@ -252,6 +252,6 @@ class BlockReader:
             return []
         item, self.text = self.text, None
         if self.carried:
-            join_carried([item], self.carried)
+            join_carried([item], self.carried, self.r)
         self.r.made(item, self.message)
         return [self._synthetic({"type": "response.output_item.done", "output_index": self.text_at, "item": item})]

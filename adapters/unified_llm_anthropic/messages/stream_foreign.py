@@ -266,7 +266,7 @@ class ForeignWriter(FrameWriter):
             rest = text[len(self.sent) :]
             out.append(self._delta(at, {"type": "thinking_delta", "thinking": rest}))
             self.sent = text
-        signature = block.get("signature") or sealed_signature(item, self.sent)
+        signature = block.get("signature") or sealed_signature(item, self.sent, self.w)
         if is_sealed(signature):
             self.w.travels(item)
         out.append(self._delta(at, {"type": "signature_delta", "signature": signature}))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from unified_llm.adapter import Adapter, Framing, Kind, Paging, Route, Streams
 from unified_llm.repair import Rules
 
+from ..constants import CONSTANTS
 from . import calls, hosted, hosted_tools
 from .content import items, parts
 from .counting import read_count, read_count_request, write_count, write_count_request
@@ -81,6 +82,7 @@ adapter = Adapter(
     sdk_extra="google",
     schemas=SCHEMAS,
     # `openapi`: servers and models from before JSON schemas were taken.
+    constants=CONSTANTS,
     family="google",
     carries=frozenset(("reasoning", "compaction", "function_call", "custom_tool_call", "output_text")),
     # https://ai.google.dev/gemini-api/docs/function-calling https://ai.google.dev/api/caching#Content

@@ -39,7 +39,7 @@ def sealed_part(c: Node, wire: Node, w: Writer) -> Node:
     """The part with its signature and in its own spelling."""
     if w.form(c, "thought"):
         wire["thought"] = False
-    if "opaque" in c or "sealed" in w.context:
+    if "opaque" in c or "extra" in c or "sealed" in w.context:
         write_signature(c, wire, w)
     spelled = w.form(c, "snake")
     return to_snake(wire, spelled) if spelled else wire

@@ -264,7 +264,7 @@ def _with_modifiers(c: Node, wire: Node, w: Writer) -> Node:
         wire["thought"] = True
     elif w.form(c, "thought"):
         wire["thought"] = False
-    if "opaque" in c or ("sealed" in w.context and not w.context.get("thought")):
+    if "opaque" in c or "extra" in c or ("sealed" in w.context and not w.context.get("thought")):
         write_signature(c, wire, w)
     spelled = w.form(c, "snake")
     return to_snake(wire, spelled) if spelled else wire

@@ -10,10 +10,10 @@ from typing import Any
 from unified_llm.errors import InvalidBody
 from unified_llm.mapping import NATIVE, Fated, take
 from unified_llm.models.profiles import profile
-from unified_llm.provenance import is_sealed
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
+from ..constants import BYPASS
 from .choice import hollow_config, read_tool_config, write_tool_config
 from .combining import leave_apart, limit_stops
 from .content import parts, read_part, write_parts
@@ -34,8 +34,6 @@ _SYSTEM = frozenset(("system", "developer"))
 _SYSTEM_KEY = "systemInstruction"
 _ANY_ROLE = ("user", "model", "system")
 _FLAG = "includeServerSideToolInvocations"
-# The provider documents this value for calls that it did not make, https://ai.google.dev/gemini-api/docs/thought-signatures
-_BYPASS = "skip_thought_signature_validator"
 
 
 def read_request(w: Node, r: Reader) -> Node:
@@ -166,22 +164,22 @@ def _write_system_message(c: Node, w: Writer) -> list[Any]:
 
 
 def _sign_foreign_calls(contents: list[Any], w: Writer) -> None:
-    """Some models refuse unsigned calls of the current turn: those they did not make get the documented bypass."""
+    """Some models refuse unsigned calls: those they did not make get the documented stand-in for a signature."""
     if w.facing != "provider" or (w.source in (None, w.protocol) and not w.context.get("repaired")):
         return
     facts = profile(w.context.get("model"), w.protocol)
     # A model that is named as the target's and that nobody knows is taken for a new one.
     if not (facts.signed_calls or (w.model and not facts.known)):
         return
-    for content in reversed(contents):
+    # In every turn, and not in the current one alone: what was sent stays as it was while the conversation grows.
+    signed: list[tuple[Any, ...]] = []
+    for number, content in enumerate(contents):
         wires = content.get("parts") if type(content) is dict else None
         if type(wires) is not list:
             continue
-        if content.get("role") == "user" and any(
-            "functionResponse" not in part for part in wires if type(part) is dict
-        ):
-            return
-        calls = [part for part in wires if type(part) is dict and "functionCall" in part]
-        if calls and not any(SLOT in part and not is_sealed(part[SLOT]) for part in calls):
-            calls[0][SLOT] = _BYPASS
-            w.added(calls[0], SLOT, "a call that this provider did not make")
+        calls = [at for at, part in enumerate(wires) if type(part) is dict and "functionCall" in part]
+        if calls and not any(SLOT in wires[at] for at in calls):
+            wires[calls[0]][SLOT] = BYPASS
+            signed.append((number, "parts", calls[0]))
+    if signed:
+        w.filled.append((contents, signed, (SLOT,), "a call that this provider did not make", "reasoning.signature"))

@@ -13,9 +13,11 @@ from typing import Any
 
 from unified_llm.jsonvalue import dump_text
 from unified_llm.mapping import Fated
-from unified_llm.provenance import anchor_of, is_own, is_sealed, opaque_piece, open_sealed, seal
+from unified_llm.provenance import anchor_of, is_constant, is_envelope, is_own, opaque_piece, open_sealed, seal
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
+
+from ..constants import CONSTANTS
 
 __all__ = ["KIND", "SLOT", "attach_sealed", "is_foreign", "park", "read_signature", "sealed_text", "write_signature"]
 
@@ -31,18 +33,23 @@ def read_signature(w: Node, node: Node, r: Reader, slot: str) -> None:
     if type(signature) is not str or not signature:
         return
     del w[SLOT]
+    if is_constant(signature, r):
+        r.form(node, "signature", signature)
+        return
     r.place(node, ("opaque",), (slot,))
-    if not is_sealed(signature):
+    if not is_envelope(signature, r):
         node["opaque"] = [opaque_piece(KIND, signature, r)]
         return
-    opened = open_sealed(signature, anchor_of(node))
+    opened = open_sealed(signature, anchor_of(node), r) if r.context.get("model") else None
     if opened is None:
         # Damaged, or moved to another part: nobody's, and it never reaches a provider.
         r.note(node, ("opaque",), "lost", "an envelope that does not open here")
         return
     if opened.get("opaque"):
         node["opaque"] = opened["opaque"]
-    r.context.setdefault("opened", []).extend(opened.get("items") or ())
+    if r.secret is not None:
+        # Reasoning that this surface does not show: nobody else may add an item.
+        r.context.setdefault("opened", []).extend(opened.get("items") or ())
 
 
 def _own(piece: Any, w: Writer) -> bool:
@@ -75,8 +82,10 @@ def write_signature(c: Node, wire: Node, w: Writer) -> None:
             return
         c["opaque"] = Fated("parked", "sealed for the way back")
     elif not waiting:
+        if (constant := w.form(c, "signature")) in CONSTANTS:
+            wire[SLOT] = constant
         return
-    wire[SLOT] = seal({"items": waiting or [], "opaque": pieces or []}, _anchor(wire, w))
+    wire[SLOT] = seal({"items": waiting or [], "opaque": pieces or []}, _anchor(wire, w), w.secret)
 
 
 def _anchor(wire: Node, w: Writer) -> str:
@@ -94,6 +103,12 @@ def _anchor(wire: Node, w: Writer) -> str:
 def park(item: Node, w: Writer) -> None:
     """Withhold a whole item whose proof is another provider's: it waits for the next part, or is reported."""
     if w.facing == "client":
+        if w.secret is None:
+            # Nobody can tell it from one that was forged when it comes back.
+            fate, why = "lost" if w.vault is None else "parked", "without a secret no client can return it"
+            w.drop(item, why, fate)
+            w.report(item, ("opaque",), fate, why)
+            return
         w.context.setdefault("sealed", []).append(item)
         w.drop(item, "sealed for the way back", "parked")
         w.report(item, ("opaque",), "parked", "sealed for the way back")

@@ -14,7 +14,7 @@ from typing import Any
 from unified_llm.ids import is_made, made_among, made_id, seed_of
 from unified_llm.jsonvalue import dump_text, load_objects
 from unified_llm.outline import CALL, RESULT, ROLES, USER
-from unified_llm.provenance import is_own, is_sealed, opaque_piece
+from unified_llm.provenance import is_constant, is_envelope, is_own, opaque_piece
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
@@ -78,7 +78,7 @@ def read_usual(
                     signature = part[SLOT]
                     if len(part) != 2 or not model or type(signature) is not str or not signature:
                         break
-                    if is_sealed(signature):
+                    if is_envelope(signature, r) or is_constant(signature, r):
                         break
                 if "functionCall" in part:
                     call = part["functionCall"]

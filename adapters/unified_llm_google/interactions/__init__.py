@@ -6,6 +6,7 @@ from unified_llm.adapter import Adapter, Framing, Kind, Route, Streams
 from unified_llm.repair import Rules
 from unified_llm.stream import PASSING
 
+from ..constants import CONSTANTS
 from .content import citations, model_parts, summaries, user_parts
 from .errors import read_error, write_error
 from .request import read_request, write_request
@@ -80,6 +81,7 @@ adapter = Adapter(
     },
     schemas=SCHEMAS,
     # Calls without a signature are preceded by one that skips the check, unless a dialect says otherwise.
+    constants=CONSTANTS,
     family="google",
     carries=frozenset(("reasoning", "compaction", "function_call", "custom_tool_call", "output_text")),
     # https://ai.google.dev/gemini-api/docs/interactions

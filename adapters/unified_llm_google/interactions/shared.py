@@ -12,15 +12,17 @@ from typing import Any
 from unified_llm.ids import made_id
 from unified_llm.jsonvalue import dump_text, load_text
 from unified_llm.mapping import ANY, Fated, IllTyped, json_types
-from unified_llm.provenance import is_own, is_sealed, opaque_piece
+from unified_llm.provenance import is_constant, is_envelope, is_own, opaque_piece
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
+from ..constants import CONSTANTS
 from .content import user_parts
 from .tables import CONTENTS
 
 __all__ = [
     "KIND",
+    "NOBODYS",
     "as_object",
     "call_id",
     "move",
@@ -64,17 +66,22 @@ def read_id(w: Node, key: str) -> str:
     return value
 
 
+# In place of an envelope that cannot be opened here: kept from every provider.
+NOBODYS: Node = {"kind": "envelope", "data": "refused", "origin": {"protocol": "unified_llm"}}
+
+
 def read_signature(w: Node, item: Node, r: Reader) -> None:
     """A step's signature becomes an opaque piece; an empty one is only a form."""
     signature = w["signature"]
-    if signature == "" or signature is None:
+    if is_constant(signature, r):
+        r.form(item, "signature", w.pop("signature"))
+    elif signature == "" or signature is None:
         del w["signature"]
         r.form(item, "signature", "null" if signature is None else "empty")
     elif type(signature) is str:
-        # An envelope that nobody opened is nobody's: it is kept from every provider.
         r.place(item, ("opaque",), ("signature",))
-        piece = opaque_piece(KIND, w.pop("signature"), r)
-        item["opaque"] = [{**piece, "origin": {"protocol": "unified_llm"}} if is_sealed(signature) else piece]
+        del w["signature"]
+        item["opaque"] = [NOBODYS.copy() if is_envelope(signature, r) else opaque_piece(KIND, signature, r)]
 
 
 def write_signature(c: Node, wire: Node, w: Writer) -> None:
@@ -82,6 +89,8 @@ def write_signature(c: Node, wire: Node, w: Writer) -> None:
     form = w.form(c, "signature")
     if form in ("empty", "null"):
         wire["signature"] = "" if form == "empty" else None
+    elif form in CONSTANTS:
+        wire["signature"] = form
     pieces = c.get("opaque")
     if not pieces:
         return

@@ -185,7 +185,7 @@ class StreamReader:
         self.r.context.update(at=("interaction",), input=inner.get("input"))
         response = read_response(inner, self.r)
         if final and "output" not in response:
-            response["output"] = unsealed([self.done[index] for index in sorted(self.done)])
+            response["output"] = unsealed([self.done[index] for index in sorted(self.done)], self.r)
             self.r.form(response, "steps", "streamed")
             note_pending(response, self.r)
         left = remainder(inner)

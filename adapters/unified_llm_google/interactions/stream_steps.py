@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.mapping import remainder
-from unified_llm.provenance import is_sealed
+from unified_llm.provenance import is_envelope
 from unified_llm.reading import Reader
 
 from .content import model_parts, user_parts
@@ -201,9 +201,9 @@ class Step:
             if self.parts or "content" in wire:
                 item["content"] = self.parts
             return r.made(item, self._whole("content", r))
-        if self.kind == "thought" and is_sealed(wire.get("signature")):
+        if self.kind == "thought" and is_envelope(wire.get("signature"), r):
             shown = [{"type": "text", "text": part.get("text", "")} for part in self.parts]
-            return r.made(open_thought({**wire, **({"summary": shown} if shown else {})}), wire)
+            return r.made(open_thought({**wire, **({"summary": shown} if shown else {})}, r), wire)
         item = read_step(wire, r)
         if self.kind == "thought" and self.parts:
             item["summary"] = [*item.get("summary", ()), *self.parts]

@@ -25,7 +25,6 @@ __all__ = [
     "MODES",
     "NATIVES",
     "OLD",
-    "PLACEHOLDER",
     "REQUEST",
     "RESPONSE",
     "RPC",
@@ -111,10 +110,6 @@ SEARCHES = Bimap({"web_search": "text", "image_search": "image", "enterprise_web
 
 # Usage: the wire's word for a kind of tokens, and the canonical detail it is counted under.
 MODALITIES = {name: f"{name}_tokens" for name in CONTENTS}
-
-# Calls signed by nobody are refused in the current turn; this signature is documented to skip the check (its base64).
-# https://ai.google.dev/gemini-api/docs/thought-signatures
-PLACEHOLDER = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
 
 # Protocols of the same provider, whose hosted tools are ours.
 KIN = frozenset(("google-interactions", "google-generate-content"))

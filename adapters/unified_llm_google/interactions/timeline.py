@@ -12,12 +12,12 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.jsonvalue import arguments_of
-from unified_llm.provenance import anchor_of, is_own, is_sealed, open_sealed, seal
+from unified_llm.provenance import anchor_of, is_envelope, is_own, is_reply, open_sealed, restore, seal
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
 from .hosted import HOSTED
-from .shared import KIND
+from .shared import KIND, NOBODYS
 from .steps import parts_of, read_step, steps, write_content, write_step
 from .tables import CONTENTS, KIN
 from .usual import UNASKED, UNSIGNED, is_history, is_signed, read_usual, write_usual
@@ -63,8 +63,8 @@ def read_steps(wires: list[Any], r: Reader, role: str = "user") -> list[Node]:
             items += _read_nested(wire, kind, number, r)
         elif kind is None and type(wire) is dict and wire.get("role") in _LEGACY and "type" not in wire:
             items += _read_nested(wire, wire["role"], number, r)
-        elif kind == "thought" and is_sealed(wire.get("signature")):
-            items.append(r.made(open_thought(wire), wire))
+        elif kind == "thought" and is_envelope(wire.get("signature"), r):
+            items.append(r.made(open_thought(wire, r), wire))
         elif type(wire) is not dict:
             items.append(r.unread(wire, steps.name, within=(wires, number)))
         else:
@@ -72,7 +72,7 @@ def read_steps(wires: list[Any], r: Reader, role: str = "user") -> list[Node]:
             if is_history(wires, r):
                 _shorten(items[-1])
         number += 1
-    return unsealed(items)
+    return unsealed(items, r)
 
 
 def _shorten(item: Node) -> None:
@@ -124,31 +124,50 @@ def _read_nested(wire: Node, kind: str, number: int, r: Reader) -> list[Node]:
     return r.turn(items, wire, rest, number)
 
 
-def open_thought(wire: Node) -> Node:
-    """What is in a sealed thought: a reasoning item, or what some other item had to carry (see `unsealed`)."""
+def open_thought(wire: Node, r: Reader) -> Node:
+    """A thought with an envelope: reasoning, or the opaque data of another item (see `unsealed`)."""
     summary = wire.get("summary")
-    node = open_sealed(wire["signature"], anchor_of({"summary": summary}) if summary else None)
-    if node is not None:
-        return node
-    # An envelope that does not open here is nobody's: kept from every provider.
-    piece = {"kind": "envelope", "data": wire["signature"], "origin": {"protocol": "unified_llm"}}
-    return {"type": "reasoning", "summary": [], "opaque": [piece]}
+    anchor = anchor_of({"summary": summary}) if summary else None
+    opened = open_sealed(wire["signature"], anchor, r)
+    if opened is not None and type(opened.get("type")) is str:
+        # For its neighbour; a thought that says something itself stays what it is.
+        if r.secret is not None or (opened["type"] == CARRIED and not summary):
+            return opened
+    shown = read_step({key: value for key, value in wire.items() if key != "signature"}, r)
+    if shown.get("extra") == {r.protocol: {"form": {"signature": "absent"}}}:
+        del shown["extra"]  # it has a signature, if not one of its own
+    restored = restore(wire["signature"], shown, anchor, r)
+    if restored is None:
+        r.note(shown, ("opaque",), "lost", "the envelope is refused: damaged, moved, or not ours")
+        # Kept from every provider: to Google it would be a thought without its signature.
+        shown["opaque"] = [NOBODYS.copy()]
+    return restored or shown
 
 
-def unsealed(items: list[Node]) -> list[Node]:
-    """Items with what was carried beside them back where it belongs."""
+def unsealed(items: list[Node], r: Reader) -> list[Node]:
+    """Items with the opaque data that came beside them."""
     carried = [item for item in items if item.get("type") == CARRIED]
     if not carried:
         return items
     out = [item for item in items if item.get("type") != CARRIED]
     for envelope in carried:
-        _attach(envelope, out)
+        if not _attach(envelope, out):
+            node = r.made({"type": "reasoning", "summary": []}, _wire_of(envelope, r))
+            r.note(node, ("opaque",), "lost", "the envelope is refused: damaged, moved, or not ours")
     return out
 
 
+def _wire_of(item: Node, r: Reader) -> Any:
+    return next((wire for node, wire in r.latest() if node is item), r.doc)
+
+
 def _attach(envelope: Node, items: list[Node]) -> bool:
-    """Give opaque pieces back to the item or part they belong to."""
+    """Give opaque data back to the assistant's item or part that it belongs to."""
+    if not envelope.get("opaque"):
+        return False
     for item in items:
+        if is_reply(item):
+            continue
         content = item.get("content")
         if type(content) is str and item["type"] == "message":
             # A text that was said in short bears them as a part.
@@ -271,7 +290,7 @@ def write_thought(item: Node, w: Writer) -> list[Any]:
     wire: Node = {"type": "thought"}
     if texts:
         wire["summary"] = [{"type": "text", "text": text} for text in texts]
-    wire["signature"] = seal(item, anchor_of({"summary": wire.get("summary")}))
+    wire["signature"] = seal(item, anchor_of({"summary": wire.get("summary")}), w.secret)
     w.drop(item, "sealed for the way back", "parked")
     if pieces:
         w.report(item, ("opaque",), "parked", "sealed for the way back")
@@ -283,13 +302,13 @@ def sealed_whole(item: Node, w: Writer, mark: int) -> list[Node]:
 
     What was called lost of it since `mark` is in the envelope.
     """
-    if not item.get("opaque"):
-        return []
+    if not item.get("opaque") or w.secret is None:
+        return []  # without a secret it could not be told from a forged one
     for index in range(mark, len(w.raw)):
         node, keys, fate, _, capability = w.raw[index]
         if fate == "lost":
             w.raw[index] = (node, keys, "parked", "sealed for the way back", capability)
-    return [{"type": "thought", "signature": seal(item, anchor_of({}))}]
+    return [{"type": "thought", "signature": seal(item, anchor_of({}), w.secret)}]
 
 
 def carriers(item: Node, w: Writer) -> list[Node]:
@@ -301,5 +320,5 @@ def carriers(item: Node, w: Writer) -> list[Node]:
         if foreign:
             anchor = anchor_of(bearer)
             node = {"type": CARRIED, "anchor": anchor, "bearer": bearer.get("type"), "opaque": bearer["opaque"]}
-            out.append({"type": "thought", "signature": seal(node, anchor_of({}))})
+            out.append({"type": "thought", "signature": seal(node, anchor_of({}), w.secret)})
     return out

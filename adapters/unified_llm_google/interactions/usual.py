@@ -12,12 +12,12 @@ from typing import Any
 
 from unified_llm.jsonvalue import dump_text
 from unified_llm.outline import CALL, RESULT, ROLES, USER
-from unified_llm.provenance import is_own, is_sealed, opaque_piece
+from unified_llm.provenance import is_constant, is_envelope, is_own, opaque_piece
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
+from ..constants import PLACEHOLDER
 from .shared import KIND
-from .tables import PLACEHOLDER
 
 __all__ = ["UNASKED", "UNSIGNED", "is_history", "is_signed", "read_usual", "write_usual", "write_usual_functions"]
 
@@ -124,7 +124,9 @@ def read_usual(wires: list[Any], start: int, items: list[Node], r: Reader) -> in
                 continue
             elif kind == "thought":
                 signature = wire["signature"]
-                if size != 2 or type(signature) is not str or not signature or is_sealed(signature):
+                if size != 2 or type(signature) is not str or not signature or is_envelope(signature, r):
+                    break
+                if is_constant(signature, r):
                     break
                 item = {"type": "reasoning", "summary": [], "opaque": [opaque_piece(KIND, signature, r)]}
                 r.place(item, ("opaque",), ("signature",))

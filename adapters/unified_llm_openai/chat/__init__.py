@@ -15,7 +15,7 @@ from .response import read_response, write_response
 from .schema import SCHEMAS
 from .stream import ChatReader
 from .stream_writer import ChatWriter
-from .tables import NATIVES, REFUSES, REQUEST, RESPONSE
+from .tables import CONSTANTS, NATIVES, REFUSES, REQUEST, RESPONSE
 from .tools import calls, tools
 
 __all__ = ["adapter"]
@@ -62,6 +62,8 @@ adapter = Adapter(
     },
     sdk_extra="openai",
     origin=("protocol", "provider", "scope"),
+    # Gemini's endpoint of this protocol: https://ai.google.dev/gemini-api/docs/thought-signatures
+    constants=CONSTANTS,
     family="openai",
     schemas=SCHEMAS,
     # https://platform.openai.com/docs/guides/function-calling

@@ -13,7 +13,7 @@ from typing import Any
 
 from unified_llm.jsonvalue import dump_text
 from unified_llm.mapping import IllTyped, take
-from unified_llm.provenance import anchor_of
+from unified_llm.provenance import anchor_of, joined_parts
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
@@ -126,7 +126,11 @@ def _read_indexes(made: list[Node], r: Reader) -> None:
 def _had_signed_nothing(r: Reader) -> bool:
     """Whether the message held an empty text that was signed, and that stands nowhere now."""
     sealed = r.context.get("sealed message")
-    return sealed is not None and anchor_of(sealed) == anchor_of({"type": "message", "content": ""})
+    return (
+        sealed is not None
+        and r.secret is not None
+        and anchor_of(sealed) == anchor_of({"type": "message", "content": ""})
+    )
 
 
 def _opened(message: Node, r: Reader) -> Node:
@@ -136,6 +140,10 @@ def _opened(message: Node, r: Reader) -> Node:
         return message
     del r.context["sealed message"]
     if anchor_of(sealed) != anchor_of(message):
+        return message
+    if r.secret is None:
+        if message["content"]:
+            message["content"] = joined_parts(message, sealed.get("content"))
         return message
     return {**sealed, "extra": {**(sealed.get("extra") or {}), **message.get("extra", {})}}
 

@@ -17,7 +17,7 @@ from typing import Any
 from unified_llm.ids import is_made
 from unified_llm.jsonvalue import dump_text, load_text
 from unified_llm.mapping import Fated, IllTyped
-from unified_llm.provenance import anchor_of, is_sealed, opaque_piece, open_sealed, seal, split_opaque
+from unified_llm.provenance import TURN, anchor_of, is_envelope, opaque_piece, open_sealed, restore, seal, split_opaque
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
@@ -57,8 +57,14 @@ def read_reasoning(w: Node, wire: Node, r: Reader) -> list[Node]:
         if found:
             return found
     details = w.get(_DETAILS)
-    if type(details) is list and any(type(d) is dict and is_sealed(d.get("data")) for d in details):
+    if type(details) is list and any(type(d) is dict and is_envelope(d.get("data"), r) for d in details):
         return _read_sealed(w, wire, details, r)
+    return _read_fields(w, wire, r)
+
+
+def _read_fields(w: Node, wire: Node, r: Reader) -> list[Node]:
+    """The reasoning item of a message's fields, if they hold any."""
+    details = w.get(_DETAILS)
     fields = [field for field in fields_of(r) if type(w.get(field)) is str and w[field]]
     if type(details) is not list or not details:
         details = None
@@ -113,14 +119,20 @@ def detail_text(detail: Any) -> tuple[str, str]:
 
 
 def _read_sealed(w: Node, wire: Node, details: list[Any], r: Reader) -> list[Node]:
-    items, others = [], []
-    for detail in details:
-        data = detail.get("data") if type(detail) is dict else None
-        opened = open_sealed(data) if type(data) is str and is_sealed(data) else None
+    """The reasoning items of a message with envelopes among its details."""
+    envelopes = [d["data"] for d in details if type(d) is dict and is_envelope(d.get("data"), r)]
+    others = [d for d in details if not (type(d) is dict and is_envelope(d.get("data"), r))]
+    del w[_DETAILS]
+    if others:
+        w[_DETAILS] = others
+    if r.secret is None:
+        return _add_opaque(_read_fields(w, wire, r), envelopes, wire, r)
+    items = []
+    for data in envelopes:
+        opened = open_sealed(data, None, r)
         if opened is None:
             # A damaged envelope is nobody's, and never reaches a provider.
-            if not is_sealed(data):
-                others.append(detail)
+            r.context["refused"] = True
         elif opened.get("type") == "message":
             r.context["sealed message"] = opened
         else:
@@ -131,9 +143,43 @@ def _read_sealed(w: Node, wire: Node, details: list[Any], r: Reader) -> list[Nod
     if items:
         for field in REASONING_FIELDS:
             w.pop(field, None)
-    del w[_DETAILS]
-    if others:
-        w[_DETAILS] = others
+        return items
+    return _refused(_read_fields(w, wire, r), wire, r) if r.context.pop("refused", False) else []
+
+
+def _add_opaque(items: list[Node], envelopes: list[str], wire: Node, r: Reader) -> list[Node]:
+    """The reasoning that a client shows, with what envelopes that anybody may have made may add to it."""
+    empty: Node = {"type": "reasoning", "summary": []}
+    found, turns, refused = [], [], False
+    for data in envelopes:
+        opened = open_sealed(data, None, r)
+        if opened is not None and opened.get("type") == "message":
+            r.context["sealed message"] = opened
+        elif opened is None or opened.get("type") != "reasoning":
+            refused = True
+        elif any(piece["kind"] == TURN for piece in opened.get("opaque") or ()):
+            turns.append(r.made({**empty, "opaque": opened["opaque"]}, wire))
+        else:
+            found.append(data)
+    shown = bool(items) and bool(items[0].get("content") or items[0].get("summary"))
+    if not shown and not items:
+        items = [r.made(item, wire) for data in found if (item := restore(data, empty, None, r)) is not None]
+    elif len(found) == 1 and len(items) == 1 and "opaque" not in items[0]:
+        # Which of several texts belongs to which of several envelopes cannot be seen any more.
+        text = "\n\n".join(part["text"] for key in ("summary", "content") for part in items[0].get(key) or ())
+        restored = restore(found[0], items[0], anchor_of({"text": text}), r)
+        if restored is None:
+            refused = True
+        else:
+            items[0]["opaque"] = restored.get("opaque", [])
+    elif found:
+        refused = True
+    return [*(_refused(items, wire, r) if refused else items), *turns]
+
+
+def _refused(items: list[Node], wire: Node, r: Reader) -> list[Node]:
+    node = items[0] if items else r.made({"type": "reasoning", "summary": []}, wire)
+    r.note(node, ("opaque",), "lost", "an envelope is refused: damaged, moved, or not ours")
     return items
 
 
@@ -250,7 +296,8 @@ def _write_fields(item: Node, field: str, c: Node, w: Writer) -> Node:
             wire[_OPAQUE] = piece["data"]
     if foreign and w.facing == "client":
         whole = {**item, LATE: True} if w.context.get("late") else item
-        wire.setdefault(_DETAILS, []).append({"type": SEALED, "data": seal(whole, anchor_of(item)), "format": FORMAT})
+        data = seal(whole, anchor_of({"text": "\n\n".join(texts)}), w.secret)
+        wire.setdefault(_DETAILS, []).append({"type": SEALED, "data": data, "format": FORMAT})
         for key in ("id", "status"):
             if c.get(key) is not None and not is_made(c[key]):
                 c[key] = Fated("parked", "sealed for the way back")
@@ -284,4 +331,4 @@ def _edited(details: list[Any], texts: list[str]) -> list[Any]:
 def seal_message(item: Node, w: Writer) -> Node:
     """The detail that carries a message whose parts another provider signed."""
     w.report(item, ("content",), "parked", "signatures sealed for the way back", "reasoning.signature")
-    return {"type": SEALED, "data": seal(item, anchor_of(item)), "format": FORMAT}
+    return {"type": SEALED, "data": seal(item, anchor_of(item), w.secret), "format": FORMAT}

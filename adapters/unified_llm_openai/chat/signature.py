@@ -12,9 +12,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from unified_llm.mapping import take
-from unified_llm.provenance import anchor_of, is_own, is_sealed, opaque_piece, open_sealed, seal
+from unified_llm.provenance import anchor_of, is_constant, is_envelope, is_own, opaque_piece, open_sealed, seal
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
+
+from .tables import CONSTANTS
 
 __all__ = ["read_signature", "takes_opaque", "write_signature"]
 
@@ -30,10 +32,15 @@ def read_signature(w: Node, item: Node, r: Reader) -> None:
     if type(signature) is not str or not signature:
         return
     take(take(w, "extra_content"), "google").pop(_KIND)
-    if is_sealed(signature):
-        opened = open_sealed(signature, anchor_of(item))
-        if opened is not None:
+    if is_constant(signature, r):
+        r.form(item, "signature", signature)
+        return
+    if is_envelope(signature, r):
+        opened = open_sealed(signature, anchor_of(item), r)
+        if opened is not None and opened.get("opaque"):
             item["opaque"] = opened["opaque"]
+        else:
+            r.note(item, ("opaque",), "lost", "the envelope is refused: damaged, moved, or not ours")
         return
     item["opaque"] = [opaque_piece(_KIND, signature, r)]
     for keys in (("opaque",), ("opaque", 0)):
@@ -53,6 +60,10 @@ def write_signature(c: Node, wire: Node, w: Writer) -> None:
 
     The call they belong to is in the writer's context, for the report.
     """
+    if "opaque" not in c:
+        if (constant := w.form(c, "signature")) in CONSTANTS:
+            wire["extra_content"] = {"google": {_KIND: constant}}
+        return
     bearer = w.context["bearer"]
     own: list[Node] = []
     foreign: list[Node] = []
@@ -63,7 +74,7 @@ def write_signature(c: Node, wire: Node, w: Writer) -> None:
         slot = own[0]["data"]
         del c["opaque"]
     elif foreign and w.facing == "client":
-        slot = seal({"opaque": c.pop("opaque")}, anchor_of(bearer))
+        slot = seal({"opaque": c.pop("opaque")}, anchor_of(bearer), w.secret)
         w.report(bearer, ("opaque",), "parked", "sealed for the way back")
     elif foreign:
         del c["opaque"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from unified_llm.jsonvalue import dump_text
-from unified_llm.provenance import anchor_of, is_sealed, opaque_piece, open_sealed
+from unified_llm.provenance import anchor_of, is_envelope, opaque_piece, open_sealed
 from unified_llm.reading import Reader
 
 from .reasoning import LATE, THINKING, detail_text, fields_of
@@ -101,9 +101,9 @@ class ReasoningReader:
 
     def _sealed(self, details: list[Any], events: list[Event]) -> list[Any] | None:
         """The details that are nobody's envelope; each of the others is an item of its own."""
-        found = [_opened(detail) for detail in details]
-        if not any(found):
+        if not any(is_envelope(_data(detail), self.r) for detail in details):
             return details
+        found = [_opened(detail, self.r) for detail in details]
         for item in found:
             if item is None:
                 continue
@@ -115,7 +115,7 @@ class ReasoningReader:
                 open_ = self._begin({"type": "reasoning", "summary": []}, events)
             open_.restored = item
         # A damaged envelope is nobody's, and never reaches a provider.
-        others = [x for x, item in zip(details, found) if item is None and not is_sealed(_data(x))]
+        others = [x for x, item in zip(details, found) if item is None and not is_envelope(_data(x), self.r)]
         if others:
             self.add("reasoning_details", others)
         return None
@@ -189,10 +189,10 @@ def _data(detail: Any) -> Any:
     return detail.get("data") if type(detail) is dict else None
 
 
-def _opened(detail: Any) -> Node | None:
-    """The item an envelope of ours holds."""
+def _opened(detail: Any, r: Reader) -> Node | None:
+    """The item an envelope of ours holds; a stream that a client was sent is read with the secret or not at all."""
     data = _data(detail)
-    item = open_sealed(data) if is_sealed(data) else None
+    item = open_sealed(data, None, r) if r.secret is not None and is_envelope(data, r) else None
     if item is not None:
         item.pop(LATE, None)  # where it came, the stream tells
     return item

@@ -12,6 +12,7 @@ __all__ = [
     "CACHED_SPELLINGS",
     "CHUNK",
     "COMPLETION",
+    "CONSTANTS",
     "FINISH",
     "INPUT_DETAILS",
     "NATIVES",
@@ -25,6 +26,16 @@ __all__ = [
     "RESPONSE",
 ]
 
+# What stands for a thought signature where there is none, plain and in base64.
+# https://ai.google.dev/gemini-api/docs/thought-signatures
+CONSTANTS = frozenset(
+    (
+        "skip_thought_signature_validator",
+        "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I=",
+        "context_engineering_is_the_way_to_go",
+        "Y29udGV4dF9lbmdpbmVlcmluZ19pc190aGVfd2F5X3RvX2dv",
+    )
+)
 COMPLETION = "chat.completion"
 CHUNK = "chat.completion.chunk"
 

@@ -101,7 +101,7 @@ def write_function_call(c: Node, w: Writer) -> Node:
     elif marker != "absent" or arguments != "{}":
         function["arguments"] = write_arguments(arguments, marker)
     wire = {**_write_id(c, w), "type": "function", "function": function}
-    if "opaque" in c:
+    if "opaque" in c or "extra" in c:
         write_signature(c, wire, w)
     return wire
 

@@ -15,7 +15,7 @@ from unified_llm._tables import KNOWN_TYPES
 from unified_llm.code_results import failed, said_by, take_printed
 from unified_llm.ids import is_made, made_id
 from unified_llm.mapping import Fated
-from unified_llm.provenance import anchor_of, is_sealed, open_sealed, seal
+from unified_llm.provenance import anchor_of, is_envelope, is_reply, joined_parts, open_sealed, restore, seal
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
@@ -57,7 +57,7 @@ def read_items(wires: list[Any], r: Reader) -> list[Node]:
             r.made(nodes[index], wire)
         elif type(wire.get("type")) is str and wire["type"].startswith(SLUG):
             _unslugged(nodes[index], r)
-        elif is_sealed(wire.get("encrypted_content")):
+        elif is_envelope(wire.get("encrypted_content"), r):
             sealed.append(index)
     return _opened(nodes, wires, sealed, r) if sealed else nodes
 
@@ -76,23 +76,41 @@ def _opened(nodes: list[Node], wires: list[Any], sealed: list[int], r: Reader) -
     for index in sealed:
         text = wires[index]["encrypted_content"]
         bearer = nodes[index]
-        opened = open_sealed(text, anchor_of({**bearer, "opaque": None}))
-        if opened is not None and opened.get("type") == bearer["type"]:
+        # What was read as naked opaque data is the envelope itself.
+        shown = {key: value for key, value in bearer.items() if key != "opaque"}
+        opened = restore(text, shown, anchor_of(shown), r)
+        if opened is not None:
             out[index] = r.made(opened, wires[index])
             continue
         out[index] = None
         for place in sorted(range(len(nodes)), key=lambda at: abs(at - index)):
             if place in sealed:
                 continue
-            opened = open_sealed(text, anchor_of(nodes[place]))
-            if opened is not None and opened.get("type") == nodes[place]["type"]:
+            opened = _neighbour(text, nodes[place], r)
+            if opened is not None:
                 out[place] = r.made(opened, wires[place])
                 break
         else:
             if bearer.get("summary") or bearer.get("content"):
                 bearer.pop("opaque", None)
                 out[index] = bearer
+            r.note(bearer, ("opaque",), "lost", "the envelope is refused: damaged, moved, or not ours")
     return [node for node in out if node is not None]
+
+
+def _neighbour(text: str, item: Node, r: Reader) -> Node | None:
+    """An item of the assistant's with what an envelope beside it holds for it; None where it holds nothing for it."""
+    if is_reply(item):
+        return None
+    opened = open_sealed(text, anchor_of(item), r)
+    if opened is None or opened.get("type") != item["type"]:
+        return None
+    if r.secret is not None:
+        return opened
+    added = {"opaque": opened["opaque"]} if opened.get("opaque") else {}
+    if item["type"] == "message":
+        added["content"] = joined_parts(item, opened.get("content"))
+    return {**item, **added}
 
 
 # ---- writing --------------------------------------------------------------------------------------------------------
@@ -178,7 +196,7 @@ def write_item(node: Node, w: Writer, *position: Any) -> list[Node]:
                 if w.raw[at][1] == ("call_id",):
                     w.raw[at] = (node, ("call_id",), "approximated", "its result stands inside", None)
         return [] if wire is None else _with_pictures(_spelt(wire, node, w), w)
-    sealed = seal(node, anchor_of(node))
+    sealed = seal(node, anchor_of(node), w.secret)
     mark = len(w.raw)
     if node.get("type") in BEARERS:
         w.context["sealed"] = sealed
