@@ -185,10 +185,10 @@ def test_a_memory_may_be_asked_by_several_threads(monkeypatch: pytest.MonkeyPatc
     """Two go on from the same answer at once: while one finds out which it is, the other waits and finds it too."""
     reading, real = threading.Event(), remembering._answer
 
-    def slow(turn: Any) -> Any:
+    def slow(turn: Any, secret: Any) -> Any:
         reading.set()
         time.sleep(0.05)
-        return real(turn)
+        return real(turn, secret)
 
     memory, whom = Memory(), ul.Upstream.of("local/echo:openai-chat")
     answer = {"id": "resp_1", "object": "response", "status": "completed", "output": []}
@@ -201,6 +201,21 @@ def test_a_memory_may_be_asked_by_several_threads(monkeypatch: pytest.MonkeyPatc
         second = memory.recalled(asked, "openai-responses", [whom])
         assert first.result() == second
     assert [item["content"] for item in second["input"]] == ["Hi", "And?"]
+
+
+def test_what_is_kept_for_one_caller_is_unknown_to_every_other() -> None:
+    """A transport that serves several: the vault and the answers that are named are the caller's own."""
+    with ul.http_client("local/echo:openai-chat") as http:
+
+        def ask(caller: str, **more: Any) -> Any:
+            body = {"model": "m", "input": "Hi", **more}
+            return http.post("http://any/v1/responses", json=body, headers={"x-unified-llm-caller": caller})
+
+        name = ask("a").json()["id"]
+        assert ask("a", previous_response_id=name).status_code == 200
+        for other in ("b", ""):
+            assert ask(other, previous_response_id=name).status_code == 400
+        assert "x-unified-llm-caller" not in str(http._transport)
 
 
 def test_which_surfaces_have_names_for_answers() -> None:
