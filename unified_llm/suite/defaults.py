@@ -132,7 +132,9 @@ def _data() -> dict[str, Any]:
 def _table(protocol: str) -> dict[str, Any]:
     """The rows of a protocol and its dialect by kind, each with its pattern; an answer repeats those of a request."""
     data = _data()
-    tables = [data.get(name, {}) for name in dict.fromkeys((protocol.partition(":")[0], protocol))]
+    own = protocol.partition(":")[0]
+    names = dict.fromkeys((data.get(own, {}).get("like", own), own, protocol))
+    tables = [data.get(name, {}) for name in names]
     rows: dict[str, Any] = {}
     for kind in KINDS:
         found = [row for table in tables for row in table.get(kind, ()) if "value" in row]

@@ -13,21 +13,24 @@ import unified_llm as ul
 
 from ..convert import load
 from ..ids import is_made
+from .defaults import is_default
 from .laws import NOTHING
 from .outcome import Failure, in_short, plain, show, without_form
-from .walk import differences, is_prefix, pointer, same
+from .walk import differences, is_prefix, nodes, pointer, same
 
 __all__ = ["hub_round_trip"]
 
 GONE = ("lost", "parked")
 CHANGED = ("approximated", "emulated")
+DEFAULT = "default"  # may be gone, and may not be another value
 
 
 def hub_round_trip(protocol: str, kind: str, document: dict[str, Any]) -> list[Failure]:
     """A canonical document written to a protocol and read back is itself, but for what the report declared.
 
-    What is `lost` or `parked` has to be gone, what is `approximated` or `emulated` may differ, and only where the
-    report says that something was `added` to the target may more come back. Writing again gives the same wire.
+    What is `lost` or `parked` has to be gone, a documented default may be, what is `approximated` or `emulated` may
+    differ, and only where the report says that something was `added` to the target may more come back. Writing again
+    gives the same wire.
     """
     try:
         done = ul.write(document, protocol, kind, on_loss={"output.choices": "ignore"})
@@ -42,7 +45,9 @@ def hub_round_trip(protocol: str, kind: str, document: dict[str, Any]) -> list[F
         Failure("generated", pointer(path), f"in the wire {show(done.value, path)}, written again {show(again, path)}")
         for path in differences(done.value, again)[:3]
     ]
-    fates = {loss.path: loss.fate for loss in done.losses if loss.side == "source"}
+    record = {"protocol": "canonical", "kind": kind, "body": document}
+    fates = {pointer(path): DEFAULT for path, value in nodes(document) if is_default(record, path, value, protocol)}
+    fates |= {loss.path: loss.fate for loss in done.losses if loss.side == "source"}
     more = any(loss.side == "target" for loss in done.losses)
     for index, (place, value) in enumerate(_told(document)):
         if _all_gone(value, place, fates, GONE + CHANGED) or fates.get(f"{place}/text") in GONE + CHANGED:
@@ -159,5 +164,10 @@ def _all_gone(value: Any, where: str, fates: Mapping[str, str], fate: tuple[str,
     if fates.get(where) in fate:
         return True
     children = list(value.items() if type(value) is dict else enumerate(value) if type(value) is list else ())
-    told = [(key, inner) for key, inner in children if key not in ("type", "role") and inner not in (None, "", [], {})]
-    return bool(told) and all(_all_gone(inner, f"{where}{pointer((key,))}", fates, fate) for key, inner in told)
+    told = [
+        (f"{where}{pointer((key,))}", inner)
+        for key, inner in children
+        if key not in ("type", "role") and inner not in (None, "", [], {})
+    ]
+    told = [(below, inner) for below, inner in told if fates.get(below) != DEFAULT]
+    return bool(told) and all(_all_gone(inner, below, fates, fate) for below, inner in told)
