@@ -139,11 +139,9 @@ def classify(word: Any, code: Any, message: Any, status: int | None) -> str:
 
 def tell_type(kind: Any, c: Node, wire: Node, w: Writer) -> None:
     """Report a class of errors for which this wire has no word of its own, so that it is read as another one."""
-    if (
-        kind
-        and w.source != w.protocol
-        and classify(wire.get("type"), wire.get("code"), wire.get("message"), None) != kind
-    ):
+    if kind in (None, "other") or w.source == w.protocol:
+        return
+    if classify(wire.get("type"), wire.get("code"), wire.get("message"), None) != kind:
         c["type"] = Fated("approximated", f"sent as {wire.get('type') or wire.get('code')!r}")
 
 

@@ -157,7 +157,7 @@ def _write_error(c: Node, w: Writer) -> Node:
         wire["type"] = c.pop("native_type")
     elif form != "absent":
         wire["type"] = ERRORS.write(kind) if kind in ERRORS.writes else "api_error"
-        if said not in (None, "context_overflow") and ERRORS.read(wire["type"]) != kind and not _own(c, w):
+        if said not in (None, "other", "context_overflow") and ERRORS.read(wire["type"]) != kind and not _own(c, w):
             c["type"] = Fated("approximated", f"sent as {wire['type']!r}")
     message = c.get("message")
     if type(message) is str:
