@@ -264,12 +264,12 @@ def test_a_foreign_piece_is_not_sent_to_a_provider() -> None:
 @pytest.mark.parametrize("kind", ["reasoning", "function_call"])
 def test_a_foreign_piece_travels_through_a_client_and_back(kind: str) -> None:
     node = {"id": "resp_1", "output": [signed(kind)]}
-    done = ul.write(node, P, "response", facing="client")
+    done = ul.write(node, P, "response", facing="client", secret="s")
     slots = [item["encrypted_content"] for item in done.value["output"] if item["type"] == "reasoning"]
     assert len(slots) == 1
     assert is_sealed(slots[0])
     assert {loss.fate for loss in done.losses if loss.capability == "reasoning.signature"} == {"parked"}
-    back = read({"model": "m", "input": done.value["output"]})["input"]
+    back = ul.read({"model": "m", "input": done.value["output"]}, P, secret="s").dump()["input"]
     assert back == [signed(kind)]
 
 

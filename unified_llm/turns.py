@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from .handles import has_handles
 from .provenance import TURN, is_own, is_reply, plain_text
+from .writing import NOTE
 
 if TYPE_CHECKING:
     from .writing import Writer
@@ -45,7 +46,6 @@ __all__ = [
 Node = dict[str, Any]
 Shown = tuple[str, list[tuple[str, str]]]
 
-NOTE = "sealed for the way back"
 CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
 # What every surface shows, or has a field for.
 _SHOWN = frozenset(("message", "reasoning", "function_call", "custom_tool_call"))

@@ -14,7 +14,7 @@ from .mapping import NATIVE, Fated, IllTyped, Mapping, Owned, WritePair, alike, 
 from .outline import Outline
 from .provenance import Secret, is_own
 
-__all__ = ["REPEATED", "Writer"]
+__all__ = ["NOTE", "REPEATED", "Writer"]
 
 Node = dict[str, Any]
 
@@ -204,7 +204,13 @@ class Writer:
         self, node: Node, keys: tuple[Any, ...], fate: str, detail: str = "", capability: str | None = None
     ) -> None:
         """Record a fate of the canonical leaf `keys` below `node`; for `added`, of the wire leaf below a wire node."""
+        if fate == "parked" and detail == NOTE and not self.restores(keys):
+            fate, detail = "lost", UNKEPT
         self.raw.append((node, keys, fate, detail, capability))
+
+    def restores(self, keys: tuple[Any, ...]) -> bool:
+        """Whether what an envelope holds at `keys` of an item comes back: without a secret opaque data alone."""
+        return self.secret is not None or self.vault is not None or not keys or "opaque" in keys
 
     def added(self, wire: Node, key: str, detail: str = "") -> None:
         """Record a key of the result that the source did not say."""
@@ -281,7 +287,7 @@ class Writer:
             if type(value) is Owned:
                 self._leftover(node, (*keys, key), original[key], value)
             elif type(value) is Fated:
-                self.raw.append((node, (*keys, key), value.fate, value.detail, None))
+                self.report(node, (*keys, key), value.fate, value.detail)
             elif type(value) is list and value and type(value[0]) is Owned:
                 for index, each in enumerate(value):
                     self._leftover(node, (*keys, key, index), original[key][index], each)
@@ -331,6 +337,10 @@ class Writer:
         self.drop(node, reason)
         return []
 
+
+NOTE = "sealed for the way back"
+UNKEPT = "without a secret it does not come back"
+"""What is told of a value that travels in an envelope, and of one that is not taken from it again."""
 
 REPEATED = (("name",), "approximated", "its call says it")
 """What is told of the name of a result that is left out, since it is that of the call it answers."""

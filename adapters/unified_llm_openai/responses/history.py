@@ -228,7 +228,7 @@ def _in_envelope(w: Writer, mark: int) -> None:
     """What was called lost since `mark`: the envelope holds the whole item."""
     for at in range(mark, len(w.raw)):
         node, keys, fate, _, capability = w.raw[at]
-        if fate == "lost":
+        if fate == "lost" and w.restores(keys or ("item",)):
             w.raw[at] = (node, keys, "parked", "sealed for the way back", capability)
 
 

@@ -231,6 +231,15 @@ def write_foreign_reasoning(c: Node, w: Writer) -> Node:
     id_ = None if c.get("opaque") else c.pop("id", None)
     wire = write_reasoning(c, w)
     wire.setdefault("summary", [])
+    if (
+        wire.get("encrypted_content")
+        and wire.get("content")
+        and not (wire["summary"] or w.dialect.get("plain_reasoning"))
+    ):
+        # Shown by a surface that has one text of reasoning; the provider takes back summaries, and no content.
+        texts = [part["text"] for part in wire.pop("content") if type(part.get("text")) is str]
+        wire["summary"] = [{"type": "summary_text", "text": text} for text in texts]
+        c["content"] = Fated("approximated", "as a summary")
     for key in ("content", "encrypted_content"):
         # Strict servers refuse the nulls that they send themselves.
         if wire.get(key, 0) in ([], None):
