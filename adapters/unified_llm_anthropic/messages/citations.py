@@ -47,10 +47,16 @@ for _kind in _UNITS:
     _read_document(_kind)
 
 
-def _take_place(c: Node, w: Writer) -> None:
-    """A citation is about its block: a place that is the whole of it is told by that."""
-    if (c.get("start_index"), c.get("end_index")) == (0, w.context.get("text length")):
-        del c["start_index"], c["end_index"]
+_PLACE = ("start_index", "end_index")
+
+
+def _take_place(c: Node, w: Writer) -> bool:
+    """A citation is about its block: whether its place was the whole of it, which is told by that."""
+    if tuple(c.get(key) for key in _PLACE) != (0, w.context.get("text length")):
+        return False
+    for key in _PLACE:
+        del c[key]
+    return True
 
 
 @citations.write("document_citation")
@@ -101,7 +107,14 @@ def read_url_citation(w: Node, r: Reader) -> Node:
 
 @citations.write("url_citation")
 def write_url_citation(c: Node, w: Writer) -> Node | None:
-    _take_place(c, w)
+    whole = _take_place(c, w)
+    wire = _write_page(c, w)
+    if whole:
+        c.update(dict.fromkeys(_PLACE, Fated("approximated", "told by the block")))
+    return wire
+
+
+def _write_page(c: Node, w: Writer) -> Node | None:
     own, foreign = split_opaque(c, w)
     kept = ((c.get("extra") or {}).get(w.protocol) or {}).get("rest") or {}
     as_it_was = w.facing == "client" and w.source == w.protocol and not foreign
@@ -124,7 +137,7 @@ def _for_client(c: Node, foreign: list[Node], w: Writer) -> Node:
     wire: Node = {"type": "web_search_result_location", "cited_text": c.pop("cited_text", ""), "url": c.pop("url", "")}
     wire["title"] = c.pop("title", None)
     wire["encrypted_index"] = seal(ordered(node), f"url:{wire['url']}", w.secret)
-    for key in ("start_index", "end_index"):
+    for key in _PLACE:
         if key in c:
             c[key] = Fated("parked", "sealed for the way back")
     return wire

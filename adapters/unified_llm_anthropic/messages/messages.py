@@ -245,6 +245,8 @@ def _write_message_blocks(c: Node, w: Writer) -> list[Any]:
     out: list[Any] = []
     for part in said(content or [], w):
         cut = split_text(part) if part.get("annotations") and w.is_silent(part.get("extra") or {}) else None
+        if cut is not None:
+            w.report(part, ("text",), "approximated", "cut into blocks where it cites")
         out += w.nodes(family, (part,)) if cut is None else _by_place(cut, w)
     return out
 
