@@ -41,6 +41,8 @@ def opened(items: list[Node], reader: Reader) -> list[Node]:
 
 
 def _turn(item: Node) -> Node | None:
+    if item.get("type") != "reasoning" or item.get("summary") or item.get("content"):
+        return None  # what says something itself is no carrier, whatever somebody put on it
     for piece in item.get("opaque") or ():
         if type(piece) is dict and piece.get("kind") == TURN and type(piece.get("turn")) is dict:
             found: Node = piece["turn"]
