@@ -134,6 +134,19 @@ class _Weigher:
 
     def _judge(self, pattern: Keys, value: Any) -> int:
         """How much a value says: nothing, what the target does anyway, or something. Of a container, the most in it."""
+        most, waiting = _NOTHING, [(pattern, value)]
+        while waiting and most < _SOMETHING:
+            pattern, value = waiting.pop()
+            told = self._judge_alone(pattern, value)
+            if told == _SOMETHING and value and type(value) is dict:
+                waiting += [((*pattern, _normal(key)), inner) for key, inner in value.items()]
+            elif told == _SOMETHING and value and type(value) is list:
+                waiting += [((*pattern, "*"), inner) for inner in value]
+            else:
+                most = max(most, told)
+        return most
+
+    def _judge_alone(self, pattern: Keys, value: Any) -> int:
         if _is_empty(value) and pattern[-1:] == ("*",):
             return _SOMETHING  # an element of a list counts, whatever is in it
         if value is None or is_made(value):
@@ -147,10 +160,6 @@ class _Weigher:
                 return _NOTHING
             if row.field and self.here.kind == "request" and row.means == row.value and same(there, value):
                 told = _DONE_ANYWAY
-        if told == _SOMETHING and type(value) is dict and value:
-            return max(self._judge((*pattern, _normal(key)), inner) for key, inner in value.items())
-        if told == _SOMETHING and type(value) is list and value:
-            return max(self._judge((*pattern, "*"), inner) for inner in value)
         return told
 
     def _rows(self, pattern: Keys) -> list[_Row]:

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from .errors import InvalidBody, LocalProtocolError, ProtocolError, RemoteProtocolError, UnifiedLLMError
-from .jsonvalue import deep_path, too_deep
-from .mapping import ILL_TYPED
+from .jsonvalue import detached
+from .mapping import ILL_TYPED, NATIVE
 from .paths import pointer
 
 __all__ = ["FAULTS", "refuse_conversion", "refuse_document", "refuse_event"]
@@ -52,9 +52,10 @@ def refuse_event(number: int, event: Any, error: Exception, *, local: bool) -> N
 def refuse_conversion(path: Keys, value: Any, error: Exception) -> NoReturn:
     """The same for a wire document, or for the wire event at this path of its stream, that could not be converted."""
     _ours(error)
-    deep = deep_path(value)
-    if deep is not None:
-        raise too_deep((*path, *deep)) from error
+    try:
+        detached(value)
+    except InvalidBody as refused:
+        raise InvalidBody(pointer(path) + refused.path, refused.reason) from error
     _bare(error)
     if path:
         raise RemoteProtocolError(f"event {path[0]} of the stream cannot be converted: {_named(error)}") from error
@@ -77,10 +78,10 @@ def _named(error: Exception) -> str:
 
 def _problem(name: str, node: Any) -> tuple[str, str] | None:
     """The path and the reason of the first thing in a canonical node that is not what the models declare."""
-    path = deep_path(node)
-    if path is not None:
-        deep = too_deep(path)
-        return deep.path, deep.reason
+    try:
+        detached(node)
+    except InvalidBody as refused:
+        return refused.path, refused.reason
     for path, reason in _extras(node):
         return pointer(path), reason
     from pydantic import ValidationError
@@ -124,6 +125,8 @@ def _extras(root: Any) -> Iterator[tuple[Keys, str]]:
                 yield here, "should be an object"
                 continue
             native = type(drawer.get("form")) is dict and "native" in drawer["form"]
+            if native and type(drawer.get("rest")) is not dict and node.get("type") != NATIVE:
+                yield (*here, "rest"), "should be an object"
             for slot in ("form", "rest", "turn", "frame"):
                 if slot in drawer and type(drawer[slot]) is not dict and not (slot == "rest" and native):
                     yield (*here, slot), "should be an object"

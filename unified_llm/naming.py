@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._tables import CAPABILITY, CHILDREN
 from .losses import Loss
+from .mapping import lookup
 from .paths import Keys, at, pointer
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class Naming:
     def _capability(self, node: Node, keys: Keys) -> str:
         """The capability declared for the field at `keys` below `node`, or for the node itself."""
         if len(keys) == 1 and node is not self.root and type(node) is dict:
-            known = CAPABILITY.get(node.get("type", ""))
+            known: dict[str, str] | None = lookup(CAPABILITY, node.get("type", ""))
             if known is not None and keys[0] in known:
                 return known[keys[0]]
         name = self.name

@@ -150,7 +150,7 @@ def restored(turn: Node, there: list[Node], wire: Any, reader: Reader, wires: di
     out = []
     for item in turn["items"]:
         new = dict(item)
-        if renamed.get(new.get("call_id")) and new["call_id"] not in dropped:
+        if "call_id" in new and renamed.get(new["call_id"]) and new["call_id"] not in dropped:
             new["call_id"] = renamed[new["call_id"]]
         if type(new.get("turn")) is int:
             new["turn"] = -number * 1000 - new["turn"]

@@ -112,7 +112,7 @@ class Collector:
             return
         if end == "delta":
             target[key] = _grown(target.get(key), str) + (event.get("delta") or "")
-            if event.get("logprobs"):
+            if type(event.get("logprobs")) is list:
                 target["logprobs"] = [*_grown(target.get("logprobs"), list), *event["logprobs"]]
         elif key in event:
             target[key] = event[key]

@@ -12,10 +12,11 @@ import multiprocessing
 import os
 import time
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 
 from .cases import FAMILIES, Seeds
-from .fuzzing import Failure, failure_of
+from .fuzzing import failure_of
 
 _BATCH = 250
 _EVERY = 15.0  # seconds between two lines of progress
@@ -28,10 +29,11 @@ def _begin() -> None:
     _seeds.append(Seeds())
 
 
-def _batch(work: tuple[int, range, str | None]) -> tuple[int, list[Failure]]:
+def _batch(work: tuple[int, range, str | None]) -> tuple[int, list[tuple[str, str]]]:
+    """How many cases there were, and the causes of failures with their texts: mutants may be too deep to be sent."""
     seed, numbers, family = work
     found = (failure_of(_seeds[0], seed, number, family) for number in numbers)
-    return len(numbers), [failure for failure in found if failure is not None]
+    return len(numbers), [(failure.key, str(failure)) for failure in found if failure is not None]
 
 
 def _batches(seed: int, count: int, family: str | None) -> Iterator[tuple[int, range, str | None]]:
@@ -56,22 +58,22 @@ def main() -> int:
     print(f"{given.count} mutants, seed {seed}, {given.jobs} processes", flush=True)
     began = told = time.monotonic()
     done = 0
-    causes: dict[str, list[Failure]] = {}
+    causes: Counter[str] = Counter()
     context = multiprocessing.get_context("spawn")
     with context.Pool(given.jobs, initializer=_begin) as pool:
         for count, failures in pool.imap_unordered(_batch, _batches(seed, given.count, given.family)):
             done += count
-            for failure in failures:
-                if failure.key not in causes:
-                    print(f"\n{failure}", flush=True)
-                causes.setdefault(failure.key, []).append(failure)
+            for key, text in failures:
+                if key not in causes:
+                    print(f"\n{text}", flush=True)
+                causes[key] += 1
             now = time.monotonic()
             if now - told > _EVERY:
                 told = now
-                failed = sum(map(len, causes.values()))
-                print(f"{done:>8} of {given.count}, {done / (now - began):.0f} a second, {failed} failed", flush=True)
-    for key, found in sorted(causes.items(), key=lambda cause: len(cause[1]), reverse=True):
-        print(f"{len(found)} times: {key}")
-    failed = sum(map(len, causes.values()))
-    print(f"\n{done} mutants of seed {seed} in {time.monotonic() - began:.0f} s: {failed} failed, {len(causes)} causes")
+                rate, failed = done / (now - began), causes.total()
+                print(f"{done:>8} of {given.count}, {rate:.0f} a second, {failed} failed", flush=True)
+    for key, times in causes.most_common():
+        print(f"{times} times: {key}")
+    took = time.monotonic() - began
+    print(f"\n{done} mutants of seed {seed} in {took:.0f} s: {causes.total()} failed, {len(causes)} causes")
     return int(bool(causes))

@@ -60,13 +60,14 @@ def _heard(items: list[Node], output: Sequence[Node]) -> int:
 
     https://ai.google.dev/gemini-api/docs/interactions
     """
-    given = {item.get("call_id") for item in items if str(item.get("type")).endswith("_output")}
+    outputs = [item.get("call_id") for item in items if str(item.get("type")).endswith("_output")]
+    given = {call_id for call_id in outputs if type(call_id) is str}
     for at in range(len(output), 0, -1) if items else ():
         item = output[at - 1]
         if item.get("type") == "message":
             ours = item.get("role") in ("user", "system", "developer")
         else:
-            ours = str(item.get("type")).endswith("_output") and item.get("call_id") in given
+            ours = str(item.get("type")).endswith("_output") and str(item.get("call_id")) in given
         if ours:
             return at
     return 0

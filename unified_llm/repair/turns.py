@@ -58,7 +58,7 @@ def leave_out_blanks(m: Mending) -> None:
     for item in m.items:
         key = "content" if item.get("type") == "message" else "output"
         content = item.get(key)
-        if m.writer.protocol in item.get("extra", ()) or item.get("opaque"):
+        if m.writer.protocol in (item.get("extra") or ()) or item.get("opaque"):
             continue  # what is this target's own was taken by it
         if type(content) is list:
             left = [part for part in content if not _is_refused(m, part)]

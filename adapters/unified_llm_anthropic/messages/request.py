@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from unified_llm.errors import InvalidBody
-from unified_llm.mapping import Fated
+from unified_llm.mapping import Fated, lookup
 from unified_llm.models.profiles import ModelProfile
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
@@ -232,7 +232,7 @@ def _write_headers(c: Node, wire: Node, w: Writer) -> None:
     if not own_born(w):
         flags = [flag for key, flag in BETAS.items() if key in wire]
         listed = [tool for tool in wire.get("tools") or () if type(tool) is dict]
-        flags += [BETAS[tool["type"]] for tool in listed if tool.get("type") in BETAS]
+        flags += [BETAS[tool["type"]] for tool in listed if lookup(BETAS, tool.get("type"))]
         for edit in (wire.get("context_management") or {}).get("edits") or ():
             flags += [BETAS[edit["type"]]] if edit.get("type") in BETAS else []
         if flags:

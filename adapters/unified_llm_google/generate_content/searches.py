@@ -84,6 +84,7 @@ def is_search(item: Node, w: Writer) -> bool:
 def write_search(c: Node, w: Writer, kind: str) -> Node:
     """The metadata a search or a page that was read makes, by its key."""
     name = w.form(c, "grounding")
+    name = name if type(name) is str else ""
     if kind == "web_fetch_result":
         if type(c.get("results")) is not list or not all(type(page) is dict for page in c["results"]):
             return {}

@@ -362,7 +362,7 @@ class ForeignWriter:
             c.pop("choice", None)
             if type(wire.get("part")) is dict:
                 wire["part"] = w.node(family, wire["part"])
-                if wire["part"] is None or wire["part"]["type"] == PICTURE:
+                if wire["part"] is None or (type(wire["part"]) is dict and wire["part"].get("type") == PICTURE):
                     wire = {}
             elif type(wire.get("annotation")) is dict:
                 wire["annotation"] = w.node(foreign_citations, wire["annotation"])
