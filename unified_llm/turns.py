@@ -218,7 +218,8 @@ def pieces(value: Any) -> Iterator[tuple[Node, Node]]:
         for inner in value:
             yield from pieces(inner)
     elif type(value) is dict:
-        for piece in value.get("opaque") or ():
+        opaque = value.get("opaque")
+        for piece in opaque if type(opaque) is list else ():
             if type(piece) is dict and piece.get("data"):
                 yield value, piece
         for key, inner in value.items():

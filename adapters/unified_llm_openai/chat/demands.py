@@ -126,7 +126,7 @@ def _leave_out(key: str, value: Any, w: Writer) -> None:
     reason = refused(key, w) or ""
     if key == "logprobs":
         for index, asked in enumerate(w.doc.get("include") or ()):
-            if asked.endswith("logprobs"):
+            if type(asked) is str and asked.endswith("logprobs"):
                 w.report(w.doc, ("include", index), "lost", reason)
     elif key == "stream_options" and type(value) is dict and w.dialect.get("usage_always"):
         for inner in value:
