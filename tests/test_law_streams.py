@@ -73,7 +73,8 @@ def _joined(item: dict[str, Any]) -> dict[str, Any]:
             out.append(part)
             continue
         notes = [
-            {key: value for key, value in note.items() if key not in ("start_index", "end_index")}
+            # An envelope holds the place too, where its block does not tell it.
+            {key: value for key, value in note.items() if key not in ("start_index", "end_index", "opaque")}
             for note in part.get("annotations") or ()
         ]
         if out and out[-1].get("joined"):
