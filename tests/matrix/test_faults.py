@@ -200,7 +200,9 @@ def test_an_answer_that_is_none(house: Loopback, door: str, protocol: str) -> No
     what = one_of(door, protocol, "json", "type")
     heard = Heard(house, door, house.upstream(protocol), f"{TEXT} [[garble {what}]]", False)
     heard.failed(ul.ServerFailed, "ServerError" if heard.surface is Contents else "InternalServerError")
-    assert len(house.seen) == 1, "what was paid for once is not asked for again"
+    # JSON that breaks off may be whole the next time; another type of document is what this server sends.
+    tries = ul.Retry().attempts if heard.surface is None and what == "json" else 1
+    assert len(house.seen) == tries
 
 
 @doors
