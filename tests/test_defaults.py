@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -181,3 +182,19 @@ def test_canonical_answers_are_weighed_as_well(target: str) -> None:
     answer["parallel_tool_calls"] = False
     with pytest.raises(ul.CapabilityLost, match="parallel_tool_calls"):
         list(ul.write_stream(ul.decompose(answer), target, on_loss="raise"))
+
+
+def test_what_an_exchange_fills_in_is_no_loss() -> None:
+    """The time of an answer whose provider gives none, to a surface that has no place for one."""
+    contents = {"role": "model", "parts": [{"text": "Hi"}]}
+    body = {
+        "responseId": "r",
+        "modelVersion": "m",
+        "candidates": [{"index": 0, "content": contents, "finishReason": "STOP"}],
+    }
+    exchange = ul.convert(ASKED[MESSAGES], source=MESSAGES, target=CONTENTS).exchange
+    assert exchange is not None
+    asked = dataclasses.replace(exchange, created_at=1_700_000_000)
+    assert "lost" not in fates(CONTENTS, MESSAGES, body, "response", exchange=asked).values()
+    wire = [{"event": None, "data": body}]
+    assert list(ul.convert_stream(wire, source=CONTENTS, target=MESSAGES, exchange=asked, on_loss="raise"))

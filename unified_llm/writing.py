@@ -295,8 +295,19 @@ class Writer:
                 self.raw.append((node, *REPEATED, None))
             elif key == "opaque" and type(value) is list and any(not is_own(piece, self) for piece in value):
                 self.raw.append((node, (*keys, key), "parked" if self.vault is not None else "lost", "foreign", None))
-            elif not (_says_nothing(value) or (key in ("id", "call_id") and is_made(value))):
+            elif not (
+                _says_nothing(value) or (key in ("id", "call_id") and is_made(value)) or self._is_ours(key, value)
+            ):
                 self.raw.append((node, (*keys, key), "lost", "", None))
+
+    def _is_ours(self, key: str, value: Any) -> bool:
+        """Whether the library made a value, or filled it in from the exchange (`restoring.py`): it cannot be lost."""
+        if key in ("id", "call_id"):
+            return is_made(value)
+        if self.exchange is None or key not in ("created_at", "previous_response_id"):
+            return False
+        filled = self.exchange.created_at if key == "created_at" else self.exchange.previous
+        return filled is not None and bool(filled == value)
 
     def _is_called(self, node: Node, name: Any) -> bool:
         """Whether `name`, left on a result, is the name of the call it answers."""
