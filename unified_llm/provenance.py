@@ -153,6 +153,8 @@ def is_own(piece: Any, writer: Writer) -> bool:
     origin = piece.get("origin") if type(piece) is dict else None
     if not origin:
         return True
+    if type(origin) is not dict:
+        return False
     here, client = writer.here, writer.facing == "client"
     for key in writer.origin:
         theirs = origin.get(key)

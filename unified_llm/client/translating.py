@@ -297,7 +297,9 @@ class Translator:
     ) -> Reply:
         headers = {name.lower(): value for name, value in header_safe(done.http.get("headers") or {}).items()}
         headers |= {"content-type": _JSON, **told(losses, hops, whose)}
-        return Reply(status=int(done.http.get("status") or status), headers=headers, content=dump(done.value))
+        given = done.http.get("status")
+        status = given if type(given) is int and 100 <= given <= 599 else status
+        return Reply(status=status, headers=headers, content=dump(done.value))
 
     def _stream(self, found: Opened, surface: str, vault: Vault) -> Reply:
         given = found.sent.losses

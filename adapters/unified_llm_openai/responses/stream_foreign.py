@@ -389,9 +389,9 @@ class ForeignWriter:
             wire["logprobs"] = with_bytes(probabilities, []) if self.strict else without_bytes(probabilities)
         elif "logprobs" in wire:
             del wire["logprobs"]  # of a refusal: the item's end tells
-        if "part" in wire and wire["part"].get("type") == "output_text":
+        if type(wire.get("part")) is dict and wire["part"].get("type") == "output_text":
             complete_text(wire["part"], self.w)
-        elif self.strict and wire.get("annotation") and wire["annotation"].get("type") != "url_citation":
+        elif self.strict and type(wire.get("annotation")) is dict and wire["annotation"].get("type") != "url_citation":
             return []
         out = self._send(kind, wire)
         if kind in _HOT and not wire.get("logprobs"):
