@@ -201,3 +201,22 @@ def test_trap_059_a_result_has_the_name_of_its_call_whatever_it_says() -> None:
 
 def test_a_dialect_may_have_rules_of_its_own() -> None:
     assert Rules().of({"repair": {"call_id_length": 9}}, None).call_id_length == 9
+
+
+@pytest.mark.parametrize("target", [GC, STEPS, MESSAGES])
+def test_a_result_gets_the_name_and_the_id_of_its_call_where_both_change(target: str) -> None:
+    items = [
+        {"type": "message", "role": "user", "content": "q"},
+        {"type": "function_call", "call_id": "d", "name": "f", "arguments": "{}"},
+        {"type": "function_call", "call_id": "d", "name": "g", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "d", "output": "1"},
+        {"type": "function_call_output", "call_id": "d", "output": "2"},
+    ]
+    text = str(responses(target, *items).value)
+    called = re.findall(r"'(?:functionCall|function_call|tool_use)'.*?'id': '([^']+)'", text)
+    answered = re.findall(r"'(?:functionResponse': {'id|tool_use_id|call_id)': '([^']+)'", text)
+    if target == GC:
+        # The second call goes without the id that was made for it, and so does its result.
+        assert text.count("'id': 'd'") == 2 and text.count("'id'") == 2
+    else:
+        assert len(set(called)) == 2 and answered == called

@@ -70,15 +70,19 @@ def has_asked(items: list[Node]) -> bool:
 class Mending:
     """The items of one request while they are repaired."""
 
-    __slots__ = ("_asked", "_copies", "_made", "changed", "items", "request", "rules", "writer")
+    __slots__ = ("_asked", "_copies", "_made", "_made_ids", "_places", "changed", "items", "request", "rules", "writer")
 
     def __init__(self, request: Node, rules: Rules, writer: Writer) -> None:
         self.request, self.rules, self.writer = request, rules, writer
         self.items: list[Node] = request["input"]
         self.changed = False
         self._asked: bool | None = None
-        self._copies: set[int] = set()
+        # The copy of each item that was changed, by the identity of the item and by its own.
+        self._copies: dict[int, Node] = {}
+        # Where each item is in `items`, which is then a list of our own; None until an item is replaced.
+        self._places: dict[int, int] | None = None
         self._made: list[Node] = writer.context.setdefault("made up", [])
+        self._made_ids = {id(item) for item in self._made}
 
     @property
     def asked(self) -> bool:
@@ -93,20 +97,30 @@ class Mending:
     def put(self, items: list[Node]) -> None:
         """Other items from here on."""
         self.items = items
+        self._places = None
         self.changed = True
 
     def own(self, item: Node, keys: Any = (), **changes: Any) -> Node:
         """The item with `changes` and without `keys`: a copy of the caller's, put in its place."""
-        if id(item) not in self._copies:
-            copy = item.copy()
-            self._copies.add(id(copy))
+        copy = self._copies.get(id(item))
+        if copy is None:
+            copy = self._copies[id(item)] = item.copy()
+            self._copies[id(copy)] = copy
             self.writer.context.setdefault("replaced", []).append((copy, item))
-            self.put([copy if each is item else each for each in self.items])
-            item = copy
-        item.update(changes)
+            self._replace(item, copy)
+        copy.update(changes)
         for key in keys:
-            del item[key]
-        return item
+            del copy[key]
+        return copy
+
+    def _replace(self, item: Node, copy: Node) -> None:
+        if self._places is None:
+            self.put([*self.items])
+            self._places = {id(each): place for place, each in enumerate(self.items)}
+        place = self._places.get(id(item))
+        if place is not None:
+            self.items[place] = copy
+            self._places[id(copy)] = place
 
     def copy(self, node: Node, **changes: Any) -> Node:
         """A node below an item, with `changes`."""
@@ -116,8 +130,9 @@ class Mending:
 
     def make(self, item: Node) -> Node:
         """An item that the caller did not say."""
-        self._copies.add(id(item))
+        self._copies[id(item)] = item
         self._made.append(item)
+        self._made_ids.add(id(item))
         return item
 
     def leave_out(self, gone: set[int]) -> None:
@@ -127,7 +142,7 @@ class Mending:
 
     def is_made(self, item: Node) -> bool:
         """Whether repair made an item up."""
-        return any(item is made for made in self._made)
+        return id(item) in self._made_ids
 
     def tell(self, item: Node, keys: tuple[Any, ...], fate: str, detail: str, capability: str | None = None) -> None:
         """Record what becomes of the leaf `keys` of an item, or of all of it."""

@@ -8,7 +8,9 @@ alone.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
+from collections.abc import Mapping as MappingABC
 from hashlib import blake2b
 from typing import Any
 
@@ -30,7 +32,7 @@ _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 class Pairs:
     """Which result answers which call, and what is left on both sides."""
 
-    __slots__ = ("calls", "result", "step", "strays")
+    __slots__ = ("_waiting", "calls", "result", "step", "strays")
 
     def __init__(self, items: list[Node], rules: Rules) -> None:
         kinds, results = rules.calls, frozenset(rules.calls.values())
@@ -38,37 +40,49 @@ class Pairs:
         self.step: dict[int, int] = {}
         self.result: dict[int, Node] = {}
         self.strays: list[Node] = []
-        waiting: dict[str, list[Node]] = {}
+        # The open calls of each id: a queue for each step that has some, the steps in their order.
+        self._waiting: dict[str, list[deque[Node]]] = {}
         step, before = 0, False
         for item in items:
             model = is_model(item)
             step += model and not before
             before = model
-            kind, call_id = item.get("type"), item.get("call_id")
-            if kind in kinds and item.get("executor") != "provider" and type(call_id) is str and call_id:
-                self.calls.append(item)
-                self.step[id(item)] = step
-                waiting.setdefault(call_id, []).append(item)
-            elif kind in results and not _is_by_name(item, rules):
-                self._answer(item, waiting)
-        for stray in tuple(self.strays):  # some stand before their call
-            if waiting.get(stray.get("call_id") or ""):
-                self.strays.remove(stray)
-                self._answer(stray, waiting)
+            if is_call(item, kinds):
+                self._wait(item, step)
+            elif item.get("type") in results and not _is_by_name(item, rules):
+                self._answer(item)
+        strays, self.strays = self.strays, []
+        for stray in strays:  # some stand before their call
+            self._answer(stray)
 
-    def _answer(self, result: Node, waiting: dict[str, list[Node]]) -> None:
+    def _wait(self, call: Node, step: int) -> None:
+        self.calls.append(call)
+        self.step[id(call)] = step
+        steps = self._waiting.setdefault(call["call_id"], [])
+        if steps and self.step[id(steps[-1][0])] == step:
+            steps[-1].append(call)
+        else:
+            steps.append(deque((call,)))
+
+    def _answer(self, result: Node) -> None:
         call_id = result.get("call_id")
-        open_ = waiting.get(call_id) if type(call_id) is str and call_id else None
-        if open_:
-            latest = max(self.step[id(call)] for call in open_)
-            call = next(call for call in open_ if self.step[id(call)] == latest)
-            open_.remove(call)
+        steps = self._waiting.get(call_id) if type(call_id) is str and call_id else None
+        if steps:
+            call = steps[-1].popleft()
+            if not steps[-1]:
+                steps.pop()
             self.result[id(call)] = result
         else:
             self.strays.append(result)
 
     def open(self) -> Iterator[Node]:
         return (call for call in self.calls if id(call) not in self.result)
+
+
+def is_call(item: Node, kinds: MappingABC[str, str]) -> bool:
+    """Whether an item is a call that waits for a result of the client's."""
+    call_id = item.get("call_id")
+    return item.get("type") in kinds and item.get("executor") != "provider" and type(call_id) is str and bool(call_id)
 
 
 def _is_by_name(result: Node, rules: Rules) -> bool:
@@ -98,14 +112,59 @@ def mend_pairs(m: Mending) -> None:
 def _give_ids(m: Mending) -> None:
     """A result without an id answers the one call that is open, or the one open call of its name."""
     results = frozenset(m.rules.calls.values())
-    for place, item in enumerate(m.items):
-        if item.get("type") not in results or item.get("call_id") or _is_by_name(item, m.rules):
-            continue
-        before = Pairs(m.items[:place], m.rules)
-        open_ = [call for call in before.open() if item.get("name") in (None, call.get("name"))]
-        if len(open_) == 1:
-            m.tell(item, ("call_id",), "approximated", "that of the only open call", _RESULT)
-            m.own(item, call_id=open_[0]["call_id"])
+    if all(item.get("call_id") or item.get("type") not in results for item in m.items):
+        return
+    open_ = _OpenCalls()
+    for item in [*m.items]:
+        if is_call(item, m.rules.calls):
+            open_.add(item)
+        elif item.get("type") in results and not _is_by_name(item, m.rules):
+            if not item.get("call_id"):
+                call = open_.only(item.get("name"))
+                if call is None:
+                    continue
+                m.tell(item, ("call_id",), "approximated", "that of the only open call", _RESULT)
+                item = m.own(item, call_id=call["call_id"])
+            open_.answer(item)
+
+
+class _OpenCalls:
+    """The calls that have no result so far."""
+
+    __slots__ = ("_all", "_by_id", "_by_name", "_early")
+
+    def __init__(self) -> None:
+        self._all: dict[int, Node] = {}
+        self._by_name: dict[Any, dict[int, Node]] = {}
+        self._by_id: dict[str, deque[Node]] = {}
+        self._early: dict[Any, int] = {}  # results of an id that stand before their call
+
+    def add(self, call: Node) -> None:
+        if self._early.get(call["call_id"]):
+            self._early[call["call_id"]] -= 1
+            return
+        self._all[id(call)] = call
+        self._by_name.setdefault(_hashed(call.get("name")), {})[id(call)] = call
+        self._by_id.setdefault(call["call_id"], deque()).append(call)
+
+    def answer(self, result: Node) -> None:
+        call_id = _hashed(result.get("call_id"))
+        waiting = self._by_id.get(call_id)
+        if not waiting:
+            self._early[call_id] = self._early.get(call_id, 0) + 1
+            return
+        call = waiting.popleft()
+        del self._all[id(call)], self._by_name[_hashed(call.get("name"))][id(call)]
+
+    def only(self, name: Any) -> Node | None:
+        """The one that is open, of this name if it is one; None where there are several."""
+        found = self._all if name is None else self._by_name.get(_hashed(name), {})
+        return next(iter(found.values())) if len(found) == 1 else None
+
+
+def _hashed(value: Any) -> Any:
+    """What stands for a JSON value in a key."""
+    return value if type(value) is str or value is None else (repr(value),)
 
 
 # ---- partners -------------------------------------------------------------------------------------------------------
@@ -134,27 +193,36 @@ def _leave_out_strays(m: Mending) -> None:
 def _leave_out_copies(m: Mending) -> None:
     """A call that stands twice in a step and got one result was one call."""
     pairs = Pairs(m.items, m.rules)
+    same: dict[Any, int] = {}
+    for call in pairs.calls:
+        said = _call_as_said(call, pairs)
+        same[said] = same.get(said, 0) + 1
     gone: set[int] = set()
     for call in pairs.open():
-        for other in pairs.calls:
-            if other is call or id(other) in gone or pairs.step[id(other)] != pairs.step[id(call)]:
-                continue
-            if all(other.get(key) == call.get(key) for key in ("type", "call_id", "name", "arguments", "input")):
-                m.tell(call, (), "approximated", "the same call twice")
-                gone.add(id(call))
-                break
+        said = _call_as_said(call, pairs)
+        if same[said] > 1:
+            m.tell(call, (), "approximated", "the same call twice")
+            same[said] -= 1
+            gone.add(id(call))
     m.leave_out(gone)
+
+
+def _call_as_said(call: Node, pairs: Pairs) -> Any:
+    said = [_hashed(call.get(key)) for key in ("type", "call_id", "name", "arguments", "input")]
+    return (pairs.step[id(call)], *said)
 
 
 def _answer_open_calls(m: Mending) -> bool:
     """Results for the calls that will get none any more; whether there were any."""
     pairs = Pairs(m.items, m.rules)
+    places = {id(item): place for place, item in enumerate(m.items)}
     stop = max((place for place, item in enumerate(m.items) if not is_model(item)), default=-1)
-    closed = {id(item) for item in m.items[: max(stop, 0)]}
     gone: set[int] = set()
-    added = False
+    made: dict[int, list[Node]] = {}  # by the place they go to
+    behind: list[int] | None = None
     for call in pairs.open():
-        if id(call) not in closed or call.get("executor") == "agent" or (call.get("async") and not m.rules.adjacent):
+        place = places[id(call)]
+        if place >= stop or call.get("executor") == "agent" or (call.get("async") and not m.rules.adjacent):
             continue
         kind = m.rules.calls[call["type"]]
         if kind not in _MADE:
@@ -162,17 +230,25 @@ def _answer_open_calls(m: Mending) -> bool:
             gone.add(id(call))
             continue
         m.tell(call, ("call_id",), "approximated", "no result came: one that says so was added", _RESULT)
-        made = m.make({"type": kind, "call_id": call["call_id"], "output": NO_RESULT, "is_error": True})
-        place = next(place for place, item in enumerate(m.items) if item is call)
-        results = frozenset(m.rules.calls.values())
-        while is_model(m.items[place]):
-            place += 1
-        while place < len(m.items) and m.items[place].get("type") in results:
-            place += 1
-        m.put([*m.items[:place], made, *m.items[place:]])
-        added = True
+        result = {"type": kind, "call_id": call["call_id"], "output": NO_RESULT, "is_error": True}
+        behind = _behind_results(m) if behind is None else behind
+        made.setdefault(behind[place], []).append(m.make(result))
+    if made:
+        m.put([each for place, item in enumerate([*m.items, None]) for each in (*made.get(place, ()), item) if each])
     m.leave_out(gone)
-    return added
+    return bool(made)
+
+
+def _behind_results(m: Mending) -> list[int]:
+    """For each place, where the results end that stand behind the model's turn there."""
+    results = frozenset(m.rules.calls.values())
+    out = [len(m.items)] * (len(m.items) + 1)
+    end = len(m.items)
+    for place in range(len(m.items) - 1, -1, -1):
+        item = m.items[place]
+        end = end if item.get("type") in results else place
+        out[place] = out[place + 1] if is_model(item) else end
+    return out
 
 
 # ---- names and ids --------------------------------------------------------------------------------------------------
@@ -265,10 +341,10 @@ def _regroup(m: Mending, pairs: Pairs) -> None:
     if not m.rules.adjacent:
         call_of = {each: call for each, call in call_of.items() if place[each] < place[id(call)]}
     out: list[Node] = []
-    run: list[Node] = []
+    run: dict[int, Node] = {}
 
     def flush() -> None:
-        results = [pairs.result[id(call)] for call in run if id(pairs.result.get(id(call))) in call_of]
+        results = [pairs.result[id(call)] for call in run.values() if id(pairs.result.get(id(call))) in call_of]
         if not m.rules.ordered:
             results.sort(key=lambda item: place[id(item)])
         out.extend(results)
@@ -277,14 +353,14 @@ def _regroup(m: Mending, pairs: Pairs) -> None:
     for item in m.items:
         call = call_of.get(id(item))
         if call is not None:
-            if any(each is call for each in run):
+            if id(call) in run:
                 flush()
             continue
         if not is_model(item):
             flush()
         out.append(item)
         if id(item) in pairs.step:
-            run.append(item)
+            run[id(item)] = item
     flush()
     if all(one is other for one, other in zip(out, m.items)):
         return

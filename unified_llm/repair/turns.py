@@ -111,17 +111,23 @@ def _is_refused(m: Mending, part: Any) -> bool:
 
 def mend_system(m: Mending) -> None:
     """System messages in mid conversation stay where they are; where there are none, as the user's and told apart."""
-    opening = opens_at(m.items)
-    for place, item in enumerate(m.items):
+    items, opening = [*m.items], opens_at(m.items)
+    followers: list[Node | None] = [None] * len(items)  # the next item that is not the system's
+    for place in range(len(items) - 2, opening - 1, -1):
+        after = items[place + 1]
+        followers[place] = followers[place + 1] if is_system(after) else after
+    before: Node | None = None
+    for place, item in enumerate(items):
+        if not is_system(item):
+            before = item
         if place < opening or not is_system(item):
             continue
         if m.rules.system == "place":
-            before = next((each for each in reversed(m.items[:place]) if not is_system(each)), None)
-            behind = next((each for each in m.items[place:] if not is_system(each)), None)
+            behind = followers[place]
             if before is not None and _may_go_before(before) and (behind is None or is_model(behind)):
                 continue
         m.tell(item, ("role",), "approximated", f"sent as the user's, in <{REMINDER}>")
-        m.own(item, role="user", content=_reminder(m, item))
+        before = m.own(item, role="user", content=_reminder(m, item))
 
 
 def _reminder(m: Mending, item: Node) -> Any:
@@ -154,10 +160,12 @@ def join_neighbours(m: Mending) -> None:
     """Neighbouring messages of one role become one, part by part."""
     opening = opens_at(m.items)
     out = m.items[:opening]
+    joined: list[Node] | None = None  # the parts of the last message, once another was joined to it
     for item in m.items[opening:]:
         last = out[-1] if len(out) > opening else {}
         if item.get("type") != "message" or (last.get("type"), last.get("role")) != ("message", item.get("role")):
             out.append(item)
+            joined = None
             continue
         m.tell(item, ("content",) if item.get("content") else (), "approximated", "joined to the message before", _TURN)
         for key, value in item.items():
@@ -167,7 +175,10 @@ def join_neighbours(m: Mending) -> None:
             for slot in ("rest", "turn"):
                 if drawer.get(slot):
                     m.tell(item, ("extra", protocol, slot), "lost", "joined to the message before")
-        out[-1] = m.own(last, content=[*_parts(m, last), *_parts(m, item)])
+        if joined is None:
+            joined = _parts(m, last)
+            out[-1] = m.own(last, content=joined)
+        joined += _parts(m, item)
     if len(out) < len(m.items):
         m.put(out)
 
@@ -185,25 +196,38 @@ def _parts(m: Mending, item: Node) -> list[Node]:
 
 def mend_opening(m: Mending) -> None:
     """A conversation opens with the user, or at least not with a call."""
-    while m.rules.opens and m.asked:
-        opening = opens_at(m.items)
-        end = next((i for i in range(opening, len(m.items)) if not is_model(m.items[i])), len(m.items))
-        run = m.items[opening:end]
-        calls = [item for item in run if item.get("type") in m.rules.calls]
-        if not (run if m.rules.opens == "assistant" else calls):
-            return
-        if m.rules.opens == "call" and has_asked(m.items[end:]):
-            ids = {call.get("call_id") for call in calls}
-            step = [item for item in run if item.get("type") != "message"]
-            behind = next((i for i in range(end, len(m.items)) if is_model(m.items[i])), len(m.items))
-            step += [item for item in m.items[end:behind] if item.get("call_id") in ids]
-            for item in step:
-                m.tell(item, (), "lost", "a conversation may not open with a call")
-            m.leave_out({id(item) for item in step})
-            continue
-        m.tell(run[0], _leaf(run[0]), "approximated", "a turn of the user's was put before it", _TURN)
-        m.put([*m.items[:opening], m.make(_says("user", OPENING)), *m.items[opening:]])
+    if not m.rules.opens or not m.asked:
         return
+    items, place = m.items, opens_at(m.items)
+    asked = max((i for i, item in enumerate(items) if has_asked([item])), default=-1)
+    gone: set[int] = set()
+    first: Node | None = None  # of what the model says before anybody else
+    while True:
+        end = next((i for i in range(place, len(items)) if not is_model(items[i])), len(items))
+        run = items[place:end]
+        step = [item for item in run if item.get("type") != "message"]
+        kept = [item for item in run if item.get("type") == "message"]
+        ids = {call.get("call_id") for call in run if call.get("type") in m.rules.calls}
+        calls = bool(ids)
+        if m.rules.opens != "call" or not calls or asked < end:
+            first = first or (run[0] if run else None)
+            break
+        # The calls that it opens with are left out, with their results; what stands behind may be no better.
+        first = first or (kept[0] if kept else None)
+        behind = next((i for i in range(end, len(items)) if is_model(items[i])), len(items))
+        results = [item for item in items[end:behind] if item.get("call_id") in ids]
+        for item in [*step, *results]:
+            m.tell(item, (), "lost", "a conversation may not open with a call")
+            gone.add(id(item))
+        place = behind
+        if any(id(item) not in gone and (first or not is_system(item)) for item in items[end:behind]):
+            calls = False
+            break
+    m.leave_out(gone)
+    if first is not None and (calls or m.rules.opens == "assistant"):
+        opening = opens_at(m.items)
+        m.tell(first, _leaf(first), "approximated", "a turn of the user's was put before it", _TURN)
+        m.put([*m.items[:opening], m.make(_says("user", OPENING)), *m.items[opening:]])
 
 
 def mend_end(m: Mending, whole: bool) -> None:

@@ -21,6 +21,7 @@ from unified_llm.writing import Writer
 from .content import items, parts, read_part
 from .signature import write_signature
 from .spelling import actual, to_snake
+from .waiting import waiting_of
 
 __all__ = ["NAMED", "names_of", "place", "read_id", "sealed_part", "write_id"]
 
@@ -45,7 +46,7 @@ def sealed_part(c: Node, wire: Node, w: Writer) -> Node:
     return to_snake(wire, spelled) if spelled else wire
 
 
-def read_id(own: Node, node: Node, r: Reader, waiting: list[Node] | None = None) -> None:
+def read_id(own: Node, node: Node, r: Reader, waiting: Node | None = None) -> None:
     """The id of a call, or of a result: its own, that of the call it answers, or one made from its place."""
     if own.get("id", "") not in (None, ""):  # what names nothing is left over
         if type(own["id"]) is not str:
@@ -54,7 +55,7 @@ def read_id(own: Node, node: Node, r: Reader, waiting: list[Node] | None = None)
         return
     r.form(node, "id", "absent")
     if waiting:
-        node["call_id"] = waiting[0]["call_id"]
+        node["call_id"] = waiting["call_id"]
         return
     if not r.seed and type(r.doc) is dict and type(r.doc.get("contents")) is list:
         r.seed = seed_of(r.doc["contents"][:1])
@@ -87,7 +88,7 @@ def read_function_call(w: Node, r: Reader) -> Node:
     else:
         item["arguments"] = "{}"
         r.form(item, "arguments", "absent")
-    r.context.setdefault("open", []).append(item)
+    waiting_of(r).add(item)
     return item
 
 
@@ -143,12 +144,11 @@ def read_function_response(w: Node, r: Reader) -> Node:
     if type(name) is not str and (named or not answer.get("id")):
         raise IllTyped("name")
     item: Node = {"type": "function_call_output", "call_id": ""}
-    waiting: list[Node] = r.context.setdefault("open", [])
-    of_name = [call for call in waiting if call["name"] == name]
-    read_id(answer, item, r, of_name)
-    call = next((call for call in waiting if call["call_id"] == item["call_id"]), None)
+    waiting = waiting_of(r)
+    read_id(answer, item, r, waiting.of("name", name) if type(name) is str else None)
+    call = waiting.of("call_id", item["call_id"])
     if call is not None:
-        waiting.remove(call)
+        waiting.answer(call)
     item["output"] = _read_result(answer, item, r)
     if named:
         item["name"] = name
@@ -221,7 +221,8 @@ def _write_response(c: Node, w: Writer) -> Node:
     if type(output) is list:
         said = [part for part in output if part.get("type") in _TEXTS or (part.get("text") and _is_document(part, w))]
         texts = [part["text"] for part in said if type(part.get("text")) is str]
-        others = [part for part in output if not any(part is each for each in said)]
+        taken = {id(part) for part in said}
+        others = [part for part in output if id(part) not in taken]
         if len(texts) > 1 or (texts and others and output[0] is not said[0]):
             c["output"] = Fated("approximated", "texts joined, media behind them")
         for part in said:

@@ -78,7 +78,7 @@ def read_code_result(w: Node, r: Reader) -> Node:
     own = take(w, "codeExecutionResult")
     item: Node = {"type": "code_interpreter_result"}
     before = r.context.pop("code", None)
-    read_id(own, item, r, [{"call_id": before}] if before else None)
+    read_id(own, item, r, {"call_id": before} if before else None)
     outcome = own.get("outcome")
     if type(outcome) is str and outcome.startswith(_OUTCOME) and outcome.isupper():
         item["outcome"] = own.pop("outcome").removeprefix(_OUTCOME).lower()

@@ -19,6 +19,7 @@ from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
 from .signature import KIND, SLOT
+from .waiting import waiting_of
 
 __all__ = [
     "LAID",
@@ -55,14 +56,14 @@ def read_usual(
     add, note, letter, stands, trace = items.append, wires.append, letters.append, r.stands, r.trace
     told = r.outline
     called, names, answered, said = told.calls.append, told.names.append, told.results.append, told.texts.append
-    waiting: list[Node] = r.context.setdefault("open", [])  # calls without a result
+    waiting = waiting_of(r)
+    wait = waiting.add
     signed: list[tuple[int, Node, str]] = []  # by the number of their content
     node: Node = {}
     alone: Node = {}  # the part of the one text of a message
     unusual = None
     for number, wire in contents:
-        start, held = len(items), len(waiting)
-        left: list[Node] | None = None  # the calls without a result, in front of results
+        start, mark = len(items), waiting.mark()
         message: Node | None = None  # the one that a text would join
         parts: Any = ()
         try:
@@ -90,7 +91,7 @@ def read_usual(
                         made = _give_id(node, made, number, r)
                     elif len(call) != 3 or type(call_id) is not str or not call_id:
                         break
-                    waiting.append(node)
+                    wait(node)
                     letter(CALL)
                     called(node["call_id"])
                     names(name)
@@ -102,20 +103,19 @@ def read_usual(
                         break
                     node = {"type": "function_call_output", "call_id": call_id, "output": output, "name": name}
                     if len(answer) == 2:
-                        call_id = next((call["call_id"] for call in waiting if call["name"] == name), None)
-                        made = _give_id(node, made, number, r, call_id)
+                        named = waiting.of("name", name)
+                        made = _give_id(node, made, number, r, named["call_id"] if named else None)
                         call_id = node["call_id"]
                     elif len(answer) != 3 or type(call_id) is not str or not call_id:
                         break
-                    if left is None:
-                        left = waiting.copy()
-                    if waiting and waiting[0]["call_id"] == call_id:
-                        if waiting[0]["name"] != name:
-                            r.plain = False
-                        del waiting[0]
-                    else:
-                        _leave_out(call_id, waiting)
+                    call = waiting.first()
+                    if call is None or call["call_id"] != call_id:
+                        call = waiting.of("call_id", call_id)
                         r.plain = False
+                    if call is not None:
+                        if call["name"] != name:
+                            r.plain = False
+                        waiting.answer(call)
                     letter(RESULT)
                     answered(call_id)
                 else:
@@ -168,11 +168,12 @@ def read_usual(
         for item in items[start:]:
             stands.pop(id(item), None)
         del items[start:]
-        while trace and type(parts) is list and any(trace[-1][1] is part for part in parts):
+        own = set(map(id, parts)) if type(parts) is list else set()
+        while trace and id(trace[-1][1]) in own:
             trace.pop()
         while signed and signed[-1][0] == number:
             signed.pop()
-        waiting[:] = left if left is not None else waiting[:held]
+        waiting.undo(mark)
         break
     r.ran(items, begin, wires, letters)
     for _, node, signature in signed:
@@ -193,14 +194,6 @@ def _give_id(node: Node, made: int, number: int, r: Reader, call_id: str | None 
     node["call_id"] = call_id or made_id("call", _seed(r), number, made + 1)
     node["extra"] = {r.protocol: {"form": {"id": "absent"}}}
     return made if call_id else made + 1
-
-
-def _leave_out(call_id: str, waiting: list[Node]) -> None:
-    """What a result answers no longer waits for one."""
-    for index, call in enumerate(waiting):
-        if call["call_id"] == call_id:
-            del waiting[index]
-            break
 
 
 def _seed(r: Reader) -> str:

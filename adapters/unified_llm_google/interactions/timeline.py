@@ -222,7 +222,12 @@ def write_steps(items: list[Node], w: Writer, bare: bool = False) -> list[Any]:
             called = kind in ("function_call", "custom_tool_call")
             if "extra" in item and w.form(item, "unsigned"):
                 out.append(UNSIGNED.copy())
-            elif unsigned and called and not is_signed(out) and not any(is_own(p, w) for p in item.get("opaque") or ()):
+            elif (
+                unsigned
+                and called
+                and not is_signed(out, w)
+                and not any(is_own(p, w) for p in item.get("opaque") or ())
+            ):
                 out.append(_placeholder(w))
             bears = w.facing == "client" and ("opaque" in item or type(item.get("content")) is list)
             mark = len(w.raw)

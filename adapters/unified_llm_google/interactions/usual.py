@@ -170,7 +170,7 @@ def write_usual(
     thought that says so.
     """
     add = out.append
-    signed = is_signed(out)
+    signed = is_signed(out, w)
     told: list[tuple[Any, ...]] = []
     number = start - 1
     try:
@@ -232,16 +232,26 @@ def write_usual(
     return number
 
 
-def is_signed(out: list[Any]) -> bool:
-    """Whether the model's turn that is being written has a signed step already."""
-    for wire in reversed(out):
+def is_signed(out: list[Any], w: Writer) -> bool:
+    """Whether the model's turn that is being written has a signed step already.
+
+    What was found before is kept, since this is asked again and again while `out` grows.
+    """
+    steps, known, signed = w.context.get("signed steps", (None, 0, False))
+    if steps is not out or known > len(out):
+        known, signed = 0, False
+    for place in range(len(out) - 1, known - 1, -1):
+        wire = out[place]
         if type(wire) is not dict:
             continue
         if wire.get("type") in ("user_input", "function_result"):
-            return False
+            signed = False
+            break
         if wire.get("signature"):
-            return True
-    return False
+            signed = True
+            break
+    w.context["signed steps"] = out, len(out), signed
+    return bool(signed)
 
 
 def _own_signature(item: Node, size: int, w: Writer) -> Node | None:
