@@ -15,7 +15,7 @@ from ._tables import KNOWN_TYPES
 from .losses import Fate, Loss, Losses, Side
 from .naming import loss_of_added
 from .notes import Notes
-from .paths import Keys, at, find, find_object, follow, ids_below, kept, leaves, paths_below, pointer
+from .paths import Keys, at, follow, ids_below, kept, leaves, paths_below, pointer
 
 if TYPE_CHECKING:
     from .adapter import Adapter
@@ -193,7 +193,7 @@ class Finder(Notes):
         wire, schema = self._wire(tool), tool.get(key)
         inside: Keys = ()
         if type(wire) is dict and self.reader is not None and id(tool) not in self.reader.below:
-            inside = self._inside_tools if at(wire, self._inside_tools) is schema else find_object(wire, schema)
+            inside = self._inside_tools if at(wire, self._inside_tools) is schema else self._search.object(wire, schema)
         if not inside:
             # Respelled, or built by hand.
             found = (self.loss(tool, (key, *keys), fate, said, "tools.function") for keys, fate, said in changes)
@@ -216,33 +216,9 @@ class Finder(Notes):
             place = (id(wire), id(value))
             inside = self._inside.get(place)
             if inside is None:
-                inside = self._inside[place] = find_object(wire, value)
+                inside = self._inside[place] = self._search.object(wire, value)
             return self._join(wire, inside + follow(value, keys[1:])) if inside else None
         return None
-
-    def _half_said(self, node: Node, keys: Keys) -> bool:
-        """Whether another canonical leaf came from the same place, and was not lost."""
-        place = self._place(id(node), keys)
-        if place is None:
-            return False
-        where = self._absolute(id(node), place)
-        others = [key for key, other in self._near_to(where) if self._absolute(key[0], other) == where]
-        stands_for = self._stands_for(id(node))
-        return any(
-            at(self._read[key[0]], key[1:]) is not None and not self._is_lost(key)
-            for key in others
-            if key[1:] != keys or self._stands_for(key[0]) != stands_for
-        )
-
-    def _absolute(self, node: int, place: Keys) -> Keys:
-        return place[1:] if place[:1] == (...,) else self._path(self._wire(self._read.get(node))) + place
-
-    def _is_lost(self, key: Keys) -> bool:
-        lost = ((id(node), *keys) for node, keys, fate, _, _ in self.writer.raw if fate == "lost")
-        alike = ((keys, nodes) for (keys, fate, _), nodes in self.writer.alike.items() if fate == "lost")
-        return any(key[: len(each)] == each for each in lost) or any(
-            key[1 : len(keys) + 1] == keys and any(id(node) == key[0] for node in nodes) for keys, nodes in alike
-        )
 
     def _left_with(self, node: Node, shared: bool, fate: str, detail: str) -> list[Loss]:
         """What this reader kept with a dropped node, or below it, that stands outside of what was named for it."""
@@ -296,8 +272,11 @@ class Finder(Notes):
         wire = self._wire(node)
         if self.reader is None or wire is None or id(node) in self.reader.below:
             return []
-        own = ids_below(node) | self._replaced
-        if not any(made not in own for inner in paths_below(wire) for made in self._made_of.get(inner, ())):
+        made = self._made_below.get(id(wire))
+        if made is None:
+            below = (each for inner in paths_below(wire) for each in self._made_of.get(inner, ()))
+            made = self._made_below[id(wire)] = frozenset(each for each in below if each not in self._replaced)
+        if len(made) <= sum(each in made for each in ids_below(node)):
             return []
         own_leaves = [keys for keys in leaves(node) if keys[0] not in ("extra", "turn") and keys[-1] != "type"]
         # What another node says as well did not go with this one.
@@ -350,21 +329,21 @@ class Finder(Notes):
                 below = keys[1:] if table is not None and table.wire_key(keys[:1]) is not None else keys[2:]
                 inner = follow(wire[key], below)
                 if len(inner) < len(below):
-                    inner = find(wire[key], at(self._given_root, keys), keys[-1]) or inner
+                    inner = self._search.value(wire[key], at(self._given_root, keys), keys[-1]) or inner
                 return (key, *inner)
         if len(keys) == 1 and keys[0] in wire and wire[keys[0]] is node.get(keys[0]):
             return keys
         for depth in range(1, len(keys) if node is not self.root else 0):
             # What was handed on as it was is the same object on both sides.
             above = at(node, keys[:depth])
-            inside = find_object(wire, above) if type(above) is dict or type(above) is list else ()
+            inside = self._search.object(wire, above) if type(above) is dict or type(above) is list else ()
             if inside:
                 return inside + follow(above, keys[depth:])
         value = at(self._given_root if node is self.root else node, keys)
         same = follow(wire, keys)
         if same and at(wire, same) == value:
             return same
-        found = find(wire, value, keys[-1])
+        found = self._search.value(wire, value, keys[-1])
         return found or (() if exact else same)
 
     def _foreign(self, node: Node, keys: Keys, fate: str, detail: str, capability: str | None) -> list[Loss]:

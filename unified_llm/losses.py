@@ -120,6 +120,50 @@ class Losses(Sequence[Loss]):
         return Losses(loss for loss in self._entries if level_of(loss, levels) == level)
 
 
+class StreamLosses:
+    """The losses of a stream so far, each once; an endless stream that repeats itself takes no endless memory.
+
+    Of losses that differ in nothing but the number of their event, `ALIKE` are kept one by one. The others are told
+    together: the first of them, with how many there are behind it.
+    """
+
+    __slots__ = ("_counts", "_entries", "_others")
+
+    def __init__(self) -> None:
+        self._entries: dict[Loss, None] = {}
+        self._counts: dict[tuple[str, ...], int] = {}
+        self._others: dict[tuple[str, ...], Loss] = {}
+
+    def add(self, found: Iterable[Loss]) -> Losses:
+        """Take these; gives back those that are new."""
+        new = []
+        for loss in found:
+            if loss in self._entries:
+                continue
+            kind = (loss.path.partition("/")[2].partition("/")[2], *loss[1:])
+            count = self._counts[kind] = self._counts.get(kind, 0) + 1
+            if count <= ALIKE:
+                self._entries[loss] = None
+            else:
+                self._others.setdefault(kind, loss)
+            new.append(loss)
+        return Losses(new)
+
+    def report(self) -> Losses:
+        """All of them."""
+        if not self._others:
+            return Losses(self._entries)
+        together = []
+        for kind, loss in self._others.items():
+            behind = self._counts[kind] - ALIKE - 1
+            said = f"; and in {behind} later events" if behind else ""
+            together.append(loss._replace(detail=(loss.detail + said).removeprefix("; ")))
+        return Losses([*self._entries, *together])
+
+
+ALIKE = 1_000
+
+
 def check_levels(levels: Levels) -> None:
     """Refuse a misspelt level early: a level nobody knows would otherwise never fire."""
     for level in levels.values() if isinstance(levels, Mapping) else (levels,):
@@ -185,20 +229,57 @@ def enforce(losses: Losses, levels: Levels, converted: Any = None) -> None:
 
 
 def _rich_table(entries: Sequence[Loss]) -> str:
+    """The table as rich draws it. Rich takes a quarter of a millisecond a row, so of a long table it draws only the
+    rows that decide how wide the columns are, and the rest is drawn after these."""
     from io import StringIO
 
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
-    from .terminal import plain_row
+    from .terminal import plain_row, printable
 
-    table = Table("path", "capability", "fate", "detail", title=f"Not carried over as it was: {len(entries)}")
-    for loss in entries:
-        side = "" if loss.side == "source" else " (target)"
-        plain_row(table, loss.path + side, loss.capability, loss.fate, loss.detail)
-    out = StringIO()
-    Console(file=out, width=120).print(table)
-    return out.getvalue().rstrip("\n")
+    def drawn(rows: Iterable[tuple[str, ...]]) -> list[str]:
+        table = Table("path", "capability", "fate", "detail", title=title)
+        for row in rows:
+            plain_row(table, *row)
+        out = StringIO()
+        Console(file=out, width=_WIDTH).print(table)
+        return out.getvalue().rstrip("\n").split("\n")
+
+    title = f"Not carried over as it was: {len(entries)}"
+    sides = {"source": "", "target": " (target)"}
+    rows = [
+        (printable(loss.path + sides[loss.side]), loss.capability, loss.fate, printable(loss.detail))
+        for loss in entries
+    ]
+    if len(rows) <= _FEW:
+        return "\n".join(drawn(rows))
+    deciding: dict[tuple[str, ...], None] = {}
+    for column in range(4):
+        cells = {row[column]: row for row in rows}
+        longest = max(cells, key=lambda cell: max(map(cell_len, cell.split("\n"))))
+        words = max(cells, key=lambda cell: max(map(cell_len, cell.split()), default=0))
+        deciding.update({cells[longest]: None, cells[words]: None})
+    lines = drawn(deciding)
+    head = next(place for place, line in enumerate(lines) if line.startswith("┡"))
+    widths = [len(part) - 2 for part in lines[head].strip("┡┩").split("╇")]
+    console, body = Console(width=_WIDTH), []
+    for row in rows:
+        if all(len(cell) <= width and cell.isascii() and cell.isprintable() for cell, width in zip(row, widths)):
+            body.append(f"│ {' │ '.join([cell.ljust(width) for cell, width in zip(row, widths)])} │")
+            continue
+        wrapped = [Text(cell).wrap(console, width, overflow="ellipsis") for cell, width in zip(row, widths)]
+        for number in range(max(map(len, wrapped))):
+            cells_of = [column[number].plain if number < len(column) else "" for column in wrapped]
+            padded = [cell + " " * (width - cell_len(cell)) for cell, width in zip(cells_of, widths)]
+            body.append(f"│ {' │ '.join(padded)} │")
+    return "\n".join([*lines[: head + 1], *body, lines[-1]])
+
+
+_WIDTH = 120
+_FEW = 200
 
 
 def _plain_table(entries: Sequence[Loss]) -> str:

@@ -6,13 +6,14 @@ of these notes here is made when a loss asks for it (`locate.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from ._tables import CAPABILITY
 from .naming import Naming
-from .paths import Keys, Paths, at, follow
+from .paths import Keys, Paths, Search, at, follow
 from .registry import split
 
 if TYPE_CHECKING:
@@ -54,6 +55,9 @@ class Notes(Naming):
         self.doc = writer.context.get("given", root) if reader is None else reader.doc
         self._inside: dict[tuple[int, int], Keys] = {}
         self._inside_tools: Keys = ()
+        self._search = Search()
+        # By a wire node, the canonical nodes that were made of it and of what is in it, without those replaced.
+        self._made_below: dict[int, frozenset[int]] = {}
 
     # Most losses are settings of the root: nothing below is walked for those.
 
@@ -150,17 +154,68 @@ class Notes(Naming):
         return self._laid(node).get(keys) if place is None else place
 
     @cached_property
-    def _ends(self) -> dict[Keys, list[tuple[Keys, Keys]]]:
+    def _ends(self) -> dict[Keys, dict[Keys, Keys]]:
         """The canonical leaves with a place, each with it, by the last key of it."""
-        found: dict[Keys, list[tuple[Keys, Keys]]] = {}
+        found: dict[Keys, dict[Keys, Keys]] = {}
         for key, place in self.reader.places.items() if self.reader is not None else ():
             if key[0] in self._read:
-                found.setdefault(place[-1:], []).append((key, place))
+                found.setdefault(place[-1:], {})[key] = place
         return found
 
-    def _near_to(self, place: Keys) -> list[tuple[Keys, Keys]]:
+    def _near_to(self, place: Keys) -> Iterable[tuple[Keys, Keys]]:
         """The leaves that may have come from the same place, with their own: it ends in the same key, or in none."""
-        return [*self._ends.get(place[-1:], ()), *self._ends.get((), ())]
+        ends = [self._ends.get(last) for last in dict.fromkeys((place[-1:], ()))]
+        return chain.from_iterable(leaves.items() for leaves in ends if leaves)
+
+    @cached_property
+    def _by_place(self) -> dict[Keys, list[Keys]]:
+        """The canonical leaves with a place, by its path in the caller's document."""
+        found: dict[Keys, list[Keys]] = {}
+        for leaves in self._ends.values():
+            for key, place in leaves.items():
+                found.setdefault(self._absolute(key[0], place), []).append(key)
+        return found
+
+    def _came_from(self, where: Keys, node: int, place: Keys) -> Iterable[Keys]:
+        """The canonical leaves that came from this path, which is that of `place` in the wire node of a node."""
+        return self._by_place.get(where, ())
+
+    def _absolute(self, node: int, place: Keys) -> Keys:
+        return place[1:] if place[:1] == (...,) else self._path(self._wire(self._read.get(node))) + place
+
+    def _half_said(self, node: Node, keys: Keys) -> bool:
+        """Whether another canonical leaf came from the same place, and was not lost."""
+        place = self._place(id(node), keys)
+        if place is None:
+            return False
+        where = self._absolute(id(node), place)
+        arrived = self._arrived.get(where)
+        if arrived is None:
+            came = self._came_from(where, id(node), place)
+            arrived = self._arrived[where] = {
+                (key[1:], self._stands_for(key[0]))
+                for key in came
+                if at(self._read[key[0]], key[1:]) is not None and not self._is_lost(key)
+            }
+        mine = (keys, self._stands_for(id(node)))
+        return any(other != mine for other in arrived)
+
+    @cached_property
+    def _arrived(self) -> dict[Keys, set[tuple[Keys, int]]]:
+        """By a path of the caller's document, the canonical leaves from there that were not lost, where known."""
+        return {}
+
+    @cached_property
+    def _lost(self) -> set[Keys]:
+        """The canonical leaves that were lost, each with the identity of its node."""
+        lost = {(id(node), *keys) for node, keys, fate, _, _ in self.writer.raw if fate == "lost"}
+        for (keys, fate, _), nodes in self.writer.alike.items():
+            if fate == "lost":
+                lost.update((id(node), *keys) for node in nodes)
+        return lost
+
+    def _is_lost(self, key: Keys) -> bool:
+        return any(key[:depth] in self._lost for depth in range(1, len(key) + 1))
 
     def _told(self, node: Node, keys: Keys) -> Keys | None:
         """The path of a leaf of which its reader told where it is, or what holds it, and where no other came from."""
@@ -194,9 +249,11 @@ class Notes(Naming):
         place = places.get(leaf)
         if place is None or place[:1] == (...,) or at(self.doc, place) is None:
             return None
-        for other, there in places.items():
-            if other == leaf or other[0] != leaf[0]:
+        for keys in self._places_of[leaf[0]]:
+            other = (leaf[0], *keys)
+            if other == leaf:
                 continue
+            there = places[other]
             if there[: len(place)] == place[: len(there)] or other[: len(leaf)] == leaf:
                 return None
         return place
@@ -212,7 +269,7 @@ class Notes(Naming):
         return self.reader.laid.get(self._read[node]["type"], {})
 
     @cached_property
-    def _places_of(self) -> dict[int, list[Keys]]:
+    def _places_of(self) -> Mapping[int, Iterable[Keys]]:
         """The keys that a reader told the place of, by node."""
         found: dict[int, list[Keys]] = {}
         for node, *keys in self.reader.places if self.reader is not None else ():

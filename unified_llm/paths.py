@@ -5,16 +5,15 @@ Used when something is reported and never while converting, so that what is look
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
 __all__ = [
     "Keys",
     "Paths",
+    "Search",
     "at",
-    "find",
-    "find_object",
     "follow",
     "ids_below",
     "kept",
@@ -132,35 +131,113 @@ def leaves(node: Any) -> list[Keys]:
     return out
 
 
-def find(node: Any, value: Any, name: Any = None) -> Keys:
-    """The path of `value` in `node`: the very object, else the only equal one, or the only one of this name."""
+class Search:
+    """What is looked for below the nodes of one document: a value, or an object.
+
+    Most nodes are searched once, and then walked; of one that is searched again an index is made, so that many
+    searches of a large node take no longer than a walk.
+    """
+
+    __slots__ = ("_indexes", "_seen")
+
+    def __init__(self) -> None:
+        self._seen: dict[int, Any] = {}
+        self._indexes: dict[int, _Index] = {}
+
+    def value(self, node: Any, value: Any, name: Any = None) -> Keys:
+        """The path of `value` in `node`: the very object, else the only equal one, or the only one of this name."""
+        index = self._index(node)
+        return _find(node, value, name) if index is None else index.value(value, name)
+
+    def object(self, node: Any, value: Any) -> Keys:
+        """The path of this very object in `node`, () when it is not there."""
+        index = self._index(node)
+        return _find_object(node, value) if index is None else index.first.get(id(value), ())
+
+    def _index(self, node: Any) -> _Index | None:
+        index = self._indexes.get(id(node))
+        if index is None and id(node) in self._seen:
+            index = self._indexes[id(node)] = _Index(node)
+        self._seen[id(node)] = node
+        return index
+
+
+def _find(node: Any, value: Any, name: Any = None) -> Keys:
     equal: list[Keys] = []
-    stack: list[tuple[Any, Keys]] = [(node, ())]
-    while stack:
-        here, path = stack.pop()
-        for key, below in here.items() if type(here) is dict else enumerate(here):
-            if type(below) is type(value) and below == value:
-                if below is value and type(value) in (str, dict, list):
-                    return (*path, key)
-                equal.append((*path, key))
-            if type(below) is dict or type(below) is list:
-                stack.append((below, (*path, key)))
+    for path, below in _below(node):
+        if type(below) is type(value) and below == value:
+            if below is value and type(value) in (str, dict, list):
+                return path
+            equal.append(path)
     if len(equal) > 1 and type(name) is str:
         equal = [path for path in equal if path[-1] == name]
     return equal[0] if len(equal) == 1 else ()
 
 
-def find_object(node: Any, value: Any) -> Keys:
-    """The path of this very object in `node`, () when it is not there."""
-    stack: list[tuple[Any, Keys]] = [(node, ())]
+def _find_object(node: Any, value: Any) -> Keys:
+    return next((path for path, below in _below(node) if below is value), ())
+
+
+def _below(node: Any) -> Iterator[tuple[Keys, Any]]:
+    """All values below a node, each with its path."""
+    stack: list[tuple[Any, Keys]] = [(node, ())] if type(node) is dict or type(node) is list else []
     while stack:
         here, path = stack.pop()
         for key, below in here.items() if type(here) is dict else enumerate(here):
-            if below is value:
-                return (*path, key)
+            inner = (*path, key)
+            yield inner, below
             if type(below) is dict or type(below) is list:
-                stack.append((below, (*path, key)))
-    return ()
+                stack.append((below, inner))
+
+
+class _Index:
+    """All that stands below a node: each object by its identity, equal values by what they are."""
+
+    __slots__ = ("_classes", "_equal", "_held", "_known", "first")
+
+    def __init__(self, node: Any) -> None:
+        self.first: dict[int, Keys] = {}
+        # The only path of a value, None where it has several; and its only path that ends in a key.
+        self._equal: dict[Any, Keys | None] = {}
+        # What equal objects and lists have in common: by what is in them, and by their identity.
+        self._classes: dict[Any, tuple[int]] = {}
+        self._known: dict[int, tuple[int]] = {}
+        self._held: list[Any] = []  # what is known by its identity must not vanish
+        self._classify(node)
+        for path, below in _below(node):
+            if type(below) in (str, dict, list):
+                self.first.setdefault(id(below), path)
+            key = self._key(below)
+            for each in (key, (key, path[-1])):
+                self._equal[each] = None if each in self._equal else path
+
+    def _classify(self, node: Any) -> None:
+        known, classes = self._known, self._classes
+        self._held.append(node)
+        holders = [node, *(below for _, below in _below(node) if type(below) is dict or type(below) is list)]
+        for here in reversed(holders):  # what is inside stands behind
+            inside: Any
+            if type(here) is dict:
+                inside = frozenset([(key, known.get(id(inner), inner)) for key, inner in here.items()])
+            else:
+                inside = tuple([known.get(id(inner), inner) for inner in here])
+            known[id(here)] = classes.setdefault(inside, (len(classes),))
+
+    def _key(self, value: Any) -> Any:
+        if type(value) is not dict and type(value) is not list:
+            return (type(value), value)
+        if id(value) not in self._known:
+            self._classify(value)
+        return (type(value), self._known[id(value)])
+
+    def value(self, value: Any, name: Any) -> Keys:
+        if type(value) in (str, dict, list) and id(value) in self.first:
+            return self.first[id(value)]
+        key = self._key(value)
+        found = self._equal.get(key)
+        if found is None and type(name) is str:
+            found = self._equal.get((key, name))
+        return found or ()
 
 
 def kept(rest: Any, wire: Any) -> list[Keys]:

@@ -28,8 +28,8 @@ class Reader:
     """One reading: what it kept, what it made, and which canonical node came from which wire node."""
 
     __slots__ = (
-        "alive",
         "below",
+        "cited",
         "context",
         "dialect",
         "doc",
@@ -44,6 +44,7 @@ class Reader:
         "number",
         "opens",
         "outline",
+        "placed",
         "places",
         "plain",
         "protocol",
@@ -111,10 +112,12 @@ class Reader:
         # their kinds are in them: said once for all of a kind, and not of each as in `places`.
         self.stands: dict[int, tuple[Any, ...]] = {}
         self.laid: dict[str, dict[tuple[Any, ...], tuple[Any, ...]]] = {}
-        # Of a stream: the number of the event that is read now, the events that losses may have to be found in, and
-        # the wire nodes that were put together from several events, with where their pieces came from.
+        # Of a stream: the number of the event that is read now, the leaves whose places were told, in order, the last
+        # event of which a path was asked for (`here`), the events that losses may have to be found in, and the wire
+        # nodes that were put together from several events, with where their pieces came from.
         self.number: int | None = None
-        self.alive: list[Node] = []
+        self.placed: list[tuple[Node, tuple[Any, ...]]] = []
+        self.cited: int | None = None
         self.docs: dict[int, Any] = {}
         self.gathered: dict[int, tuple[Any, dict[tuple[Any, ...], tuple[Any, ...]]]] = {}
         self.turns: list[tuple[Node, Node]] = []
@@ -297,13 +300,16 @@ class Reader:
         if self.number is not None:
             if wire[:1] == (...,):
                 wire = (..., *self.here(*wire[1:]))
-            # What is known of a node by its identity must not outlive it.
-            self.alive.append(node)
+            # With the node, since what is known of it by its identity must not outlive it.
+            self.placed.append((node, keys))
         self.places[id(node), *keys] = wire
 
     def here(self, *keys: Any) -> tuple[Any, ...]:
         """The path of what stands at `keys` of the document being read; in a stream, of the event being read."""
-        return keys if self.number is None else (self.number, "data", *keys)
+        if self.number is None:
+            return keys
+        self.cited = self.number
+        return (self.number, "data", *keys)
 
     def gather(self, wire: Any, sources: dict[tuple[Any, ...], tuple[Any, ...]]) -> Any:
         """Say that `wire` stands in no event but was put together: what is at each key path, and the path it is from.

@@ -55,6 +55,8 @@ class Collector:
         self.ended = False
         # Of each list of an open item: the position of the part that events call by an index.
         self._positions: dict[tuple[Place, str], dict[int, int]] = {}
+        # What deltas add to the items that are open: by item, the node and key with the pieces.
+        self._pieces: dict[Place, dict[tuple[int, str], tuple[Node, list[Any]]]] = {}
 
     def feed(self, event: Event) -> None:
         kind = event["type"]
@@ -63,6 +65,7 @@ class Collector:
             if event.get("item") is not None:
                 done = kind.endswith("done")
                 self.items[place] = event["item"] if done else _copy(event["item"])
+                self._pieces.pop(place, None)
             return
         class_ = CLASS.get(kind)
         if class_ in ("open", "end"):
@@ -72,24 +75,36 @@ class Collector:
                 self.ended = True
             self.response = {**self.response, **event["response"]}
             if class_ == "end":
+                self.settle()
                 self._whole(event["response"])
             return
         if kind in INSIDE and place in self.items:
             self._build(place, kind, event)
 
+    def settle(self) -> None:
+        """Put into the items what deltas added to them so far."""
+        for pieces in self._pieces.values():
+            for (_, key), (node, added) in pieces.items():
+                if key == "logprobs":
+                    node[key] = [*_grown(node.get(key), list), *added]
+                else:
+                    node[key] = "".join([_grown(node.get(key), str), *added])
+        self._pieces.clear()
+
     def _whole(self, terminal: Node) -> None:
+        outputs: dict[int, list[Node]] = {}
+        for place in sorted(self.items):
+            outputs.setdefault(place[0], []).append(self.items[place])
+        first = outputs.pop(0, [])
         if "output" not in terminal:
-            self.response["output"] = self._output(0)
+            self.response["output"] = first
         choices = enumerate(terminal.get("choices") or [], 1)
         known = {choice.get("index", number): choice for number, choice in choices}
-        others = sorted({*(place[0] for place in self.items if place[0]), *known})
-        if others:
+        if outputs or known:
             self.response["choices"] = [
-                {"index": index, "output": self._output(index), **known.get(index, {})} for index in others
+                {"index": index, "output": outputs.get(index, []), **known.get(index, {})}
+                for index in sorted({*outputs, *known})
             ]
-
-    def _output(self, choice: int) -> list[Node]:
-        return [self.items[place] for place in sorted(self.items) if place[0] == choice]
 
     def _build(self, place: Place, kind: str, event: Event) -> None:
         """Apply one event to an item that is still open."""
@@ -111,10 +126,14 @@ class Collector:
         if target is None:
             return
         if end == "delta":
-            target[key] = _grown(target.get(key), str) + (event.get("delta") or "")
+            pieces, delta = self._pieces.setdefault(place, {}), event.get("delta") or ""
+            if type(delta) is not str:
+                raise TypeError("the delta is no string")
+            pieces.setdefault((id(target), key), (target, []))[1].append(delta)
             if type(event.get("logprobs")) is list:
-                target["logprobs"] = [*_grown(target.get("logprobs"), list), *event["logprobs"]]
+                pieces.setdefault((id(target), "logprobs"), (target, []))[1].extend(event["logprobs"])
         elif key in event:
+            self._pieces.get(place, {}).pop((id(target), key), None)
             target[key] = event[key]
 
     def _position(self, place: Place, where: str, index_key: str, event: Event, parts: list[Any]) -> int:

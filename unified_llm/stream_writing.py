@@ -75,7 +75,7 @@ class _WritePipe(_Pipe):
             here = Weighing("", self.goal.protocol, "response", self.writing.exchange, canonical.get("response"))
             found = significant(found, here, {self.count: canonical}, stream=True)
             self.writing.raw.clear()
-            self.losses.update(dict.fromkeys(found))
+            self.losses.add(found)
             enforce(found, self.on_loss)
         self.count += 1
         return out

@@ -18,7 +18,7 @@ from .convert import Facing
 from .custody import LeavingWriter
 from .defaults import Weighing, significant
 from .exchange import Exchange
-from .losses import Levels, Loss, Losses, check_levels, enforce
+from .losses import Levels, Losses, StreamLosses, check_levels, enforce
 from .malformed import FAULTS, refuse_conversion
 from .preparing import ends
 from .provenance import escaped_all, looks_sealed
@@ -65,7 +65,7 @@ class _Pipe:
         self.writer = self._writer(exchange)
         self.grammar = Grammar()
         self.on_loss = on_loss
-        self.losses: dict[Loss, None] = {}
+        self.losses = StreamLosses()
         # The last events, of which no more is kept than the reader's notes need: losses are often told a little later.
         self.recent: deque[tuple[int, Any]] = deque(maxlen=64)
         self.weighing = Weighing(source, target, "response", exchange, None, here.adapter)
@@ -128,6 +128,7 @@ class _Pipe:
                     event = {**event, "data": escaped_all(event["data"])}
                 reading.doc = event["data"]
                 recent.append((reading.number, reading.doc))
+                mark = noted
                 events = read(event)
                 if len(traced()) != noted:
                     # What is kept of a frame is kept with a note, or nobody could say where it came from.
@@ -146,6 +147,9 @@ class _Pipe:
                         self.reads_more, self.writes_more = more, how
                 if notes or writing.noted:
                     self._report(events, out)
+                if noted != mark:
+                    self.trail.forget(events, mark)
+                    noted = len(traced())
                 self.sent += len(out)
                 return out
             except FAULTS as error:
@@ -207,9 +211,7 @@ class _Pipe:
         found = self.trail.report(events, [event["data"] for event in out], self.sent)
         here = self.weighing._replace(answer=next((x["response"] for x in events if "response" in x), None))
         told = significant(found, here, ChainMap(self.reading.docs, dict(self.recent)), stream=True)
-        new = Losses(loss for loss in told if loss not in self.losses)
-        self.losses.update(dict.fromkeys(new))
-        enforce(new, self.on_loss)
+        enforce(self.losses.add(told), self.on_loss)
 
 
 class ConvertedStream:
@@ -229,7 +231,7 @@ class ConvertedStream:
     @property
     def losses(self) -> Losses:
         """What did not come through as it was, so far."""
-        return Losses(self._pipe.losses)
+        return self._pipe.losses.report()
 
     def __iter__(self) -> Iterator[Event]:
         return self._events
@@ -265,7 +267,7 @@ class AsyncConvertedStream:
 
     @property
     def losses(self) -> Losses:
-        return Losses(self._pipe.losses)
+        return self._pipe.losses.report()
 
     def __aiter__(self) -> AsyncIterator[Event]:
         return self._events

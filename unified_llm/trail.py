@@ -9,13 +9,15 @@ once.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from ._tables import CAPABILITY, CHILDREN
 from .locate import Finder
 from .losses import Loss
 from .naming import loss_of_added
-from .paths import Keys, at, follow, paths_below, pointer
+from .paths import Keys, at, follow, ids_below, paths_below, pointer
 
 if TYPE_CHECKING:
     from .adapter import Adapter
@@ -33,30 +35,48 @@ class _Now:
     """What is being converted: events, what became of them and after how many others, what was read since the last."""
 
     def __init__(self, events: list[Node], target: list[Any], sent: int, news: list[tuple[Node, Any]]) -> None:
-        self.events, self.target, self.sent, self.news = events, target, sent, news
+        self.target, self.sent = target, sent
+        self.responses = {id(event["response"]) for event in events if "response" in event}
+        self.news: dict[int, list[Any]] = {}
+        for node, wire in news:
+            self.news.setdefault(id(node), []).append(wire)
         # Where nodes stand, in the event that was read and in those that are written: many words are of one node.
         self.read: dict[int, tuple[str, Node, dict[str, str]] | None] = {}
         self.written: dict[int, Keys] = {}
 
 
 class Trail:
-    """What is known of the events of one stream."""
+    """What is known of the events of one stream.
+
+    It grows with what the reader notes of items and of the response, and each note is looked at once, whatever the
+    number of reports. Of events that nothing later can be traced to, nothing is kept (`forget`).
+    """
 
     def __init__(self, reader: Reader, writer: Writer, source: Adapter, goal: Adapter) -> None:
         self.reader, self.writer, self.source, self.goal = reader, writer, source, goal
-        # Canonical node -> wire node, of so many of the reader's notes; wire node -> path, of so many of its events.
+        # Canonical node -> wire node and the reverse; wire node -> path, of those events that were walked.
         self.wires: dict[int, Any] = {}
         self.nodes: dict[int, Any] = {}
+        self.made_of: dict[int, list[int]] = {}
         self.turns: dict[int, Any] = {}
+        # The leaves with a place: the keys by node; each leaf with its place, by the last key of that; the leaves by
+        # the object that has the value and its key there, or by wire node and place where that was put together.
+        self.places_of: dict[int, dict[Keys, None]] = {}
+        self.ends: dict[Keys, dict[Keys, Keys]] = {}
+        self.by_place: dict[Keys, dict[Keys, None]] = {}
+        self._indexed: dict[Keys, Keys] = {}  # the place of each leaf when it was last looked at
+        self._untraced: dict[int, list[Keys]] = {}  # leaves whose node has no wire node yet
         self._paths: dict[int, Keys] = {}
         self._known: set[int] = set()
         self._unwalked: list[int] = []
-        self._noted = self._turned = 0
+        self._noted = self._turned = self._placed = self._told = 0
 
     def report(self, events: list[Node], target: list[Any], sent: int) -> list[Loss]:
         """The losses noted since the last time, while `events` became `target`, `sent` events after the first."""
         self.writer.unfold()
-        now = _Now(events, target, sent, self.reader.traced()[self._noted :])
+        trace = self.reader.traced()
+        now = _Now(events, target, sent, trace[self._told :])
+        self._told = len(trace)
         finder: _StreamFinder | None = None
         found: list[Loss] = []
         for entry in [*self.writer.raw, *((*note, None) for note in self.reader.notes)]:
@@ -71,6 +91,32 @@ class Trail:
         self.writer.raw.clear()
         self.reader.notes.clear()
         return list(dict.fromkeys(found))
+
+    def forget(self, events: list[Node], mark: int) -> None:
+        """Drop the notes from `mark` on that are of the events themselves, which are done with, and not of what is in
+        them; and the wire event, if there are no others and no path leads into it."""
+        reader, own = self.reader, {id(event) for event in events}
+        trace = reader.traced()
+        gone = [node for node, _ in trace[mark:] if id(node) in own]
+        if not gone:
+            return
+        for node in gone:
+            wire = self.wires.pop(id(node), None)
+            self.nodes.pop(id(node), None)
+            if wire is not None and id(wire) in self.made_of:
+                self.made_of[id(wire)].remove(id(node))
+        left = [pair for pair in trace[mark:] if id(pair[0]) not in own]
+        trace[mark:] = left
+        self._noted, self._told = (min(known, len(trace)) for known in (self._noted, self._told))
+        number = reader.number or 0
+        if left or reader.cited == number or len(reader.turns) != self._turned or number not in reader.docs:
+            return
+        doc = reader.docs.pop(number)
+        if number in self._known:
+            self._known.discard(number)
+            for wire_id in ids_below(doc):
+                self._paths.pop(wire_id, None)
+                self.made_of.pop(wire_id, None)
 
     # Most of what is reported is a word of the response or the item that an event holds: nothing is walked for those.
 
@@ -106,7 +152,8 @@ class Trail:
             return None
         value = node.get(key)
         if type(value) is dict or type(value) is list:
-            if value != wire[key] or any(told[0] == known and told[1] == key for told in self.reader.places):
+            self._catch_up()
+            if value != wire[key] or any(told[0] == key for told in self.places_of.get(known, ())):
                 return None
         elif wire[key] is not value:
             return None
@@ -117,8 +164,8 @@ class Trail:
         reader = self.reader
         if type(reader.doc) is not dict or id(node) in reader.below or id(node) in reader.stands:
             return None
-        kind = node.get("type", "response" if any(event.get("response") is node for event in now.events) else "")
-        sources = [wire for made, wire in now.news if made is node]
+        kind = node.get("type", "response" if id(node) in now.responses else "")
+        sources = now.news.get(id(node), ())
         for name, wire in reader.doc.items():
             if type(wire) is dict and any(wire is source for source in sources):
                 return name, wire, CAPABILITY.get(kind, {}) if type(kind) is str else {}
@@ -126,15 +173,51 @@ class Trail:
 
     def _catch_up(self) -> None:
         reader = self.reader
-        for node, wire in reader.traced()[self._noted :]:
+        traced = reader.traced()[self._noted :]
+        for node, wire in traced:
             self.wires[id(node)] = wire
             self.nodes[id(node)] = node
+            self.made_of.setdefault(id(wire), []).append(id(node))
         for node, wire in reader.turns[self._turned :]:
             self.turns[id(node)] = wire
         self._noted, self._turned = len(reader.traced()), len(reader.turns)
         if len(reader.docs) != len(self._known):
-            self._unwalked += sorted(reader.docs.keys() - self._known)
-            self._known.update(reader.docs)
+            # The newest stand last.
+            new = list(takewhile(lambda number: number not in self._known, reversed(reader.docs)))
+            self._unwalked += sorted(new)
+            self._known.update(new)
+        for node, _ in traced:
+            for leaf in self._untraced.pop(id(node), ()):
+                self._index(leaf)
+        for node, keys in reader.placed[self._placed :]:
+            leaf = (id(node), *keys)
+            self.places_of.setdefault(id(node), {})[keys] = None
+            if id(node) in self.nodes:
+                self._index(leaf)
+            else:
+                self._untraced.setdefault(id(node), []).append(leaf)
+        self._placed = len(reader.placed)
+
+    def _index(self, leaf: Keys) -> None:
+        place, known = self.reader.places[leaf], self._indexed.get(leaf)
+        if known == place:
+            return
+        if known is not None:
+            self.ends[known[-1:]].pop(leaf, None)
+        self._indexed[leaf] = place
+        self.ends.setdefault(place[-1:], {})[leaf] = place
+        wire = self.wires.get(leaf[0])
+        if place[:1] == (...,):
+            spot = self.spots(place[1:])[0]
+        else:
+            holder = None if id(wire) in self.reader.gathered else at(wire, place[:-1])
+            spot = (id(wire), place) if holder is None else (id(holder), *place[-1:])
+        self.by_place.setdefault(spot, {})[leaf] = None
+
+    def spots(self, path: Keys) -> list[Keys]:
+        """What tells a path from others without a walk: the object above it with its key, and what stands there."""
+        doc = self.reader.docs.get(path[0]) if path else None
+        return [(id(at(doc, path[2:-1])), *path[2:][-1:]), (id(at(doc, path[2:])),)]
 
     def path(self, wire: Any) -> Keys | None:
         """Where a wire node stands in the events that were kept; the newest are looked through first."""
@@ -145,6 +228,8 @@ class Trail:
                 return (self.reader.number, "data", *place)
         while id(wire) not in paths and self._unwalked:
             number = self._unwalked.pop()
+            if number not in self.reader.docs:
+                continue
             for key, path in paths_below(self.reader.docs[number]).items():
                 paths[key] = (number, "data", *path)
         return paths.get(id(wire))
@@ -157,7 +242,8 @@ class _StreamFinder(Finder):
         super().__init__(events, target, trail.writer, trail.reader, trail.source, "response", ())
         self.trail, self.sent = trail, sent
         self.wires, self._read, self.turns = trail.wires, trail.nodes, trail.turns
-        self.now: Keys = trail.reader.here()
+        self._made_of, self._places_of, self._ends = trail.made_of, trail.places_of, trail.ends
+        self.now: Keys = (trail.reader.number, "data")
 
     def loss(self, node: Node, keys: Keys, fate: str, detail: str, capability: str | None) -> list[Loss]:
         out = super().loss(node, keys, fate, detail, capability)
@@ -178,6 +264,11 @@ class _StreamFinder(Finder):
 
     def _path(self, wire: Any) -> Keys:
         return self._join(wire, ())
+
+    def _came_from(self, where: Keys, node: int, place: Keys) -> Iterable[Keys]:
+        spots = [*self.trail.spots(where), (id(self._wire(self._read.get(node))), place)]
+        found = dict.fromkeys(leaf for spot in spots for leaf in self.trail.by_place.get(spot, ()))
+        return [leaf for leaf in found if self._absolute(leaf[0], self.reader.places[leaf]) == where]  # type: ignore[union-attr]
 
     def _join(self, wire: Any, keys: Keys) -> Keys:
         gathered = self.reader.gathered.get(id(wire)) if self.reader is not None else None

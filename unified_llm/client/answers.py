@@ -102,6 +102,7 @@ class EventReader:
     @property
     def partial(self) -> Node:
         """What there is of the response so far: the items that were begun, as far as they got."""
+        self._collector.settle()
         items = [item for place, item in sorted(self._collector.items.items()) if place[0] == 0]
         return {**self._collector.response, "output": items}
 

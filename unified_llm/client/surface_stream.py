@@ -104,4 +104,4 @@ class SurfaceStream:
         self._over = True
         if self.keep is not None:
             self.keep(self._sent, True)
-        self._told(Losses(self._stream.pipe.losses))
+        self._told(self._stream.pipe.losses.report())
