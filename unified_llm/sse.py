@@ -184,7 +184,7 @@ class Passing:
             if b"data: ".startswith(chunk[start:]) and (start or self._open[-1:] in (b"", b"\n", b"\r")):
                 chunk, self._held = chunk[:start], chunk[start:]
         if any(map(chunk.__contains__, _DRESSED)):
-            chunk = _DISGUISE.sub(self._undress, chunk)
+            chunk = self._undressed(chunk)
         self._open = self._summary(_BLANK.split(self._open + chunk)[-1]) if chunk[-2:] != b"\n\n" else b""
         return chunk
 
@@ -197,12 +197,23 @@ class Passing:
     def close(self) -> bytes:
         return self._held
 
-    def _undress(self, found: re.Match[bytes]) -> bytes:
-        before = _BLANK.split(self._open + found.string[: found.start()])[-1]
-        # Further lines of one event's data may be empty, or begin with a colon.
-        if _DATA.search(before) or (before and before[-1:] not in (b"\n", b"\r")):
-            return found[0]
-        return b"" if found.string[found.end() : found.end() + 1] == b":" else b":"
+    def _undressed(self, chunk: bytes) -> bytes:
+        """A chunk with its disguises taken off; each byte is looked at once."""
+        text, out = self._open + chunk, []
+        done = len(self._open)
+        block = looked = 0  # where the open block begins, and up to where it is known whether it has data
+        has_data = False
+        for found in _DISGUISE.finditer(text, done):
+            place = found.start()
+            for blank in _BLANK.finditer(text, looked, place):
+                block, looked, has_data = blank.end(), blank.end(), False
+            # Further lines of one event's data may be empty, or begin with a colon.
+            has_data = has_data or _DATA.search(text, max(block, looked), place) is not None
+            looked = place
+            if not has_data:
+                out += [text[done:place], b"" if text[found.end() : found.end() + 1] == b":" else b":"]
+                done = found.end()
+        return b"".join([*out, text[done:]])
 
 
 _DRESSED = (b"data: :", b"data::", b"data:\n", b"data:\r", b"data: \n", b"data: \r")

@@ -154,6 +154,7 @@ def _required(node: Node) -> None:
     known = known if type(known) is dict else {}
     exact = node.profile.required_exact
     out: list[str] = []
+    said: set[str] = set()
     places: dict[Any, Keys] = {}
     for index, name in enumerate(listed):
         place = node.inner("required", index)
@@ -161,11 +162,12 @@ def _required(node: Node) -> None:
             node.walk.note(place, "required", "lost", "not a name")
         elif exact and name not in known:
             node.walk.note(place, "required", "lost", "no property has this name")
-        elif exact and name in out:
+        elif exact and name in said:
             node.walk.note(place, "required", "approximated", "said twice")
         else:
             places[len(out)] = place
             out.append(name)
+            said.add(name)
     if len(out) < len(listed):
         v["required"] = node.walk.origins.fresh(out, places)
     if not out and exact:
@@ -178,7 +180,8 @@ def _all_required(node: Node) -> None:
     """Optional properties become required and nullable: the declared narrowing of strict targets."""
     properties = node.v["properties"]
     listed = node.v.get("required", [])
-    optional = [name for name in properties if name not in listed]
+    required = {name for name in listed if type(name) is str}
+    optional = [name for name in properties if name not in required]
     if not optional:
         return
     out = dict(properties)

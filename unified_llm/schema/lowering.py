@@ -315,7 +315,7 @@ class Lowering:
 
     def merge(self, into: Schema, other: Schema, at: Keys, said_at: Keys) -> None:
         """Add to a fresh schema what another one demands, which the schema at `said_at` brought in."""
-        before = dict(into)
+        before, additions = dict(into), self.origins.additions
 
         def note(keyword: str, value: Any, place: Keys, weighed: bool) -> None:
             if weighed:
@@ -327,7 +327,8 @@ class Lowering:
                     self.origins.set(into, "description", place)
 
         merge(into, other, at, self.origins, note)
-        if before.keys() == into.keys() and all(before[key] is into[key] for key in into):
+        same = additions == self.origins.additions and before.keys() == into.keys()
+        if same and all(before[key] is into[key] for key in into):
             for place in dict.fromkeys((said_at, at)):
                 self.note(place, "", "approximated", "says nothing that can be added, left out")
 

@@ -33,12 +33,36 @@ class Origins:
     def __init__(self) -> None:
         self._places: dict[int, dict[Any, Keys]] = {}
         self._alive: list[Any] = []  # an id is only good while its object lives
+        # The containers that were put together for a schema, which may grow as long as it is that schema's.
+        self._grown: dict[int, int] = {}
+        self.additions = 0  # how often one of them was added to
+        self._numbered: dict[int, tuple[dict[str, int], int]] = {}
 
     def fresh(self, container: Any, places: dict[Any, Keys]) -> Any:
         """Remember the places of the entries of a new container."""
         self._places[id(container)] = places
         self._alive.append(container)
         return container
+
+    def grow(self, container: Any, owner: Schema, at: Keys) -> tuple[Any, dict[Any, Keys]]:
+        """A container at `at` with the places of its entries, both to be added to: a copy, unless it is one already."""
+        self.additions += 1
+        if self._grown.get(id(container)) != id(owner):
+            keys = container if type(container) is dict else range(len(container))
+            places = {key: self.place(container, key, at) for key in keys}
+            container = self.fresh(container.copy(), places)
+            self._grown[id(container)] = id(owner)
+            self._alive.append(owner)
+        return container, self._places[id(container)]
+
+    def numbered(self, names: list[Any]) -> dict[str, int]:
+        """Where each name stands in a list that grew; of a name that stands twice, the last of them."""
+        known, count = self._numbered.get(id(names), ({}, 0))
+        for index in range(count, len(names)):
+            if type(names[index]) is str:
+                known[names[index]] = index
+        self._numbered[id(names)] = known, len(names)
+        return known
 
     def copy(self, schema: Schema, at: Keys) -> Schema:
         """A copy that knows where its entries come from."""
@@ -128,7 +152,7 @@ def _meet(
 ) -> None:
     mine, my_place = into[key], origins.place(into, key, ())
     if key in NAMED and type(mine) is dict and type(value) is dict:
-        into[key] = _named(mine, my_place, value, place, origins)
+        into[key] = _named(mine, my_place, value, place, into, origins)
     elif key in BOTH and type(mine) in (dict, bool) and type(value) in (dict, bool):
         if value is True or mine is False:
             if not same(mine, value):
@@ -140,19 +164,18 @@ def _meet(
         else:
             into[key] = origins.both(mine, my_place, value, place)
     elif key == "required" and type(mine) is list and type(value) is list:
-        places = {index: origins.place(mine, index, my_place) for index in range(len(mine))}
-        known = {name: index for index, name in enumerate(mine) if type(name) is str}
-        names = list(mine)
+        names, places = origins.grow(mine, into, my_place)
+        known = origins.numbered(names)
         for index, name in enumerate(value):
             if type(name) is not str or name not in known:
                 places[len(names)] = origins.place(value, index, place)
                 names.append(name)
             else:
                 note(key, name, origins.place(value, index, place), True)
-                note(key, name, origins.place(mine, known[name], my_place), True)
+                note(key, name, places[known[name]], True)
         if not value:
             note(key, value, place, True)
-        into[key] = origins.fresh(names, places)
+        into[key] = names
     elif key == "prefixItems" and type(mine) is list and type(value) is list:
         into[key] = _tuples(mine, my_place, value, place, origins)
     elif key == "nullable" and type(mine) is bool and type(value) is bool:
@@ -204,14 +227,14 @@ def as_types(value: Any) -> list[str]:
     return [name.lower() for name in names if type(name) is str]
 
 
-def _named(mine: Schema, my_place: Keys, value: Schema, place: Keys, origins: Origins) -> Schema:
-    out = dict(mine)
-    places = {name: origins.place(mine, name, my_place) for name in mine}
+def _named(mine: Schema, my_place: Keys, value: Schema, place: Keys, owner: Schema, origins: Origins) -> Schema:
+    out: Schema
+    out, places = origins.grow(mine, owner, my_place)
     for name, schema in value.items():
         where = origins.place(value, name, place)
         out[name] = origins.both(out[name], places[name], schema, where) if name in out else schema
         places.setdefault(name, where)
-    return origins.fresh(out, places)  # type: ignore[no-any-return]
+    return out
 
 
 def _tuples(mine: list[Any], my_place: Keys, value: list[Any], place: Keys, origins: Origins) -> list[Any]:

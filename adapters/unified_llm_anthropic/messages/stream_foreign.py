@@ -236,7 +236,7 @@ class ForeignWriter(FrameWriter):
             out.append(self._stop_block((at, 0)))
             self.inner = False
         self._tell_item(item)
-        alone = not out and not any(type(place) is tuple and place[0] == at for place in self.places)
+        alone = not out and at not in self.parted
         carrier = carrier_of(item, self.w, alone)
         return out + (self._block(carrier, ("carrier", at)) if carrier is not None else [])
 

@@ -32,6 +32,8 @@ class FrameWriter:
         self.override: Node = {}
         self.rest: Node = {}
         self.places: dict[Any, int] = {}
+        # The items of which a part began a block of its own.
+        self.parted: set[Any] = set()
 
     def _kept(self, frame: Node) -> list[Event]:
         data = frame["data"]
@@ -52,6 +54,8 @@ class FrameWriter:
     def _start_block(self, block: Node, place: Any) -> Event:
         self.index = self.override.get("index", self.index + 1)
         self.places[place] = self.index
+        if type(place) is tuple:
+            self.parted.add(place[0])
         return self._emit({"type": "content_block_start", "index": self.index, "content_block": block})
 
     def _delta(self, place: Any, delta: Node) -> Event:

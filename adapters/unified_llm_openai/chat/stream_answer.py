@@ -7,11 +7,12 @@ losses a whole answer would.
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any, NamedTuple
 
 from unified_llm.writing import Writer
 
-from .answer import after_text, answer_items, message_fields
+from .answer import answer_items, message_fields
 from .messages import AUDIO_KEYS, write_call, write_legacy_call
 from .reasoning import seal_message, write_reasoning
 from .tables import REASONING_FIELDS
@@ -62,14 +63,20 @@ class ChoiceWriter:
         self.w = writer
         self.begun = False
         self.glue = ""
+        # The items that are done, how many of them are messages, and whether one of these is shown.
         self.items: list[Node] = []
+        self.messages_done = 0
+        self.shown = False
         # How long the texts are that are done, with the glue between them, and whether one began.
         self.length = 0
         self.spoke = False
         self.messages = 0
         self.calls: dict[int, Call] = {}
+        # The calls that are not closed, as far as they are known to be, in order: the first of them speaks.
+        self.open_calls: deque[Call] = deque()
         # The parts of reasoning that were told, by item, type and place.
         self.reasoned: set[tuple[Any, ...]] = set()
+        self.reasoned_places: set[int] = set()
         # Whether a tag that opens reasoning waits for the one that closes it.
         self.tagged = False
         self.annotations: list[Node] = []
@@ -159,6 +166,7 @@ class ChoiceWriter:
         if at not in self.reasoned and self.reasoned:
             text = "\n\n" + text
         self.reasoned.add(at)
+        self.reasoned_places.add(at[0])
         return self._first({field: opening + text})
 
     def _untagged(self) -> list[Delta]:
@@ -188,6 +196,7 @@ class ChoiceWriter:
         legacy = bool(self.w.form(item, "legacy"))
         call = Call(len(self.calls), "custom" if item["type"] == "custom_tool_call" else "function", legacy)
         self.calls[place] = call
+        self.open_calls.append(call)
         inner = {"name": item.get("name"), call.key: ""}
         if legacy:
             return self._in_turn(call, {"function_call": inner})
@@ -208,21 +217,29 @@ class ChoiceWriter:
 
     def _in_turn(self, call: Call, delta: Node) -> list[Delta]:
         """Now, if no earlier call is still open; else it waits."""
-        current = next((one for one in self.calls.values() if not one.closed), call)
-        if current is call:
+        if self._speaking() in (None, call):
             return self._first(delta)
         call.waiting.append(delta)
         return []
 
+    def _speaking(self) -> Call | None:
+        """The first call that is not closed."""
+        while self.open_calls and self.open_calls[0].closed:
+            self.open_calls.popleft()
+        return self.open_calls[0] if self.open_calls else None
+
     def _close_call(self, call: Call) -> list[Delta]:
-        call.closed = True
+        """What waited for the end of a call: nothing, unless it was the one that spoke."""
         out: list[Delta] = []
-        for one in self.calls.values():
-            for delta in one.waiting:
+        was, call.closed = self._speaking(), True
+        while was is not None:
+            for delta in was.waiting:
                 out += self._first(delta)
-            one.waiting = []
-            if not one.closed:
+            was.waiting = []
+            if not was.closed:
                 break
+            self.open_calls.popleft()
+            was = self.open_calls[0] if self.open_calls else None
         return out
 
     def more(self, event: Event) -> More | None:
@@ -235,8 +252,7 @@ class ChoiceWriter:
         call = self.calls.get(place)
         if call is None or call.legacy or call.kind != "function":
             return None
-        current = next((one for one in self.calls.values() if not one.closed), None)
-        return More("arguments", call) if call is current else None
+        return More("arguments", call) if call is self._speaking() else None
 
     # ---- items ---------------------------------------------------------------------------------------------------
 
@@ -246,17 +262,19 @@ class ChoiceWriter:
         self.done_places.add(place)
         self.items.append(item)
         kind, w = item.get("type"), self.w
+        self.messages_done += kind == "message"
         if kind == "message" and item.get("role") in ("assistant", None):
+            self.shown = True
             return self._message_done(item, place)
         if kind == "reasoning":
-            fields = write_reasoning([item], w, late=after_text(self.items))
+            fields = write_reasoning([item], w, late=(id(item),) if self.shown else ())
             if "tagged" in fields:
                 return self._reasoning_done(item, place)
             text = next((fields[key] for key in REASONING_FIELDS if fields.get(key)), "")
             if "content" in fields and self.w.form(item, "field") == "thinking":
                 self.w.too_late(item, "a delta holds text only")
             out: list[Delta] = []
-            if text and not any(at[0] == place for at in self.reasoned):
+            if text and place not in self.reasoned_places:
                 key = "response.reasoning_text.delta"
                 out += self._reasoning({"type": key, "output_index": place, "delta": text})
             late: Node = {key: fields[key] for key in ("reasoning_details", "reasoning_opaque") if key in fields}
@@ -271,7 +289,7 @@ class ChoiceWriter:
     def _reasoning_done(self, item: Node, place: int) -> list[Delta]:
         """The end of reasoning between tags, all of it where no delta told it."""
         out: list[Delta] = []
-        if not any(at[0] == place for at in self.reasoned):
+        if place not in self.reasoned_places:
             parts = [*(item.get("summary") or ()), *(item.get("content") or ())]
             text = "\n\n".join(part["text"] for part in parts if type(part.get("text")) is str)
             out += self._reasoning({"type": "response.reasoning_text.delta", "output_index": place, "delta": text})
@@ -284,7 +302,7 @@ class ChoiceWriter:
         fields = w.piece(message_fields, item)
         del w.context["offset"]
         self.heard = w.context.pop("heard")
-        if len([one for one in self.items if one.get("type") == "message"]) > 1:
+        if self.messages_done > 1:
             w.report(item, (), "approximated", "joined with the message before", "item.turn")
         if place not in self.texted:
             for key in ("text", "refusal"):

@@ -9,6 +9,7 @@ name are known; an id that never comes is made.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from unified_llm.jsonvalue import dump_text, load_text
@@ -30,8 +31,8 @@ class _Call:
     """A call being gathered."""
 
     __slots__ = (
-        "arguments", "at", "done", "id", "index", "inner", "item", "kind", "marker", "name", "ordinal", "rest",
-        "sources", "waiting",
+        "_depth", "_escaped", "_last", "_read", "_string", "_tops", "_whole", "arguments", "at", "done", "id", "index",
+        "inner", "item", "kind", "marker", "name", "order", "ordinal", "rest", "sources", "waiting",
     )  # fmt: skip
 
     def __init__(self, index: Any) -> None:
@@ -40,26 +41,56 @@ class _Call:
         self.name: str | None = None
         self.kind = "function"
         self.arguments: list[str] = []
-        self.waiting = ""
+        self.waiting = False  # whether the arguments so far are still to be told
         self.rest: Node = {}
         self.inner: Node = {}
         self.at: Node | None = None
         self.item: Node | None = None
         self.done = False
         self.marker: str | None = None
-        self.ordinal = 0
+        self.ordinal = self.order = 0
+        # What `whole` has read: how many fragments, the last that is not blank, how deep the JSON is there, how many
+        # values it ended, whether it is in a string and behind a backslash; and what came of it.
+        self._read = self._depth = self._tops = 0
+        self._last = ""
+        self._string = self._escaped = False
+        self._whole: bool | None = False
         # Where its pieces came from first.
         self.sources: dict[tuple[Any, ...], tuple[Any, ...]] = {}
 
     def whole(self) -> bool:
-        text = "".join(self.arguments)
-        if not text.rstrip().endswith("}"):
-            return False
+        """Whether the arguments are a JSON object. Each fragment is read once, and all of them when they may be one."""
+        for text in self.arguments[self._read :]:
+            if text.strip():
+                self._last, self._whole = text, None
+            self._scan(text)
+        self._read = len(self.arguments)
+        if self._whole is None:
+            ends = self._tops == 1 and not (self._depth or self._string) and self._last.rstrip().endswith("}")
+            self._whole = ends and self._is_object()
+        return self._whole
+
+    def _scan(self, text: str) -> None:
+        if self._escaped and text:
+            text, self._escaped = text[1:], False
+        for sign in _SIGNS.findall(text):
+            if sign[0] == "\\":
+                self._escaped = len(sign) == 1
+            elif sign == '"':
+                self._string = not self._string
+            elif not self._string:
+                self._depth += 1 if sign in "{[" else -1
+                self._tops += not self._depth
+
+    def _is_object(self) -> bool:
         try:
-            return type(load_text(text)) is dict
+            return type(load_text("".join(self.arguments))) is dict
         except ValueError:
             return False
 
+
+# What JSON is followed by: brackets and quotes, and what is escaped in a string.
+_SIGNS = re.compile(r'\\.?|["{}\[\]]', re.DOTALL)
 
 _TEXTS = {"function": "arguments", "custom": "input"}
 
@@ -99,6 +130,11 @@ def _odd(fragment: Node, kind: str, name: str | None, value_key: str) -> Node:
     return {**odd, kind: left} if left else odd
 
 
+def _hashed(index: Any) -> Any:
+    """What stands for an index in a key; some servers send none that is a number."""
+    return repr(index) if type(index) is dict or type(index) is list else index
+
+
 class Calls:
     """The calls of a choice, in the order they began."""
 
@@ -106,6 +142,10 @@ class Calls:
         self.choice = choice
         self.r = choice.r
         self.all: list[_Call] = []
+        # The last call of an index, of an id, and of both; those that may be closed, if they are whole.
+        self._by_index: dict[Any, _Call] = {}
+        self._by_id: dict[tuple[str, Any], _Call] = {}
+        self._told: dict[int, _Call] = {}
         self.last_fragments: list[str] = []
         self.legacy: _Call | None = None
 
@@ -124,13 +164,15 @@ class Calls:
             call.ordinal = self.r.context["opened"] = self.r.context.get("opened", 0) + 1
             call.kind = kind
             call.sources[()] = self.r.here(*path)
-            self.all.append(call)
+            self._begin(call)
         elif call.kind != kind:
             kind, inner, name = _inner(fragment, call.kind)
+        self._told[call.order] = call
         value_key = _TEXTS[kind]
         opened = call.at is not None
         if call_id is not None and call.id is None:
             call.id = call_id
+            self._identify(call)
             call.sources[("id",)] = self.r.here(*path, "id")
         if name is not None and call.name is None:
             call.name = name
@@ -155,13 +197,13 @@ class Calls:
                 slots.append([len(events) - 1, ["item", "call_id"], [*path, "id"]])
                 del left["id"]
             if call.waiting:
-                self._arguments(call, call.waiting, events)
-                call.waiting = ""
+                self._arguments(call, "".join(call.arguments), events)
+                call.waiting = False
         if not text or call.done:
             return odd
         if call.at is None:
             call.arguments.append(text)
-            call.waiting += text
+            call.waiting = True
             return odd
         if not call.arguments:
             call.sources[kind, value_key] = self.r.here(*path, kind, value_key)
@@ -175,16 +217,13 @@ class Calls:
 
     def _find(self, index: Any, call_id: str | None, name: str | None) -> _Call | None:
         """The call a fragment goes on with; None when it begins one."""
-        known = [call for call in self.all if call.id == call_id] if call_id is not None else []
-        if known:
-            here = [call for call in known if index is None or call.index == index]
-            if here or name is None or not known[-1].whole():
-                return (here or known)[-1]
+        known = self._by_id.get((call_id, ...)) if call_id is not None else None
+        if call_id is not None and known is not None:
+            here = known if index is None else self._by_id.get((call_id, _hashed(index)))
+            if here is not None or name is None or not known.whole():
+                return here or known
             return None
-        last = None
-        for call in self.all:
-            if index is None or call.index == index:
-                last = call
+        last = (self.all[-1] if self.all else None) if index is None else self._by_index.get(_hashed(index))
         if last is None:
             return None
         if call_id is not None:
@@ -192,6 +231,19 @@ class Calls:
         if name is not None and last.name is not None and (index is None or name != last.name or last.whole()):
             return None if last.whole() or index is None else last
         return last
+
+    def _begin(self, call: _Call) -> None:
+        call.order = len(self.all)
+        self.all.append(call)
+        self._by_index[_hashed(call.index)] = call
+        if call.id is not None:
+            self._identify(call)
+
+    def _identify(self, call: _Call) -> None:
+        """Know a call by its id: the last of those that share one, and the last of these under its index."""
+        for key in ((call.id or "", ...), (call.id or "", _hashed(call.index))):
+            if key not in self._by_id or self._by_id[key].order < call.order:
+                self._by_id[key] = call
 
     def _announce(self, call: _Call, events: list[Event]) -> None:
         call.at = self.choice.place()
@@ -205,7 +257,9 @@ class Calls:
         events.append(self.choice.event(f"{stem}.delta", call.at or {}, delta=text))
 
     def close(self, events: list[Event], *, only_whole: bool = False) -> None:
-        for call in self.all:
+        # What was not whole when it was looked at last is not whole now, unless it was told more of.
+        told, self._told = self._told, {}
+        for call in [told[order] for order in sorted(told)] if only_whole else self.all:
             if call.done or (only_whole and not call.whole()):
                 continue
             if only_whole and call.at is None:
@@ -213,11 +267,12 @@ class Calls:
             call.name = call.name or ""
             if call.id is None:
                 call.id = call_id_of(self.r.seed, call.ordinal)
+                self._identify(call)
                 call.marker = "absent"
             if call.at is None:
                 self._announce(call, events)
                 if call.waiting:
-                    self._arguments(call, call.waiting, events)
+                    self._arguments(call, "".join(call.arguments), events)
             call.done = True
             item = self._call_item(call)
             if item["type"] == "function_call":
@@ -260,7 +315,8 @@ class Calls:
             call = self.legacy = _Call(object())
             call.id = call_id_of(self.r.seed, "legacy", self.choice.index)
             call.sources[()] = self.r.here(*path)
-            self.all.append(call)
+            self._begin(call)
+        self._told[call.order] = call
         if type(wire.get("name")) is str and wire["name"] and call.name is None:
             call.name = wire["name"]
             call.sources[("name",)] = self.r.here(*path, "name")
