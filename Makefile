@@ -12,7 +12,7 @@ ARGS   ?=
 PIP = -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pythons fuzz frameworks frameworks-most frameworks-google lint types bench docs clean
+.PHONY: help demo test pythons fuzz frameworks frameworks-most frameworks-google lint types bench growth docs clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -45,6 +45,9 @@ types: $(VENV)/.stamp-dev ## check types with mypy --strict
 
 bench: $(BENCH)/.stamp $(SDKS)/.stamp ## measure against peers, in environments of their own; prints ratios
 	$(BENCH)/bin/python benchmarks/run.py --sdks $(SDKS)/bin/python $(ARGS)
+
+growth: $(VENV)/.stamp-core ## measure how the time of every operation grows with its input; prints exponents
+	@$(VENV)/bin/python benchmarks/complexity.py $(ARGS)
 
 docs: $(VENV)/.stamp-dev ## run every example and command in the docstrings and the pages
 	$(VENV)/bin/python -m pytest -q tests/test_docs.py $(ARGS)

@@ -1,0 +1,171 @@
+"""Every operation takes work in proportion to its input, and a stream takes no more memory the longer it gets.
+
+Nothing here looks at a clock. Work is the number of lines and calls of Python that run, counted at three sizes that
+double: of a linear operation the second step costs twice the first. What runs in C inside of one line is not seen;
+`benchmarks/complexity.py` measures the time of the same series, over all pairs of protocols.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import tracemalloc
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from types import FrameType
+from typing import Any
+
+import pytest
+
+import unified_llm as ul
+from benchmarks.growth import Series, series
+from benchmarks.growth_answers import deltas
+from benchmarks.growth_nodes import PROTOCOLS
+from unified_llm.sse import Passing
+
+Node = dict[str, Any]
+
+SIZE = 28
+RATIO = 2.3  # of the second step to the first: 2 where work is linear, 4 where it is quadratic
+SLACK = 400  # lines that may come in steps, whatever the size
+
+
+def lines(run: Callable[[], object]) -> int:
+    """How many lines and calls of Python `run` executes."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, arg: Any) -> Any:
+        nonlocal count
+        count += 1
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        run()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def steps(each: Series) -> tuple[int, int]:
+    """The lines that the second n items cost, and the third and fourth."""
+    size = min(SIZE, each.largest // 4)
+    made = [each.make(size * times) for times in (1, 2, 4)]
+    each.run(each.make(size * 4))  # what is kept from one conversion to the next is there for each size
+    one, two, four = (lines(lambda given=given: each.run(given)) for given in made)  # type: ignore[misc]
+    return two - one, four - two
+
+
+def chosen() -> dict[str, list[Series]]:
+    """Of each shape one pair for each source: the pairs take turns over the shapes."""
+    shapes: dict[str, list[Series]] = {}
+    for each in series():
+        if not each.name.startswith(("bytes: ", "string: ")):
+            shapes.setdefault(each.name.rpartition(": ")[0] or each.name, []).append(each)
+    out = {}
+    for turn, (shape, found) in enumerate(shapes.items()):
+        count = len(PROTOCOLS)
+        pairs = len(found) == count * count
+        out[shape] = [found[k * count + (k + turn) % count] for k in range(count)] if pairs else found[:count]
+    return out
+
+
+SHAPES = chosen()
+
+
+def test_lines_are_counted() -> None:
+    """The yardstick: a search in a list is seen, in a loop or in a comprehension of one line."""
+
+    def quadratic(items: list[int]) -> object:
+        return [next(each for each in items if each == item) for item in items]
+
+    def linear(items: list[int]) -> object:
+        return [item + 1 for item in items]
+
+    for run, low, high in ((quadratic, 3.5, 4.5), (linear, 1.9, 2.1)):
+        first, second = steps(Series("", lambda n: [*range(n)], run))
+        assert low * first <= second <= high * first
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_work_is_linear(shape: str) -> None:
+    for each in SHAPES[shape]:
+        first, second = steps(each)
+        assert second <= RATIO * first + SLACK, f"{each.name}: {first} lines, then {second}"
+
+
+# ---- memory ---------------------------------------------------------------------------------------------------------
+
+MANY, WINDOWS = 9_600, (8_100, 8_600, 9_100, 9_599)  # beyond what is told one by one, and what the caches hold
+
+
+def endless(protocol: str, kind: str, count: int, begun: Callable[[int], None] = lambda number: None) -> Iterator[Node]:
+    """A stream of text with many events in its middle that say nothing new; `begun` is told the number of each."""
+    frames = list(ul.write_stream(deltas(12), protocol))
+    middle = len(frames) // 2
+    for number, frame in enumerate(frames):
+        if number != middle:
+            yield frame
+            continue
+        for more in range(count):
+            begun(more)
+            if kind == "key":
+                yield {**frame, "data": {**frame["data"], "zz": more}}
+            else:
+                yield {"event": "zz", "data": {"type": "zz", "event_type": "zz", "zz": more}}
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "kind"),
+    [
+        ("openai-responses", "openai-chat", "key"),
+        ("anthropic-messages", "google-interactions", "frame"),
+        ("google-interactions", "openai-responses", "frame"),
+    ],
+)
+def test_an_endless_stream_takes_no_more_memory(source: str, target: str, kind: str) -> None:
+    """The text that events with an unknown key repeat is kept, as a reference to it; nothing else of them is."""
+    held: list[int] = []
+
+    def begun(number: int) -> None:
+        if number in WINDOWS:
+            gc.collect()
+            held.append(tracemalloc.get_traced_memory()[0])
+
+    tracemalloc.start()
+    try:
+        for _ in ul.convert_stream(endless(source, kind, MANY, begun), source=source, target=target):
+            pass
+    finally:
+        tracemalloc.stop()
+    # A table that grows by steps does so in one of them; what every event leaves behind is in all.
+    each = min((after - before) / 500 for before, after in pairwise(held))
+    assert each < 64, f"{each:.0f} bytes an event"
+
+
+def test_losses_alike_are_told_together() -> None:
+    """What an endless stream repeats is told one by one a thousand times, and then with how many there are."""
+    for count in (1000, 1001, 4000):
+        stream = ul.convert_stream(
+            endless("anthropic-messages", "frame", count), source="anthropic-messages", target="openai-chat"
+        )
+        list(stream)
+        found = [loss for loss in stream.losses if loss.detail.startswith("unknown to the target")]
+        behind = [loss for loss in found if "later event" in loss.detail]
+        numbers = [int(loss.path.split("/")[1]) for loss in found]
+        assert numbers == [*range(numbers[0], numbers[0] + min(count, 1001))]
+        assert [loss.detail for loss in behind] == (
+            [f"unknown to the target; and in {count - 1001} later events"] if count > 1001 else []
+        )
+
+
+# ---- bytes ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.timeout(100)
+@pytest.mark.parametrize("line", [b"data:\n", b"data: :\n", b"data:\r\n", b"data: : ka\n\n"])
+def test_many_data_lines_in_one_chunk_end(line: bytes) -> None:
+    """Looking through all of a chunk again for each line would take hours."""
+    chunk = b"data: 1\n" + line * 400_000
+    assert len(Passing().feed(chunk)) > 400_000
