@@ -53,6 +53,18 @@ def _bare(item: dict[str, Any]) -> dict[str, Any]:
     return {key: item[key] for key in ("type", "role") if key in item}
 
 
+def summaries_joined(response: dict[str, Any]) -> dict[str, Any]:
+    """The texts of a reasoning summary as one: deltas of Interactions do not say where one of them ends."""
+    return {**response, "output": [_summary_joined(item) for item in response.get("output") or ()]}
+
+
+def _summary_joined(item: dict[str, Any]) -> dict[str, Any]:
+    texts = item.get("summary") or []
+    if len(texts) < 2 or any(text.keys() != {"type", "text"} or text["type"] != "summary_text" for text in texts):
+        return item
+    return {**item, "summary": [{"type": "summary_text", "text": "".join(text["text"] for text in texts)}]}
+
+
 def texts_joined(response: dict[str, Any]) -> dict[str, Any]:
     """The texts of a message as one, without the places of its citations.
 
@@ -143,7 +155,9 @@ def made_ids_apart(response: dict[str, Any]) -> dict[str, Any]:
 _FAILED = {"code": "server_error", "message": "the response failed", "type": "server_error"}
 
 ALIKE: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
-    "google-interactions": lambda response: arguments_as_values(cut_off_as_values(texts_apart(response))),
+    "google-interactions": lambda response: summaries_joined(
+        arguments_as_values(cut_off_as_values(texts_apart(response)))
+    ),
     "openai-responses": made_ids_apart,
     "anthropic-messages": lambda response: texts_joined(arguments_as_values(cut_off_as_values(response))),
 }

@@ -13,6 +13,9 @@ import unified_llm as ul
 
 from ..convert import load
 from ..ids import is_made
+from ..reading import Reader
+from ..registry import provider_of, split
+from ..stream import checked
 from .walk import Path, dumps, get, is_prefix, pointer, same
 
 __all__ = [
@@ -29,6 +32,7 @@ __all__ = [
     "ours",
     "outcome",
     "plain",
+    "returned",
     "show",
     "without_form",
 ]
@@ -123,6 +127,22 @@ def document(record: Record) -> Any:
 def canonical(body: Any, protocol: str, kind: str, record: Record | None = None) -> Any:
     """The canonical JSON of a wire document, read with what the HTTP exchange of its record says beside it."""
     return load(ul.read(body, protocol, kind, http=_http(record) if record is not None else None))
+
+
+def returned(value: Any, protocol: str) -> Any:
+    """The canonical response of what was written for a client (a document, or a list of wire events), as it sends that.
+
+    A client collects a stream into one document, in which envelopes are strings like others, and they are opened in
+    what it sends back. `canonical` reads what a provider sends, where they never are.
+    """
+    adapter, dialect = split(protocol)
+    if type(value) is list:
+        client = Reader(adapter.protocol, dialect=dialect, provider=provider_of(protocol, dialect))
+        client.escapes = False
+        collected = ul.collect(checked(adapter.streams.reader(client), value))
+        value = ul.write(collected, protocol, "response").value
+    reader = Reader(adapter.protocol, dialect=dialect, provider=provider_of(protocol, dialect), opens=True)
+    return reader.root(adapter.kinds["response"].read, load(value))
 
 
 def _http(record: Record) -> dict[str, Any] | None:

@@ -17,7 +17,7 @@ from ..streaming import ConvertedStream, _Pipe
 from .defaults import holds_default
 from .laws import NOTHING, only_form, said_beside
 from .mutate import altered
-from .outcome import Failure, Outcome, Record, canonical, differ, ours, outcome, show, without_form
+from .outcome import Failure, Outcome, Record, canonical, differ, ours, outcome, returned, show, without_form
 from .walk import Path, deleted, differences, dumps, get, is_prefix, json_type, leaves, pointer, replaced, same, shape
 
 __all__ = [
@@ -154,7 +154,7 @@ def decomposing(
         wanted, failed, told, added = node, False, frozenset[str](), frozenset[str]()
         try:
             if source not in (None, protocol):
-                wanted = canonical(ul.write(node, protocol, "response").value, protocol, "response")
+                wanted = returned(ul.write(node, protocol, "response").value, protocol)
             events = list(ul.decompose(node))
             stream = ul.write_stream(events, protocol)
             wire = list(stream)
@@ -168,7 +168,8 @@ def decomposing(
             failed = bool(node.get("error")) or node.get("status") in ("failed", "cancelled")
             if skip is not None and skip(wire):
                 continue
-            got = ul.collect(ul.read_stream(wire, protocol))
+            crossed = source not in (None, protocol)
+            got = returned(wire, protocol) if crossed else ul.collect(ul.read_stream(wire, protocol))
         except ul.UnifiedLLMError as error:
             if not failed:  # A failed answer is an error in a stream.
                 failures.append(Failure(record["id"], "", f"raised {error!r}"))
