@@ -1,12 +1,15 @@
-"""What the official openai SDK declares, read by reflection: is a JSON value of a declared type, and what does it use?
+"""What the official SDKs declare, read by reflection: does a value fit a declared type, and which keys does it use?
 
-The SDK builds its models without validating, and pydantic does not look into a TypedDict's iterables, so neither says
-whether a document fits. `examine` walks value and type together. It is strict where the SDK is not: an undeclared key
-is a problem, `true` is no number, `1` fits a float but `1.0` no int.
+The SDKs of OpenAI and Anthropic build their models without validation, and pydantic does not look into a TypedDict's
+iterables, so neither tells whether a document fits. `examine` walks value and type together. It is strict where the
+SDKs are not: an undeclared key is a problem, `true` is not a number, `1` fits a float but `1.0` does not fit an int,
+an enum has exactly its declared values unless the SDK itself declares it open.
 """
 
 from __future__ import annotations
 
+import datetime
+import enum
 import functools
 import inspect
 import types
@@ -52,6 +55,15 @@ TYPES: dict[tuple[str, str], list[Any]] = {
 }
 """For each protocol and kind the SDK types one of which a valid document has; for streams, that of every event."""
 
+ACCEPTED: dict[Any, tuple[type, ...]] = {
+    **dict.fromkeys((str, bytes, datetime.datetime), (str,)),
+    bool: (bool,),
+    int: (int,),
+    float: (int, float),
+    types.NoneType: (types.NoneType,),
+}
+"""The JSON types of the scalars."""
+
 UNTYPED = {"store", "billing", "presence_penalty", "frequency_penalty", "obfuscation"}
 """Keys of the Responses wire that the SDK does not type although the API sends them (all but the first, rarely)."""
 
@@ -60,19 +72,29 @@ BETA_UNIONS: list[Any] = [beta_types.BetaResponseInputItemParam, beta_types.Beta
 
 def bare(annotation: Any) -> Any:
     """The type without Required, NotRequired and Annotated around it."""
-    while get_origin(annotation) in (typing.Annotated, typing.Required, typing.NotRequired):
-        annotation = get_args(annotation)[0]
-    return annotation
+    while True:
+        if get_origin(annotation) in (typing.Annotated, typing.Required, typing.NotRequired):
+            annotation = get_args(annotation)[0]
+        elif hasattr(annotation, "__value__"):  # the alias of a type
+            annotation = annotation.__value__
+        else:
+            return annotation
 
 
+@functools.cache
 def members(annotation: Any) -> list[Any]:
-    """The members of a union, flattened; any other type is its own single member."""
+    """The members of a union, flattened; any other type is its own single member.
+
+    Google's SDK adds a member `UnknownStep` or the like for the types of the future, which is left out.
+    """
     annotation = bare(annotation)
     if get_origin(annotation) not in (Union, types.UnionType):
         return [annotation]
-    return [found for member in get_args(annotation) for found in members(member)]
+    found = [found for member in get_args(annotation) for found in members(member)]
+    return [each for each in found if not (is_struct(each) and each.__name__.startswith("Unknown"))]
 
 
+@functools.cache
 def is_struct(declared: Any) -> bool:
     return inspect.isclass(declared) and (
         issubclass(declared, pydantic.BaseModel) or hasattr(declared, "__required_keys__")
@@ -87,14 +109,23 @@ def fields(struct: Any) -> dict[str, Field]:
             info.alias or name: Field(info.annotation, info.is_required()) for name, info in struct.model_fields.items()
         }
     hints = typing.get_type_hints(struct, include_extras=True)
-    # __required_keys__ is wrong where the annotations are strings (bpo-42059), as everywhere in the SDK.
-    return {key: Field(hint, get_origin(hint) is typing.Required) for key, hint in hints.items()}
+    # Only Google's TypedDicts require what they do not mark; a subclass is total, the keys it inherits are not.
+    total = struct.__total__ and not any(map(is_struct, struct.__orig_bases__))
+    # __required_keys__ is wrong where the annotations are strings (bpo-42059), as everywhere in the SDKs.
+    return {
+        key.rstrip("_"): Field(  # `schema_` is `schema` on the wire
+            hint,
+            get_origin(hint) is typing.Required or (total and get_origin(hint) is not typing.NotRequired),
+        )
+        for key, hint in hints.items()
+    }
 
 
 def name_of(struct: Any) -> str:
     """The name of a class; the streaming and the other twin of the create parameters have one."""
     name = struct.__qualname__.replace("ParamsNonStreaming", "Params").replace("ParamsStreaming", "Params")
-    return f"{struct.__module__.removeprefix('openai.types.')}.{name}"
+    module = struct.__module__.removeprefix("google.genai._gaos.").removeprefix("openai.").removeprefix("anthropic.")
+    return f"{module.removeprefix('types.')}.{name}"
 
 
 @functools.cache
@@ -103,12 +134,14 @@ def _tags(struct: Any) -> set[str]:
 
 
 def type_literals(annotation: Any) -> set[str]:
-    """Every value of the key `type` among the members of a union."""
+    """Every value of the key `type` (or `event_type`) among the members of a union."""
     return {
         value
         for struct in members(annotation)
-        if is_struct(struct) and "type" in fields(struct)
-        for literal in members(fields(struct)["type"].annotation)
+        if is_struct(struct)
+        for tag in ("type", "event_type")
+        if tag in fields(struct)
+        for literal in members(fields(struct)[tag].annotation)
         if get_origin(literal) is Literal
         for value in get_args(literal)
     }
@@ -133,6 +166,7 @@ def examine(value: Any, annotation: Any, path: str = "") -> Finding:
     """How a JSON value fits a declared type. Of a union the likest member counts, then the one that fits best."""
     options = members(annotation)
     ranks = [_unlikeness(value, member) for member in options]
+    ranks = [0 if isinstance(value, dict) and _is_open(member) else rank for member, rank in zip(options, ranks)]
     best: Finding | None = None
     for member, rank in zip(options, ranks):
         if rank > min(ranks) or (best is not None and not best.problems):
@@ -144,11 +178,17 @@ def examine(value: Any, annotation: Any, path: str = "") -> Finding:
     return best
 
 
+def _is_open(declared: Any) -> bool:
+    """Whether a type is that of any object."""
+    return get_origin(declared) is dict and get_args(declared)[1] in (Any, object)
+
+
 def _unlikeness(value: Any, declared: Any) -> int:
     """0 for a type that is meant for the value (the `type` key says so), 1 for one of its JSON type, 2 for others."""
     if isinstance(value, dict):
         if is_struct(declared):
-            return 0 if value.get("type") in _tags(declared) else 1
+            tag = value.get("type", value.get("event_type"))
+            return 0 if isinstance(tag, str) and tag in _tags(declared) else 1
         return 1 if get_origin(declared) is dict else 2
     if isinstance(value, list):
         return 1 if get_origin(declared) not in (None, dict, Literal) else 2
@@ -164,6 +204,9 @@ def _examine_one(value: Any, declared: Any, path: str) -> Finding:
         return Finding([] if fits else [f"{path}: {value!r} is none of the declared values"], set())
     if is_struct(declared):
         return _examine_struct(value, declared, path)
+    if inspect.isclass(declared) and issubclass(declared, enum.Enum):
+        fits = isinstance(value, str) and value in [option.value for option in declared]
+        return Finding([] if fits else [f"{path}: {value!r} is none of the declared values"], set())
     if origin is dict:
         return (
             _wrong(path, "an object", value)
@@ -176,9 +219,10 @@ def _examine_one(value: Any, declared: Any, path: str) -> Finding:
             if not isinstance(value, list)
             else _join(examine(inner, get_args(declared)[0], f"{path}/{index}") for index, inner in enumerate(value))
         )
-    accepted = {str: (str,), bool: (bool,), int: (int,), float: (int, float), types.NoneType: (types.NoneType,)}
-    fits = isinstance(value, accepted[declared]) and isinstance(value, bool) == (declared is bool)
-    return Finding([], set()) if fits else _wrong(path, declared.__name__, value)
+    if inspect.isclass(declared) and issubclass(declared, str):
+        declared = str  # Google's SDK marks open enums with a subclass
+    fits = isinstance(value, ACCEPTED.get(declared, ())) and isinstance(value, bool) == (declared is bool)
+    return Finding([], set()) if fits else _wrong(path, getattr(declared, "__name__", str(declared)), value)
 
 
 def _examine_struct(value: Any, struct: Any, path: str) -> Finding:

@@ -62,19 +62,10 @@ LOCAL: dict[str, list[str]] = {
 NEVER = {entry for entries in LOCAL.values() for entry in entries}
 
 
-def options_of(annotation: Any) -> list[Any]:
-    """The members of a union, with what its aliases stand for."""
-    out = []
-    for member in members(annotation):
-        meant = getattr(member, "__value__", None)
-        out += [member] if meant is None else options_of(meant)
-    return out
-
-
 def structs(annotation: Any, known: set[Any] | None = None) -> Iterator[Any]:
     """Every type that is reachable from one."""
     seen = set() if known is None else known
-    for option in options_of(annotation):
+    for option in members(annotation):
         if not is_struct(option):
             for argument in get_args(option):
                 yield from structs(argument, seen)
@@ -97,7 +88,7 @@ def declared(root: Any) -> set[str]:
 
 def used(value: Any, annotation: Any) -> Iterator[str]:
     """The declared keys that a document has; of a union, those of the member that fits best."""
-    options = options_of(annotation)
+    options = members(annotation)
     if isinstance(value, list):
         for option in options:
             if get_origin(option) is list:

@@ -161,3 +161,34 @@ def test_fuzz_sees_foreign_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ul, "convert", convert)
     done = suite.fuzz([RECORD], ["x"], 20)
     assert (done.mutants, done.refused, len(done.failures)) == (20, 20, 20)
+
+
+def test_validity_gathers_what_a_check_returns_and_raises() -> None:
+    def check(value: Any, kind: str) -> list[str]:
+        assert kind == "request"
+        if "seed" in value:
+            raise ValueError("no seed here")
+        return ["/model: is odd", "all of it is"] if value["model"] == "m" else []
+
+    assert suite.valid([RECORD], "openai-responses", check) == [
+        suite.Failure("one", "/model", "is odd"),
+        suite.Failure("one", "", "all of it is"),
+    ]
+    assert suite.valid([RECORD], "openai-responses", check, model="n") == []
+    assert suite.valid([RECORD], "google-generate-content", lambda value, kind: None) == []
+    assert suite.valid([RECORD], "openai-chat:groq", check) == []
+
+
+def test_validity_sees_a_record_that_is_taken_for_malformed() -> None:
+    broken = {**RECORD, "body": {**RECORD["body"], "messages": "none"}}
+    (failure,) = suite.valid([broken], "openai-responses", lambda value, kind: None)
+    assert "InvalidBody" in failure.detail
+
+
+def test_validity_gives_a_raised_problem_a_place() -> None:
+    def check(value: Any, kind: str) -> None:
+        raise ValueError("out of range")
+
+    assert suite.valid([RECORD], "openai-responses", check) == [
+        suite.Failure("one", "", "ValueError: out of range"),
+    ]

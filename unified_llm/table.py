@@ -144,6 +144,9 @@ class Table:
         self, field: Field, node: Node, key: str, wire: Node, writer: Writer, original: Node, keys: tuple[str, ...]
     ) -> None:
         value = node[key]
+        if value is None and writer.crosses:
+            del node[key]
+            return
         if value is not None:
             if field.values is not None:
                 if not field.values.exact(value):

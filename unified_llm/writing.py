@@ -102,8 +102,22 @@ class Writer:
         self.doc = node
         if type(node) is not dict:
             return pair(node, self)
-        rest = node.copy()
+        rest = self.rest(node)
         return self._finish(node, rest, pair(rest, self))
+
+    @property
+    def crosses(self) -> bool:
+        """Whether the document comes from another protocol (that it is a canonical one by origin does not count)."""
+        return self.source is not None and self.source != self.protocol
+
+    def rest(self, node: Node) -> Node:
+        """A copy of a node for a pair to consume, without nulls where the document comes from another protocol.
+
+        Most protocols declare no null where another does, and a null says nothing, so nothing is lost with it.
+        """
+        if None in node.values() and self.crosses:
+            return {key: value for key, value in node.items() if value is not None}
+        return node.copy()
 
     def node(self, mapping: Mapping, node: Node) -> Any:
         """Write one node; None when it cannot be written (and was reported)."""
@@ -120,7 +134,7 @@ class Writer:
             kind = node.get("type")
             keys = same.get(kind)
             if keys is not None:
-                wire: Any = node.copy()
+                wire: Any = self.rest(node)
                 # Grouped the items; has no place on the wire.
                 wire.pop("turn", None)
                 rest = {key: wire.pop(key) for key in [*wire] if key not in keys} if not wire.keys() <= keys else None
@@ -133,7 +147,7 @@ class Writer:
                 if pair is None:
                     out += self._native(node, mapping.name, mapping.cannots.get(kind, ""))
                     continue
-                rest = node.copy()
+                rest = self.rest(node)
                 del rest["type"]
                 wire = pair(rest, self)
                 if wire is None:
@@ -144,7 +158,7 @@ class Writer:
 
     def piece(self, pair: WritePair, node: Node) -> Any:
         """Write one node with `pair` where the wire has no node of its own for it but a piece of another."""
-        rest = node.copy()
+        rest = self.rest(node)
         rest.pop("type", None)
         wire = pair(rest, self)
         return self._finish(node, rest, wire) if rest else wire

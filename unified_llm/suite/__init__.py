@@ -32,6 +32,7 @@ from .stream_laws import (
     stream_sensitivity,
     truncation,
 )
+from .validity import valid
 
 __all__ = [
     "Failure",
@@ -65,5 +66,6 @@ __all__ = [
     "truncation",
     "unclassified_fields",
     "unclassified_types",
+    "valid",
     "without_form",
 ]

@@ -282,7 +282,7 @@ def write_usual_functions(tools: list[Node], w: Writer) -> list[Node] | None:
         if type(tool.get("strict")) is bool:
             del wire["strict"]
             strict.append(tool)
-        if wire.keys() != _FUNCTION or tool["type"] != "function":
+        if wire.keys() != _FUNCTION or tool["type"] != "function" or tool["description"] is None:
             return None
         declared.append(wire)
     if strict:

@@ -192,7 +192,8 @@ def _write_web_search(c: Node, w: Writer) -> Node:
     if "search_context_size" in c:
         options["search_context_size"] = c.pop("search_context_size")
     if type(c.get("user_location")) is dict:
-        place = dict(c.pop("user_location"))
+        place = c.pop("user_location")
+        place = {key: value for key, value in place.items() if value is not None or not w.crosses}
         location: Node = {"type": place.pop("type")} if "type" in place else {}
         options["user_location"] = {**location, "approximate": place}
     elif "user_location" in c:
