@@ -6,6 +6,7 @@ generateContent's chunks (texts that follow each other joined, as its CLI does),
 
 from __future__ import annotations
 
+import copy
 import json
 from typing import Any
 
@@ -71,7 +72,7 @@ def steps(events: Events) -> Node:
         if not isinstance(data, dict):
             continue
         if data.get("event_type") == "step.start":
-            found[data["index"]] = dict(data["step"])
+            found[data["index"]] = copy.deepcopy(data["step"])  # the events stay what they are
         elif data.get("event_type") == "step.delta":
             _build(found[data["index"]], data["delta"], data["index"], arguments)
     for index, text in arguments.items():

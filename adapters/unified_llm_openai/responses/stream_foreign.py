@@ -310,8 +310,7 @@ class ForeignWriter:
 
     def _done(self, event: Event, place: Place | None) -> list[Event]:
         w = self.w
-        item = event["item"]
-        out: list[Event] = []
+        item, out = event["item"], list[Event]()
         if item["type"] == CODE_RESULT and item.get("call_id") in self.running:
             if fold_result(item, self.running[item["call_id"]][1], w):
                 return self._whole(*self.running.pop(item["call_id"]))
@@ -363,6 +362,7 @@ class ForeignWriter:
             if type(wire.get("part")) is dict:
                 wire["part"] = w.node(family, wire["part"])
                 if wire["part"] is None or (type(wire["part"]) is dict and wire["part"].get("type") == PICTURE):
+                    place.left.add(wire.get("content_index", 0))
                     wire = {}
             elif type(wire.get("annotation")) is dict:
                 wire["annotation"] = w.node(foreign_citations, wire["annotation"])
@@ -379,11 +379,11 @@ class ForeignWriter:
 
     def _told(self, event: Event, kind: str, place: Place, wire: Node) -> list[Event]:
         """The event of an item, in its place; `wire` is what it says."""
+        wire["output_index"] = place.index
         if "item_id" in EVENTS[kind]:
             wire["item_id"] = place.id
-        wire["output_index"] = place.index
         if "content_index" in EVENTS[kind]:
-            wire.setdefault("content_index", 0)
+            wire["content_index"] = place.content_index(wire.get("content_index", 0))
         if kind.startswith("response.output_text.") and "annotation" not in kind:
             probabilities = wire.get("logprobs") or []
             wire["logprobs"] = with_bytes(probabilities, []) if self.strict else without_bytes(probabilities)

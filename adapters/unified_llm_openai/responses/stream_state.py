@@ -17,16 +17,24 @@ Event = dict[str, Any]
 
 
 class Place:
-    """Where an item of another protocol stands in what is written; `told` says whether a piece of it was."""
+    """The position of an item of another protocol in the output; `told` is whether a piece of it was sent.
 
-    __slots__ = ("call", "id", "index", "kind", "told")
+    `left` holds the indices of parts that are not written inside the item: those behind them move up.
+    """
+
+    __slots__ = ("call", "id", "index", "kind", "left", "told")
 
     def __init__(self, index: int, item: Node) -> None:
         self.index = index
         self.id = item["id"]
         self.kind = item["type"]
         self.call = item.get("call_id")
+        self.left: set[int] = set()
         self.told = False
+
+    def content_index(self, index: int) -> int:
+        """The index of a part in the item as it is written."""
+        return index - sum(each < index for each in self.left) if self.left else index
 
 
 class Part:
