@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import Any
@@ -40,6 +41,13 @@ def is_valid(record: dict[str, Any]) -> bool:
     return not problems and not (kind == "request" and refused(protocol, body))
 
 
+@functools.cache
+def valid_records() -> tuple[dict[str, Any], ...]:
+    """The records that are valid in their own protocol."""
+    found = (record for kind in KINDS for record in records(None, kind) if (record["protocol"], kind) in WIRE)
+    return tuple(record for record in found if is_valid(record))
+
+
 def is_error(value: Any) -> bool:
     """Whether an error is in the place of an answer: the SDKs raise it before they look at types."""
     return isinstance(value, dict) and "error" in value and (len(value) == 1 or value.get("type") == "error")
@@ -55,8 +63,7 @@ def checked(target: str) -> tuple[int, list[suite.Failure]]:
         if kind == "request":
             yield from refused(target, value)
 
-    sources = [record for kind in KINDS for record in records(None, kind) if (record["protocol"], kind) in WIRE]
-    good = [record for record in sources if record["protocol"] != target and is_valid(record)]
+    good = [record for record in valid_records() if record["protocol"] != target]
     return len(good), suite.valid(good, target, check, model=MODELS[target])
 
 
