@@ -59,7 +59,8 @@ def test_the_cloud_platform_is_sent_what_it_takes() -> None:
     cloud = ul.convert(body, source="google-interactions", target=GC + ":vertex")
     assert not cloud.value.keys() & {"store", "tools"}
     assert cloud.value["safetySettings"][0]["method"] == "SEVERITY"
-    assert {loss.path for loss in cloud.losses if loss.fate == "lost"} == {"/store", "/tools/0"}
+    assert [loss.path for loss in cloud.losses if loss.fate == "lost"] == ["/tools/0"]
+    assert "/store" in [loss.path for loss in cloud.losses if loss.fate == "approximated"]  # it never keeps answers
 
 
 def test_offsets_count_bytes_here_and_characters_there() -> None:

@@ -71,7 +71,8 @@ class _Restricting:
             self.request[key] = value
 
     def try_out(self, tools: list[Node], **fields: Any) -> Trial:
-        return write_trial(self.writer, self.kind, model=self.request.get("model"), tools=tools, **fields)
+        # A target may refuse a request without a model; whether this one needs it is seen when it is written.
+        return write_trial(self.writer, self.kind, model=self.request.get("model") or "trial", tools=tools, **fields)
 
     # --- tools
 

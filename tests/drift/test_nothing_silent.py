@@ -166,7 +166,7 @@ def test_thoughts_that_were_sealed_are_streamed_once() -> None:
 
 @pytest.mark.parametrize("target", ["openai-chat", "anthropic-messages", "google-generate-content"])
 def test_what_a_written_stream_loses_of_the_answer_has_its_own_capability(target: str) -> None:
-    whole = answer({"type": "output_text", "text": "Hello"}, store=True, background=True)
+    whole = answer({"type": "output_text", "text": "Hello"}, store=False, background=True)
     events = list(ul.decompose(whole))
     stream = ul.write_stream(events, target)
     list(stream)

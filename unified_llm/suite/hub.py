@@ -15,13 +15,14 @@ from ..convert import load
 from ..ids import is_made
 from .defaults import is_default
 from .laws import NOTHING
-from .outcome import Failure, in_short, plain, show, without_form
+from .outcome import Failure, in_short, plain, returned, show, without_form
 from .walk import differences, is_prefix, nodes, pointer, same
 
 __all__ = ["hub_round_trip"]
 
 GONE = ("lost", "parked")
 CHANGED = ("approximated", "emulated")
+SECRET = "hub round trip"  # one process writes and reads
 DEFAULT = "default"  # may be gone, and may not be another value
 
 
@@ -33,14 +34,18 @@ def hub_round_trip(protocol: str, kind: str, document: dict[str, Any]) -> list[F
     gives the same wire.
     """
     try:
-        done = ul.write(document, protocol, kind, on_loss={"output.choices": "ignore"})
+        done = ul.write(document, protocol, kind, on_loss={"output.choices": "ignore"}, secret=SECRET)
     except ul.CapabilityRefused:
         return []
     # With what the protocol says beside the body: a path may hold the model.
     http = {key: done.http[key] for key in ("path", "query") if key in done.http}
-    back = load(ul.read(done.value, protocol, kind, http=http))
+    # (A response is written for a client: it is read as what that client sends back.)
+    if kind == "response":
+        back = returned(done.value, protocol, SECRET)
+    else:
+        back = load(ul.read(done.value, protocol, kind, http=http, secret=SECRET))
     # What came back is written as it is: what did not arrive may have left a history that would now be repaired.
-    again = ul.write(back, protocol, kind, repair="never").value
+    again = ul.write(back, protocol, kind, repair="never", secret=SECRET).value
     failures = [
         Failure("generated", pointer(path), f"in the wire {show(done.value, path)}, written again {show(again, path)}")
         for path in differences(done.value, again)[:3]

@@ -15,6 +15,7 @@ from ..convert import load
 from ..ids import is_made
 from ..reading import Reader
 from ..registry import provider_of, split
+from ..secret import Secret
 from ..stream import checked
 from .walk import Path, dumps, get, is_prefix, pointer, same
 
@@ -129,7 +130,7 @@ def canonical(body: Any, protocol: str, kind: str, record: Record | None = None)
     return load(ul.read(body, protocol, kind, http=_http(record) if record is not None else None))
 
 
-def returned(value: Any, protocol: str) -> Any:
+def returned(value: Any, protocol: str, secret: str | None = None) -> Any:
     """The canonical response of what was written for a client (a document, or a list of wire events), as it sends that.
 
     A client collects a stream into one document, in which envelopes are strings like others, and they are opened in
@@ -142,6 +143,7 @@ def returned(value: Any, protocol: str) -> Any:
         collected = ul.collect(checked(adapter.streams.reader(client), value))
         value = ul.write(collected, protocol, "response").value
     reader = Reader(adapter.protocol, dialect=dialect, provider=provider_of(protocol, dialect), opens=True)
+    reader.secret = Secret.of(secret)
     return reader.root(adapter.kinds["response"].read, load(value))
 
 
