@@ -27,15 +27,24 @@ from local.test_cross import MODELS
 from unified_llm_local import echo
 
 
+SECRET = "of the process between them"
+
+
 def ask(surface: str, provider: str, body: Node, service: echo.Echo) -> tuple[Node, Any]:
     """One exchange: the answer as the client sees it, and the request that the provider got."""
-    sent = ul.convert(body, source=surface, target=provider, model=MODELS[provider], repair="always")
+    sent = ul.convert(body, source=surface, target=provider, model=MODELS[provider], repair="always", secret=SECRET)
     headers = {**HEADERS.get(provider, {}), **((sent.http or {}).get("headers") or {})}
     with client(service) as http:
         response = http.post(path(provider).replace("echo", MODELS[provider]), json=sent.value, headers=headers)
     assert response.status_code == 200, f"{response.text}\n{json.dumps(sent.value)}"
     back = ul.convert(
-        response.json(), source=provider, target=surface, kind="response", exchange=sent.exchange, facing="client"
+        response.json(),
+        source=provider,
+        target=surface,
+        kind="response",
+        exchange=sent.exchange,
+        facing="client",
+        secret=SECRET,
     )
     found: Node = back.value
     return found, sent.value
