@@ -271,6 +271,10 @@ def injection(records: Iterable[Record], target: str, seen: set[tuple[str, ...]]
 # --- specificity
 
 
+# Without one, an envelope holds values that no client brings back: they are lost, and still they change it.
+_SECRET = "specificity"
+
+
 def specificity(records: Iterable[Record], target: str, seen: set[tuple[str, ...]] | None = None) -> list[Failure]:
     """A `lost` pointer names an existing node other than the document, and nothing of that node arrived.
 
@@ -281,7 +285,7 @@ def specificity(records: Iterable[Record], target: str, seen: set[tuple[str, ...
     failures = []
     for record in records:
         body = document(record)
-        base = outcome(record, target)
+        base = outcome(record, target, secret=_SECRET)
         if base.error is not None:
             failures += _unrefused(record, base)
             continue
@@ -306,7 +310,7 @@ def specificity(records: Iterable[Record], target: str, seen: set[tuple[str, ...
                 other = altered(value)
                 if same(other, value):
                     continue
-                done = outcome(record, target, replaced(body, (*path, *inner), other))
+                done = outcome(record, target, replaced(body, (*path, *inner), other), secret=_SECRET)
                 if done.error is None and differ(done, base):
                     if _other_kinds(record, body, replaced(body, (*path, *inner), other)):
                         continue
