@@ -115,8 +115,11 @@ class Finder(Notes):
             detail = refuses.get(named, "")
         found = self._shared(node) if not keys else ()
         paths = found or self._placed(node, keys) or [self._source(node, keys)]
-        if keys and node is self.root and paths == [()]:
-            paths = self._made_of_setting(keys[0]) or paths
+        if keys and paths == [()]:
+            if node is self.root:
+                paths = self._made_of_setting(keys[0]) or paths
+            elif self.reader is not None and type(self.reader.doc) is dict and keys[-1] in self.reader.doc:
+                paths = [keys[-1:]]  # the document is this node (a bare error), and never named as a whole
         if not keys:
             paths = [*paths, *self._elsewhere(node)]
         elif fate == "lost" and self._half_said(node, keys):
