@@ -26,7 +26,6 @@ from local.surfaces import (
 from local.test_cross import MODELS
 from unified_llm_local import echo
 
-
 SECRET = "of the process between them"
 
 
