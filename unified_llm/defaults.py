@@ -137,6 +137,8 @@ class _Weigher:
         most, waiting = _NOTHING, [(pattern, value)]
         while waiting and most < _SOMETHING:
             pattern, value = waiting.pop()
+            if _is_element(pattern, value):
+                return _SOMETHING
             told = self._judge_alone(pattern, value)
             if told == _SOMETHING and value and type(value) is dict:
                 waiting += [((*pattern, _normal(key)), inner) for key, inner in value.items()]
@@ -147,8 +149,6 @@ class _Weigher:
         return most
 
     def _judge_alone(self, pattern: Keys, value: Any) -> int:
-        if _is_empty(value) and pattern[-1:] == ("*",):
-            return _SOMETHING  # an element of a list counts, whatever is in it
         if value is None or is_made(value):
             return _NOTHING
         told = _SOMETHING
@@ -232,6 +232,11 @@ def same(one: Any, other: Any) -> bool:
     if type(one) is bool or type(other) is bool:
         return one is other
     return bool(one == other)
+
+
+def _is_element(pattern: Keys, value: Any) -> bool:
+    """Whether a value that holds nothing is an element of a list: that counts, whatever is in it."""
+    return pattern[-1:] == ("*",) and _is_empty(value)
 
 
 def _is_empty(value: Any) -> bool:
