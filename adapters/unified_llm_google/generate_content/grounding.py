@@ -269,7 +269,9 @@ def _write_note(c: Node, w: Writer, kind: str, place: int, text: str, gathered: 
     if own is not None:
         key = (0, own)
     elif type(start) is int and type(end) is int:
-        key = gathered.spans.setdefault((place, start, end), (1, len(gathered.supports)))
+        # A segment holds one text, so citations of one place that quote different words have a support each.
+        span = (place, start, end, c.get("cited_text"))
+        key = gathered.spans.setdefault(span, (1, len(gathered.supports)))
     else:
         return {}
     support = gathered.supports.get(key)
@@ -281,8 +283,10 @@ def _write_note(c: Node, w: Writer, kind: str, place: int, text: str, gathered: 
         if index is not None or w.form(c, "indices"):
             support["groundingChunkIndices"] = []
     else:
-        for name in ("start_index", "end_index", "cited_text"):
+        for name in ("start_index", "end_index"):
             c.pop(name, None)
+        if c.get("cited_text") == support["segment"].get("text"):
+            c.pop("cited_text", None)
     if index is not None:
         support.setdefault("groundingChunkIndices", []).append(index)
     return {}
