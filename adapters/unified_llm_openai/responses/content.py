@@ -115,7 +115,7 @@ def write_file_citation(c: Node, w: Writer) -> Node:
         wire["index"] = c["end_index"] if said else w.context.get("text length", 0)
         if said:
             if c.get("start_index") == 0:
-                del c["start_index"]  # what is not said is 0
+                c["start_index"] = Fated("approximated", "sent as where the file is cited")
             c["end_index"] = Fated("approximated", "sent as where the file is cited")
         else:
             w.added(wire, "index", "what says no place is about the whole text")
