@@ -117,6 +117,7 @@ def _write_answered_call(c: Node, w: Writer) -> Node:
     for key in c:
         if key not in ("extra", "turn"):
             c[key] = Fated("lost", "answered already: a client would make the call again")
+    c["type"] = Fated("lost", "answered already: a client would make the call again")
     c["call_id"] = Fated("approximated", "told by finish_reason")
     return {}
 
