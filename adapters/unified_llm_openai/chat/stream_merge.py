@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["merged", "merged_details"]
+__all__ = ["ONCE", "merged", "merged_details"]
 
 Node = dict[str, Any]
 
-_ONCE = frozenset(("index", "type", "role", "id", "format", "name"))
+ONCE = frozenset(("index", "type", "role", "id", "format", "name"))
 
 
 def merged(old: Any, new: Any) -> Any:
@@ -19,7 +19,7 @@ def merged(old: Any, new: Any) -> Any:
     if type(old) is dict and type(new) is dict:
         out = dict(old)
         for key, value in new.items():
-            if key not in out or out[key] is None or (key in _ONCE and value is not None):
+            if key not in out or out[key] is None or (key in ONCE and value is not None):
                 out[key] = value
             elif value is not None:
                 out[key] = merged(out[key], value)

@@ -28,7 +28,7 @@ def copied(value: Any) -> Any:
 class Open:
     """An open message or reasoning item: its place, its parts with their text so far, and where it all came from."""
 
-    __slots__ = ("at", "details", "fields", "item", "parts", "restored", "sealed", "sources", "wire")
+    __slots__ = ("at", "details", "fields", "item", "parts", "restored", "sealed", "sources", "told", "wire")
 
     def __init__(self, at: Node, item: Node) -> None:
         self.at = at
@@ -36,6 +36,8 @@ class Open:
         self.parts: list[tuple[Node, list[str]]] = []
         self.fields: list[str] = []
         self.details: list[Any] = []
+        # What the details said so far, but for their text.
+        self.told: dict[Any, Any] = {}
         self.sealed: str | None = None
         # What the item was before another surface's client had to carry it.
         self.restored: Node | None = None

@@ -9,7 +9,7 @@ from unified_llm.provenance import anchor_of, is_envelope, opaque_piece, open_se
 from unified_llm.reading import Reader
 
 from .reasoning import LATE, THINKING, detail_text, fields_of
-from .stream_merge import merged_details
+from .stream_merge import ONCE, merged_details
 from .stream_open import Open
 from .tags import TAGS, Scanner
 
@@ -72,8 +72,19 @@ class ReasoningReader:
         if self.open is not None:
             self.open.fields += [field for field in fields if field not in self.open.fields]
             if details is not None:
-                self.open.details = merged_details(self.open.details, details)
-                self.open.sources.setdefault(("reasoning_details",), self.r.here(*path, "reasoning_details"))
+                self._merge(self.open, details, path)
+
+    def _merge(self, open_: Open, details: list[Any], path: Path) -> None:
+        """More details of the item that is open; where the first came, and what later ones say beside their text."""
+        first = ("reasoning_details",) not in open_.sources
+        if first:
+            open_.sources[("reasoning_details",)] = self.r.here(*path, "reasoning_details")
+        open_.details = merged_details(open_.details, details)
+        for place, detail in enumerate(details):
+            for keys in _news(detail, open_.told):
+                if not first:
+                    here = self.r.here(*path, "reasoning_details", place, *keys)
+                    open_.sources[("reasoning_details", *here)] = here
 
     def _tagged(self, piece: str, d: Node, path: Path, events: list[Event], slots: list[list[Any]]) -> None:
         """Content that may hold the tags around reasoning."""
@@ -169,6 +180,24 @@ class ReasoningReader:
                 pieces = item.setdefault("opaque", [])
                 r.place(item, ("opaque", len(pieces)), (key,))
                 pieces.append(opaque_piece(key, data, r))
+
+
+def _news(detail: Any, told: dict[Any, Any]) -> list[tuple[str, ...]]:
+    """What of a detail no other of its index and type said: all of it, or the keys of it; `told` is what they said."""
+    if type(detail) is not dict or "index" not in detail:
+        return [()]
+    entry = (str(detail["index"]), str(detail.get("type")))
+    new = entry not in told
+    told[entry] = True
+    found = []
+    for key, value in detail.items():
+        # The text is told as it comes.
+        if key in ("text", "summary") or value is None or (key in ONCE and told.get((*entry, key)) == value):
+            continue
+        if key in ONCE:
+            told[(*entry, key)] = value
+        found.append((key,))
+    return [()] if new else found
 
 
 def _odd_chunk(chunk: Any) -> Any:
