@@ -272,12 +272,24 @@ def test_a_shell_that_did_not_run_says_so() -> None:
     call = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "bash_code_execution", "input": {"command": "yes"}}
     failure = {"type": "bash_code_execution_tool_result_error", "error_code": "output_file_too_large"}
     result = {"type": "bash_code_execution_tool_result", "tool_use_id": "srvtoolu_1", "content": failure}
-    turns = [USER, {"role": "assistant", "content": [call, result]}, USER]
-    done = ul.convert({"model": "m", "max_tokens": 9, "messages": turns}, source=MESSAGES, target=RESPONSES)
-    (output,) = (item for item in done.value["input"] if item["type"] == "shell_call_output")
     told = {"stdout": "", "stderr": "output_file_too_large", "outcome": {"type": "exit", "exit_code": 1}}
+    body = {
+        "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [call, result],
+        "stop_reason": "end_turn", "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1},
+    }  # fmt: skip
+    done = ul.convert(body, source=MESSAGES, target=RESPONSES, kind="response")
+    (output,) = (item for item in done.value["output"] if item["type"] == "shell_call_output")
     assert output["output"] == [told]
-    assert "/messages/1/content/1/content/error_code" in fates(done, "approximated")
+    assert "/content/1/content/error_code" in fates(done, "approximated")
+    events = list(ul.write_stream(ul.decompose(ul.read(body, MESSAGES, "response")), MESSAGES))
+    last = [each["data"] for each in ul.convert_stream(iter(events), source=MESSAGES, target=RESPONSES)][-1]
+    (output,) = (item for item in last["response"]["output"] if item["type"] == "shell_call_output")
+    assert output["output"] == [told]
+    # A request withholds both: the provider did not run that shell, and nor did its client (ADR 0026).
+    turns = [USER, {"role": "assistant", "content": [call, result]}, USER]
+    asked = ul.convert({"model": "m", "max_tokens": 9, "messages": turns}, source=MESSAGES, target=RESPONSES)
+    assert not [item for item in asked.value["input"] if item["type"].startswith("shell_call")]
+    assert any(path.startswith("/messages/1/content/1") for path in fates(asked, "lost"))
 
 
 def test_a_document_that_a_tool_gave_is_said_at_generate_content() -> None:

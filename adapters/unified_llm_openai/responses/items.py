@@ -53,7 +53,8 @@ _LISTS: dict[str, dict[str, Mapping]] = {
 for _type, _keys in ITEMS.items():
     _lists = _LISTS.get(_type, {})
     items.same(_type, _keys, **_lists)
-    answer_items.same(_type, _keys, **_lists)
+    if _type != "shell_call_output":
+        answer_items.same(_type, _keys, **_lists)
     if _type in _HELD | _SHELL:
         request_items.cannot(_type, "the provider does not know what another one did")
     else:
@@ -139,7 +140,15 @@ def write_shell_call(c: Node, w: Writer) -> Node | None:
 def write_shell_output(c: Node, w: Writer) -> Node | None:
     if c.get("executor") == "provider":
         return None
-    keys = ITEMS["shell_call_output"].replace("id ", "", 1)
+    return _shell_output(ITEMS["shell_call_output"].replace("id ", "", 1), c, w)
+
+
+@answer_items.write("shell_call_output")
+def write_answered_shell_output(c: Node, w: Writer) -> Node:
+    return _shell_output(ITEMS["shell_call_output"], c, w)
+
+
+def _shell_output(keys: str, c: Node, w: Writer) -> Node:
     wire: Node = {"type": "shell_call_output", **{key: c.pop(key) for key in keys.split() if key in c}}
     if "output" in wire:
         return wire
