@@ -53,3 +53,24 @@ def test_an_object_of_the_sdk() -> None:
     done = ul.convert({"contents": [content]}, source=CONTENT, target="openai-chat")
     url = done.value["messages"][0]["content"][0]["image_url"]["url"]
     assert base64.b64decode(url.partition(",")[2], validate=True) == RAW
+
+
+@pytest.mark.parametrize("cut", ["iVBORw0KGgo...", "[redacted]"])
+def test_what_is_no_base64_is_withheld(cut: str) -> None:
+    """Google's service and its SDK refuse a whole document for it: what was said beside the picture would go too."""
+    url = f"data:image/png;base64,{cut}"
+    content = [{"type": "text", "text": "?"}, {"type": "image_url", "image_url": {"url": url}}]
+    body = {"model": "m", "messages": [{"role": "user", "content": content}]}
+    done = ul.convert(body, source="openai-chat", target=CONTENT)
+    assert done.value["contents"] == [{"role": "user", "parts": [{"text": "?"}]}]
+    assert any(loss.fate == "lost" and loss.path.startswith("/messages/0/content/1") for loss in done.losses)
+    own = asked(cut)
+    assert ul.convert(own, source=CONTENT, target=CONTENT).value == own
+
+
+def test_a_drawn_picture_that_is_no_base64_is_withheld() -> None:
+    drawn = {"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": "iVBORw0KGgo...cut"}
+    body = {"id": "r", "object": "response", "created_at": 1, "status": "completed", "model": "m", "output": [drawn]}
+    done = ul.convert(body, source="openai-responses", target=CONTENT, kind="response")
+    assert "inlineData" not in repr(done.value)
+    assert any(loss.fate == "lost" and loss.path.startswith("/output/0") for loss in done.losses)

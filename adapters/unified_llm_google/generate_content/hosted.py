@@ -17,6 +17,7 @@ from unified_llm.writing import Writer
 
 from .calls import place, read_id, sealed_part, write_id
 from .content import items
+from .media import is_base64
 from .tables import TOOL_TYPES
 
 Node = dict[str, Any]
@@ -133,6 +134,8 @@ def write_picture(c: Node, w: Writer) -> Node | None:
     """A picture that a tool made, as the part that a model's own is. A provider takes back signed ones only."""
     if type(c.get("result")) is not str or w.facing != "client":
         return None
+    if w.crosses and not is_base64(c["result"]):
+        return None
     data: Node = {"mimeType": f"image/{c.get('output_format') or 'png'}", "data": c.pop("result")}
     if not c.pop("output_format", None):
         w.added(data, "mimeType", "the usual one")
@@ -142,7 +145,7 @@ def write_picture(c: Node, w: Writer) -> Node | None:
     return sealed_part(c, {"inlineData": data}, w)
 
 
-items.cannot("image_generation_call", "only pictures in an answer have a form here")
+items.cannot("image_generation_call", "only pictures in an answer, in base64, have a form here")
 
 
 # ---- other tools the provider runs ----------------------------------------------------------------------------------

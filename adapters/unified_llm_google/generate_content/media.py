@@ -14,7 +14,7 @@ from unified_llm.mapping import Bimap, Fated, IllTyped, lookup, take
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-__all__ = ["MEDIA", "read_media", "read_modifiers", "write_media", "write_modifiers"]
+__all__ = ["MEDIA", "is_base64", "read_media", "read_modifiers", "write_media", "write_modifiers"]
 
 Node = dict[str, Any]
 
@@ -184,13 +184,15 @@ def write_media(c: Node, w: Writer) -> Node | None:
         value = c.get(key)
         if type(value) is not str or not value:
             continue
+        if key in ("data", "file_data") and value[:5].lower() != "data:" and w.crosses and not is_base64(value):
+            return None
         if key == "data":
             return _sound(c, value, w)
         if key == "file_id" and not value.startswith(_HANDLES):
             continue
         if value[:5].lower() == "data:":
             head, comma, payload = value.partition(",")
-            if not comma or ";base64" not in head.lower():
+            if not comma or ";base64" not in head.lower() or (w.crosses and not is_base64(payload)):
                 return None
             media_type = head[5:]
             at = media_type.lower().find(";base64")
@@ -199,6 +201,17 @@ def write_media(c: Node, w: Writer) -> Node | None:
             return _inline(c, key, value, _guess(c), w)
         return _file(c, key, value, w)
     return None
+
+
+_ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_ \t\r\n"
+
+
+def is_base64(data: str) -> bool:
+    """Whether a text is base64 in one of its alphabets: this provider, and its SDK, refuse a document with any other.
+
+    https://datatracker.ietf.org/doc/html/rfc4648#section-4
+    """
+    return data.isascii() and not data.encode().rstrip(b"= \t\r\n").translate(None, _ALPHABET)
 
 
 def _sound(c: Node, data: str, w: Writer) -> Node:
