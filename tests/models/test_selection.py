@@ -163,7 +163,8 @@ def test_what_is_only_said_beside_a_schema_weighs_less_than_the_schema() -> None
     body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "response_format": format_}
     choice = select("google", "gemini-3-pro-preview", body, source="openai-chat")
     assert choice.protocol.startswith("google-")
-    assert {reason.weight for reason in choice.ranked[0].reasons} == {1}
+    # The name alone: that the schema is kept to, both do without being asked, which speaks against neither (ADR 0027).
+    assert [(reason.weight, "/name" in reason.text) for reason in choice.ranked[0].reasons] == [(0.5, True)]
 
 
 def test_a_protocol_that_refuses_the_request_comes_last(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from importlib import resources
 from typing import Any
 
 from ..convert import kind_of, load, preview, write
+from ..defaults import needs_no_field
 from ..errors import CapabilityRefused, UnknownModel, UnknownProtocol, UnknownProvider
 from ..losses import Loss, Losses, level_of
 from ..reading import Reader
@@ -289,6 +290,9 @@ def _lost(losses: Losses) -> list[Reason]:
 
 
 def _weight(loss: Loss) -> float:
+    if needs_no_field(loss):
+        # The target does it without being asked, or knows it: nothing that speaks against a protocol.
+        return 0.0
     weights = _weights()
     weight = next((w for pattern, w in weights["loss"].items() if level_of(loss, {pattern: "raise"}) == "raise"), 0.0)
     # What is only said beside a thing is not the thing.
