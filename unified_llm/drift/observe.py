@@ -153,7 +153,7 @@ def _said_by(probe: Probe, protocol: str, model: str = "", secret: str | None = 
             _said[key] = None, _failed(error)
         else:
             told = document if probe.kind != "stream" else _events(document)
-            _said[key] = sent, _judged(probe, bearing, told, sent.losses, back, protocol)
+            _said[key] = sent, _judged(probe, document, bearing, told, sent.losses, back, protocol)
     return _said[key]
 
 
@@ -161,13 +161,14 @@ def _from_wire(probe: Probe, key: Key) -> Cell:
     sent, own = _said_by(probe, key.source)
     if sent is None or own.fate != "native":
         return Cell("-")
-    bearing = _bearing(probe.of(key.source), probe, key.source)
+    document = probe.of(key.source)
+    bearing = _bearing(document, probe, key.source)
     try:
         done = _convert(sent, key)
         back = _back(probe, done, key.target, SECRET)
     except Exception as error:
         return _failed(error)
-    return _judged(probe, bearing, sent.value, done.losses, back, key.source)
+    return _judged(probe, document, bearing, sent.value, done.losses, back, key.source)
 
 
 def _failed(error: Exception) -> Cell:
@@ -181,7 +182,15 @@ def _bearing(document: Any, probe: Probe, protocol: str) -> list[Place]:
     return places(plain(document) if type(document) is dict else document, probe.bears, protocol)
 
 
-def _judged(probe: Probe, bearing: list[Place], source: Any, losses: Iterable[Loss], back: Any, protocol: str) -> Cell:
+def _judged(
+    probe: Probe,
+    document: Any,
+    bearing: list[Place],
+    source: Any,
+    losses: Iterable[Loss],
+    back: Any,
+    protocol: str,
+) -> Cell:
     """The fate, from what is reported of the bearing leaves and what came of them."""
     came = [place.meaning for place in places(plain(back), probe.bears, protocol)]
     missing = [place for place in bearing if not _take(place.meaning, came)]
@@ -201,7 +210,7 @@ def _judged(probe: Probe, bearing: list[Place], source: Any, losses: Iterable[Lo
         told = [loss for loss in told if not needs_no_field(loss)]
     fates = {loss.fate: loss.detail for loss in reversed(told)}
     kept = [loss.path for loss in told if loss.fate == "parked"]
-    if not missing and not all(any(f"{spot}/".startswith(f"{path}/") for path in kept) for spot in spots):
+    if not missing and not all(_is_kept(place, document, source, kept) for place in bearing):
         # What is kept with us is something else of the same capability.
         fates.pop("parked", None)
     for fate in ("emulated", "parked", "approximated"):
@@ -214,6 +223,16 @@ def _judged(probe: Probe, bearing: list[Place], source: Any, losses: Iterable[Lo
         part = len(missing) < len(bearing)
         return Cell("approximated", f"in part; {fates['lost']}") if part else Cell("lost", fates["lost"])
     return Cell("silent", f"{missing[0].value!r:.24} did not arrive, and nothing is said")
+
+
+def _is_kept(place: Place, document: Any, source: Any, paths: list[str]) -> bool:
+    """Whether what a source says of a place is below one of the paths; all of it, if others say the same value.
+
+    A stream says in its last events again what it said before, and the report tells of it once.
+    """
+    below = [any(f"{spot}/".startswith(f"{path}/") for path in paths) for spot in _spots(source, [place])]
+    alone = len(_spots(document, [place])) == 1
+    return not below or (any(below) if alone else all(below))
 
 
 def _concerns(loss: Loss, capability: str, spots: set[str]) -> bool:
