@@ -47,13 +47,13 @@ def responses(*places: tuple[int, int]) -> Node:
     }  # fmt: skip
 
 
-def convert(body: Node, source: str, target: str) -> ul.Converted:
-    return ul.convert(body, source=source, target=target, kind="response")
+def convert(body: Node, source: str, target: str, secret: str | None = None) -> ul.Converted:
+    return ul.convert(body, source=source, target=target, kind="response", secret=secret)
 
 
-def streamed(body: Node, source: str, target: str) -> tuple[list[Any], ul.Losses]:
+def streamed(body: Node, source: str, target: str, secret: str | None = None) -> tuple[list[Any], ul.Losses]:
     events = list(ul.write_stream(ul.decompose(ul.read(body, source, "response")), source))
-    stream = ul.convert_stream(iter(events), source=source, target=target)
+    stream = ul.convert_stream(iter(events), source=source, target=target, secret=secret)
     return [event["data"] for event in stream], stream.losses
 
 
@@ -153,19 +153,27 @@ def test_two_citations_of_one_place_share_its_block() -> None:
     assert [len(part.get("citations", ())) for part in content if part["type"] == "text"] == [0, 2, 0]
 
 
+# What is no opaque data comes back out of an envelope that a secret authenticates, and out of no other (ADR 0016).
+KEPT = [("a secret of the test", "parked"), (None, "lost")]
+
+
+@pytest.mark.parametrize(("secret", "fate"), KEPT)
 @pytest.mark.parametrize("places", [[(0, 9), (START, END)], [(4, 900)], [(5, 5)]])
-def test_places_that_cannot_be_blocks_are_reported(places: list[tuple[int, int]]) -> None:
-    done = convert(responses(*places), RESPONSES, MESSAGES)
+def test_places_that_cannot_be_blocks_are_reported(
+    places: list[tuple[int, int]], secret: str | None, fate: str
+) -> None:
+    done = convert(responses(*places), RESPONSES, MESSAGES, secret)
     assert [part["text"] for part in done.value["content"] if part["type"] == "text"] == [TEXT]
     told = {loss.path.rpartition("/")[2]: loss.fate for loss in done.losses if "_index" in loss.path}
-    assert told == {"start_index": "parked", "end_index": "parked"}
+    assert told == {"start_index": fate, "end_index": fate}
 
 
-def test_a_stream_that_is_too_late_to_cut_says_so() -> None:
-    data, losses = streamed(responses((START, END)), RESPONSES, MESSAGES)
+@pytest.mark.parametrize(("secret", "fate"), KEPT)
+def test_a_stream_that_is_too_late_to_cut_says_so(secret: str | None, fate: str) -> None:
+    data, losses = streamed(responses((START, END)), RESPONSES, MESSAGES, secret)
     starts = [each["content_block"] for each in data if each["type"] == "content_block_start"]
     assert len([each for each in starts if each["type"] == "text"]) == 1
-    assert {loss.fate for loss in losses if loss.path.endswith("_index") and "annotations" in loss.path} == {"parked"}
+    assert {loss.fate for loss in losses if loss.path.endswith("_index") and "annotations" in loss.path} == {fate}
 
 
 def test_a_place_comes_home_over_a_client_of_blocks() -> None:

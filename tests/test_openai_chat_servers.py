@@ -194,9 +194,12 @@ def test_what_travels_sealed_is_parked() -> None:
     thought = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "abc", "status": "completed"}
     body = {"id": "r", "object": "response", "created_at": 1, "status": "completed", "model": "m", "tools": []}
     body["output"] = [{**thought, "format": "vendor-v1"}]
-    for target in (CHAT, "google-generate-content"):
-        losses = ul.convert(body, source=RESPONSES, target=target, kind="response").losses
-        assert "/output/0/format" not in [loss.path for loss in losses if loss.fate == "lost"]
+    # What is no opaque data comes back out of an envelope that a secret authenticates, and out of no other (ADR 0016).
+    for secret, fate in (("a secret of the test", "parked"), (None, "lost")):
+        for target in (CHAT, "google-generate-content"):
+            losses = ul.convert(body, source=RESPONSES, target=target, kind="response", secret=secret).losses
+            told = {loss.path: loss.fate for loss in losses}
+            assert told.get("/output/0/format", told.get("/output/0")) == fate
 
 
 def test_a_choice_among_tools_that_are_not_sent_adds_nothing() -> None:

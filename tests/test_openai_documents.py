@@ -99,8 +99,10 @@ def test_what_an_envelope_holds_is_parked_and_not_lost() -> None:
     google = {"google": {"thought_signature": "c2ln"}}
     tool_call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}, "extra_content": google}
     body = answer(content=None, tool_calls=[tool_call], extra_content=google)
-    assert paths(body, CHAT, RESPONSES, kind="response") == []
-    assert paths(body, CHAT, RESPONSES, "parked", kind="response") == [
+    # Without a secret opaque data alone is taken from an envelope again (ADR 0016).
+    assert paths(body, CHAT, RESPONSES, kind="response") == ["/choices/0/message/extra_content"]
+    assert paths(body, CHAT, RESPONSES, kind="response", secret="a secret of the test") == []
+    assert paths(body, CHAT, RESPONSES, "parked", kind="response", secret="a secret of the test") == [
         "/choices/0/message/extra_content",
         "/choices/0/message/tool_calls/0/extra_content/google/thought_signature",
     ]
