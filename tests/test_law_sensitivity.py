@@ -25,6 +25,9 @@ SAID_AGAIN: dict[str, tuple[str, ...]] = {
     "openai-responses": (
         "*index", "item_id", "text", "input", "item<*/content/*/text", "response/output/*/text",
         "response/output/*<custom_tool_call>/input", "*/logprobs/*/bytes/*", "*/logprobs/*/top_logprobs/*",
+        # So of arguments and refusals: their deltas were sent on by then.
+        "arguments", "refusal", "item<message>/content/*<refusal>/refusal",
+        "response/output/*<message>/content/*<refusal>/refusal", "response/output/*<function_call>/arguments",
     ),
     # The count of output in a message_delta is cumulative.
     "anthropic-messages": ("*index", "message<message>/usage/output_tokens"),

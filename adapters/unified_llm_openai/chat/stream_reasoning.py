@@ -189,7 +189,7 @@ def _news(detail: Any, told: dict[Any, Any]) -> list[tuple[str, ...]]:
     entry = (str(detail["index"]), str(detail.get("type")))
     new = entry not in told
     told[entry] = True
-    found = []
+    found: list[tuple[str, ...]] = []
     for key, value in detail.items():
         # The text is told as it comes.
         if key in ("text", "summary") or value is None or (key in ONCE and told.get((*entry, key)) == value):
