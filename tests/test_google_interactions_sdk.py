@@ -72,7 +72,8 @@ def test_the_sdk_knows_what_we_write(kind: str, type_: Any, odd: str, source: st
     adapter = pydantic.TypeAdapter(type_)
     examined = 0
     for record in records(source, kind):
-        done = suite.outcome(record, IA)
+        # (A server with one model of its own takes requests that name none, this API does not.)
+        done = suite.outcome(record, IA, **({"model": "m"} if kind == "request" else {}))
         if done.error is None and odd not in record["id"]:
             adapter.validate_python(done.value)
             examined += 1

@@ -128,7 +128,6 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         "*/incomplete_details/reason: * is none *": WORDS,
         "/output/*/role: 'user' is none *": "the timeline of an interaction holds what the user said",
         "/tool_choice/type: 'web_search' is none *": "the API takes it; the SDK types the preview's name only",
-        "/output/*/output: missing": OPEN + "a result of others' code execution without output",
         "/output/*/execution: missing": OPEN + "a tool search that does not say who runs it",
         "/text/format/name: missing": OPEN + "an echoed schema without a name",
         "/service_tier: 'batch' is none *": WORDS,

@@ -270,7 +270,8 @@ def _write_note(c: Node, w: Writer, kind: str, place: int, text: str, gathered: 
         key = (0, own)
     elif type(start) is int and type(end) is int:
         # A segment holds one text, so citations of one place that quote different words have a support each.
-        span = (place, start, end, c.get("cited_text"))
+        quoted = c.get("cited_text")
+        span = (place, start, end, quoted if type(quoted) is str else None)
         key = gathered.spans.setdefault(span, (1, len(gathered.supports)))
     else:
         return {}
