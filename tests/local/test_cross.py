@@ -44,7 +44,8 @@ KNOWN = [
     ("*", r"must be a response to a preceeding|did not have response messages|function response turn comes", ALONE),
     (
         "*",
-        r"'input': expected|at least one message|contents is not specified|'messages'.*empty|'input' (must|is missing)",
+        r"'input': expected|at least one message|contents is not specified|'messages'.*empty|'input' (must|is missing)"
+        r"|Missing required parameter: 'input'",
         NOTHING,
     ),
     ("*", r"user messages must have non-empty content|value of 'input' must not be empty", NOTHING),
