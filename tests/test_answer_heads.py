@@ -133,7 +133,7 @@ KIN = (GENERATE, INTERACTIONS)
 
 @pytest.mark.parametrize(("source", "target", "_kind"), [pair for pair in pairs("response") if pair[1] not in KIN])
 def test_write_of_read_is_convert(source: str, target: str, _kind: str) -> None:
-    """But for envelopes: what nobody says where it came from travels in none."""
+    """But for envelopes and nulls: without a source there is none, and a null of another protocol's is not written."""
     seen = 0
     for record in list(records(source, "response"))[::2]:
         options = {"http": record["http"]} if record.get("http") else {}
@@ -141,8 +141,14 @@ def test_write_of_read_is_convert(source: str, target: str, _kind: str) -> None:
         written = ul.write(ul.read(record["body"], source, "response", **options), target, "response").value
         if ENVELOPE not in json.dumps([converted, written]):
             seen += 1
-            assert written == converted, record["id"]
+            assert without_nulls(written) == without_nulls(converted), record["id"]
     assert seen >= 5
+
+
+def without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: without_nulls(inner) for key, inner in value.items() if inner is not None}
+    return [without_nulls(inner) for inner in value] if isinstance(value, list) else value
 
 
 def test_the_tokens_of_a_prompt_are_known_from_the_first_event_on() -> None:
