@@ -16,7 +16,7 @@ import pytest
 import unified_llm as ul
 from corpus import fixtures
 from unified_llm import registry, suite
-from unified_llm.client import surface
+from unified_llm.client.transports import route_matching
 
 FILE = Path(__file__).parents[1] / "examples" / "adapter" / "acme_talk.py"
 OTHERS = ["anthropic-messages", "google-generate-content", "google-interactions", "openai-chat", "openai-responses"]
@@ -80,7 +80,7 @@ def acme() -> Iterator[None]:
     ul.register(runpy.run_path(str(FILE))["adapter"])
     yield
     del registry._loaded[ACME]
-    surface._installed.cache_clear()  # it may have seen this one
+    route_matching._installed.cache_clear()  # it may have seen this one
 
 
 def test_identity_and_edits() -> None:

@@ -41,7 +41,7 @@ ASKING = {
     "anthropic": ('ul.to_sdk({}, "anthropic-messages", "response")',),
     "httpx": ('ul.http_client("local/echo", library="httpx")', 'ul.async_http_client("local/echo", library="httpx")'),
     "cli": ("import unified_llm.cli",),
-    "mcp": ('from unified_llm.client.mcp import ToolServer; ToolServer("http://127.0.0.1:9").__enter__()',),
+    "mcp": ('from unified_llm.client.tools.mcp import ToolServer; ToolServer("http://127.0.0.1:9").__enter__()',),
     "models": ('from unified_llm.models import _snapshot; _snapshot.main("2026-11-21")',),
     "vertex": (
         "from unified_llm_google.credentials import access_token; access_token()",
@@ -109,8 +109,8 @@ def test_no_extra_brings_what_nothing_needs() -> None:
 
 _EVERYTHING = """
 import unified_llm.suite, unified_llm.drift.plugin
-from unified_llm.client.mcp import ToolServer
-from unified_llm.client.transport import transport
+from unified_llm.client.tools.mcp import ToolServer
+from unified_llm.client.transports.transport import transport
 import httpx2
 
 body = {"model": "m", "messages": [{"role": "user", "content": "Good morning."}]}

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx2
 
-from unified_llm.client.upstream import Upstream
+from unified_llm.client.upstreams.upstream import Upstream
 
 Node = dict[str, Any]
 Handler = Callable[[httpx2.Request], httpx2.Response]

@@ -22,7 +22,7 @@ from .terminal import printable
 try:
     import typer
 
-    from .client.command import chat, run
+    from .client.cli.commands import chat, run
     from .drift.command import drift, matrix
     from .models.command import models
 except ModuleNotFoundError:  # pragma: no cover - the extra is installed wherever this is tested
@@ -237,7 +237,7 @@ def _out(data: bytes, end: bytes = b"\n") -> None:
 
 def _doubt(data: bytes, source: str, kind: str, losses: Losses) -> None:
     """Where much of a request is lost because it is of another protocol, that is the reason worth telling."""
-    from .client.running import meant_instead
+    from .client.cli.run import meant_instead
 
     if kind == "request" and any(loss.capability.startswith("native.") for loss in losses):
         meant = meant_instead(parse(data), source)

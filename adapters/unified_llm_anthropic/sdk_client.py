@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.client.handed import clients_of
-from unified_llm.client.upstream import Upstream
+from unified_llm.client.upstreams.sdk_transport import clients_of
+from unified_llm.client.upstreams.upstream import Upstream
 
 __all__ = ["upstream"]
 

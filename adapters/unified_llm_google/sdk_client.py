@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.client.credentials import KeyAuth
-from unified_llm.client.upstream import Upstream, join
+from unified_llm.client.upstreams.credentials import KeyAuth
+from unified_llm.client.upstreams.upstream import Upstream, join
 
 __all__ = ["upstream"]
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.client.choosing import upstream as choose
-from unified_llm.client.handed import clients_of
-from unified_llm.client.upstream import Upstream
+from unified_llm.client.upstreams.resolve import upstream as choose
+from unified_llm.client.upstreams.sdk_transport import clients_of
+from unified_llm.client.upstreams.upstream import Upstream
 
 __all__ = ["upstream"]
 

@@ -17,7 +17,7 @@ from langchain_core.tools import tool
 from langchain_google_genai import ChatGoogleGenerativeAI
 
 import unified_llm as ul
-from unified_llm.client.transport import transport
+from unified_llm.client.transports.transport import transport
 
 # Brackets are how local/echo is told what to do; a real model reads questions with some brackets in them.
 QUESTIONS = [

@@ -9,10 +9,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from unified_llm.client import driving
-from unified_llm.client.driving import AsyncWire, Wire
-from unified_llm.client.effects import Answer, Ask
-from unified_llm.client.retrying import Retry
+from unified_llm.client.connections import io
+from unified_llm.client.connections.io import AsyncWire, Wire
+from unified_llm.client.sending.effects import Answer, Ask
+from unified_llm.client.sending.retry import Retry
 from upstreams import Canned
 
 BODY = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
@@ -50,8 +50,8 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     async def sleep(seconds: float) -> None:
         waited.append(seconds)
 
-    monkeypatch.setattr(driving.time, "sleep", waited.append)
-    monkeypatch.setattr(driving.anyio, "sleep", sleep)
+    monkeypatch.setattr(io.time, "sleep", waited.append)
+    monkeypatch.setattr(io.anyio, "sleep", sleep)
     return waited
 
 

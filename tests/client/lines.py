@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import httpx2
 
 import unified_llm as ul
-from unified_llm.client.upstream import Upstream
+from unified_llm.client.upstreams.upstream import Upstream
 from upstreams import CHAT
 
 KEYS = {

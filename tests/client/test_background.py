@@ -11,7 +11,7 @@ import pytest
 
 import unified_llm as ul
 from client.providers import Canned, message, response, stream, upstream
-from unified_llm.client import steps
+from unified_llm.client.sending import flows
 
 
 class Slow:
@@ -54,7 +54,7 @@ def test_looks_become_rarer(monkeypatch: pytest.MonkeyPatch) -> None:
     slow.looks = -20
     slept: list[float] = []
     handle = ul.Client(slow.canned.upstream).responses.create(input="Hi", background=True)
-    monkeypatch.setattr(steps.time, "sleep", slept.append)
+    monkeypatch.setattr(flows.time, "sleep", slept.append)
     handle.wait()
     assert slept[:3] == [1.0, 1.5, 2.25] and slept[-1] == 15.0
 

@@ -15,9 +15,9 @@ import typer
 import unified_llm as ul
 from client.commandline import run
 from client.providers import PROTOCOLS, Canned, stream, upstream
-from unified_llm.client.chat import Chat
-from unified_llm.client.command import chat
-from unified_llm.client.running import format_of
+from unified_llm.client.cli.chat import Chat
+from unified_llm.client.cli.commands import chat
+from unified_llm.client.cli.run import format_of
 
 TOOLS = '''
 import unified_llm as ul

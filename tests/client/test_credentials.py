@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 import unified_llm as ul
-from unified_llm.client.credentials import KeyAuth
+from unified_llm.client.upstreams.credentials import KeyAuth
 from upstreams import CHAT, MESSAGE
 
 LOGINS = ("authorization", "x-api-key", "x-goog-api-key", "x-org")

@@ -16,9 +16,9 @@ import pytest
 
 import unified_llm as ul
 from client.providers import PROTOCOLS
-from unified_llm.client.answers import EventReader
-from unified_llm.client.driving import Wire
-from unified_llm.client.effects import Ask
+from unified_llm.client.connections.io import Wire
+from unified_llm.client.sending.decoding import EventReader
+from unified_llm.client.sending.effects import Ask
 from unified_llm.sse import SSEDecoder, parse_data
 from upstreams import Canned
 

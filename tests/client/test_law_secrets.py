@@ -22,7 +22,7 @@ import httpx2
 import pytest
 
 import unified_llm as ul
-from unified_llm.client.credentials import KeyAuth
+from unified_llm.client.upstreams.credentials import KeyAuth
 from upstreams import CHAT_STREAM, frames, streamed
 
 CANARY = 'cAnary/K3y+that"nobody=may\\see'

@@ -14,7 +14,7 @@ import pytest
 import unified_llm as ul
 from client.loopback import ANSWER, HEAD, STREAM, Exchange, Loopback, event, loopback, piece, streamed, whole
 from corpus import records
-from unified_llm.client.answer_check import is_answer, is_event
+from unified_llm.client.sending.response_check import is_answer, is_event
 from unified_llm.registry import adapter
 from upstreams import MESSAGE, Canned
 from upstreams import streamed as canned_stream

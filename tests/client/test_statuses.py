@@ -14,7 +14,7 @@ import pytest
 import unified_llm as ul
 from client.test_law_secrets import SURFACES as ROUTES
 from sdk_surfaces import SURFACES, Surface
-from unified_llm.client.retrying import Retry
+from unified_llm.client.sending.retry import Retry
 from upstreams import Canned
 
 STATUSES = [

@@ -16,9 +16,9 @@ from pydantic import BaseModel, Field
 
 import unified_llm as ul
 from unified_llm.client import Tool, file, image
-from unified_llm.client.docstrings import parse
-from unified_llm.client.steps import ado, adrive, do, drive
-from unified_llm.client.tools import answering
+from unified_llm.client.sending.flows import ado, adrive, do, drive
+from unified_llm.client.tools.docstrings import parse
+from unified_llm.client.tools.function_tools import answering
 
 PNG = b"\x89PNG\r\n\x1a\n"
 

@@ -10,7 +10,8 @@ import pytest
 
 import unified_llm as ul
 from client.providers import PROTOCOLS, Canned, function_call, message, response, upstream
-from unified_llm.client import AsyncToolServer, ToolServer, mcp
+from unified_llm.client import AsyncToolServer, ToolServer
+from unified_llm.client.tools import mcp
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 

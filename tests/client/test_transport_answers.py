@@ -168,7 +168,7 @@ def test_the_older_library(surface: type[Surface], mode: str) -> None:
 
 
 def test_one_transport_serves_both_kinds_of_calls() -> None:
-    from unified_llm.client.transport import transport
+    from unified_llm.client.transports.transport import transport
 
     both = transport("local/echo")
     body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}

@@ -12,7 +12,7 @@ import pytest
 import unified_llm as ul
 from client.pairs import protocols, surfaces
 from sdk_surfaces import Chat, Contents, Messages, Responses, Surface
-from unified_llm.client.credentials import KeyAuth
+from unified_llm.client.upstreams.credentials import KeyAuth
 from upstreams import CHAT, CHAT_STREAM, Canned, chunk, frames, streamed
 
 # ---- errors ---------------------------------------------------------------------------------------------------------

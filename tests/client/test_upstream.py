@@ -14,8 +14,8 @@ import pytest
 
 import unified_llm as ul
 from client.lines import KEYS, PLACES, Line, ask
-from unified_llm.client.credentials import KeyAuth
-from unified_llm.client.upstream import Upstream, join
+from unified_llm.client.upstreams.credentials import KeyAuth
+from unified_llm.client.upstreams.upstream import Upstream, join
 from upstreams import MESSAGE
 
 # ---- by name --------------------------------------------------------------------------------------------------------
@@ -254,7 +254,7 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ImportError, match=r"unified-llm\[vertex\]"):
         ask(Upstream.of("vertex/claude-opus-4-7", variables=PLACES, http_client=Line(MESSAGE).http))
     monkeypatch.setitem(sys.modules, "httpx", None)
-    monkeypatch.delitem(sys.modules, "unified_llm.client.transport_httpx", raising=False)
+    monkeypatch.delitem(sys.modules, "unified_llm.client.transports.transport_httpx", raising=False)
     with pytest.raises(ImportError, match=r"unified-llm\[httpx\]"):
         ul.http_client("local/echo", library="httpx")
 

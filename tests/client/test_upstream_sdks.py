@@ -14,7 +14,7 @@ from google.oauth2.credentials import Credentials
 
 import unified_llm as ul
 from client.lines import Framed, Line, ask
-from unified_llm.client.upstream import Upstream
+from unified_llm.client.upstreams.upstream import Upstream
 from upstreams import CHAT_STREAM, MESSAGE, streamed
 
 

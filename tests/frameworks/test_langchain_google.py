@@ -9,7 +9,7 @@ import pytest
 
 from frameworks.langchain_loop import check, check_move, check_structured
 from frameworks.world import MOVES, World, foreign
-from unified_llm.client.transport import transport
+from unified_llm.client.transports.transport import transport
 
 langchain_google = pytest.importorskip(
     "langchain_google_genai", reason="langchain-google-genai is not installed: make frameworks"

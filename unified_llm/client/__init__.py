@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .background import AsyncBackground, Background
     from .client import AsyncClient, Client
-    from .mcp import AsyncToolServer, ToolServer
-    from .outputs import ToolError, file, image
     from .results import Listed, Result, RunResult, Step, TokenCount
-    from .retrying import Retry
-    from .state import MemoryStore, Store
+    from .sending.retry import Retry
+    from .state.store import MemoryStore, Store
     from .streams import AsyncEventStream, AsyncRunStream, EventStream, RunStream
-    from .toolloop import Hooks, ToolOutput, TurnDone
-    from .tools import Tool, ToolContext, tool
-    from .transport import async_http_client, http_client
-    from .upstream import Upstream
+    from .tools.function_tools import Tool, ToolContext, tool
+    from .tools.mcp import AsyncToolServer, ToolServer
+    from .tools.tool_loop import Hooks, ToolOutput, TurnDone
+    from .tools.tool_outputs import ToolError, file, image
+    from .transports.transport import async_http_client, http_client
+    from .upstreams.upstream import Upstream
 
 __all__ = [
     "AsyncBackground",
@@ -59,16 +59,16 @@ __all__ = [
 _HOMES = {
     "background": "AsyncBackground Background",
     "client": "AsyncClient Client",
-    "mcp": "AsyncToolServer ToolServer",
-    "outputs": "ToolError file image",
+    "tools.mcp": "AsyncToolServer ToolServer",
+    "tools.tool_outputs": "ToolError file image",
     "results": "Listed Result RunResult Step TokenCount",
-    "state": "MemoryStore Store",
+    "state.store": "MemoryStore Store",
     "streams": "AsyncEventStream AsyncRunStream EventStream RunStream",
-    "toolloop": "Hooks ToolOutput TurnDone",
-    "tools": "Tool ToolContext tool",
-    "retrying": "Retry",
-    "transport": "async_http_client http_client",
-    "upstream": "Upstream",
+    "tools.tool_loop": "Hooks ToolOutput TurnDone",
+    "tools.function_tools": "Tool ToolContext tool",
+    "sending.retry": "Retry",
+    "transports.transport": "async_http_client http_client",
+    "upstreams.upstream": "Upstream",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
 

@@ -13,9 +13,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Timeout
-from .conversation import Segment
+from .history import Segment
 from .results import Result
-from .steps import Hook, Sleep, Steps
+from .sending.flows import Hook, Sleep, Steps
 from .streams import AsyncEventStream, EventStream
 
 if TYPE_CHECKING:

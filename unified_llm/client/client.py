@@ -13,14 +13,14 @@ import httpx2
 from ..losses import Levels
 from ..provenance import SecretLike
 from ..vault import Vault
+from .connections.io import AsyncWire, Wire
 from .core import Core
-from .driving import AsyncWire, Wire
 from .params import Given
 from .responses import AsyncResponses, Responses
 from .results import Listed, TokenCount
-from .retrying import Retry
-from .state import Store
-from .steps import Send, Steps, ado, adrive, do, drive
+from .sending.flows import Send, Steps, ado, adrive, do, drive
+from .sending.retry import Retry
+from .state.store import Store
 
 __all__ = ["AsyncClient", "Client"]
 

@@ -26,24 +26,24 @@ from ..provenance import Secret, SecretLike, process_secret
 from ..registry import split
 from ..urls import filled
 from ..vault import Vault
-from .answers import EventReader, read_answer
-from .choosing import credited
-from .choosing import upstream as choose_upstream
-from .conversation import Segment
-from .counting import estimate
-from .deadline import Deadline
-from .effects import Answer, Ask
-from .failures import failed
-from .listing import merged
+from .history import Segment
 from .requests import Call, call_of, travelling
 from .results import Listed, Made, Result, TokenCount, items_of, result_of
-from .retrying import Retry
-from .settling import settled
-from .state import PREVIOUS, Store, takes
-from .steps import Send, Steps
-from .stored import keep, kept_result, resolve
+from .sending.api_errors import failed
+from .sending.deadline import Deadline
+from .sending.decoding import EventReader, read_answer
+from .sending.effects import Answer, Ask
+from .sending.flows import Send, Steps
+from .sending.model_list import merged
+from .sending.retry import Retry
+from .state.store import PREVIOUS, Store, takes
+from .state.stored_responses import keep, kept_result, resolve
 from .structured import STRATEGIES, Wanted, choose, parsing, wanted
-from .upstream import Upstream
+from .token_estimate import estimate
+from .upstreams.protocol_selection import settled
+from .upstreams.resolve import credited
+from .upstreams.resolve import upstream as choose_upstream
+from .upstreams.upstream import Upstream
 
 __all__ = ["Core", "Opening"]
 

@@ -17,11 +17,11 @@ from ..errors import InvalidBody
 from ..jsonvalue import copied
 from ..losses import Levels, Losses
 from ..malformed import FAULTS, refuse_document
-from .conversation import Segment, continued, said, withheld
-from .deadline import Deadline
+from .history import Segment, continued, said, withheld
 from .params import Asked
 from .results import Result, RunResult, items_of
-from .tools import Tool, as_tool
+from .sending.deadline import Deadline
+from .tools.function_tools import Tool, as_tool
 
 __all__ = ["OPTIONS", "Call", "call_of", "input_items"]
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 from .background import AsyncBackground, Background
 from .params import Given
 from .results import Result, RunResult, TokenCount
-from .steps import Steps, Turn, ado, adrive, do, drive
+from .sending.flows import Steps, Turn, ado, adrive, do, drive
 from .streams import AsyncEventStream, AsyncRunStream, EventStream, RunStream
-from .toolloop import Hooks, loop
+from .tools.tool_loop import Hooks, loop
 
 if TYPE_CHECKING:
     from .client import AsyncClient, Client
     from .core import Core
     from .results import Step
-    from .upstream import Upstream
+    from .upstreams.upstream import Upstream
 
 __all__ = ["AsyncResponses", "Responses"]
 

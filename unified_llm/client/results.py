@@ -15,7 +15,7 @@ from ..losses import Losses
 from ..model import Response
 from ..model.items import CustomToolCall, FunctionCall
 from ..model.validate import validate
-from .conversation import Segment, continued
+from .history import Segment, continued
 
 if TYPE_CHECKING:
     from ..exchange import Exchange

@@ -15,7 +15,7 @@ from ..losses import Losses
 from ..model.validate import validate
 from .core import Opening
 from .results import Result, RunResult
-from .steps import Steps, Turn
+from .sending.flows import Steps, Turn
 
 __all__ = ["AsyncEventStream", "AsyncRunStream", "EventStream", "RunStream"]
 

@@ -16,7 +16,7 @@ from ..errors import CapabilityRefused, ParseFailed
 from ..losses import Loss, Losses
 from .requests import Call
 from .results import Result
-from .steps import Steps
+from .sending.flows import Steps
 
 __all__ = ["STRATEGIES", "Wanted", "choose", "parsing", "wanted"]
 

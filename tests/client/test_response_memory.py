@@ -1,0 +1,222 @@
+"""Clients that name the answer they go on from, over upstreams that keep none: the conversation is whole."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx2
+import pytest
+
+import unified_llm as ul
+from sdk_surfaces import Interactions, Responses, Said, SDKCall, Surface, plain
+from unified_llm.client.state import response_memory
+from unified_llm.client.state.response_memory import Memory, keeps
+from unified_llm_local import echo
+from upstreams import CHAT, CHAT_STREAM, Canned, streamed
+
+PROTOCOLS = ("anthropic-messages", "google-generate-content", "google-interactions", "openai-chat", "openai-responses")
+FIELD = {"openai-responses": "previous_response_id", "google-interactions": "previous_interaction_id"}
+KEEPING = pytest.mark.parametrize("surface", [Responses, Interactions], ids=lambda each: each.protocol)
+FOREIGN = [
+    (each, protocol) for each in (Responses, Interactions) for protocol in PROTOCOLS if protocol != each.protocol
+]
+
+
+class Naming:
+    """A conversation of an SDK that sends what is new, and names the answer before it."""
+
+    def __init__(self, surface: type[Surface], http: Any, ahttp: Any = None) -> None:
+        self.sdk = surface(http, ahttp)
+        self.previous: str | None = None
+
+    def say(self, text: str = "", results: tuple[tuple[SDKCall, str], ...] = (), mode: str = "plain") -> Said:
+        sdk = self.sdk
+        sdk.history.clear()
+        if text:
+            sdk.ask(text)
+        for call, result in results:
+            sdk.give(call, result)
+        given = {**sdk.arguments("stream" in mode), "store": True}
+        if self.previous is not None:
+            given[FIELD[sdk.protocol]] = self.previous
+        found = asyncio.run(self._events(given)) if mode == "async stream" else sdk.method(False)(**given)
+        if mode == "stream":
+            found = [plain(each) for each in found]
+        elif mode == "plain":
+            found = plain(found)
+        self.previous = next(_names(found))
+        return sdk.take(found)
+
+    async def _events(self, given: Any) -> list[Any]:
+        return [plain(each) async for each in await self.sdk.method(True)(**given)]
+
+
+def _names(found: Any) -> Iterator[str]:
+    """The ids that an answer bears, itself or in an event of its stream."""
+    for each in found if isinstance(found, list) else [{"": found}]:
+        yield from (inner["id"] for inner in each.values() if isinstance(inner, dict) and "id" in inner)
+
+
+def upstream(protocol: str) -> tuple[echo.Echo, ul.Upstream]:
+    service = echo.Echo()
+    inside = echo.transport(service)
+    sync, other = httpx2.Client(transport=inside), httpx2.AsyncClient(transport=inside)
+    return service, ul.Upstream.of(f"local/echo:{protocol}").with_(http_client=sync, async_http_client=other)
+
+
+@pytest.mark.parametrize(("surface", "protocol"), FOREIGN)
+@pytest.mark.parametrize("mode", ["plain", "stream", "async stream"])
+def test_a_conversation_in_names(surface: type[Surface], protocol: str, mode: str) -> None:
+    """Two turns with a tool loop: the strict upstream gets all of it each time, with its own signatures."""
+    service, whom = upstream(protocol)
+    talk = Naming(surface, ul.http_client(whom), ul.async_http_client(whom))
+    first = "[[reason Both.]] [[call get_weather city=Oslo]] [[call get_weather city=Rome]] [[then]] [[results]]"
+    calls = talk.say(first, mode=mode).calls
+    assert [call.arguments for call in calls] == [{"city": "Oslo"}, {"city": "Rome"}]
+    said = talk.say(results=tuple((call, f"mild in {call.arguments['city']}") for call in calls), mode=mode)
+    assert said.text == "get_weather: mild in Oslo\nget_weather: mild in Rome"
+    assert talk.say("[[reason Well.]] And so on.", mode=mode).text.strip() == "And so on."
+    assert talk.say("The end.", mode=mode).text == "The end."
+    assert [seen.status for seen in service.seen] == [200] * 4
+    last = json.dumps(service.seen[3].body)
+    for words in ("mild in Rome", "And so on.", "The end."):
+        assert words in last
+    assert ("CgRlY2hv" in last) == (protocol != "openai-chat"), "what it signed is back"
+
+
+class Forgetful:
+    """A vault that keeps nothing."""
+
+    def put(self, key: str, items: list[Any]) -> None:
+        pass
+
+    def get(self, key: str) -> None:
+        return None
+
+
+@pytest.mark.parametrize(("surface", "protocol"), [each for each in FOREIGN if each[1] != "openai-chat"])
+def test_signatures_come_home_by_the_memory_alone(surface: type[Surface], protocol: str) -> None:
+    service, whom = upstream(protocol)
+    talk = Naming(surface, ul.http_client(whom, vault=Forgetful()))
+    (call,) = talk.say("[[reason Well.]] [[call get_weather city=Oslo]] [[then]] [[results]]").calls
+    assert talk.say(results=((call, "mild"),), mode="stream").text == "get_weather: mild"
+    assert "CgRlY2hv" in json.dumps(service.seen[1].body)
+
+
+@KEEPING
+def test_a_conversation_may_branch(surface: type[Surface]) -> None:
+    service, whom = upstream("openai-chat")
+    talk = Naming(surface, ul.http_client(whom))
+    talk.say("One.")
+    one = talk.previous
+    talk.say("Two.")
+    talk.previous = one
+    talk.say("Three.")
+    said = [message["content"] for message in service.seen[2].body["messages"]]
+    assert [each if isinstance(each, str) else each[0]["text"] for each in said] == ["One.", "One.", "Three."]
+
+
+@KEEPING
+def test_a_name_that_nobody_knows_is_an_error(surface: type[Surface]) -> None:
+    service, whom = upstream("anthropic-messages")
+    talk = Naming(surface, ul.http_client(whom))
+    talk.previous = "resp_of_somebody_else"
+    with pytest.raises(Exception, match="resp_of_somebody_else") as caught:
+        talk.say("Hi.")
+    assert caught.value.status_code == 404 and not service.seen  # type: ignore[attr-defined]
+    if surface is Responses:
+        assert caught.value.code == "previous_response_not_found"  # type: ignore[attr-defined]
+
+
+@KEEPING
+def test_what_the_provider_keeps_is_left_to_it(surface: type[Surface]) -> None:
+    service, whom = upstream(surface.protocol)
+    talk = Naming(surface, ul.http_client(whom))
+    talk.say("One.")
+    name = talk.previous
+    talk.say("Two.")
+    assert service.seen[1].body[FIELD[surface.protocol]] == name
+    assert "One." not in json.dumps(service.seen[1].body)
+
+
+@KEEPING
+def test_what_is_not_to_be_stored_is_not(surface: type[Surface]) -> None:
+    canned = Canned(CHAT, CHAT)
+    sdk = surface(ul.http_client(canned.upstream))
+    sdk.ask("Hi")
+    name = sdk.call().answer["id"]  # the surfaces of these tests say store=False
+    with pytest.raises(Exception, match="not found"):
+        sdk.call(**{FIELD[surface.protocol]: name})
+    assert len(canned.seen) == 1
+
+
+@KEEPING
+def test_an_answer_that_broke_off_is_nothing_to_go_on_from(surface: type[Surface]) -> None:
+    canned = Canned(lambda: streamed(CHAT_STREAM[0], httpx2.ReadError("reset")))
+    http = ul.http_client(canned.upstream)
+    path = "/v1/responses" if surface is Responses else "/v1beta/interactions"
+    body = {"model": "m", "input": "Hi", "stream": True}
+    told = http.post(f"http://any{path}", json=body).text
+    name = next(_names([json.loads(line[6:]) for line in told.splitlines() if line.startswith("data: {")]))
+    answer = http.post(f"http://any{path}", json={**body, FIELD[surface.protocol]: name})
+    assert answer.status_code == 404 and len(canned.seen) == 1
+
+
+def test_a_memory_is_bounded() -> None:
+    memory = Memory(limit=2_500)
+    whom = ul.Upstream.of("local/echo:openai-chat")
+    for number in range(9):
+        answer = {"id": f"resp_{number}", "object": "response", "status": "completed", "output": [], "x": "y" * 1000}
+        memory.keep("openai-responses", b'{"input": "Hi"}', {"input": "Hi"}, [json.dumps(answer).encode()])
+    asked: dict[str, Any] = {"input": "And?", "previous_response_id": "resp_8"}
+    known = memory.recalled(asked, "openai-responses", [whom])
+    assert [item["content"] for item in known["input"]] == ["Hi", "And?"] and "previous_response_id" not in known
+    with pytest.raises(ul.NotFound, match="resp_0"):
+        memory.recalled({**asked, "previous_response_id": "resp_0"}, "openai-responses", [whom])
+
+
+def test_a_memory_may_be_asked_by_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two go on from the same answer at once: while one finds out which it is, the other waits and finds it too."""
+    reading, real = threading.Event(), response_memory._answer
+
+    def slow(turn: Any, secret: Any) -> Any:
+        reading.set()
+        time.sleep(0.05)
+        return real(turn, secret)
+
+    memory, whom = Memory(), ul.Upstream.of("local/echo:openai-chat")
+    answer = {"id": "resp_1", "object": "response", "status": "completed", "output": []}
+    memory.keep("openai-responses", b'{"input": "Hi"}', {"input": "Hi"}, [json.dumps(answer).encode()])
+    monkeypatch.setattr(response_memory, "_answer", slow)
+    asked: dict[str, Any] = {"input": "And?", "previous_response_id": "resp_1"}
+    with ThreadPoolExecutor(1) as threads:
+        first = threads.submit(memory.recalled, asked, "openai-responses", [whom])
+        assert reading.wait(10)
+        second = memory.recalled(asked, "openai-responses", [whom])
+        assert first.result() == second
+    assert [item["content"] for item in second["input"]] == ["Hi", "And?"]
+
+
+def test_what_is_kept_for_one_caller_is_unknown_to_every_other() -> None:
+    """A transport that serves several: the vault and the answers that are named are the caller's own."""
+    with ul.http_client("local/echo:openai-chat") as http:
+
+        def ask(caller: str, **more: Any) -> Any:
+            body = {"model": "m", "input": "Hi", **more}
+            return http.post("http://any/v1/responses", json=body, headers={"x-unified-llm-caller": caller})
+
+        name = ask("a").json()["id"]
+        assert ask("a", previous_response_id=name).status_code == 200
+        for other in ("b", ""):
+            assert ask(other, previous_response_id=name).status_code == 404
+        assert "x-unified-llm-caller" not in str(http._transport)
+
+
+def test_which_surfaces_have_names_for_answers() -> None:
+    assert {name: keeps(name) for name in PROTOCOLS if keeps(name)} == FIELD

@@ -1,0 +1,1 @@
+"""`unified-llm chat` and `unified-llm run`."""

@@ -1,0 +1,306 @@
+"""What does the work for `wire.steps`: connections, for threads and for event loops.
+
+Two drivers with the same verbs, and no rule in either. Every answer that was opened is closed: when its stream is at
+its end, when the caller stops listening, when anything is raised or cancelled. An upstream that brings its own HTTP
+client uses that one; all others share the driver's pool.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import nullcontext
+from email.utils import formatdate
+from functools import lru_cache
+from typing import Any
+
+import anyio
+import httpx2
+
+from ..sending.deadline import Deadline
+from ..sending.effects import Answer, Ask, Effect, Opened, Outgoing
+from ..sending.request_flow import steps
+from ..sending.retry import Retry
+from ..upstreams.credentials import Watched
+from ..upstreams.upstream import Upstream
+from .byte_streams import AsyncStream, Stream
+from .event_loops import Chunks
+from .pool import TIMEOUT, AsyncPool, Pool, checked
+from .transport_errors import as_http_error
+
+__all__ = ["PATH", "TIMEOUT", "AsyncStream", "AsyncWire", "Stream", "Wire"]
+
+PATH = "unified_llm.path"
+"""The extension of a request that holds its path below the protocol's root."""
+
+_UNTIMED = frozenset(("close", "sleep"))  # closing is never too late, and a sleep looks at the clock itself
+
+
+SECRETS = "unified_llm.secrets"
+"""The extension of a request that holds the credentials of its upstream, for what signs a request by itself."""
+
+
+def _request(
+    client: Any, upstream: Upstream, outgoing: Outgoing, usual: Any, deadline: Deadline | None
+) -> httpx2.Request:
+    timeout = outgoing.timeout if outgoing.timeout is not None else usual
+    if deadline is not None:
+        timeout = deadline.capped(timeout if timeout is not None else client.timeout)
+    built: httpx2.Request = client.build_request(
+        outgoing.method,
+        _url(outgoing.url),
+        headers=dict(outgoing.headers),
+        content=outgoing.content,
+        params=dict(outgoing.query) or None,
+        extensions={PATH: outgoing.path, SECRETS: upstream.secrets},
+        timeout=timeout if timeout is not None else httpx2.USE_CLIENT_DEFAULT,
+    )
+    return built
+
+
+def _auth(client: Any, upstream: Upstream, outgoing: Outgoing) -> httpx2.Auth:
+    """The login of the upstream, else that of the HTTP client, with an eye on what leaves."""
+    inner = upstream.auth if upstream.auth is not None else getattr(client, "auth", None)
+    return Watched(inner, upstream.secrets, outgoing.public)
+
+
+@lru_cache(256)
+def _url(text: str) -> httpx2.URL:
+    """A URL, taken apart once: the same few are asked again and again."""
+    return httpx2.URL(text)
+
+
+def _crowded(error: httpx2.PoolTimeout, limits: httpx2.Limits) -> httpx2.PoolTimeout:
+    """The error of a request that got no connection, with the limit and the remedy."""
+    most = limits.max_connections
+    return httpx2.PoolTimeout(
+        f"all {most} connections of the client are in use; close streams that are no longer read, or pass "
+        f"limits=httpx2.Limits(max_connections=...)"
+    )
+
+
+def _dated(response: httpx2.Response) -> httpx2.Response:
+    """An answer with the time at which it came, which dates among its headers are counted from."""
+    response.headers.setdefault("date", formatdate(usegmt=True))
+    return response
+
+
+class _Driver:
+    """What both drivers are made of."""
+
+    def __init__(
+        self,
+        *,
+        http_client: Any = None,
+        retry: Retry | None = None,
+        timeout: Any = None,
+        limits: httpx2.Limits | None = None,
+    ) -> None:
+        self.retry = retry if retry is not None else Retry()
+        self._pool: Any = self._pooled(http_client, limits)
+        self._timeout = timeout
+
+    def _pooled(self, given: Any, limits: httpx2.Limits | None) -> Any:
+        raise NotImplementedError
+
+
+class Wire(_Driver):
+    """Asks upstreams, with blocking calls. `http_client` replaces the pool, `timeout` what is waited by default.
+
+    `limits` are those of the pool. Close it, or use it as a context manager. A given `http_client` stays open.
+    """
+
+    def _pooled(self, given: Any, limits: httpx2.Limits | None) -> Pool:
+        return Pool(given, limits)
+
+    def send(self, ask: Ask, upstreams: Sequence[Upstream]) -> Answer | Stream:
+        """The answer of the first upstream that has one; a `Stream` where one is asked for."""
+        found = self.run(steps(ask, upstreams, self.retry), ask.deadline)
+        return self.stream(found, ask.deadline) if isinstance(found, Opened) else found
+
+    def stream(self, opened: Opened, deadline: Deadline | None = None) -> Stream:
+        """The stream of an answer that was opened."""
+        return Stream(opened, deadline, self._pool)
+
+    def run(self, doing: Any, deadline: Deadline | None = None) -> Any:
+        """Do what a generator of effects asks for until `deadline`, and return what it returns."""
+        opened: list[httpx2.Response] = []
+        try:
+            effect: Effect = next(doing)
+            while True:
+                failure = done = None
+                try:
+                    with nullcontext() if deadline is None or effect.verb in _UNTIMED else deadline.limit():
+                        done = getattr(self, f"_{effect.verb}")(opened, deadline, *effect.what)
+                except Exception as error:
+                    # Thrown from outside of this block, or it would hang on every error that comes of it.
+                    failure = as_http_error(error)
+                    if failure is None:
+                        raise
+                effect = doing.send(done) if failure is None else doing.throw(failure)
+        except StopIteration as end:
+            kept = getattr(end.value, "opened", end.value)
+            if isinstance(kept, Opened) and kept.rest is not None:
+                opened.remove(kept.response)
+            return end.value
+        finally:
+            for response in opened:
+                response.close()
+
+    def _send(
+        self, opened: list[Any], deadline: Deadline | None, upstream: Upstream, outgoing: Outgoing
+    ) -> httpx2.Response:
+        own = upstream.http_client
+        if own is not None:
+            checked(own)
+        client = own or self._pool.client()
+        request = _request(client, upstream, outgoing, None if own is not None else self._timeout, deadline)
+        auth = _auth(client, upstream, outgoing)
+        crowded = None
+        try:
+            response = client.send(request, stream=True, auth=auth, follow_redirects=False)
+        except httpx2.PoolTimeout as error:
+            if own is not None or self._pool.given is not None:
+                raise
+            crowded = _crowded(error, self._pool.limits)
+        if crowded is not None:
+            raise crowded
+        opened.append(response)
+        return _dated(response)
+
+    def _read(self, opened: list[Any], deadline: Deadline | None, response: httpx2.Response) -> bytes:
+        raw = response.read()
+        self._close(opened, deadline, response)
+        return raw
+
+    def _chunks(self, opened: list[Any], deadline: Deadline | None, response: httpx2.Response) -> Iterator[bytes]:
+        return response.iter_bytes()
+
+    def _next(self, opened: list[Any], deadline: Deadline | None, chunks: Iterator[bytes]) -> bytes | None:
+        return next(chunks, None)
+
+    def _close(self, opened: list[Any], deadline: Deadline | None, response: httpx2.Response) -> None:
+        response.close()
+        if response in opened:
+            opened.remove(response)
+
+    def _sleep(self, opened: list[Any], deadline: Deadline | None, seconds: float) -> bool:
+        """Whether there was time for it."""
+        if deadline is not None and seconds >= deadline.left:
+            return False
+        time.sleep(seconds)
+        return True
+
+    def close(self) -> None:
+        """Close the pool, if it is the driver's own."""
+        self._pool.close()
+
+    def __enter__(self) -> Wire:
+        self._pool.reopen()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class AsyncWire(_Driver):
+    """The same for event loops, asyncio's and trio's."""
+
+    def _pooled(self, given: Any, limits: httpx2.Limits | None) -> AsyncPool:
+        return AsyncPool(given, limits)
+
+    async def send(self, ask: Ask, upstreams: Sequence[Upstream]) -> Answer | AsyncStream:
+        """The answer of the first upstream that has one; an `AsyncStream` where one is asked for."""
+        found = await self.run(steps(ask, upstreams, self.retry), ask.deadline)
+        return self.stream(found, ask.deadline) if isinstance(found, Opened) else found
+
+    def stream(self, opened: Opened, deadline: Deadline | None = None) -> AsyncStream:
+        """The stream of an answer that was opened."""
+        return AsyncStream(opened, deadline, self._pool)
+
+    async def run(self, doing: Any, deadline: Deadline | None = None) -> Any:
+        """Do what a generator of effects asks for until `deadline`, and return what it returns."""
+        opened: list[httpx2.Response] = []
+        try:
+            effect: Effect = next(doing)
+            while True:
+                failure = done = None
+                verb = getattr(self, f"_{effect.verb}")
+                try:
+                    if deadline is None or effect.verb in _UNTIMED:
+                        done = await verb(opened, deadline, *effect.what)
+                    else:
+                        done = await deadline.wait(verb, opened, deadline, *effect.what)
+                except Exception as error:
+                    # Thrown from outside of this block, or it would hang on every error that comes of it.
+                    failure = as_http_error(error)
+                    if failure is None:
+                        raise
+                effect = doing.send(done) if failure is None else doing.throw(failure)
+        except StopIteration as end:
+            kept = getattr(end.value, "opened", end.value)
+            if isinstance(kept, Opened) and kept.rest is not None:
+                opened.remove(kept.response)
+            return end.value
+        finally:
+            if opened:
+                with anyio.CancelScope(shield=True):
+                    for response in opened:
+                        await response.aclose()
+
+    async def _send(
+        self, opened: list[Any], deadline: Deadline | None, upstream: Upstream, outgoing: Outgoing
+    ) -> httpx2.Response:
+        own = upstream.async_http_client
+        if own is not None:
+            checked(own)
+        client = own or await self._pool.client()
+        request = _request(client, upstream, outgoing, None if own is not None else self._timeout, deadline)
+        auth = _auth(client, upstream, outgoing)
+        crowded = None
+        try:
+            response = await client.send(request, stream=True, auth=auth, follow_redirects=False)
+        except httpx2.PoolTimeout as error:
+            if own is not None or self._pool.given is not None:
+                raise
+            crowded = _crowded(error, self._pool.limits)
+        if crowded is not None:
+            raise crowded
+        opened.append(response)
+        return _dated(response)
+
+    async def _read(self, opened: list[Any], deadline: Deadline | None, response: httpx2.Response) -> bytes:
+        raw = await response.aread()
+        await self._close(opened, deadline, response)
+        return raw
+
+    async def _chunks(
+        self, opened: list[Any], deadline: Deadline | None, response: httpx2.Response
+    ) -> AsyncIterator[bytes]:
+        return Chunks(response)
+
+    async def _next(self, opened: list[Any], deadline: Deadline | None, chunks: AsyncIterator[bytes]) -> bytes | None:
+        return await anext(chunks, None)
+
+    async def _close(self, opened: list[Any], deadline: Deadline | None, response: httpx2.Response) -> None:
+        await response.aclose()
+        if response in opened:
+            opened.remove(response)
+
+    async def _sleep(self, opened: list[Any], deadline: Deadline | None, seconds: float) -> bool:
+        """Whether there was time for it."""
+        if deadline is not None and seconds >= deadline.left:
+            return False
+        await anyio.sleep(seconds)
+        return True
+
+    async def aclose(self) -> None:
+        """Close the pool, if it is the driver's own."""
+        await self._pool.aclose()
+
+    async def __aenter__(self) -> AsyncWire:
+        self._pool.reopen()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()

@@ -1,0 +1,160 @@
+"""The connections of a client: one pool, made at first use, safe under threads, forks and several event loops.
+
+An HTTP client for event loops belongs to the loop in which it was first used, so there is one for each loop, and it is
+closed when its loop ends.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from threading import Lock, Thread
+from typing import Any
+
+import httpx2
+
+from ... import __version__
+from ...errors import ConnectionFailed
+from ..sending.deadline import bounded
+from .event_loops import at_end_of, current_loop, has_ended, run_later
+
+__all__ = ["LIMITS", "TIMEOUT", "AsyncPool", "Pool", "checked", "close_later"]
+
+TIMEOUT = httpx2.Timeout(600.0, connect=10.0)
+"""How long is waited for each piece of an answer, unless upstream or call says otherwise: models think."""
+
+LIMITS = httpx2.Limits(max_connections=100, max_keepalive_connections=20)
+"""How many connections a client opens at once, and how many of them it keeps open."""
+
+_HEADERS = {"user-agent": f"unified-llm/{__version__}"}
+_pools: weakref.WeakSet[Any] = weakref.WeakSet()
+_of_parent: list[Any] = []
+
+
+def _closed() -> ConnectionFailed:
+    message = "the client is closed; create another one"
+    error = {"type": "server_error", "code": "client_closed", "message": message, "should_retry": False}
+    found = ConnectionFailed(message, error=error)
+    found.unsent = True
+    return found
+
+
+class Pool:
+    """The pool of a client for threads. `given` is the caller's own, which stays open."""
+
+    def __init__(self, given: httpx2.Client | None = None, limits: httpx2.Limits | None = None) -> None:
+        self.given, self.limits = given, limits or LIMITS
+        self._made: httpx2.Client | None = None
+        self._open, self._lock = True, Lock()
+        _pools.add(self)
+
+    def client(self) -> httpx2.Client:
+        """The HTTP client. Raises `ConnectionFailed` once it is closed."""
+        if self.given is not None:
+            checked(self.given)
+            return self.given
+        made = self._made
+        if made is None:
+            with self._lock:
+                if not self._open:
+                    raise _closed()
+                if self._made is None:
+                    self._made = bounded(httpx2.Client(timeout=TIMEOUT, headers=_HEADERS, limits=self.limits))
+                    weakref.finalize(self, self._made.close)
+                made = self._made
+        return made
+
+    def reopen(self) -> None:
+        """Allow use after `close`."""
+        self._open = True
+
+    def close(self) -> None:
+        """Close the connections, those in use too."""
+        with self._lock:
+            made, self._made, self._open = self._made, None, False
+        if made is not None:
+            made.close()
+
+    def forked(self) -> None:
+        """Forget the connections of the parent process, without closing them: they are still in use there."""
+        self._lock = Lock()
+        _of_parent.append(self._made)
+        self._made = None
+
+
+class AsyncPool:
+    """The pool of a client for event loops: an HTTP client for each loop."""
+
+    def __init__(self, given: httpx2.AsyncClient | None = None, limits: httpx2.Limits | None = None) -> None:
+        self.given, self.limits = given, limits or LIMITS
+        self._made: dict[Any, httpx2.AsyncClient] = {}
+        self._open, self._lock = True, Lock()
+        _pools.add(self)
+
+    async def client(self) -> httpx2.AsyncClient:
+        """The HTTP client of the running event loop. Raises `ConnectionFailed` once it is closed."""
+        if self.given is not None:
+            checked(self.given)
+            return self.given
+        loop = current_loop()
+        with self._lock:
+            if not self._open:
+                raise _closed()
+            made = self._made.get(loop)
+            if made is None or made.is_closed:
+                # Loops that have ended since are forgotten.
+                kept = {at: each for at, each in self._made.items() if not each.is_closed and not has_ended(at)}
+                made = httpx2.AsyncClient(timeout=TIMEOUT, headers=_HEADERS, limits=self.limits)
+                self._made = {**kept, loop: made}
+                at_end_of(loop, made.aclose)
+                weakref.finalize(self, run_later, loop, made.aclose).atexit = False
+        return made
+
+    def reopen(self) -> None:
+        """Allow use after `aclose`."""
+        self._open = True
+
+    async def aclose(self) -> None:
+        """Close the connections, those in use and those of other event loops too."""
+        with self._lock:
+            made = list(self._made.items())
+            self._made.clear()
+            self._open = False
+        mine = current_loop()
+        for loop, client in made:
+            if loop is mine:
+                await client.aclose()
+            else:
+                run_later(loop, client.aclose)
+
+    def forked(self) -> None:
+        """Forget the connections of the parent process."""
+        self._lock = Lock()
+        _of_parent.extend(self._made.values())
+        self._made = {}
+
+
+def checked(client: Any) -> None:
+    """Raise `ConnectionFailed` for a caller's own HTTP client that is closed."""
+    if client.is_closed:
+        raise _closed()
+
+
+def close_later(response: httpx2.Response) -> None:
+    """Close an answer that nobody reads any more, from the garbage collector.
+
+    In a thread of its own, because the collector may run while this thread holds the lock of the pool.
+    """
+    try:
+        Thread(target=response.close, name="unified_llm close", daemon=True).start()
+    except RuntimeError:
+        pass  # the interpreter shuts down
+
+
+def _after_fork() -> None:
+    for pool in list(_pools):
+        pool.forked()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,37 @@
+"""Whatever an HTTP library, its layers or the system raise during a call, as one of the errors of `httpx2`.
+
+The rules of `wire.py` know those alone. An exception from elsewhere (a caller's function that fetches a key, say) is
+not ours to translate, and passes.
+"""
+
+from __future__ import annotations
+
+import httpx2
+
+from ...errors import APIError
+
+__all__ = ["as_http_error"]
+
+# The layers below a request: HTTP, sockets, event loops, TLS, content encodings.
+_LAYERS = frozenset(("httpx2", "httpcore2", "httpx", "httpcore", "h11", "h2", "hpack", "anyio", "trio", "ssl", "zlib"))
+_LOOP = "event loop"
+
+
+def as_http_error(error: Exception) -> httpx2.HTTPError | APIError | None:
+    """The error as the rules know it; None for one that is not of the HTTP library's making.
+
+    >>> as_http_error(ConnectionResetError("reset by peer"))
+    ReadError('reset by peer')
+    >>> as_http_error(KeyError("x")) is None
+    True
+    """
+    if isinstance(error, (httpx2.HTTPError, APIError)):
+        return error
+    module = type(error).__module__.partition(".")[0]
+    # An event loop that has ended, or another one than the connection was made in.
+    foreign = isinstance(error, RuntimeError) and _LOOP in str(error).lower()
+    if isinstance(error, TimeoutError):
+        return httpx2.ReadTimeout(str(error))
+    if module in _LAYERS or isinstance(error, ConnectionError) or foreign:
+        return httpx2.ReadError(str(error) or type(error).__name__)
+    return None

@@ -1,0 +1,304 @@
+"""What went wrong on the wire, as typed errors: the same class for the same trouble, whoever the provider is.
+
+An error document is read by its protocol's adapter, HTTP status and headers with it, and its canonical type decides the
+class, as far as the HTTP status allows: a 4xx is never the server's failure. Where there is no document, the canonical
+error is made here. The errors of the HTTP library are not chained: they hold the request, and the request holds the
+key. Everything that is shown went through `Upstream.hide`.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import httpx2
+
+from ...errors import (
+    APIError,
+    AuthenticationFailed,
+    ConnectionFailed,
+    ContentFiltered,
+    ContextOverflow,
+    InvalidBody,
+    InvalidRequest,
+    NotFound,
+    Overloaded,
+    PermissionDenied,
+    QuotaExceeded,
+    RateLimited,
+    ServerFailed,
+    StreamBroken,
+    Timeout,
+)
+from ...hints import read_hints
+from ...jsonvalue import detached, parse
+from ...reading import Reader
+from ...registry import provider_of, split
+from ...terminal import printable
+from ..upstreams.upstream import Upstream
+from .deadline import DeadlineReached
+
+__all__ = [
+    "canonical_error",
+    "cut_off",
+    "failed",
+    "garbled",
+    "is_document",
+    "refused",
+    "shown",
+    "unreachable",
+    "unreadable",
+]
+
+_CLASSES: Mapping[str, type[APIError]] = {
+    "authentication": AuthenticationFailed,
+    "content_filter": ContentFiltered,
+    "context_overflow": ContextOverflow,
+    "invalid_request": InvalidRequest,
+    "conflict": InvalidRequest,
+    "not_found": NotFound,
+    "overloaded": Overloaded,
+    "permission": PermissionDenied,
+    "quota": QuotaExceeded,
+    "rate_limit": RateLimited,
+    "server_error": ServerFailed,
+    "timeout": Timeout,
+    "too_large": InvalidRequest,
+}
+_BY_STATUS: Mapping[int, type[APIError]] = {
+    401: AuthenticationFailed,
+    402: QuotaExceeded,
+    403: PermissionDenied,
+    404: NotFound,
+    408: Timeout,
+    429: RateLimited,
+    503: Overloaded,
+    504: Timeout,
+    529: Overloaded,
+}
+_SHOWN = 300
+_LONGEST = 100_000  # of a page that is looked at
+_PAGE = re.compile(r"\s*(<!--.*?-->\s*)?<(!doctype|html|head|body|title|center|h1|\?xml)\b", re.IGNORECASE | re.DOTALL)
+_TITLE = re.compile(r"<(title|h1)\b[^>]*>\s*([^<]{1,80})", re.IGNORECASE)
+# Words that say less than a status does, and classes that no 4xx but 408 can be.
+_VAGUE = frozenset(("invalid_request", "server_error", "other"))
+_OF_SERVERS = (Overloaded, ServerFailed, Timeout)
+
+
+def refused(upstream: Upstream, status: int, headers: Mapping[str, str], raw: bytes, model: str | None) -> APIError:
+    """The error of an answer whose HTTP status says that it is one, or (200) whose document does."""
+    headers = shown(upstream, headers)
+    text = raw.decode("utf-8", "replace")
+    try:
+        body: Any = upstream.secrets.hidden(parse(text))
+    except InvalidBody:
+        body = upstream.hide(text[:_LONGEST])
+    error = canonical_error(upstream, body, status, headers)
+    if 300 <= status < 400:
+        error["message"] = _redirected(upstream, status, headers)
+        error["should_retry"] = False
+    sent = None if 200 <= status < 300 else status
+    return failed(upstream, error, body, model, sent, headers)
+
+
+def _redirected(upstream: Upstream, status: int, headers: Mapping[str, str]) -> str:
+    """Where a redirect leads, without its query: it may hold what logs somebody in."""
+    where = headers.get("location", "").partition("?")[0].partition("#")[0]
+    told = f" to {printable(upstream.hide(where))[:_SHOWN]}" if where else ""
+    return (
+        f"the server redirects{told}; redirects are not followed, because credentials stay at their origin: "
+        "set base_url to the address that answers"
+    )
+
+
+def failed(
+    upstream: Upstream,
+    error: Mapping[str, Any],
+    body: Any,
+    model: str | None,
+    status: int | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> APIError:
+    """The typed error of a canonical one. `status` is None for an error inside an answer that had begun well."""
+    told = _code(error.get("status")) or _code(error.get("code"))
+    code = status if status is not None else told
+    type_ = str(error.get("type"))
+    kind = _CLASSES.get(type_) or _of_status(code)
+    if code is not None and (type_ in _VAGUE or (code < 500 and issubclass(kind, _OF_SERVERS))):
+        kind = _of_status(code)
+    message = error.get("message")
+    if not isinstance(message, str) or not message.strip() or _PAGE.match(message):
+        page = message if isinstance(message, str) and message.strip() else body
+        message = _hint(page, code)
+        error = {**error, "message": message}
+    return kind(
+        upstream.hide(message),
+        error=upstream.secrets.hidden(error),
+        status=code,
+        headers=headers,
+        body=upstream.secrets.hidden(body),
+        provider=upstream.provider or httpx2.URL(upstream.base_url).host,
+        model=model,
+        protocol=upstream.protocol,
+    )
+
+
+def _hint(body: Any, status: int | None) -> str:
+    """What to say of an error that says nothing, or says it in HTML."""
+    answered = f"HTTP {status}" if status else "an error"
+    if isinstance(body, str) and _PAGE.match(body):
+        title = _TITLE.search(body)
+        named = f" ({printable(html.unescape(' '.join(title[2].split())))!r})" if title else ""
+        return f"the server returned {answered} with an HTML page{named} instead of an API error; check base_url"
+    return f"the server returned {answered} without an error message"
+
+
+def is_document(body: Any) -> bool:
+    """Whether the body of an error is one that says something, and not in HTML: what may be shown as it is."""
+    if isinstance(body, str):
+        return bool(body.strip()) and not _PAGE.match(body)
+    if isinstance(body, dict):
+        texts = [each for each in body.values() if isinstance(each, (str, dict, list))]
+        return any(map(is_document, texts)) and not any(isinstance(each, str) and _PAGE.match(each) for each in texts)
+    return isinstance(body, list) and bool(body) and all(map(is_document, body))
+
+
+def _code(value: Any) -> int | None:
+    """An HTTP status of an error, as some servers tell it in the body."""
+    if isinstance(value, str) and value.isdecimal() and value.isascii():
+        value = int(value[:4])
+    return value if type(value) is int and 400 <= value <= 599 else None
+
+
+def shown(upstream: Upstream, headers: Mapping[str, str]) -> dict[str, str]:
+    """An answer's headers without secrets."""
+    return {name: upstream.hide(value) for name, value in headers.items() if name != "set-cookie"}
+
+
+def _of_status(status: int | None) -> type[APIError]:
+    if status is None or status >= 500 or status < 400:
+        return _BY_STATUS.get(status or 0, ServerFailed)
+    return _BY_STATUS.get(status, InvalidRequest)
+
+
+def canonical_error(upstream: Upstream, body: Any, status: int, headers: Mapping[str, str]) -> dict[str, Any]:
+    """What the provider's error document says, in the words of all."""
+    adapter, dialect = split(upstream.protocol)
+    provider = provider_of(upstream.protocol, dialect)
+    http = {"status": status, "headers": dict(headers)}
+    try:
+        reader = Reader(adapter.protocol, dialect=dialect, facing="client", http=http, provider=provider)
+        found = reader.root(adapter.kinds["error"].read, detached(body))
+        error = found.get("error") if isinstance(found, dict) else None
+    except (InvalidBody, KeyError):
+        error = None
+    if not isinstance(error, dict):
+        error = {"message": body if isinstance(body, str) else "", **read_hints(headers)}
+    if "type" not in error:
+        named = _of_status(status if status >= 300 else None)
+        error["type"] = next(name for name, kind in _CLASSES.items() if kind is named)
+    if status >= 300:
+        error.setdefault("status", status)
+    error.pop("extra", None)
+    return error
+
+
+# Where a connection was not there yet, nothing went over it.
+_UNSENT = (
+    httpx2.ConnectError,
+    httpx2.ConnectTimeout,
+    httpx2.LocalProtocolError,
+    httpx2.PoolTimeout,
+    httpx2.ProxyError,
+    httpx2.UnsupportedProtocol,
+)
+
+
+def unreachable(upstream: Upstream, error: Exception, model: str | None, *, begun: bool = False) -> APIError:
+    """The error where nobody answered, or where an answer broke off (`begun`)."""
+    if isinstance(error, httpx2.TimeoutException):
+        phase = {"Connect": "to connect", "Read": "for more", "Write": "to send", "Pool": "for a free connection"}
+        waited = next((told for sign, told in phase.items() if type(error).__name__.startswith(sign)), "too long")
+        kind: type[APIError] = Timeout
+        message, code = f"timed out waiting {waited}", "timeout"
+        if isinstance(error, DeadlineReached):
+            message, code = "timed out", "total_timeout"
+    elif isinstance(error, httpx2.DecodingError):
+        kind, message, code = StreamBroken if begun else ServerFailed, "decoding the response failed", "undecodable"
+    elif isinstance(error, (httpx2.LocalProtocolError, httpx2.UnsupportedProtocol)):
+        # Nothing was sent, and nothing will be: the text of such an error quotes what it could not send.
+        kind, message, code = ConnectionFailed, "the request cannot be sent; check base_url and headers", "unsendable"
+    elif begun:
+        kind, message, code = StreamBroken, "the answer broke off", "stream_broken"
+    else:
+        kind, message, code = ConnectionFailed, "no connection, or none that held", "connection_failed"
+    detail = "" if code == "unsendable" else printable(upstream.hide(str(error)).strip())
+    message = f"{message}: {detail}" if detail else message
+    type_ = "timeout" if kind is Timeout else "server_error"
+    told: dict[str, Any] = {"type": type_, "code": code, "message": message}
+    if code == "unsendable":
+        told["should_retry"] = False
+    found = kind(
+        message,
+        error=told,
+        provider=upstream.provider or httpx2.URL(upstream.base_url).host,
+        model=model,
+        protocol=upstream.protocol,
+    )
+    found.unsent = isinstance(error, _UNSENT)
+    return found
+
+
+def unreadable(
+    upstream: Upstream,
+    why: str,
+    raw: bytes,
+    headers: Mapping[str, str],
+    model: str | None,
+    *,
+    again: bool = False,
+) -> APIError:
+    """The error of an answer that went well, says HTTP, and is none.
+
+    `again` says that it is an answer that broke, and the next one may be whole; else the server would say the same.
+    """
+    # Cut behind hiding: half a key is no key that is known.
+    text = upstream.hide(raw[:_LONGEST].decode("utf-8", "replace"))[:_SHOWN]
+    kind = printable(upstream.hide(headers.get("content-type", "no content type").partition(";")[0]))
+    page = _PAGE.match(text) is not None
+    message = f"{upstream.hide(why)} ({kind})" + (f": {text!r}" if text and not page else "")
+    return ServerFailed(
+        message,
+        error={"type": "server_error", "code": "unreadable_answer", "message": message, "should_retry": again},
+        headers=shown(upstream, headers),
+        body=text,
+        provider=upstream.provider or httpx2.URL(upstream.base_url).host,
+        model=model,
+        protocol=upstream.protocol,
+    )
+
+
+def cut_off(upstream: Upstream, why: str, model: str | None) -> APIError:
+    """The error of an answer that came as a stream and broke off, of which nothing was handed out."""
+    message = f"the answer broke off: {upstream.hide(why)}"
+    return StreamBroken(
+        message,
+        error={"type": "server_error", "code": "stream_broken", "message": message, "should_retry": True},
+        provider=upstream.provider or httpx2.URL(upstream.base_url).host,
+        model=model,
+        protocol=upstream.protocol,
+    )
+
+
+def garbled(upstream: Upstream, data: str, model: str | None) -> APIError:
+    """The error of a stream of which an event is no JSON: what it said nobody knows."""
+    message = f"an event of the stream is no JSON: {upstream.hide(data[:_LONGEST])[:_SHOWN]!r}"
+    return StreamBroken(
+        message,
+        error={"type": "server_error", "code": "unreadable_event", "message": message},
+        provider=upstream.provider or httpx2.URL(upstream.base_url).host,
+        model=model,
+        protocol=upstream.protocol,
+    )

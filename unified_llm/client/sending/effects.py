@@ -1,0 +1,162 @@
+"""What goes between the rules of a call and the drivers that do its work: requests, effects, answers.
+
+Values alone. The rules are in `wire.py`, the drivers in `driving.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from ...convert import Converted, Repair, convert
+from ...errors import APIError, InvalidBody
+from ...losses import Levels
+from ...secret import SecretLike
+from ...vault import Vault
+from ..upstreams.upstream import Upstream
+from .api_errors import unreadable
+from .deadline import Deadline
+
+__all__ = ["Answer", "Ask", "Effect", "Hop", "Opened", "Outgoing", "answer_kind", "lowered"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """What is asked: a wire document of `source`, or a canonical one (`source` None).
+
+    `http` is what the source carried outside of the body (`method`, `path`, `query`, `headers`); without a body it
+    is a request as it is, for routes that have none (lists, polling, cancelling). `stream` says which form of
+    answer is awaited. `secret` authenticates envelopes (`convert`). `timeout` is the HTTP library's, and `patience`
+    stands for it where the upstream says nothing either. `deadline` is when the call ends, with everything in it.
+    `at` and `answer_id` are the time (seconds since 1970) and the id of an answer that has none, `previous` is the
+    answer that the caller went on from. Headers and queries of the caller's are the upstream's: they go to no
+    other.
+    """
+
+    body: Any = None
+    source: str | None = None
+    kind: str = "request"
+    http: Mapping[str, Any] = field(default_factory=dict)
+    stream: bool = False
+    on_loss: Levels = "ignore"
+    vault: Vault | None = None
+    secret: SecretLike = None
+    timeout: Any = None
+    patience: Any = None
+    deadline: Deadline | None = None
+    at: int | None = None
+    answer_id: str = ""
+    previous: str | None = None
+    repair: Repair = "auto"
+
+
+class Hop(NamedTuple):
+    """An upstream that was tried and passed by: how often, and why."""
+
+    upstream: str
+    attempts: int
+    reason: str
+    error: Exception | None = None
+
+
+class Effect(NamedTuple):
+    """Something to do for `steps`: a verb of the driver's, and what with."""
+
+    verb: str
+    what: tuple[Any, ...]
+
+
+class Outgoing(NamedTuple):
+    """A request that is ready to leave, but for the credentials."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    content: bytes | None
+    query: Mapping[str, Any]
+    timeout: Any
+    path: str  # below the protocol's root, for transports that have a root of their own
+    public: frozenset[tuple[str, str]] = frozenset()  # what conversion set of headers and query: no credentials
+
+
+@dataclass(slots=True, kw_only=True)
+class _Head:
+    """Who answered, to what, and how: what answers and streams have in common."""
+
+    upstream: Upstream
+    sent: Converted
+    status: int
+    headers: Mapping[str, str]
+    kind: str
+    model: str | None = None
+    hops: tuple[Hop, ...] = ()
+    attempts: int = 1
+
+    @property
+    def request_id(self) -> str | None:
+        """The provider's name for the request."""
+        return next((value for name, value in self.headers.items() if name in ("x-request-id", "request-id")), None)
+
+    @property
+    def http(self) -> dict[str, Any]:
+        """What came outside of the body, as `convert(http=)` takes it."""
+        return {"status": self.status, "headers": dict(self.headers)}
+
+
+@dataclass(slots=True, kw_only=True)
+class Answer(_Head):
+    """A whole answer: `value` is the document as the upstream wrote it (`kind` of its protocol), `raw` its bytes.
+
+    `told` says that it came as a stream all the same; then the bytes are not the document's.
+    """
+
+    value: Any
+    raw: bytes
+    told: bool = False
+
+    def to(self, target: str, **options: Any) -> Converted:
+        """The answer as `target` has it; `options` are those of `convert`.
+
+        Raises `ServerFailed` for what is JSON and yet no document of the upstream's protocol.
+        """
+        asked = {"exchange": self.sent.exchange, "http": self.http, "scope": self.upstream.scope, **options}
+        try:
+            # From the bytes where they are the document: a value would be printed and parsed to make it our own.
+            body = self.value if self.told else self.raw
+            return convert(body, source=self.upstream.protocol, target=target, kind=self.kind, **asked)
+        except InvalidBody as error:
+            failure = self.unread(error)
+        raise failure
+
+    def unread(self, error: InvalidBody) -> APIError:
+        """The error of an answer that is ill-formed: the provider's, and nothing that its caller could mend."""
+        why = f"no {self.kind} of {self.upstream.protocol}: {error}"
+        return unreadable(self.upstream, why, self.raw, self.headers, self.model)
+
+
+@dataclass(slots=True, kw_only=True)
+class Opened(_Head):
+    """A stream that has begun: `first` are the bytes that were read already, `rest` is where the others come from."""
+
+    first: list[bytes]
+    response: Any
+    rest: Any
+
+
+def answer_kind(kind: str) -> str:
+    """The kind of the answer to a request of that kind."""
+    return f"{kind.removesuffix('request')}response" if kind.endswith("request") else kind
+
+
+def lowered(headers: Any) -> dict[str, str]:
+    """The headers of an HTTP library by their names in lower case; what comes several times is one, as there."""
+    out: dict[str, str] = {}
+    for name, value in headers.raw:
+        key = name.decode("latin-1").lower()
+        try:
+            text = value.decode()
+        except UnicodeDecodeError:
+            text = value.decode("latin-1")
+        out[key] = f"{out[key]}, {text}" if key in out else text
+    return out

@@ -1,0 +1,144 @@
+"""Lists of models: asked of one upstream or of several, page by page, and cut into pages for those who ask for them.
+
+What a page is called differs (`Adapter.paging`); a list is read to its end, and ends that are none (a page that says
+again what was said) are ends. Nothing here waits: whoever drives it sends what it asks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Any
+
+from ...adapter import Adapter, Paging
+from ...errors import APIError, CapabilityRefused, InvalidRequest
+from ...registry import adapter
+from ..transports.route_matching import route_of, spoken
+from ..upstreams.upstream import Upstream
+from .decoding import read_answer
+from .effects import Answer, Ask, Hop
+
+__all__ = ["kin", "listed", "merged", "page"]
+
+Node = dict[str, Any]
+Sending = Callable[[Ask, Upstream], Generator[Any, Any, Answer]]
+"""Sends one question to one upstream."""
+
+
+def kin(upstream: Upstream, kind: str) -> Upstream | None:
+    """The upstream in a protocol that has such documents: its own, or another of its family at the same place."""
+    own = adapter(upstream.protocol)
+    if kind in own.kinds:
+        return upstream
+    for name in spoken():
+        other = adapter(name)
+        if other.family == own.family and kind in other.kinds:
+            dialect = upstream.protocol.partition(":")[2]
+            return upstream.with_(protocol=f"{name}:{dialect}" if dialect in other.dialects else name)
+    return None
+
+
+def listed(upstream: Upstream, send: Sending, limit: int | None = None) -> Generator[Any, Any, list[Node]]:
+    """The models of one upstream in canonical form, `limit` of them at most.
+
+    Raises `CapabilityRefused` where it has no list.
+    """
+    able = kin(upstream, "models")
+    route = route_of(able.protocol, "models") if able is not None else None
+    if able is None or route is None:
+        raise CapabilityRefused("", "metadata", f"{adapter(upstream.protocol).title} lists no models")
+    paging = adapter(able.protocol).paging
+    query: dict[str, Any] = {}
+    if paging is not None:
+        query = {paging.size: paging.most if limit is None else min(limit, paging.most)}
+    out: dict[str, Node] = {}
+    while True:
+        answer = yield from send(
+            Ask(kind="models", http={"method": route.method, "path": route.path, "query": query}), able
+        )
+        node = read_answer(answer.value, able.protocol, "models", provider=able.provider)
+        known = len(out)
+        for each in node.get("models") or ():
+            out.setdefault(str(each.get("id")), each)
+        after = _next(paging, answer.value)
+        if paging is None or after is None or len(out) == known or (limit is not None and len(out) >= limit):
+            return [*out.values()][:limit]
+        query = {**query, paging.after: after}
+
+
+def _next(paging: Paging | None, value: Any) -> str | None:
+    """What the next page is asked for with; None where there is none."""
+    if paging is None or not isinstance(value, dict) or (paging.more and value.get(paging.more) is not True):
+        return None
+    found = value.get(paging.next)
+    return found if isinstance(found, str) and found else None
+
+
+def merged(
+    upstreams: Sequence[Upstream], send: Sending, limit: int | None = None
+) -> Generator[Any, Any, tuple[list[tuple[Upstream, Node]], tuple[Hop, ...]]]:
+    """The models of several upstreams, each place asked once, and the upstreams that did not answer.
+
+    Where none of them does, what the first of them raised is raised.
+    """
+    found: list[tuple[Upstream, Node]] = []
+    hops: list[Hop] = []
+    places: dict[Any, Upstream] = {}
+    for each in upstreams:
+        places.setdefault((each.base_url, each.provider), each)
+    for upstream in places.values():
+        left = None if limit is None else limit - len(found)
+        if left == 0:
+            break
+        try:
+            found += [(upstream, node) for node in (yield from listed(upstream, send, left))]
+        except (APIError, CapabilityRefused) as error:
+            hops.append(Hop(upstream.name, 1, f"{type(error).__name__}: {error}", error))
+    if len(hops) == len(places) and hops:
+        raise hops[0].error or AssertionError("a hop without its error")
+    return found, tuple(hops)
+
+
+def page(models: Sequence[Node], surface: Adapter, query: Mapping[str, Any]) -> Node:
+    """The canonical list that a client of a surface asked for: all of it, or the page that its query names.
+
+    Its key `next` is what the page behind it begins after. Raises `InvalidRequest` for a place that is none.
+    """
+    paging = surface.paging
+    known: dict[str, Node] = {}
+    for each in models:
+        known.setdefault(str(each.get("id")), each)
+    once, ids = [*known.values()], [*known]
+    if paging is None:
+        return {"models": once}
+    size = _size(query.get(paging.size), paging)
+    start, end = 0, len(once)
+    if query.get(paging.after):
+        start = _place(ids, str(query[paging.after]), paging.after) + 1
+    if paging.before and query.get(paging.before):
+        end = _place(ids, str(query[paging.before]), paging.before)
+        start = max(start, end - size) if size else start
+    if size:
+        end = min(end, start + size)
+    node: Node = {"models": once[start:end]}
+    if start < end < len(ids):
+        node["next"] = ids[end - 1]
+    return node
+
+
+def _place(ids: list[str], wanted: str, name: str) -> int:
+    if wanted not in ids:
+        raise InvalidRequest(f"{name}: there is no model {wanted!r} in the list", error={"type": "invalid_request"})
+    return ids.index(wanted)
+
+
+def _size(given: Any, paging: Paging) -> int:
+    """How many a page has at most; 0 for all of them."""
+    if given in (None, ""):
+        return 0
+    try:
+        size = int(given)
+    except ValueError:
+        size = 0
+    if size < 1:
+        raise InvalidRequest(f"{paging.size} is a number from 1, not {given!r}", error={"type": "invalid_request"})
+    return min(size, paging.most)

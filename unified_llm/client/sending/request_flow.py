@@ -1,0 +1,331 @@
+"""One question to one or more upstreams, without I/O: convert, send, read, fail, try again, fall back.
+
+`steps` is a generator. It yields what has to be done (`Effect`: send, read, next, close, sleep) and gets the result
+sent back in; `driving.py` does those for threads and for event loops, and holds no rule. What is decided is decided
+here: which answers are errors, what is tried again, and when the next upstream has its turn. Nothing is tried again
+once output has begun: the first event of a stream is awaited here, what comes after it is the caller's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import httpx2
+
+from ...adapter import WireReader
+from ...convert import Converted, convert, write
+from ...errors import APIError, CapabilityLost, CapabilityRefused, InvalidBody, InvalidRequest, ProtocolError
+from ...jsonarray import StreamDecoder
+from ...jsonvalue import dump, parse
+from ...losses import Losses
+from ...reading import Reader
+from ...registry import provider_of, split
+from ...sse import SSEDecoder, parse_data
+from ...urls import check_headers, check_query, check_text
+from ..state.store import check_state, takes
+from ..upstreams.upstream import Upstream
+from .api_errors import failed, refused, shown, unreachable, unreadable
+from .effects import Answer, Ask, Effect, Hop, Opened, Outgoing, answer_kind, lowered
+from .response_check import is_answer, is_event
+from .retry import Retry, made_nothing
+from .stream_adaptation import as_document, as_stream
+
+__all__ = ["steps"]
+
+_REFUSED = frozenset((400, 422))
+_IDEMPOTENCY = "idempotency-key"  # https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/
+_ID_PREFIX = "resp_"  # of canonical answers
+_NOTHING = 1_000_000  # bytes of a stream in which an event of its protocol has to come
+Steps = Generator[Effect, Any, Answer | Opened]
+
+
+def steps(ask: Ask, upstreams: Sequence[Upstream], retry: Retry) -> Steps:
+    """Ask the upstreams in their order until one answers.
+
+    Raises the `APIError` of the last one (its `.hops` tell of the others), and what converting the request for it
+    raised: `InvalidBody`, `CapabilityLost`, `CapabilityRefused`.
+    """
+    if not upstreams:
+        raise ValueError("nobody to ask: no upstream was given")
+    hops: list[Hop] = []
+    for place, upstream in enumerate(upstreams):
+        last = place == len(upstreams) - 1
+        try:
+            sent = _awaited(ask, upstream, _converted(ask, upstream))
+        except (CapabilityLost, CapabilityRefused) as error:
+            if last:
+                raise
+            hops.append(Hop(upstream.name, 0, f"{type(error).__name__}: {error}", error))
+            continue
+        tried = 0
+        refusal: APIError | None = None
+        while True:
+            tried += 1
+            try:
+                found = yield from _once(ask, upstream, sent)
+            except APIError as error:
+                mended = _mended(ask, upstream, sent, error) if refusal is None else None
+                if mended is not None:
+                    sent, refusal = mended, error
+                    continue
+                if refusal is not None and isinstance(error, InvalidRequest):
+                    error = refusal  # of what the caller wrote
+                late = error.code == "total_timeout"
+                once = not (made_nothing(error) or _repeatable(upstream, sent))
+                wait = None if late or once else retry.delay(error, tried)
+                if wait is not None and (yield Effect("sleep", (wait,))) is not False:
+                    continue
+                error.hops = tuple(hops)
+                if last or late or once:
+                    raise error from None
+                hops.append(Hop(upstream.name, tried, f"{type(error).__name__}: {error}", error))
+                break
+            found.hops, found.attempts = tuple(hops), tried
+            return found
+    raise AssertionError("the last upstream either answers or raises")
+
+
+def _converted(ask: Ask, upstream: Upstream) -> Converted:
+    if ask.body is None:
+        return Converted(None, Losses(), dict(ask.http))
+    check_state(ask.body, ask.source, upstream)
+    options: dict[str, Any] = {"model": upstream.model, "on_loss": ask.on_loss, "vault": ask.vault}
+    options["secret"] = ask.secret
+    if ask.source is None:
+        options |= {"scope": upstream.scope, "provider": upstream.provider}
+        return write(ask.body, upstream.protocol, ask.kind, repair=ask.repair, **options)
+    return convert(
+        ask.body,
+        source=ask.source,
+        target=upstream.protocol,
+        kind=ask.kind,
+        http=ask.http,
+        scope=upstream.scope,
+        repair=ask.repair,
+        **options,
+    )
+
+
+def _awaited(ask: Ask, upstream: Upstream, sent: Converted) -> Converted:
+    """The request, with what its answer needs beside: a time, the form of its id, what it went on from."""
+    known = split(upstream.protocol)[0]
+    surface = None if ask.source is None else split(ask.source)[0]
+    if sent.exchange is None or ask.kind != "request" or surface is known:
+        return sent
+    if surface is not None:
+        prefix = surface.id_prefix
+    else:
+        # Where the provider keeps its answers, a caller of our own may ask for them by the provider's id.
+        prefix = "" if takes(known, "previous_response_id") else _ID_PREFIX
+    named = f"{prefix}{ask.answer_id}" if ask.answer_id and prefix else ""
+    exchange = replace(sent.exchange, created_at=ask.at, answer_id=named, id_prefix=prefix, previous=ask.previous)
+    return replace(sent, exchange=exchange)
+
+
+def _mended(ask: Ask, upstream: Upstream, sent: Converted, error: APIError) -> Converted | None:
+    """Another form of a request that was refused: its history as the provider takes it; None where there is none.
+
+    A request in its upstream's own protocol goes out as it is. But a client that was moved from provider to provider
+    holds what others made, in the same words, and only the provider can tell that it takes none of that.
+    """
+    if type(error) is not InvalidRequest or error.status not in _REFUSED or ask.repair != "auto" or ask.source is None:
+        return None
+    try:
+        mended = _awaited(ask, upstream, _converted(replace(ask, repair="always"), upstream))
+    except (CapabilityLost, CapabilityRefused):
+        return None
+    return mended if mended.value != sent.value else None
+
+
+def _outgoing(ask: Ask, upstream: Upstream, sent: Converted, model: str | None) -> Outgoing:
+    body = sent.value
+    if ask.stream and isinstance(body, dict) and ask.source != upstream.protocol:
+        body = _asking_all(body, upstream)
+    if isinstance(body, dict) and (upstream.defaults or upstream.fixed or upstream.omitted):
+        body = {**upstream.defaults, **body, **upstream.fixed}
+        body = {key: value for key, value in body.items() if key not in upstream.omitted}
+    headers = {"accept": "text/event-stream" if ask.stream else "application/json"}
+    if body is not None:
+        headers["content-type"] = "application/json"
+    else:
+        headers.update(split(upstream.protocol)[0].headers)
+    converted = {name.lower(): str(value) for name, value in (sent.http.get("headers") or {}).items()}
+    check_headers(converted)
+    headers.update(_headers(upstream, sent))
+    asked = sent.http.get("query") or {}
+    query = {**upstream.query, **asked}
+    check_query(query)
+    if model is not None:
+        check_text(model, "/model")
+    if body is not None and not upstream.path and not sent.http.get("path"):
+        raise InvalidBody("/model", f"{upstream.protocol} has the model in its URL; name one")
+    own = model if ask.kind == "request" and ask.body is not None else None
+    return Outgoing(
+        str(sent.http.get("method") or "POST"),
+        upstream.url(sent.http, stream=ask.stream, model=own),
+        headers,
+        None if body is None else dump(body),
+        query,
+        next((each for each in (ask.timeout, upstream.timeout, ask.patience) if each is not None), None),
+        str(sent.http.get("path") or ""),
+        frozenset((*converted.items(), *((name, str(value)) for name, value in asked.items()))),
+    )
+
+
+def _headers(upstream: Upstream, sent: Converted) -> dict[str, str]:
+    """The headers that somebody gave: the conversion's word on versions and betas stands before an upstream's."""
+    given = (upstream.headers, sent.http.get("headers") or {}, upstream.extra_headers)
+    return {name.lower(): str(value) for each in given for name, value in each.items()}
+
+
+def _repeatable(upstream: Upstream, sent: Converted) -> bool:
+    """Whether a request may be sent a second time, whatever came of the first."""
+    if not isinstance(sent.value, dict) or _IDEMPOTENCY in _headers(upstream, sent):
+        return True
+    known = split(upstream.protocol)[0]
+    keys = filter(None, (takes(known, name) for name in ("background", "store")))
+    body = {**sent.value, **upstream.fixed}
+    return not any(body.get(key) is True for key in keys)
+
+
+def _asking_all(body: dict[str, Any], upstream: Upstream) -> dict[str, Any]:
+    """A streamed request that asks for what other protocols' streams have unasked."""
+    adapter, dialect = split(upstream.protocol)
+    unknown = (*dialect.get("refuses", ()), *dialect.get("ignores", ()))
+    for key, wanted in adapter.streaming.items():
+        if key not in unknown:
+            body = {**body, key: {**wanted, **(body.get(key) or {})}}
+    return body
+
+
+def _once(ask: Ask, upstream: Upstream, sent: Converted) -> Steps:
+    model = upstream.model or (sent.exchange.model if sent.exchange is not None else None)
+    try:
+        response = yield Effect("send", (upstream, _outgoing(ask, upstream, sent, model)))
+        headers = shown(upstream, lowered(response.headers))
+        status = response.status_code
+        head: dict[str, Any] = {"upstream": upstream, "sent": sent, "status": status, "headers": headers}
+        head |= {"kind": answer_kind(ask.kind), "model": model}
+        plain = not ask.stream or not _streams(headers)
+        if status < 200 or status > 299 or plain:
+            wrong = status < 200 or status > 299
+            try:
+                raw = yield Effect("read", (response,))
+            except httpx2.DecodingError:
+                if not wrong:
+                    raise
+                raw = b""  # its status says what it is
+            if wrong:
+                raise refused(upstream, status, headers, raw, model)
+            if raw and _is_cut(response):
+                raise httpx2.DecodingError("the compressed body ends before its checksum")
+            if not ask.stream:
+                return _whole(upstream, raw, head, deleting=ask.http.get("method") == "DELETE")
+            value = _without_secrets(_document(upstream, raw, headers, model, "response"), upstream)
+            return Opened(**head, first=as_stream(value, upstream, headers, model), response=response, rest=None)
+        return (yield from _begun(upstream, response, head))
+    except httpx2.HTTPError as error:
+        found = unreachable(upstream, error, model)
+    raise found
+
+
+def _is_cut(response: Any) -> bool:
+    """Whether the end of a compressed body is missing, which the HTTP library does not check."""
+    decoder = getattr(response, "_decoder", None)
+    inner = (getattr(each, "decompressor", None) for each in getattr(decoder, "children", (decoder,)))
+    return any(getattr(getattr(each, "decompressor", each), "eof", True) is False for each in inner)
+
+
+def _streams(headers: Mapping[str, str]) -> bool:
+    """Whether an answer says that it is a stream. One that says nothing, or says something else, is looked at."""
+    kind = headers.get("content-type", "text/event-stream").partition(";")[0].strip().lower()
+    return kind not in ("application/json", "text/html")
+
+
+def _whole(upstream: Upstream, raw: bytes, head: dict[str, Any], *, deleting: bool) -> Answer:
+    headers, model = head["headers"], head["model"]
+    if headers.get("content-type", "").startswith("text/event-stream"):
+        # Some servers stream unless they are told not to.
+        return Answer(**head, value=as_document(raw, upstream, headers, model), raw=raw, told=True)
+    # What is deleted has no document, and often no answer but its status.
+    kind = "" if deleting else head["kind"]
+    if deleting and not raw.strip():
+        return Answer(**head, value={}, raw=b"{}")
+    value = _document(upstream, raw, headers, model, kind)
+    clean = _without_secrets(value, upstream)
+    return Answer(**head, value=clean, raw=raw if clean is value else dump(clean))
+
+
+def _without_secrets(value: Any, upstream: Upstream) -> Any:
+    """An answer whose error, if it has one, shows no credential. What a model says is left as it is."""
+    if not isinstance(value, dict) or not value.get("error"):
+        return value
+    error = upstream.secrets.hidden(value["error"])
+    return value if error == value["error"] else {**value, "error": error}
+
+
+def _document(upstream: Upstream, raw: bytes, headers: Mapping[str, str], model: str | None, kind: str) -> Any:
+    """The document of an answer with status 200. Raises the error that it is, or that it is no answer."""
+    try:
+        value = parse(raw)
+    except InvalidBody:
+        # A page is what the server says each time; anything else was an answer that broke.
+        page = raw.lstrip()[:1] == b"<"
+        found = unreadable(upstream, "the answer is no JSON", raw, headers, model, again=not page)
+    else:
+        if is_answer(split(upstream.protocol)[0], kind, value):
+            return value
+        error = value.get("error") if isinstance(value, dict) else None
+        if isinstance(error, dict) and error:
+            # An error that came as a success: some routers do so when they have begun to answer.
+            # Its class is what its words say, its status the one it tells, if any.
+            found = refused(upstream, 200, headers, raw, model)
+        else:
+            found = unreadable(upstream, f"not a {kind} of {upstream.protocol}", raw, headers, model)
+    raise found
+
+
+def _begun(upstream: Upstream, response: Any, head: dict[str, Any]) -> Steps:
+    """A stream, once its first event is here: until then nothing was handed out, and everything may be tried again."""
+    rest = yield Effect("chunks", (response,))
+    adapter, dialect = split(upstream.protocol)
+    decoder = StreamDecoder() if adapter.streams.framing.array else SSEDecoder()
+    provider = provider_of(upstream.protocol, dialect)
+    reader = adapter.streams.reader(Reader(adapter.protocol, dialect=dialect, facing="client", provider=provider))
+    chunks: list[bytes] = []
+    size = count = 0
+    failure: APIError | None = None
+    while failure is None:
+        chunk = yield Effect("next", (rest,))
+        if chunk is not None:
+            chunks.append(chunk)
+            size += len(chunk)
+        for raw in decoder.close() if chunk is None else decoder.feed(chunk):
+            count += 1
+            # Looked at for an error alone, and errors show no key.
+            event = {"event": raw["event"], "data": parse_data(upstream.hide(raw["data"]))}
+            failure = _error_of(upstream, reader, event, head["model"])
+            if failure is not None:
+                break
+            if is_event(adapter, event):
+                return Opened(**head, first=chunks, response=response, rest=rest)
+        if failure is None and (chunk is None or size > _NOTHING):
+            why = f"the stream holds no event of {upstream.protocol}" if count else "the stream holds no event"
+            failure = unreadable(upstream, why, b"".join(chunks), head["headers"], head["model"], again=not count)
+    yield Effect("close", (response,))
+    raise failure
+
+
+def _error_of(upstream: Upstream, reader: WireReader, event: dict[str, Any], model: str | None) -> APIError | None:
+    """The error that an event tells of; None where it tells of none."""
+    try:
+        events = reader.feed(event)
+    except (ProtocolError, InvalidBody):
+        return None  # told once it is read as part of the stream, if it is one of its protocol
+    for each in events:
+        if each.get("type") == "error" and isinstance(each.get("error"), dict):
+            error = {key: value for key, value in each["error"].items() if key != "extra"}
+            return failed(upstream, error, event["data"], model)
+    return None

@@ -1,0 +1,53 @@
+"""Whether what came with status 200 is an answer at all.
+
+Proxies, wrong base URLs and broken servers answer with pages, `null`, `{}`, `{"detail": "Not Found"}`, or with another
+protocol's documents. A lenient reader would make an empty answer of them. Adapters declare what an answer and an event
+of theirs are recognized by (`Kind.proof`, `Streams.proof`); the rule that uses it is here alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...adapter import Adapter, Proof
+
+__all__ = ["is_answer", "is_event"]
+
+
+def is_answer(adapter: Adapter, kind: str, value: Any) -> bool:
+    """Whether a JSON value is an answer of that kind.
+
+    >>> from unified_llm.registry import adapter
+    >>> chat = adapter("openai-chat")
+    >>> [is_answer(chat, "response", each) for each in ({"choices": []}, {}, {"detail": "Not Found"}, None, [])]
+    [True, False, False, False, False]
+    """
+    declared = adapter.kinds.get(kind)
+    return type(value) is dict and (declared is None or _proven(declared.proof, value))
+
+
+def is_event(adapter: Adapter, event: dict[str, Any]) -> bool:
+    """Whether a wire event (`event`, `data`) is one of the protocol's own, beside pings and the like.
+
+    >>> from unified_llm.registry import adapter
+    >>> is_event(adapter("anthropic-messages"), {"event": "message_start", "data": {"type": "message_start"}})
+    True
+    >>> is_event(adapter("anthropic-messages"), {"event": "ping", "data": {"type": "ping"}})
+    False
+    """
+    data = event["data"]
+    if type(data) is not dict:
+        return False
+    name = event.get("event")
+    # An event's name is repeated in its data, but not by every server.
+    return _proven(adapter.streams.proof, data) or (
+        type(name) is str and any(_fits(name, wanted) for wanted in adapter.streams.proof.values())
+    )
+
+
+def _proven(proof: Proof, value: dict[str, Any]) -> bool:
+    return not proof or any(_fits(value.get(key), wanted) for key, wanted in proof.items())
+
+
+def _fits(value: Any, wanted: type | tuple[str, ...]) -> bool:
+    return type(value) is wanted if isinstance(wanted, type) else type(value) is str and value.startswith(wanted)

@@ -1,0 +1,95 @@
+"""Whether to try again, and when. Only what had no answer yet, and only what time may mend.
+
+A request that leaves something behind at the provider (`background`, `store: true`) is a case of its own: where its
+answer was lost, a second one would make, and charge, the same again. It is tried again, here or at the next upstream,
+only with an `idempotency-key` among its headers, or where the first one certainly made nothing.
+
+What the provider says wins: `x-should-retry`, then `Retry-After`, `retry-after-ms`, a `retryDelay` among the details.
+Else the wait doubles, with jitter, so that many clients do not come back together. A provider that wants more patience
+than there is is not waited for: the error says how long, and a fallback may do at once what waiting would.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+from ...errors import (
+    APIError,
+    AuthenticationFailed,
+    ConnectionFailed,
+    InvalidRequest,
+    NotFound,
+    Overloaded,
+    PermissionDenied,
+    QuotaExceeded,
+    RateLimited,
+    ServerFailed,
+    Timeout,
+)
+
+__all__ = ["Retry", "made_nothing"]
+
+_MENDED_BY_TIME = (RateLimited, Overloaded, ServerFailed, Timeout, ConnectionFailed)
+_CONFLICT = 409  # a lock at the provider, which the official SDKs try again too
+_UNDONE = frozenset((501, 505))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """A policy. `attempts` counts the first one too; `base` seconds before the second, doubling up to `cap`.
+
+    `jitter` is the part of a wait that is left to chance (`seed` makes chance repeatable), `max_wait` the longest
+    wait a provider may ask for.
+
+    >>> Retry(jitter=0).delay(RateLimited("slow down", error={"retry_after": 7}), 1)
+    7.0
+    >>> [Retry(jitter=0, attempts=9).delay(Overloaded("busy"), tried) for tried in (1, 2, 3)]
+    [0.5, 1.0, 2.0]
+    """
+
+    attempts: int = 3
+    base: float = 0.5
+    cap: float = 8.0
+    max_wait: float = 60.0
+    jitter: float = 0.25
+    seed: int | None = None
+    _random: random.Random = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_random", random.Random(self.seed))
+
+    @classmethod
+    def never(cls) -> Retry:
+        """One attempt."""
+        return cls(attempts=1)
+
+    def delay(self, error: APIError, tried: int) -> float | None:
+        """Seconds to wait after the failure of attempt number `tried`; None when nothing is tried again."""
+        if tried >= self.attempts or not self.is_mended_by_time(error):
+            return None
+        after = error.retry_after
+        if after is not None:
+            return float(after) if after <= self.max_wait else None
+        wait = min(self.cap, self.base * 2.0 ** (tried - 1))
+        return wait * (1 - self.jitter * self._random.random())
+
+    @staticmethod
+    def is_mended_by_time(error: APIError) -> bool:
+        """Whether another attempt may go better."""
+        if error.should_retry is not None:
+            return error.should_retry
+        return error.status == _CONFLICT or (isinstance(error, _MENDED_BY_TIME) and error.status not in _UNDONE)
+
+
+# Refused before anything was made of the request, all of them.
+_REFUSALS = (AuthenticationFailed, InvalidRequest, NotFound, Overloaded, PermissionDenied, QuotaExceeded, RateLimited)
+
+
+def made_nothing(error: APIError) -> bool:
+    """Whether a request that failed certainly left nothing behind at the provider.
+
+    >>> made_nothing(RateLimited("slow down", status=429)), made_nothing(Timeout("timed out"))
+    (True, False)
+    """
+    return error.unsent or isinstance(error, _REFUSALS)

@@ -1,0 +1,75 @@
+"""Answers in the other form than was asked for: whole ones as streams, streams as whole ones.
+
+Some servers stream unless they are told not to, others do not stream at all. What they say is what was asked for all
+the same, so it is put into the form that the caller awaits, in the upstream's own protocol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...convert import write
+from ...errors import InvalidBody, ProtocolError
+from ...jsonarray import StreamDecoder
+from ...jsonvalue import detached, dump
+from ...reading import Reader
+from ...registry import provider_of, split
+from ...sse import encode, is_garbled, parse_data
+from ...stream import collect, decompose
+from ...stream_writing import write_stream
+from ...streaming import read_stream
+from ..upstreams.upstream import Upstream
+from .api_errors import cut_off, failed, unreadable
+from .response_check import is_event
+
+__all__ = ["as_document", "as_stream"]
+
+
+def as_stream(value: Any, upstream: Upstream, headers: Mapping[str, str], model: str | None) -> list[bytes]:
+    """A whole answer as the bytes of a stream. Raises `ServerFailed` for one that is ill-formed."""
+    adapter, dialect = split(upstream.protocol)
+    provider = provider_of(upstream.protocol, dialect)
+    reader = Reader(adapter.protocol, dialect=dialect, facing="client", provider=provider)
+    named = adapter.streams.framing.named
+    out = []
+    try:
+        node = reader.root(adapter.kinds["response"].read, detached(value))
+        for event in write_stream(decompose(node), upstream.protocol):
+            data = event["data"]
+            out.append(encode(event["event"] if named else None, data if isinstance(data, str) else dump(data)))
+        return out
+    except (InvalidBody, ProtocolError) as error:
+        why = f"no response of {upstream.protocol}: {error}"
+    raise unreadable(upstream, why, dump(value), headers, model)
+
+
+def as_document(raw: bytes, upstream: Upstream, headers: Mapping[str, str], model: str | None) -> Any:
+    """The bytes of a stream as a whole answer.
+
+    Raises the error that the stream tells of, `StreamBroken` where it breaks off, and `ServerFailed` where it is no
+    stream of the upstream's protocol. Nothing of it was handed out, so all of that may be tried again.
+    """
+    decoder = StreamDecoder()
+    wires = [
+        {"event": each["event"], "data": parse_data(each["data"])} for each in (*decoder.feed(raw), *decoder.close())
+    ]
+    adapter = split(upstream.protocol)[0]
+    events: list[Any] = []
+    why = "an event is no JSON" if any(is_garbled(each["data"]) for each in wires) else ""
+    try:
+        events = [*read_stream(wires, upstream.protocol)]
+    except (InvalidBody, ProtocolError) as error:
+        why = why or str(error)
+    failure = next((each["error"] for each in events if each["type"] == "error" and each.get("error")), None)
+    if failure is not None and failure.get("code") != "stream_truncated":
+        raise failed(upstream, {key: each for key, each in failure.items() if key != "extra"}, None, model)
+    if not any(is_event(adapter, each) for each in wires):
+        kind = f"the stream holds no event of {upstream.protocol}" if wires else "the stream holds no event"
+        raise unreadable(upstream, kind, raw, headers, model, again=not wires)
+    if not why and failure is None:
+        try:
+            return write(collect(events), upstream.protocol, "response").value
+        except (InvalidBody, ProtocolError) as error:
+            why = str(error)
+    raise cut_off(upstream, why or str(failure and failure.get("message")), model)

@@ -1,0 +1,1 @@
+"""What a client continues from: stored responses, and what a transport remembers."""

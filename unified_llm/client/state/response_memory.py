@@ -1,0 +1,213 @@
+"""Answers that a client goes on from by their id, where the provider that gave them keeps none under it.
+
+Two surfaces let a client name the answer that it goes on from, instead of sending the conversation. Over another
+protocol that name means nothing. So what was asked and answered is remembered here as the client saw it, and put
+in front of what it says next: a client that names its past is made one that sends it. A name that nobody knows is an
+error, as it is with the surface's own provider, and never a conversation without its past. Memory is bounded.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Iterator, Sequence
+from functools import lru_cache, partial
+from threading import Lock
+from typing import Any, NamedTuple
+
+from ...convert import write
+from ...errors import ProtocolError
+from ...jsonarray import StreamDecoder
+from ...jsonvalue import parse
+from ...provenance import Secret
+from ...reading import Reader
+from ...registry import adapter, provider_of, split
+from ...returning import opened
+from ...sse import parse_data
+from ...stream import checked, collect
+from ..upstreams.upstream import Upstream
+from .store import takes, unknown
+
+__all__ = ["Memory", "keeps"]
+
+Node = dict[str, Any]
+PREVIOUS = "previous_response_id"
+
+
+@lru_cache(64)
+def keeps(surface: str) -> str:
+    """The field in which a surface's client names the answer that it goes on from, "" where it has none.
+
+    >>> keeps("openai-responses"), keeps("openai-chat")
+    ('previous_response_id', '')
+    """
+    table = adapter(surface.partition(":")[0]).settings.get("request")
+    return (table.wire_key((PREVIOUS,)) if table is not None else None) or ""
+
+
+class _Turn(NamedTuple):
+    """A request and what was answered, in the client's own bytes; `before` names the answer it went on from."""
+
+    caller: str
+    surface: str
+    asked: bytes
+    before: str
+    answered: Sequence[bytes]
+    stream: bool
+
+    @property
+    def size(self) -> int:
+        return len(self.asked) + sum(map(len, self.answered))
+
+
+class Memory:
+    """What was asked and answered over surfaces that name answers; what was used longest ago is forgotten first.
+
+    `limit` is in bytes. Nothing is read before it is asked for: most clients send their history and never ask. What is
+    kept for one caller is unknown to every other. `secret` is that of the envelopes in what clients were sent. It may
+    be used by several threads.
+    """
+
+    def __init__(self, limit: int = 32_000_000, secret: Secret | None = None) -> None:
+        self.limit = limit
+        self.secret = secret
+        self._turns: OrderedDict[int, _Turn] = OrderedDict()
+        self._names: dict[tuple[str, str], int] = {}
+        self._named: dict[int, tuple[str, str]] = {}
+        self._nameless: deque[int] = deque()
+        self._count = self._size = 0
+        # A turn whose name is being found out is in no list: who looks for it meanwhile would not find it.
+        self._lock = Lock()
+
+    def recalled(self, body: Any, surface: str, asked: Sequence[Upstream], caller: str = "") -> Any:
+        """`body` with its past, where it names one that is remembered.
+
+        Raises `NotFound` for a name that neither this memory nor anybody who is asked can know.
+        """
+        key = keeps(surface)
+        conversation = takes(split(surface)[0], "conversation")
+        if conversation and type(body) is dict and body.get(conversation) and not _some(surface, asked):
+            named = body[conversation]
+            raise unknown(str(named.get("id") if type(named) is dict else named), conversation, "Conversation")
+        name = body.get(key) if key and type(body) is dict else None
+        if type(name) is not str:
+            return body
+        with self._lock:
+            turns = self._past(name, surface, caller)
+        past = None if turns is None else [item for turn in reversed(turns) for item in _items(turn, self.secret)]
+        if past is not None:
+            return _with_past(body, surface, past, self.secret)
+        if _some(surface, asked):
+            return body
+        raise unknown(name, key)
+
+    def follow(self, reply: Any, surface: str, asked: bytes, body: Any, whose: Upstream, caller: str = "") -> None:
+        """Remember the answer `reply`, once it is whole, if its client may go on from it and who gave it keeps none."""
+        if not keeps(surface) or _own(surface, whose) or type(body) is not dict or body.get("store") is False:
+            return
+        keep = partial(self.keep, surface, asked, body, caller=caller)
+        if reply.stream is None:
+            keep([reply.content])
+        else:
+            reply.stream.keep = keep
+
+    def keep(
+        self,
+        surface: str,
+        asked: bytes,
+        body: Node,
+        answered: Sequence[bytes],
+        stream: bool = False,
+        caller: str = "",
+    ) -> None:
+        """Remember what a client was sent for what it said. Its name is found out when one is looked for."""
+        before = body.get(keeps(surface))
+        turn = _Turn(caller, surface, asked, before if type(before) is str else "", answered, stream)
+        with self._lock:
+            self._count += 1
+            self._turns[self._count] = turn
+            self._nameless.append(self._count)
+            self._size += turn.size
+            while self._size > self.limit and self._turns:
+                number, oldest = self._turns.popitem(last=False)
+                self._names.pop(self._named.pop(number, ("", "")), None)
+                if self._nameless and self._nameless[0] == number:
+                    self._nameless.popleft()
+                self._size -= oldest.size
+
+    def _turn(self, name: str, caller: str) -> _Turn | None:
+        """The turn that an answer's name stands for. A client goes on from what it was told last, mostly."""
+        while (caller, name) not in self._names and self._nameless:
+            number = self._nameless.pop()
+            turn = self._turns.get(number)
+            answer = _answer(turn, self.secret) if turn is not None else None
+            if turn is not None and answer is not None and type(answer.get("id")) is str:
+                key = (turn.caller, answer["id"])
+                if key not in self._names:
+                    self._names[key], self._named[number] = number, key
+        number = self._names.get((caller, name), 0)
+        turn = self._turns.get(number)
+        if turn is not None:
+            self._turns.move_to_end(number)
+        return turn
+
+    def _past(self, name: str, surface: str, caller: str) -> list[_Turn] | None:
+        """The turns of a conversation, the last first; None where one of them is not remembered."""
+        turns: list[_Turn] = []
+        while name:
+            turn = self._turn(name, caller)
+            if turn is None or turn.surface != surface:
+                return None
+            turns.append(turn)
+            name = turn.before
+        return turns
+
+
+def _some(surface: str, asked: Sequence[Upstream]) -> bool:
+    """Whether anybody who is asked may know the names of a surface."""
+    return any(_own(surface, each) for given in asked for each in (given, *given.others))
+
+
+def _own(surface: str, whose: Upstream) -> bool:
+    return whose.protocol.partition(":")[0] == surface.partition(":")[0]
+
+
+def _with_past(body: Node, surface: str, past: list[Node], secret: Secret | None) -> Any:
+    reader = _reader(surface, secret)
+    node = reader.root(adapter(reader.protocol).kinds["request"].read, body)
+    node.pop(PREVIOUS, None)
+    node["input"] = opened([*past, *_said(node)], reader)
+    return write(node, surface, "request", facing="client", secret=secret).value
+
+
+def _items(turn: _Turn, secret: Secret | None) -> Iterator[Node]:
+    reader = _reader(turn.surface, secret)
+    yield from _said(reader.root(adapter(reader.protocol).kinds["request"].read, parse(turn.asked)))
+    yield from (_answer(turn, secret) or {}).get("output") or ()
+
+
+def _said(node: Node) -> list[Node]:
+    given = node.get("input")
+    return given if type(given) is list else [{"type": "message", "role": "user", "content": given}] if given else []
+
+
+def _answer(turn: _Turn, secret: Secret | None) -> Node | None:
+    """The canonical answer; None for a stream that did not come to its end."""
+    reader = _reader(turn.surface, secret)
+    if not turn.stream:
+        node: Node = reader.root(adapter(reader.protocol).kinds["response"].read, parse(b"".join(turn.answered)))
+        return node
+    decoder = StreamDecoder()
+    events = [*decoder.feed(b"".join(turn.answered)), *decoder.close()]
+    wires = [{"event": event["event"], "data": parse_data(event["data"])} for event in events]
+    try:
+        return collect(checked(adapter(reader.protocol).streams.reader(reader), wires))
+    except ProtocolError:
+        return None
+
+
+def _reader(surface: str, secret: Secret | None) -> Reader:
+    known, dialect = split(surface)
+    provider = provider_of(surface, dialect)
+    return Reader(
+        known.protocol, dialect=dialect, facing="client", provider=provider, opens=secret is not None, secret=secret
+    )

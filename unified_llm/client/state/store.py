@@ -1,0 +1,134 @@
+"""State that a request asks for, of upstreams that keep none, and the store that keeps it instead.
+
+`previous_response_id`, `conversation` and `background` name something that a provider keeps. Sent to one that keeps
+nothing they would be dropped, and the model would answer without the conversation. So they are resolved in the client's
+store, or the request is refused before anything is sent.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from threading import Lock
+from typing import Any, Protocol
+
+from ...adapter import Adapter
+from ...errors import CapabilityRefused, NotFound
+from ...registry import split
+from ..upstreams.upstream import Upstream
+
+__all__ = ["PREVIOUS", "MemoryStore", "Store", "check_state", "recalled", "takes", "unknown"]
+
+Node = dict[str, Any]
+
+PREVIOUS = "previous_response_id"
+_STATE = {PREVIOUS: "state.previous_response", "conversation": "state.conversation", "background": "state.background"}
+_REMEDY = {
+    PREVIOUS: "pass previous=<the result>, or keep answers with Client(store=MemoryStore())",
+    "conversation": "pass the items as input=, or previous=<the result>",
+    "background": "leave it out, or keep answers with Client(store=MemoryStore())",
+}
+
+
+class Store(Protocol):
+    """Where a client keeps answers, so that a later request can go on from them by their id.
+
+    A turn is JSON: `previous` (an id or None), `input` and `output` (canonical items), `response` (the canonical
+    answer), `upstream` (who gave it). A store is used by several threads.
+
+    >>> import unified_llm as ul
+    >>> client = ul.Client(model="local/echo", protocol="openai-chat", store=ul.MemoryStore())
+    >>> first = client.responses.create(input="One.")
+    >>> len(client.responses.create(input="Two.", previous_response_id=first.id).items)
+    4
+    """
+
+    def get(self, id: str) -> Mapping[str, Any] | None:
+        """The turn that was kept under an id; None where there is none."""
+
+    def put(self, id: str, turn: Mapping[str, Any]) -> None:
+        """Keep a turn."""
+
+    def delete(self, id: str) -> bool:
+        """Forget a turn; whether there was one."""
+
+
+class MemoryStore:
+    """A `Store` in memory. It keeps the `limit` turns that were used last.
+
+    >>> store = MemoryStore()
+    >>> store.put("resp_1", {"previous": None, "input": [], "output": []})
+    >>> store.get("resp_1") is not None, store.get("resp_2")
+    (True, None)
+    """
+
+    def __init__(self, limit: int = 10_000) -> None:
+        self.limit = limit
+        self._turns: OrderedDict[str, Mapping[str, Any]] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, id: str) -> Mapping[str, Any] | None:
+        """The turn that was kept under an id; None where there is none."""
+        with self._lock:
+            turn = self._turns.get(id)
+            if turn is not None:
+                self._turns.move_to_end(id)
+            return turn
+
+    def put(self, id: str, turn: Mapping[str, Any]) -> None:
+        """Keep a turn."""
+        with self._lock:
+            self._turns[id] = turn
+            self._turns.move_to_end(id)
+            while len(self._turns) > self.limit:
+                self._turns.popitem(last=False)
+
+    def delete(self, id: str) -> bool:
+        """Forget a turn; whether there was one."""
+        with self._lock:
+            return self._turns.pop(id, None) is not None
+
+
+def takes(known: Adapter, name: str) -> str | None:
+    """The field of a protocol's requests for a canonical setting; None where it has none."""
+    table = known.settings.get("request")
+    return table.wire_key((name,)) if table is not None else None
+
+
+def check_state(body: Any, source: str | None, upstream: Upstream) -> None:
+    """Raise `CapabilityRefused` for a request that asks an upstream for state which it does not keep.
+
+    `body` is canonical, or a wire document of `source`, whose own client gets `background` done at once instead.
+    """
+    if type(body) is not dict:
+        return
+    known = split(upstream.protocol)[0]
+    given = None if source is None else split(source)[0]
+    for name, capability in _STATE.items():
+        key = name if given is None else takes(given, name)
+        if key is None or not body.get(key) or (given is not None and name == "background"):
+            continue
+        if takes(known, name) is None or (given is not None and given is not known and name != PREVIOUS):
+            why = f"{upstream.name} ({known.title}) does not keep it; {_REMEDY[name]}"
+            raise CapabilityRefused(f"/{key}", capability, why)
+
+
+def recalled(store: Store, id: str) -> list[Node]:
+    """The conversation up to an answer, as canonical items. Raises `NotFound` for an answer that is not kept."""
+    turns: list[Mapping[str, Any]] = []
+    at: str | None = id
+    while at is not None:
+        turn = store.get(at)
+        if turn is None:
+            raise unknown(at)
+        turns.append(turn)
+        at = turn.get("previous")
+    return [item for turn in reversed(turns) for item in (*turn["input"], *turn["output"])]
+
+
+def unknown(id: str, key: str = PREVIOUS, what: str = "Previous response") -> NotFound:
+    """The error of an id that nobody knows."""
+    message = f"{what} with id '{id}' not found."
+    code = f"{key.removesuffix('_id')}_not_found"
+    fields = {"type": "not_found", "code": code, "param": key, "message": message}
+    return NotFound(message, error=fields, status=404)

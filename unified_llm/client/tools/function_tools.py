@@ -1,0 +1,213 @@
+"""Tools: a Python function that every provider's models can call.
+
+The signature becomes the schema and the docstring the description; both are written once, and what a target does not
+accept of them is lowered, with report, when a request is written. A call that fails is an answer to the model and no
+crash: bad arguments, and whatever the function raises, go back as an output that says so.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar, overload
+
+from pydantic import ValidationError
+
+from ..sending.flows import Hook, Steps
+from .function_schema import Signature, signature_of
+from .tool_outputs import ToolError, failed, output_of
+
+__all__ = ["Tool", "ToolContext", "answering", "as_tool", "tool"]
+
+Node = dict[str, Any]
+T = TypeVar("T")
+_log = logging.getLogger("unified_llm")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext(Generic[T]):
+    """What a tool may know of its call: annotate a parameter with it, and the model is not shown that parameter.
+
+    `data` is what the caller passed as `context=`; `turn` counts the model's turns from 1; `input` are the canonical
+    items the model was given in that turn.
+
+    >>> import unified_llm as ul
+    >>> def whose(context: ul.ToolContext[str]) -> str:
+    ...     return f"{context.data}, turn {context.turn}"
+    >>> run = ul.Client().responses.run(model="local/echo", input="[[call whose]]", tools=[whose], context="Ann's")
+    >>> run.output_text
+    "whose: Ann's, turn 1"
+    """
+
+    call_id: str
+    name: str
+    turn: int = 1
+    data: T = None  # type: ignore[assignment]
+    input: tuple[Node, ...] = ()
+
+
+@dataclass(eq=False)
+class Tool:
+    """A function with what a model is told of it. Made by `tool`; calling it calls the function.
+
+    `options` are further fields of the canonical tool: `strict`, `cache`, `defer_loading`, `input_examples`, ...
+
+    >>> def now(zone: str = "UTC") -> str:
+    ...     "What time it is."
+    ...     return f"noon {zone}"
+    >>> made = tool(now)
+    >>> made.name, made.description, made(zone="CET"), made.definition()["parameters"]["properties"]
+    ('now', 'What time it is.', 'noon CET', {'zone': {'default': 'UTC', 'type': 'string'}})
+    """
+
+    function: Callable[..., Any]
+    name: str
+    description: str
+    signature: Signature | None = field(repr=False)
+    options: Node = field(default_factory=dict)
+    parameters: Node | None = None
+
+    def __post_init__(self) -> None:
+        self.__name__ = self.name
+        self.__doc__ = self.description
+        self.__wrapped__ = self.function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Tool:
+        """A tool that is a method is bound like one."""
+        if instance is None:
+            return self
+        bound = self.function.__get__(instance, owner)
+        return Tool(bound, self.name, self.description, signature_of(bound, ToolContext), self.options)
+
+    def definition(self) -> Node:
+        """The canonical tool: flat, as in the Responses API."""
+        if "format" in self.options or self.options.get("type") == "custom":
+            return {"type": "custom", "name": self.name, "description": self.description, **self.options}
+        parameters = self.parameters
+        if parameters is None and self.signature is not None:
+            parameters = self.signature.parameters
+        told: Node = {"type": "function", "name": self.name, "description": self.description}
+        return {**told, "parameters": parameters, **self.options}
+
+    def arguments(self, call: Node, context: ToolContext[Any]) -> tuple[tuple[Any, ...], Node]:
+        """Positional and keyword arguments for a call; raises pydantic's `ValidationError`."""
+        if call["type"] == "custom_tool_call":
+            return (call.get("input") or "",), {}
+        if self.signature is None:
+            from pydantic_core import from_json
+
+            return (), from_json(call.get("arguments") or "{}")
+        keywords = self.signature.arguments(call.get("arguments") or "")
+        if self.signature.context is not None:
+            keywords[self.signature.context] = context
+        return tuple(keywords.pop(name) for name in self.signature.positional if name in keywords), keywords
+
+
+@overload
+def tool(function: Callable[..., Any], /) -> Tool: ...
+@overload
+def tool(
+    *, name: str | None = None, description: str | None = None, **options: Any
+) -> Callable[[Callable[..., Any]], Tool]: ...
+def tool(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    **options: Any,
+) -> Tool | Callable[[Callable[..., Any]], Tool]:
+    """Make a tool of a function: plain or async, a method too, with any types that pydantic can validate.
+
+    The name is the function's, the description its docstring, which may describe parameters in Google, NumPy or reST
+    style; so may `Annotated[int, Field(description=..., ge=0)]`. A parameter annotated `ToolContext` is not shown.
+    Options go into the canonical tool as they are: `strict=True`, `cache={...}`, `defer_loading=True`. With
+    `type="custom"`, or a `format` with a grammar, the tool takes raw text, as its only parameter.
+
+    The function may return text, canonical parts (`image(...)`, `file(...)`), bytes, a `Path`, a list of those, or
+    anything pydantic can write as JSON. What it raises is told to the model; `ToolError` in the tool's own words.
+
+    Raises `TypeError` for a function that no model could call.
+
+    https://platform.openai.com/docs/guides/function-calling
+
+    >>> @tool
+    ... def add(a: int, b: int = 1) -> int:
+    ...     '''Add two numbers.
+    ...
+    ...     Args:
+    ...         a: the first one
+    ...     '''
+    ...     return a + b
+    >>> add.definition()["parameters"]["properties"]["a"]
+    {'type': 'integer', 'description': 'the first one'}
+    >>> add(2)
+    3
+    """
+    if function is None:
+        return functools.partial(_made, name=name, description=description, options=options)
+    return _made(function, name, description, options)
+
+
+def _made(function: Callable[..., Any], name: str | None, description: str | None, options: Node) -> Tool:
+    if not callable(function):
+        raise TypeError(f"a tool is made of a function, not of {type(function).__name__}")
+    raw = "format" in options or options.get("type") == "custom"
+    signature = None if raw else signature_of(function, ToolContext)
+    if description is None:
+        description = signature.description if signature is not None else inspect.getdoc(function) or ""
+    called = name or getattr(function, "__name__", "")
+    if not called or called == "<lambda>":
+        raise TypeError("a tool needs a name: tool(name=...)")
+    return Tool(function, called, description, signature, dict(options))
+
+
+def as_tool(value: Any) -> Tool | Node:
+    """What may stand in `tools=`: a `Tool`, a function, or a canonical tool (object or JSON) that others run."""
+    if isinstance(value, Tool):
+        return value
+    if isinstance(value, str):
+        return {"type": value}
+    if hasattr(value, "dump"):
+        found: Node = value.dump()
+        return found
+    if isinstance(value, dict):
+        return value
+    return _made(value, None, None, {})
+
+
+def answering(found: Tool | None, call: Node, context: ToolContext[Any]) -> Steps[Node]:
+    """The output item of a call, whatever comes of it."""
+    kind = "custom_tool_call_output" if call["type"] == "custom_tool_call" else "function_call_output"
+    item: Node = {"type": kind, "call_id": call.get("call_id")}
+    if call.get("namespace"):
+        item["namespace"] = call["namespace"]
+    try:
+        if found is None:
+            raise LookupError(f"there is no tool {call.get('name')!r}")
+        positional, keywords = found.arguments(call, context)
+    except ValidationError as error:
+        return {**item, "output": _misfit(error), "is_error": True}
+    except (ValueError, LookupError) as error:
+        return {**item, "output": failed(error.args[0] if error.args else error), "is_error": True}
+    try:
+        value = yield Hook(functools.partial(found.function, *positional, **keywords))
+        return {**item, "output": output_of(value)}
+    except Exception as error:
+        if not isinstance(error, ToolError):
+            _log.warning("the tool %s failed", found.name, exc_info=error)
+        return {**item, "output": failed(error), "is_error": True}
+
+
+def _misfit(error: ValidationError) -> str:
+    told = [
+        f"{'/'.join(str(step) for step in each['loc']) or 'arguments'}: {each['msg']}"
+        for each in error.errors(include_url=False, include_context=False)
+    ]
+    return "invalid arguments: " + "; ".join(told)

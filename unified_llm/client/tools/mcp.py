@@ -1,0 +1,150 @@
+"""The tools of MCP servers as tools of ours, through the official `mcp` package (the extra `mcp`).
+
+A server's schemas and descriptions go to the model as they are, its results come back as text, images and files, and
+what it calls an error is one. https://modelcontextprotocol.io/specification
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Container, Sequence
+from contextlib import AsyncExitStack, ExitStack
+from importlib import import_module
+from typing import Any
+
+from .function_tools import Tool
+from .tool_outputs import ToolError
+
+__all__ = ["AsyncToolServer", "ToolServer"]
+
+Node = dict[str, Any]
+
+
+def _package() -> Any:
+    try:
+        return import_module("mcp")
+    except ModuleNotFoundError as error:
+        raise ImportError("tools of MCP servers need the extra: pip install 'unified-llm[mcp]'") from error
+
+
+class AsyncToolServer:
+    """A connection to an MCP server, for event loops. `.tools` are its tools; so is the server itself, in `tools=`.
+
+    `server` is a URL (streamable HTTP), a command as a list of words (started here, over stdin and stdout), a server
+    object of the `mcp` package, or its connected `Client`. `only` are the names to be offered, `prefix` goes before
+    each name, which keeps the tools of several servers apart. Raises `ImportError` naming the extra.
+    https://modelcontextprotocol.io; an example is in docs/tools.md.
+    """
+
+    def __init__(self, server: Any, *, only: Container[str] | None = None, prefix: str = "") -> None:
+        self._server, self._only, self._prefix = server, only, prefix
+        self._stack = AsyncExitStack()
+        self.tools: list[Tool] = []
+
+    async def __aenter__(self) -> AsyncToolServer:
+        self._client = self._server
+        # A server of the package has tools to call as well, but no session with anybody.
+        if not hasattr(type(self._server), "session"):
+            server, package = self._server, _package()
+            if isinstance(server, (list, tuple)):
+                command, *words = server
+                server = package.StdioServerParameters(command=command, args=list(words))
+            self._client = await self._stack.enter_async_context(package.Client(server))
+        cursor = None
+        while True:
+            page = await self._client.list_tools(cursor=cursor)
+            for each in page.tools:
+                if self._only is None or each.name in self._only:
+                    self.tools.append(self._tool(each))
+            cursor = page.next_cursor
+            if not cursor:
+                return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.tools.clear()
+        await self._stack.aclose()
+
+    def _tool(self, told: Any) -> Tool:
+        async def call(**arguments: Any) -> Any:
+            return _result(await self._client.call_tool(told.name, arguments))
+
+        return _made(call, f"{self._prefix}{told.name}", told)
+
+
+class ToolServer:
+    """`AsyncToolServer` for blocking calls: the connection lives in an event loop of its own, in a thread.
+
+    More is in docs/tools.md.
+
+    ```python
+    with ToolServer(["uvx", "mcp-server-fetch"]) as server:
+        client.responses.run(model="local/echo", input="...", tools=[server, my_own_tool])
+    ```
+    """
+
+    def __init__(self, server: Any, *, only: Container[str] | None = None, prefix: str = "") -> None:
+        self._there = AsyncToolServer(server, only=only, prefix=prefix)
+        self._stack = ExitStack()
+        self.tools: list[Tool] = []
+
+    def __enter__(self) -> ToolServer:
+        from anyio.from_thread import start_blocking_portal
+
+        with ExitStack() as stack:
+            portal = stack.enter_context(start_blocking_portal())
+            stack.enter_context(portal.wrap_async_context_manager(self._there))
+            self.tools = [_blocking(each, portal.call) for each in self._there.tools]
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.tools = []
+        self._stack.close()
+
+
+def _blocking(tool: Tool, run: Callable[..., Any]) -> Tool:
+    def call(**arguments: Any) -> Any:
+        async def waited() -> Any:
+            found: Awaitable[Any] = tool.function(**arguments)
+            return await found
+
+        return run(waited)
+
+    return Tool(call, tool.name, tool.description, None, tool.options, tool.parameters)
+
+
+def _made(function: Callable[..., Any], name: str, told: Any) -> Tool:
+    description = told.description or getattr(told, "title", None) or ""
+    return Tool(function, name, description, None, {}, told.input_schema)
+
+
+def _result(result: Any) -> Any:
+    parts = [_part(each) for each in result.content]
+    if result.is_error:
+        raise ToolError("\n".join(part["text"] for part in parts if "text" in part) or "the tool failed")
+    if not parts:
+        return result.structured_content if result.structured_content is not None else ""
+    return _joined(parts)
+
+
+def _joined(parts: Sequence[Node]) -> Any:
+    """Text alone is text."""
+    return parts[0]["text"] if len(parts) == 1 and parts[0]["type"] == "input_text" else list(parts)
+
+
+def _part(block: Any) -> Node:
+    if block.type == "text":
+        return {"type": "input_text", "text": block.text}
+    if block.type == "image":
+        return {"type": "input_image", "image_url": f"data:{block.mime_type};base64,{block.data}"}
+    if block.type == "audio":
+        return {"type": "input_audio", "data": block.data, "format": block.mime_type.rpartition("/")[2]}
+    if block.type == "resource":
+        resource = block.resource
+        if getattr(resource, "text", None) is not None:
+            return {"type": "input_text", "text": resource.text}
+        kind = resource.mime_type or "application/octet-stream"
+        if kind.startswith("image/"):
+            return {"type": "input_image", "image_url": f"data:{kind};base64,{resource.blob}"}
+        name = str(resource.uri).rstrip("/").rpartition("/")[2] or "file"
+        return {"type": "input_file", "filename": name, "file_data": f"data:{kind};base64,{resource.blob}"}
+    return {"type": "input_text", "text": f"{getattr(block, 'name', '')} {getattr(block, 'uri', '')}".strip()}

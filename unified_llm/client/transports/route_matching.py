@@ -1,0 +1,117 @@
+"""Which surface a client speaks, told by the path it asks for, and by headers where a path is shared.
+
+Adapters declare their routes relative to the protocol's root; whatever a client has before that (a host, a version, a
+gateway's prefix) does not matter. A route that names more of the path wins over one that names less.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+from ...adapter import Adapter, Route
+from ...registry import adapter, loaded, protocols
+
+__all__ = ["Match", "credential_headers", "recognise", "route_of", "spoken"]
+
+_FIELD = re.compile(r"\{(\w+)\}")
+
+
+class Match(NamedTuple):
+    """A recognised route: whose it is, its kind, what stands for its names, and its path below the protocol's root."""
+
+    protocol: str
+    route: Route
+    names: Mapping[str, str]
+    path: str
+
+    def streams(self, body: Any) -> bool:
+        """Whether a request for it wants a stream."""
+        if self.route.stream is not None:
+            return self.route.stream
+        return isinstance(body, dict) and body.get("stream") is True
+
+
+def recognise(method: str, path: str, headers: Mapping[str, str], surface: str | None = None) -> Match | None:
+    """The route that is asked for, None where nobody has it. `surface` (a protocol) leaves no choice.
+
+    `path` is quoted as it was sent; `names` of the route that is found are not.
+
+    >>> found = recognise("POST", "/gateway/v1/chat/completions", {})
+    >>> found.protocol, found.route.kind, found.path
+    ('openai-chat', 'request', 'chat/completions')
+    """
+    wanted = (surface.partition(":")[0],) if surface is not None else spoken()
+    known = tuple(map(adapter, wanted))
+    told = () if surface is not None else tuple(_marked(each, headers) for each in known)
+    return _recognised(method.upper(), path, surface, known, told)
+
+
+@lru_cache(1024)  # a client asks for the same few paths again and again
+def _recognised(
+    method: str, path: str, surface: str | None, wanted: tuple[Adapter, ...], marks: tuple[int, ...]
+) -> Match | None:
+    found = []
+    for place, known in enumerate(wanted):
+        for route in known.routes:
+            match = _pattern(route.path).search(path) if route.method == method else None
+            if match is None:
+                continue
+            told = marks[place] if marks else 1
+            if path[: match.start()].rpartition("/")[2] in known.roots:
+                told = 1
+            # A list of models is everybody's: no surface has it that is known by other headers.
+            if told < 0 and route.kind == "models":
+                continue
+            rank = (told, len(_FIELD.sub("", route.path)), -place)
+            names = {key: unquote(value) for key, value in match.groupdict().items()}
+            found.append((rank, Match(surface or known.protocol, route, names, match[0].lstrip("/"))))
+    return max(found, key=lambda each: each[0])[1] if found else None
+
+
+def spoken() -> tuple[str, ...]:
+    """Every protocol there is, sorted. Installed packages are looked at once: that takes longer than a request."""
+    return tuple(sorted({*_installed(), *loaded()}))
+
+
+@lru_cache(1)
+def _installed() -> tuple[str, ...]:
+    return tuple(protocols())
+
+
+def _marked(known: Adapter, headers: Mapping[str, str]) -> int:
+    if not known.marks:
+        return 0
+    return 1 if any(mark in headers for mark in known.marks) else -1
+
+
+@lru_cache(256)
+def _pattern(path: str) -> re.Pattern[str]:
+    pieces = []
+    last = 0
+    bare = path.strip("/")
+    for name in _FIELD.finditer(bare):
+        # A model's name may hold slashes.
+        inner = ".+" if name[1] == "model" else "[^/]+"
+        pieces += [re.escape(bare[last : name.start()]), f"(?P<{name[1]}>{inner})"]
+        last = name.end()
+    pieces.append(re.escape(bare[last:]))
+    return re.compile(f"(?:^|/){''.join(pieces)}/?$")
+
+
+def route_of(protocol: str, kind: str, *, stream: bool = False) -> Route | None:
+    """A protocol's own route for a kind of document, the first without names in it."""
+    for route in adapter(protocol).routes:
+        if route.kind == kind and route.stream in (None, stream) and "{" not in route.path:
+            return route
+    return None
+
+
+@lru_cache(64)
+def credential_headers(protocol: str) -> frozenset[str]:
+    """Headers that stay between a client and us."""
+    named = (header for header, _ in adapter(protocol).auth)
+    return frozenset((*named, "authorization", "cookie", "proxy-authorization"))

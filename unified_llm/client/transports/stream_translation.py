@@ -1,0 +1,107 @@
+"""The stream of an upstream as the stream of a surface: bytes in, bytes out, and an error of the surface's own.
+
+The rules of what a stream is are `bytestream.py`'s; here is what a client of a transport is owed beside them: an end in
+any case, the losses, and no credential in an error event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ...bytestream import ByteStream
+from ...errors import ProtocolError
+from ...losses import Levels, Losses
+from ...secret import Secret
+from ...vault import Vault
+from ..sending.effects import Opened
+
+__all__ = ["SurfaceStream"]
+
+
+class SurfaceStream:
+    """The bytes of an upstream's stream to those of the client's, event by event.
+
+    `feed` and `close` are for what comes and for the end, `broken` for an end that is none: the surface's own error.
+    """
+
+    def __init__(
+        self,
+        opened: Opened,
+        surface: str,
+        vault: Vault,
+        on_loss: Levels,
+        told: Callable[[Losses], None],
+        secret: Secret | None = None,
+    ) -> None:
+        self._stream = ByteStream(
+            opened.upstream.protocol,
+            surface,
+            exchange=opened.sent.exchange,
+            http=opened.http,
+            vault=vault,
+            secret=secret,
+            on_loss=on_loss,
+            scope=opened.upstream.scope,
+        )
+        self._stream.pipe.aloud = True
+        self._stream.clean = opened.upstream.hide
+        self._told = told
+        self._opened = opened
+        self._over = self._closing = False
+        self.keep: Callable[[list[bytes], bool], None] | None = None
+        self._sent: list[bytes] = []
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """The client's bytes for the upstream's."""
+        try:
+            out = self._stream.feed(chunk) if not self._over else []
+        except ProtocolError as error:
+            return self.broken({"type": "server_error", "code": "illegal_event", "message": error.reason})
+        out = self._without_keys(out)
+        if self.keep is not None:
+            self._sent += out
+        return out
+
+    def close(self) -> list[bytes]:
+        """What the client is owed at the end."""
+        if self._over:
+            return []
+        try:
+            out = self._stream.close()
+        except ProtocolError as error:
+            return self.broken({"type": "server_error", "code": "illegal_event", "message": error.reason})
+        out = self._without_keys(out)
+        self._sent += out
+        self._end()
+        return out
+
+    def broken(self, error: Mapping[str, Any]) -> list[bytes]:
+        """The end of a stream that broke off, in the client's words. One that had said its last word did not."""
+        if self._over:
+            return []
+        if self._stream.pipe.grammar.state == "closed" and not self._closing:
+            # What is illegal behind the end takes nothing from the answer.
+            self._closing, self._stream.error = True, None
+            return self.close()
+        out = self._without_keys(self._stream.fail(error))
+        self._end()
+        return out
+
+    def _without_keys(self, out: list[bytes]) -> list[bytes]:
+        """The events, of which those that tell of an error show no key: some servers repeat what they were sent."""
+        for index, event in enumerate(out):
+            if b'"error' in event:
+                out[index] = self._opened.upstream.hide(event.decode()).encode()
+        return out
+
+    def leave(self) -> None:
+        """Nobody reads on. SDKs hang up on the last word of a protocol that has one, and are told all the same."""
+        if not self._over:
+            self._end()
+
+    def _end(self) -> None:
+        self._over = True
+        if self.keep is not None:
+            self.keep(self._sent, True)
+        self._told(self._stream.pipe.losses.report())

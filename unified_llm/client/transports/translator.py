@@ -1,0 +1,364 @@
+"""A client's request in, the client's answer out, whatever the upstream speaks; without I/O.
+
+`Translator.steps` is a generator of the same effects as `wire.steps`, so that one driver does for both. It recognises
+the surface, converts, asks the upstreams, and converts what they say back: a document, a stream piece by piece, or an
+error in the surface's own shape. What was lost is in a header, and goes to a callback.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import uuid4
+
+from ...convert import Converted, convert, write
+from ...errors import (
+    APIError,
+    CapabilityRefused,
+    ConnectionFailed,
+    InvalidBody,
+    InvalidRequest,
+    NotFound,
+    Timeout,
+    UnknownProtocol,
+    UnknownProvider,
+)
+from ...hints import header_safe
+from ...jsonvalue import dump, parse
+from ...losses import Levels, Losses
+from ...provenance import Secret, SecretLike, process_secret
+from ...registry import adapter
+from ...urls import filled
+from ...vault import MemoryVault, Scoped, Vault
+from ..sending.api_errors import is_document
+from ..sending.effects import Answer, Ask, Hop, Opened, answer_kind
+from ..sending.model_list import kin, merged, page
+from ..sending.request_flow import steps
+from ..sending.retry import Retry
+from ..state.response_memory import Memory, keeps
+from ..upstreams.protocol_selection import settled
+from ..upstreams.resolve import credited
+from ..upstreams.resolve import upstream as choose
+from ..upstreams.upstream import Upstream
+from .report_headers import CALLER, ESTIMATE, HOPS, LOSSES, PROTOCOL, UPSTREAM, told
+from .route_matching import Match, credential_headers, recognise, spoken
+from .stream_translation import SurfaceStream
+
+__all__ = ["HOPS", "LOSSES", "PROTOCOL", "UPSTREAM", "Incoming", "Reply", "Translator"]
+
+_JSON = "application/json"
+_RETRIED = frozenset((408, 409, 429))
+
+OnLosses = Callable[[Losses], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Incoming:
+    """A client's request: headers have lower-case names, `timeout` is the HTTP library's."""
+
+    method: str
+    path: str
+    query: Mapping[str, Any]
+    headers: Mapping[str, str]
+    content: bytes
+    timeout: Any = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Reply:
+    """What the client gets: `content` whole, or `stream`, which turns the bytes of `opened` into its own."""
+
+    status: int
+    headers: dict[str, str]
+    content: bytes = b""
+    stream: SurfaceStream | None = None
+    opened: Opened | None = None
+
+
+class Translator:
+    """Everything of an in-process transport but the transport.
+
+    `upstreams` are names, URLs, SDK clients or `Upstream`s, tried in their order; None leaves the choice to the model
+    that a request names ("provider/model"). `surface` is a protocol, told by the path without it. `caller` names whom
+    it serves; a request may say otherwise (the header `x-unified-llm-caller`). `secret` is of this process by default.
+    """
+
+    def __init__(
+        self,
+        upstreams: Any = None,
+        *,
+        surface: str | None = None,
+        vault: Vault | None = None,
+        secret: SecretLike = None,
+        caller: str = "",
+        on_loss: Levels = "ignore",
+        on_losses: OnLosses | None = None,
+        retry: Retry | None = None,
+        **options: Any,
+    ) -> None:
+        given = list(upstreams) if isinstance(upstreams, (list, tuple)) else [upstreams]
+        self.surface = surface
+        self.vault = vault if vault is not None else MemoryVault()
+        self.secret = process_secret() if secret is None else Secret.of(secret)
+        self.caller = caller
+        self.on_loss = on_loss
+        self.on_losses = on_losses
+        # The SDK above tries again by itself; twice is many times.
+        self.retry = retry if retry is not None else Retry.never()
+        self.memory = Memory(secret=self.secret)
+        key, headers, query = (options.pop(name, None) for name in ("api_key", "headers", "query"))
+        self._credentials = (key, headers or {}, query or {})
+        self._auth = options.pop("auth", None)
+        self._options = options
+        # What needs no model is looked up once, and a wrong name is told at once.
+        self._refs: list[Any] = []
+        for each in given:
+            self._refs.append(each if _open(each) else self._entitled(choose(each, **options), each, len(self._refs)))
+        self._chosen: dict[tuple[int, str | None], Upstream] = {}
+
+    def _entitled(self, made: Upstream, ref: Any, place: int, model: str | None = None) -> Upstream:
+        """An upstream with the credentials that are for it: those of the first one's origin (`Core._entitled`)."""
+        key, headers, query = self._credentials
+        entitled = place == 0 or made.origin == self._upstream(0, self._refs[0], model).origin
+        if not isinstance(ref, (str, Upstream)) and ref is not None:
+            key = None  # an SDK's client logs in by itself
+        if self._auth is not None and entitled:
+            made = made.with_(auth=self._auth)
+        made = credited(made, entitled, key, {}, query)
+        if entitled and headers:
+            made = made.with_(headers={**made.headers, **headers})
+        return made
+
+    def upstreams(self, model: str | None) -> list[Upstream]:
+        """Who is asked for a model."""
+        return [self._upstream(place, ref, model) for place, ref in enumerate(self._refs)]
+
+    def _upstream(self, place: int, ref: Any, model: str | None) -> Upstream:
+        if isinstance(ref, Upstream):
+            return ref
+        found = self._chosen.get((place, model))
+        if found is None:
+            if ref is None and (not model or "/" not in model or "://" in model):
+                raise ValueError(f"which provider? name the model provider/model, not {model!r}")
+            name = model if ref is None else f"{ref}/{model}" if model else ref
+            found = self._entitled(choose(name, **self._options), name, place, model)
+            if len(self._chosen) < 1_000:
+                self._chosen[place, model] = found
+        return found
+
+    def steps(self, incoming: Incoming) -> Generator[Any, Any, Reply]:
+        """Answer a request. Raises `ConnectionFailed` and `Timeout`, which transports have their own errors for."""
+        match = recognise(incoming.method, incoming.path, incoming.headers, self.surface)
+        if match is None:
+            surface = self.surface or _likeliest(incoming.headers)
+            return self._error(NotFound(f"no surface has the route {incoming.method} {incoming.path}"), surface)
+        try:
+            body = parse(incoming.content) if incoming.content.strip() else None
+            said = body.get("model") if isinstance(body, dict) else None
+            model = match.names.get("model") or (said if isinstance(said, str) else None)
+            asked = self.upstreams(model)
+            if match.route.kind.endswith("request"):
+                asked = [settled(each, body, match.protocol) for each in asked]
+                return (yield from self._request(incoming, match, body, asked))
+            return (yield from self._stored(incoming, match, body, asked))
+        except APIError as error:
+            # Without an answer the SDK sees what it would see without us; with one, or a reason not to retry, a reply.
+            if isinstance(error, (ConnectionFailed, Timeout)) and error.status is None and error.should_retry is None:
+                raise
+            return self._error(error, match.protocol)
+        except (InvalidBody, CapabilityRefused, UnknownProvider, UnknownProtocol, ValueError) as error:
+            return self._error(InvalidRequest(str(error), error={"type": "invalid_request"}), match.protocol)
+
+    def _ask(self, incoming: Incoming, match: Match, body: Any) -> Ask:
+        private = credential_headers(match.protocol)
+        shown = {name: value for name, value in incoming.headers.items() if name not in private}
+        query = {name: value for name, value in incoming.query.items() if name != "key"}
+        return Ask(
+            body=body,
+            source=match.protocol,
+            kind=match.route.kind,
+            http={"method": incoming.method, "path": match.path, "query": query, "headers": shown},
+            stream=match.route.kind == "request" and match.streams(body),
+            on_loss=self.on_loss,
+            vault=self._vault(incoming),
+            secret=self.secret,
+            patience=incoming.timeout,
+            at=int(time.time()),
+            answer_id=uuid4().hex,
+        )
+
+    def _caller(self, incoming: Incoming) -> str:
+        """Who asks: named by the request, or by whoever made this transport."""
+        return incoming.headers.get(CALLER, self.caller)
+
+    def _vault(self, incoming: Incoming) -> Vault:
+        """What is kept for the caller, and for nobody else."""
+        caller = self._caller(incoming)
+        return Scoped(self.vault, caller) if caller else self.vault
+
+    def _request(
+        self, incoming: Incoming, match: Match, body: Any, asked: Sequence[Upstream]
+    ) -> Generator[Any, Any, Reply]:
+        caller = self._caller(incoming)
+        known = self.memory.recalled(body, match.protocol, asked, caller)
+        ask = self._ask(incoming, match, {} if known is None else known)
+        if ask.kind != "request":
+            return (yield from self._counted(ask, match, asked))
+        if known is not body:
+            ask = replace(ask, previous=body[keeps(match.protocol)])
+        found = yield from steps(ask, asked, self.retry)
+        reply = self._shown(found, match.protocol, ask.vault)
+        self.memory.follow(reply, match.protocol, incoming.content, body, found.upstream, caller)
+        return reply
+
+    def _counted(self, ask: Ask, match: Match, asked: Sequence[Upstream]) -> Generator[Any, Any, Reply]:
+        """Another kind of request than for an answer: who can do it, does; tokens can be estimated."""
+        able = [found for each in asked if (found := kin(each, ask.kind)) is not None]
+        counts = ask.kind.startswith("count_tokens")
+        try:
+            if able:
+                return self._shown((yield from steps(ask, able, self.retry)), match.protocol)
+        except NotFound:
+            if not counts:
+                raise
+        if not counts:
+            whose = asked[0].name
+            raise NotFound(f"{whose} cannot do {match.route.path}", error={"type": "not_found"}, status=404)
+        # About four letters a token, as every provider's own rule of thumb has it.
+        done = write({"input_tokens": max(1, len(dump(ask.body)) // 4)}, match.protocol, answer_kind(ask.kind))
+        reply = self._reply(done, Losses(), [])
+        reply.headers[ESTIMATE] = "true"
+        return reply
+
+    def _stored(
+        self, incoming: Incoming, match: Match, body: Any, asked: Sequence[Upstream]
+    ) -> Generator[Any, Any, Reply]:
+        """Lists of models from anybody; what a provider keeps, only where it speaks the client's protocol."""
+        kind = match.route.kind
+        ask = self._ask(incoming, match, None)
+        if kind == "models":
+            return (yield from self._listed(match, ask, asked))
+        offered = [each for given in asked for each in (given, *given.others)]
+        own = [each for each in offered if each.protocol.partition(":")[0] == match.protocol.partition(":")[0]]
+        if not own:
+            told = f"{asked[0].name} speaks {asked[0].protocol} and keeps nothing under {incoming.path}"
+            raise NotFound(told, error={"type": "not_found"}, status=404)
+        path = filled(match.route.path, **match.names)
+        http = {"method": incoming.method, "path": path, "query": ask.http["query"]}
+        stream = incoming.query.get("stream") == "true"
+        plain = Ask(kind=kind, http=http, stream=stream, patience=ask.patience)
+        found = yield from steps(plain, own[:1], self.retry)
+        return self._shown(found, match.protocol)
+
+    def _listed(self, match: Match, ask: Ask, asked: Sequence[Upstream]) -> Generator[Any, Any, Reply]:
+        """The models of all who are asked, in the pages of the surface."""
+
+        def send(plain: Ask, upstream: Upstream) -> Generator[Any, Any, Answer]:
+            answer = yield from steps(replace(plain, patience=ask.patience), [upstream], self.retry)
+            return answer  # type: ignore[return-value]
+
+        try:
+            found, hops = yield from merged(asked, send)
+        except CapabilityRefused as error:
+            raise NotFound(str(error), error={"type": "not_found"}, status=404) from None
+        surface = adapter(match.protocol)
+        alone = match.names.get("model")
+        if alone is None:
+            done = write(page([each for _, each in found], surface, ask.http["query"]), match.protocol, "models")
+        else:
+            one = next((pair for pair in found if str(pair[1].get("id")) == alone), None)
+            if one is None:
+                raise NotFound(f"model {alone!r} not found", error={"type": "not_found"}, status=404)
+            found = [one]
+            done = write({"models": [one[1]]}, match.protocol, "models")
+            done = replace(done, value=done.value[surface.entries][0])
+        self._tell(done.losses)
+        return self._reply(done, done.losses, hops, found[0][0] if found else asked[0])
+
+    # ---- back to the client ------------------------------------------------------------------------------------------
+
+    def _shown(self, found: Answer | Opened, surface: str, vault: Vault | None = None) -> Reply:
+        kept = self.vault if vault is None else vault
+        return self._answer(found, surface, kept) if isinstance(found, Answer) else self._stream(found, surface, kept)
+
+    def _answer(self, found: Answer, surface: str, vault: Vault) -> Reply:
+        done = found.to(surface, vault=vault, secret=self.secret, on_loss=self.on_loss)
+        losses = Losses([*found.sent.losses, *done.losses])
+        self._tell(losses)
+        reply = self._reply(done, losses, found.hops, found.upstream)
+        if found.request_id:
+            reply.headers = header_safe({"x-request-id": found.request_id, **reply.headers})
+        return reply
+
+    def _reply(
+        self, done: Converted, losses: Losses, hops: Sequence[Hop], whose: Upstream | None = None, status: int = 200
+    ) -> Reply:
+        headers = {name.lower(): value for name, value in header_safe(done.http.get("headers") or {}).items()}
+        headers |= {"content-type": _JSON, **told(losses, hops, whose)}
+        given = done.http.get("status")
+        status = given if type(given) is int and 100 <= given <= 599 else status
+        return Reply(status=status, headers=headers, content=dump(done.value))
+
+    def _stream(self, found: Opened, surface: str, vault: Vault) -> Reply:
+        given = found.sent.losses
+        stream = SurfaceStream(
+            found,
+            surface,
+            vault,
+            self.on_loss,
+            lambda losses: self._tell(Losses([*given, *losses])),
+            self.secret,
+        )
+        framing = adapter(surface).streams.framing
+        exchange = found.sent.exchange
+        kind = framing.array if exchange is not None and exchange.options.get("array") else framing.content_type
+        headers = {"content-type": kind, "cache-control": "no-cache", "x-accel-buffering": "no"}
+        headers |= told(given, found.hops, found.upstream)
+        if found.request_id:
+            headers |= header_safe({"x-request-id": found.request_id})
+        return Reply(status=200, headers=headers, stream=stream, opened=found)
+
+    def _error(self, error: APIError, surface: str) -> Reply:
+        """An error in the surface's own shape, from the provider's document where there is one."""
+        fields = dict(error.error) or {"type": "not_found" if isinstance(error, NotFound) else "invalid_request"}
+        fields.setdefault("message", error.message)
+        if error.status is not None:
+            fields.setdefault("status", error.status)
+        done = None
+        own = error.protocol == surface and (error.status or 0) >= 400
+        if own and isinstance(error.body, (dict, list)) and is_document(error.body):
+            http = {"status": error.status, "headers": error.headers}
+            try:
+                done = convert(error.body, source=surface, target=surface, kind="error", http=http)
+            except InvalidBody:
+                pass  # what it says is in the fields
+        if done is None:
+            done = write({"error": fields}, surface, "error")
+        hops = tuple(each for each in error.hops if isinstance(each, Hop))
+        reply = self._reply(done, Losses(), hops, status=error.status or 500)
+        again = Retry.is_mended_by_time(error)
+        if again != (reply.status in _RETRIED or reply.status >= 500):
+            # SDKs go by the status unless they are told.
+            reply.headers.setdefault("x-should-retry", str(again).lower())
+        if error.request_id:
+            reply.headers = header_safe({"x-request-id": error.request_id, **reply.headers})
+        return reply
+
+    def _tell(self, losses: Losses) -> None:
+        if self.on_losses is not None and losses:
+            self.on_losses(losses)
+
+
+def _open(ref: Any) -> bool:
+    """Whether a reference waits for the model a request names."""
+    return ref is None or (isinstance(ref, str) and "/" not in ref)
+
+
+def _likeliest(headers: Mapping[str, str]) -> str:
+    """A surface to say in that there is no such route."""
+    named = spoken()
+    marked = [name for name in named if any(mark in headers for mark in adapter(name).marks)]
+    plain = [name for name in named if not adapter(name).marks]
+    return (marked or plain or named)[0]

@@ -1,0 +1,241 @@
+"""Under an official SDK, in this process: an HTTP client that asks somebody else.
+
+The SDK believes it talks to its own provider; the transport below it translates. One object serves threads and event
+loops, and either HTTP library, because every rule is in `translating.py` and every connection in `driving.py`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncIterator, Iterator
+from functools import lru_cache
+from typing import Any, Literal
+
+import httpx2
+
+from ...errors import APIError, ConnectionFailed, Timeout
+from ..connections.io import TIMEOUT, AsyncStream, AsyncWire, Stream, Wire
+from ..sending.deadline import Deadline
+from ..sending.effects import lowered
+from .stream_translation import SurfaceStream
+from .translator import Incoming, Reply, Translator
+
+__all__ = ["async_http_client", "http_client", "transport"]
+
+Library = Literal["httpx2", "httpx"]
+
+
+def http_client(
+    upstream: Any = None, surface: str | None = None, *, library: Library = "httpx2", **options: Any
+) -> Any:
+    """An HTTP client for an official SDK, whose requests are answered by another provider.
+
+    `upstream` is "provider/model", a base URL, an SDK's client, an `Upstream`, or a list of them, which are tried in
+    their order; None lets each request's model say "provider/model". The SDK's surface is told by the path it asks
+    for; `surface` (a protocol) leaves no choice. `library` is the HTTP library the SDK wants: "httpx" needs the extra.
+
+    Options: `on_losses` is called with the `Losses` of every answer that has any (they are in the header
+    `x-unified-llm-losses` too, those of a stream's answer only here); `on_loss` are levels as in `convert`; `vault`
+    remembers what the SDK does not echo (default: in memory, for this client); `secret` authenticates the envelopes
+    in which the SDK keeps other providers' data (default: random, of this process; give one to go on in another
+    process); `caller` names the tenant that the transport serves, where several share a vault or the transport: a
+    request names its own in the header `x-unified-llm-caller`, and nobody gets what was kept for another; `retry` a
+    `Retry` (default: none, the
+    SDK has its own); `total_timeout` are the seconds that one request of the SDK may take, its stream included;
+    `http_client` and `async_http_client` reach the upstream, `limits` are those of the pool without them; `api_key`,
+    `base_url` and every other field of an `Upstream`. Credentials go to the origin of the first upstream; `api_key`
+    may map providers to keys. `protocol` forces one protocol; with "auto", the default for names, each request goes in
+    the provider's protocol that carries most of it (the header `x-unified-llm-protocol` says which).
+
+    Errors come in the surface's own shape and status, so that the SDK raises what it always raises.
+
+        client = openai.OpenAI(api_key="unused", http_client=ul.http_client("anthropic/claude-opus-4-7"))
+
+    What lies below an SDK can be asked by hand, too:
+
+    >>> with http_client("local/echo:anthropic-messages") as http:
+    ...     body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
+    ...     http.post("http://any/v1/chat/completions", json=body).json()["choices"][0]["message"]["content"]
+    'Hi'
+    """
+    lib = _library(library)
+    return lib.Client(transport=transport(upstream, surface, library=library, **options), timeout=_patience(lib))
+
+
+def async_http_client(
+    upstream: Any = None, surface: str | None = None, *, library: Library = "httpx2", **options: Any
+) -> Any:
+    """`http_client` for event loops: `openai.AsyncOpenAI(http_client=ul.async_http_client(...))`.
+
+    >>> import asyncio
+    >>> async def main():
+    ...     async with async_http_client("local/echo:anthropic-messages") as http:
+    ...         answer = await http.post("http://any/v1/responses", json={"model": "m", "input": "Hi"})
+    ...         return answer.json()["status"]
+    >>> asyncio.run(main())
+    'completed'
+    """
+    lib = _library(library)
+    return lib.AsyncClient(transport=transport(upstream, surface, library=library, **options), timeout=_patience(lib))
+
+
+def transport(
+    upstream: Any = None,
+    surface: str | None = None,
+    *,
+    library: Library = "httpx2",
+    http_client: httpx2.Client | None = None,
+    async_http_client: httpx2.AsyncClient | None = None,
+    limits: httpx2.Limits | None = None,
+    total_timeout: float | None = None,
+    **options: Any,
+) -> Any:
+    """The transport alone, for SDKs that take one; it is of both kinds, synchronous and asynchronous.
+
+    It raises what an SDK expects of its HTTP library and nothing else: `ConnectError` where no provider was reached,
+    `ReadTimeout` where one did not answer in time.
+    """
+    Deadline.of(total_timeout)
+    translator = Translator(upstream, surface=surface, **options)
+    wires = Wire(http_client=http_client, limits=limits), AsyncWire(http_client=async_http_client, limits=limits)
+    return _kind(library)(translator, *wires, total_timeout)
+
+
+def _library(library: str) -> Any:
+    if library == "httpx2":
+        return httpx2
+    if library == "httpx":
+        from .transport_httpx import httpx
+
+        return httpx
+    raise ValueError(f"library is 'httpx2' or 'httpx', not {library!r}")
+
+
+def _patience(lib: Any) -> Any:
+    return lib.Timeout(**TIMEOUT.as_dict())
+
+
+def _incoming(request: Any, content: bytes) -> Incoming:
+    waits = request.extensions.get("timeout")
+    return Incoming(
+        method=request.method,
+        path=request.url.raw_path.decode("ascii").partition("?")[0],  # a quoted slash is no separator
+        query=dict(request.url.params) if request.url.query else {},
+        headers=lowered(request.headers),
+        content=content,
+        timeout=httpx2.Timeout(**waits) if isinstance(waits, dict) and len(waits) == 4 else None,
+    )
+
+
+@lru_cache(2)
+def _kind(library: str) -> Any:
+    """The transport class of an HTTP library: both have the same names for the same things."""
+    lib = _library(library)
+
+    def raised(error: APIError, request: Any) -> Exception:
+        """What the SDK would have seen without us."""
+        kind = lib.ReadTimeout if isinstance(error, Timeout) else lib.ConnectError
+        found: Exception = kind(str(error), request=request)
+        return found
+
+    def answered(reply: Reply, request: Any, body: Any) -> Any:
+        if body is None:
+            return lib.Response(reply.status, headers=reply.headers, content=reply.content, request=request)
+        return lib.Response(reply.status, headers=reply.headers, stream=body, request=request)
+
+    class SyncBody(lib.SyncByteStream):  # type: ignore[misc, name-defined]
+        def __init__(self, surface: SurfaceStream, stream: Stream) -> None:
+            self.surface, self.stream = surface, stream
+            self.ready: deque[bytes] = deque()
+            self.over = False
+
+        def __iter__(self) -> Iterator[bytes]:
+            return self
+
+        def __next__(self) -> bytes:
+            while not self.ready and not self.over:
+                try:
+                    chunk = next(self.stream, None)
+                    self.over = chunk is None
+                    self.ready += self.surface.close() if chunk is None else self.surface.feed(chunk)
+                except APIError as error:
+                    self.over = True
+                    self.ready += self.surface.broken(error.error)
+            if not self.ready:
+                raise StopIteration
+            return self.ready.popleft()
+
+        def close(self) -> None:
+            self.stream.close()
+            self.surface.leave()
+
+    class AsyncBody(lib.AsyncByteStream):  # type: ignore[misc, name-defined]
+        def __init__(self, surface: SurfaceStream, stream: AsyncStream) -> None:
+            self.surface, self.stream = surface, stream
+            self.ready: deque[bytes] = deque()
+            self.over = False
+
+        def __aiter__(self) -> AsyncIterator[bytes]:
+            return self
+
+        async def __anext__(self) -> bytes:
+            while not self.ready and not self.over:
+                try:
+                    chunk = await anext(self.stream, None)
+                    self.over = chunk is None
+                    self.ready += self.surface.close() if chunk is None else self.surface.feed(chunk)
+                except APIError as error:
+                    self.over = True
+                    self.ready += self.surface.broken(error.error)
+            if not self.ready:
+                raise StopAsyncIteration
+            return self.ready.popleft()
+
+        async def aclose(self) -> None:
+            await self.stream.aclose()
+            self.surface.leave()
+
+    class Transport(lib.BaseTransport, lib.AsyncBaseTransport):  # type: ignore[misc, name-defined]
+        """Answers requests of an official SDK by asking an upstream."""
+
+        def __init__(self, translator: Translator, wire: Wire, async_wire: AsyncWire, total: float | None) -> None:
+            self.translator, self.wire, self.async_wire, self.total = translator, wire, async_wire, total
+
+        def __repr__(self) -> str:
+            return f"<Transport of {self.translator!r}>"
+
+        def handle_request(self, request: Any) -> Any:
+            incoming = _incoming(request, request.read())
+            deadline = Deadline.of(self.total)
+            failure = None
+            try:
+                reply = self.wire.run(self.translator.steps(incoming), deadline)
+            except (ConnectionFailed, Timeout) as error:
+                failure = raised(error, request)
+            if failure is not None:
+                raise failure
+            opened, surface = reply.opened, reply.stream
+            stream = None if surface is None else SyncBody(surface, self.wire.stream(opened, deadline))
+            return answered(reply, request, stream)
+
+        async def handle_async_request(self, request: Any) -> Any:
+            incoming = _incoming(request, await request.aread())
+            deadline = Deadline.of(self.total)
+            failure = None
+            try:
+                reply = await self.async_wire.run(self.translator.steps(incoming), deadline)
+            except (ConnectionFailed, Timeout) as error:
+                failure = raised(error, request)
+            if failure is not None:
+                raise failure
+            opened, surface = reply.opened, reply.stream
+            stream = None if surface is None else AsyncBody(surface, self.async_wire.stream(opened, deadline))
+            return answered(reply, request, stream)
+
+        def close(self) -> None:
+            self.wire.close()
+
+        async def aclose(self) -> None:
+            await self.async_wire.aclose()
+
+    return Transport

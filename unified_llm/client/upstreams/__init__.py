@@ -1,0 +1,1 @@
+"""Upstreams: found by name, with their credentials and their protocol."""

@@ -1,0 +1,173 @@
+"""Keys, and how they get into a request: at the last moment, as an auth object of the HTTP library.
+
+A key is held by its auth object and by the `Secrets` of its upstream, and no `repr` shows either. A key may come from a
+function (short-lived tokens of a cloud); functions run outside of the event loop. `Watched` runs any auth object and
+registers the credentials of the request as it leaves, whoever put them there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence, Set
+from importlib import import_module
+from typing import Any
+
+import anyio.to_thread
+import httpx2
+
+from ...errors import AuthenticationFailed
+from .redaction import Secrets, is_sendable
+
+__all__ = ["KeyAuth", "Watched", "load_source", "loaded"]
+
+_UNSENDABLE = "contains a line break, outer spaces or another character that HTTP headers cannot contain"
+
+
+class KeyAuth(httpx2.Auth):
+    """Puts a key into one header. `header` and `template` say how (`{key}` stands for it).
+
+    `key` is the key, or a function that gives it each time; without one the environment variables `env` are looked
+    at, the first that is set wins. `needed` is whether a request without a key is refused before it is sent (a server
+    of one's own needs none): `AuthenticationFailed` names the variables.
+
+    >>> KeyAuth("authorization", "Bearer {key}", "sk-secret")
+    KeyAuth('authorization')
+    """
+
+    def __init__(
+        self,
+        header: str,
+        template: str = "{key}",
+        key: str | Callable[[], str] | None = None,
+        *,
+        env: Sequence[str] = (),
+        needed: bool = True,
+        whose: str = "",
+    ) -> None:
+        self.header, self.template, self.env, self.needed, self.whose = header, template, tuple(env), needed, whose
+        self._key = key
+
+    def __repr__(self) -> str:
+        return f"KeyAuth({self.header!r})"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("credentials are not copied into files or other processes")
+
+    def with_key(self, key: str | Callable[[], str]) -> KeyAuth:
+        """The same login with another key."""
+        return KeyAuth(self.header, self.template, key, env=self.env, needed=self.needed, whose=self.whose)
+
+    def register(self, secrets: Secrets) -> None:
+        """Add a key that is known already."""
+        if isinstance(self._key, str):
+            secrets.add(self._key)
+
+    def sync_auth_flow(self, request: httpx2.Request) -> Generator[httpx2.Request, httpx2.Response, None]:
+        self._put(request, self._key() if callable(self._key) else self._key)
+        yield request
+
+    async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        key = await anyio.to_thread.run_sync(self._key) if callable(self._key) else self._key
+        self._put(request, key)
+        yield request
+
+    def _put(self, request: httpx2.Request, key: str | None) -> None:
+        key = key or next((found for each in self.env if (found := os.environ.get(each))), None)
+        whose = f" for {self.whose}" if self.whose else ""
+        if key and not is_sendable(key):
+            raise _unusable(f"the API key{whose} {_UNSENDABLE}; set it again without them")
+        if key:
+            request.headers[self.header] = self.template.replace("{key}", key)
+        elif self.needed:
+            where = f"set {' or '.join(self.env)}, or pass api_key=" if self.env else "pass api_key="
+            raise _unusable(f"no API key{whose}; {where}")
+
+
+class Watched(httpx2.Auth):
+    """Another auth object, or none, and `secrets`, which are told of every credential that leaves.
+
+    `public` are names and values of headers and of the query that conversion set: they are no credentials. Raises
+    `AuthenticationFailed` for a header that HTTP cannot send, without showing it.
+    """
+
+    def __init__(self, inner: httpx2.Auth | None, secrets: Secrets, public: Set[tuple[str, str]]) -> None:
+        self._inner = inner if inner is not None else httpx2.Auth()
+        self._secrets, self._public = secrets, public
+
+    def __repr__(self) -> str:
+        return f"Watched({type(self._inner).__name__})"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("credentials are not copied into files or other processes")
+
+    def sync_auth_flow(self, request: httpx2.Request) -> Generator[httpx2.Request, httpx2.Response, None]:
+        flow = self._inner.sync_auth_flow(request)
+        try:
+            leaving = self._seen(lambda: next(flow))
+            while leaving is not None:
+                response = yield leaving
+                leaving = self._seen(lambda: flow.send(response))  # noqa: B023
+        finally:
+            flow.close()
+
+    async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        flow = self._inner.async_auth_flow(request)
+        sent: httpx2.Response | None = None
+        try:
+            while True:
+                failed = False
+                try:
+                    leaving = await (anext(flow) if sent is None else flow.asend(sent))
+                except StopAsyncIteration:
+                    return
+                except UnicodeError:
+                    failed = True
+                if failed:
+                    raise _unusable(f"a credential {_UNSENDABLE}")
+                self._register(leaving)
+                sent = yield leaving
+        finally:
+            await flow.aclose()
+
+    def _seen(self, step: Callable[[], httpx2.Request]) -> httpx2.Request | None:
+        try:
+            leaving = step()
+        except StopIteration:
+            return None
+        except UnicodeError:
+            leaving = None
+        if leaving is None:
+            # Raised out here: the error of the encoding holds what it could not encode.
+            raise _unusable(f"a credential {_UNSENDABLE}")
+        self._register(leaving)
+        return leaving
+
+    def _register(self, request: httpx2.Request) -> None:
+        headers = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in request.headers.raw]
+        added = [pair for pair in headers if pair not in self._public]
+        self._secrets.add_headers(added)
+        if request.url.query:
+            query = request.url.params.multi_items()
+            self._secrets.add_query(pair for pair in query if pair not in self._public)
+        wrong = next((name for name, value in added if not is_sendable(value) and value), None)
+        if wrong is not None:
+            raise _unusable(f"the header {wrong} {_UNSENDABLE}")
+
+
+def _unusable(message: str) -> AuthenticationFailed:
+    return AuthenticationFailed(message, error={"type": "authentication", "message": message})
+
+
+def loaded(where: str) -> Any:
+    """What `module:name` names, in a table of data or in an adapter's declaration."""
+    module, _, name = where.partition(":")
+    return getattr(import_module(module), name)
+
+
+def load_source(where: str) -> Callable[[], str]:
+    """The function that gives keys which `module:function` names. Nothing is imported before a key is needed."""
+
+    def give() -> str:
+        return str(loaded(where)())
+
+    return give

@@ -1,0 +1,335 @@
+"""From a name to an upstream: the registry, a base URL alone, an SDK's client, a TOML file, the environment.
+
+Names are looked up in `unified_llm.models`, which knows every provider's protocols, URLs and logins as data; a request
+decides between protocols where there is one. An SDK's client is taken apart by the adapter package that knows it.
+Nothing is connected to here, and no key is looked at before a request leaves.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+from ...adapter import Adapter
+from ...errors import UnknownProtocol
+from ...models.endpoints import Endpoint, Provider, compatible, provider, table
+from ...models.selection import select
+from ...registry import adapter, protocols, split
+from ...urls import check_headers, check_query
+from .credentials import KeyAuth, load_source, loaded
+from .upstream import Upstream, taken_apart
+
+__all__ = ["AUTO", "credited", "from_env", "from_sdk", "load", "upstream", "with_key"]
+
+_BEARER = ("authorization", "Bearer {}")
+AUTO = "auto"
+"""In the place of a protocol: whichever carries most of a request."""
+
+
+def upstream(
+    ref: Any,
+    *,
+    protocol: str | None = None,
+    api_key: Any = None,
+    base_url: str | None = None,
+    request: Any = None,
+    source: str | None = None,
+    variables: Mapping[str, str] | None = None,
+    **changes: Any,
+) -> Upstream:
+    """The upstream that `ref` names.
+
+    `ref` is "provider/model" or "provider" (`unified_llm.models`), a base URL of any server, an official SDK's client,
+    or an `Upstream`. `protocol` (with a dialect behind a colon) is spoken in any case. With None or "auto" a provider
+    that has several is spoken to in the one that loses least: of `request` (a wire document of `source`, or a canonical
+    one) where it is given, else of each request as it comes (`Upstream.others`). For a URL whose host nobody knows it
+    is the one most servers are compatible with. `api_key` is a key, a function that gives one, or a mapping of both by
+    provider, "provider/model" or host; without it the provider's environment variables are looked at as a request
+    leaves. `variables` fill names in the provider's URL
+    (`resource`, `region`, `project`). `changes` are fields of `Upstream`.
+
+    Raises `UnknownProvider`, `UnknownProtocol`, `CapabilityRefused`, and `ValueError` where nothing is known to serve
+    the model, or a variable of the URL is missing.
+
+    >>> upstream("anthropic/claude-opus-4-7")
+    Upstream(protocol='anthropic-messages', base_url='https://api.anthropic.com', model='claude-opus-4-7', \
+provider='anthropic', scope=None, defaults={}, fixed={}, omitted=(), path='', stream_path='', timeout=None)
+    >>> upstream("http://localhost:8000/v1", model="qwen3").protocol
+    'openai-chat'
+    """
+    auto, protocol = protocol == AUTO, None if protocol == AUTO else protocol
+    if isinstance(ref, Upstream):
+        given = {"protocol": protocol, "base_url": base_url}
+        changes.update({key: value for key, value in given.items() if value is not None})
+        there = ref if api_key is None else with_key(ref, api_key)
+        return there.with_(**changes) if changes else there
+    if not isinstance(ref, str):
+        return from_sdk(ref, protocol=AUTO if auto else protocol, **changes)
+    if base_url is not None and "://" not in base_url:
+        shown = base_url if not {"@", "?"} & {*base_url} else "..."  # without a password or a key
+        raise ValueError(f"base_url={shown!r} is no URL; is 'http://{shown}' meant?")
+    if "://" in ref:
+        return _at(ref, protocol, api_key, changes)
+    name, _, model = ref.partition("/")
+    others: tuple[Endpoint, ...] = ()
+    if base_url is None:
+        owner = provider(name, model=model or None)
+        if owner.transports and ":" in model:
+            # What answers in this process speaks what it is asked to.
+            model, _, protocol = model.partition(":")
+        if not model:
+            endpoint = _first(owner, protocol)
+        else:
+            endpoint = select(owner.id, model, request, source=source, force_protocol=protocol).endpoint
+        if protocol is None and request is None:
+            offered = owner.serving(model) if model else owner.endpoints
+            others = tuple(each for each in offered if each.protocol != endpoint.protocol)
+    else:
+        choice = select(name, model or "-", force_protocol=protocol or compatible(), base_url=base_url)
+        owner, endpoint = choice.provider, choice.endpoint
+    made = _made(owner, endpoint, model or None, variables or {})
+    if others:
+        made = made.with_(others=tuple(_alike(owner, others, made, variables or {})))
+    if api_key is not None:
+        made = with_key(made, api_key)
+    return made.with_(**changes) if changes else made
+
+
+def credited(
+    made: Upstream, entitled: bool, key: Any, headers: Mapping[str, str], query: Mapping[str, Any]
+) -> Upstream:
+    """The upstream with credentials of the caller's, if they are for it. A mapping of keys says for whom each is."""
+    if key is not None and (entitled or isinstance(key, Mapping)):
+        made = with_key(made, key)
+    if not entitled or not (headers or query):
+        return made
+    check_headers(headers, "/extra_headers")
+    check_query(query, "/extra_query")
+    return made.with_(extra_headers={**made.extra_headers, **headers}, query={**made.query, **query})
+
+
+def with_key(made: Upstream, given: Any) -> Upstream:
+    """The upstream with a key of the caller's in all its protocols; as it is where `given` has none for it."""
+    key = _key_for(made, given)
+    if key is None:
+        return made
+    others = tuple(each.with_(auth=_login(each).with_key(key)) for each in made.others)
+    return made.with_(auth=_login(made).with_key(key), others=others)
+
+
+def _key_for(made: Upstream, given: Any) -> Any:
+    """What of a key, or of a mapping of keys, is for an upstream."""
+    if not isinstance(given, Mapping):
+        return given
+    host = httpx2.URL(made.base_url).host
+    return next((given[name] for name in (made.name, made.provider, made.origin, host) if name in given), None)
+
+
+def _login(made: Upstream) -> KeyAuth:
+    """How an upstream takes a key: as its auth object says, else as its protocol usually does."""
+    if isinstance(made.auth, KeyAuth):
+        return made.auth
+    header, template = (split(made.protocol)[0].auth or (_BEARER,))[0]
+    return KeyAuth(header, template.replace("{}", "{key}"), whose=made.provider or "")
+
+
+def _alike(
+    owner: Provider, endpoints: Iterable[Endpoint], made: Upstream, variables: Mapping[str, str]
+) -> Iterator[Upstream]:
+    """The same place in other protocols. One that needs a variable which nothing says is no choice."""
+    seen = set()
+    for endpoint in endpoints:
+        if endpoint.protocol in seen:
+            continue
+        seen.add(endpoint.protocol)
+        try:
+            other = _made(owner, endpoint, made.model, variables, twin=made)
+        except (ValueError, UnknownProtocol):
+            continue
+        yield other
+
+
+def _first(owner: Provider, protocol: str | None) -> Endpoint:
+    for endpoint in owner.endpoints:
+        if protocol is None or protocol in (endpoint.protocol, endpoint.target):
+            return endpoint
+    told = f" in {protocol}" if protocol else ""
+    raise ValueError(f"nothing is known to serve {owner.id}{told}; say protocol= and base_url=")
+
+
+def _made(
+    owner: Provider,
+    endpoint: Endpoint,
+    model: str | None,
+    variables: Mapping[str, str],
+    twin: Upstream | None = None,
+) -> Upstream:
+    clients: Mapping[str, Any] = {}
+    if owner.transports and twin is not None:
+        clients = {"http_client": twin.http_client, "async_http_client": twin.async_http_client}
+    elif owner.transports:
+        inside = loaded(owner.transports)()
+        clients = {
+            "http_client": httpx2.Client(transport=inside),
+            "async_http_client": httpx2.AsyncClient(transport=inside),
+        }
+    needed = not owner.local
+    return Upstream(
+        protocol=endpoint.target,
+        base_url=endpoint.base(**variables),
+        auth=_auth(adapter(endpoint.protocol), endpoint.auth, owner, needed=needed),
+        model=model,
+        provider=owner.id,
+        fixed=endpoint.fixed,
+        omitted=endpoint.omitted,
+        path=endpoint.path,
+        stream_path=endpoint.stream_path,
+        **clients,
+    )
+
+
+def _auth(spoken: Adapter, auth: tuple[str, ...], owner: Provider, *, needed: bool = True) -> KeyAuth | None:
+    """The login of an endpoint; where it has none of its own, the protocol's usual one."""
+    if not auth and owner.known:
+        return None
+    header, template = auth or (spoken.auth[0] if spoken.auth else _BEARER)
+    key = load_source(owner.token) if owner.token else None
+    return KeyAuth(header, template.replace("{}", "{key}"), key, env=owner.key_env, needed=needed, whose=owner.id)
+
+
+def _at(url: str, protocol: str | None, key: Any, changes: Mapping[str, Any]) -> Upstream:
+    """Any server at a base URL. One whose host is in our table keeps its provider's login and dialect."""
+    for owner, endpoint in _hosts(url):
+        if protocol in (None, endpoint.protocol, endpoint.target):
+            made = _made(owner, endpoint, None, {})
+            made = made.with_(**{"base_url": url, "protocol": protocol or endpoint.target, **changes})
+            return made if key is None else with_key(made, key)
+    made = Upstream(**{"protocol": protocol or compatible(), "base_url": url, **changes})
+    return made if key is None else with_key(made, key)
+
+
+def _hosts(url: str) -> Iterator[tuple[Provider, Endpoint]]:
+    """The endpoints of our table at this very URL, or else at this host; hosts of one's own say nothing."""
+    asked = httpx2.URL(taken_apart(url).base)
+    found: list[tuple[bool, int, str, Endpoint]] = []
+    for name, row in table().items():
+        if row.get("local") or "like" in row:
+            continue
+        for endpoint in provider(name).endpoints:
+            there = httpx2.URL(endpoint.base_url) if "{" not in endpoint.base_url else None
+            if there is not None and (there.scheme, there.host) == (asked.scheme, asked.host):
+                same = endpoint.base_url.rstrip("/") == str(asked).rstrip("/")
+                found.append((not same, len(found), name, endpoint))
+    for *_, name, endpoint in sorted(found, key=lambda each: each[:2]):
+        yield provider(name), endpoint
+
+
+def from_sdk(*clients: Any, protocol: str | None = None, **changes: Any) -> Upstream:
+    """The upstream that an official SDK's client is set up for: its URL, its login, its HTTP client.
+
+    Give the synchronous client, the asynchronous one, or both: each serves calls of its own kind. What the SDK does to
+    a request (tokens of a directory, signatures of a cloud, paths of a platform) it does to these too; its own retries
+    are off. `protocol` chooses where the SDK speaks several; "auto" leaves it to each request.
+
+    Raises `TypeError` for an object no installed adapter knows.
+    """
+    if not clients:
+        raise TypeError("from_sdk needs a client")
+    auto, protocol = protocol == AUTO, None if protocol == AUTO else protocol
+    for spoken in (split(protocol)[0],) if protocol else map(adapter, _by_preference()):
+        for root, where in spoken.clients.items():
+            if all(_is_of(client, root) for client in clients):
+                made: Upstream = loaded(where)(*clients, protocol=protocol)
+                if auto and made.provider is not None:
+                    made = made.with_(others=tuple(_through(clients, where, made)))
+                return made.with_(**changes) if changes else made
+    told = f" for {protocol}" if protocol else ""
+    raise TypeError(f"no adapter{told} knows clients of {type(clients[0]).__module__}")
+
+
+def _through(clients: tuple[Any, ...], where: str, made: Upstream) -> Iterator[Upstream]:
+    """The same clients in the other protocols that their SDK speaks and their provider has."""
+    for name in provider(str(made.provider)).protocols:
+        if name != made.protocol.partition(":")[0] and where in adapter(name).clients.values():
+            yield loaded(where)(*clients, protocol=name)
+
+
+def _by_preference() -> list[str]:
+    """The protocols, those first that an SDK's own makers recommend: the order of our table."""
+    ranked = [endpoint["protocol"] for row in table().values() for endpoint in row.get("endpoints", ())]
+    there = protocols()
+    return list(dict.fromkeys([*(each for each in ranked if each in there), *there]))
+
+
+def _is_of(client: Any, root: str) -> bool:
+    return any(f"{kind.__module__}.".startswith(f"{root}.") for kind in type(client).__mro__)
+
+
+_FIELDS = frozenset(
+    "model base_url protocol provider scope headers query defaults timeout key_env variables path stream_path".split()
+)
+
+
+def load(path: str | Path) -> dict[str, Upstream]:
+    """The upstreams of a TOML file, by name.
+
+    Each is a table `[upstreams.NAME]` with `model` ("provider/model", or a plain name beside `base_url`) and, where
+    wanted, `protocol`, `base_url`, `key_env` (names of environment variables), `headers`, `query`, `scope`, `timeout`
+    (seconds), `defaults`, `variables`. A key itself does not belong into a file, and there is no field for it.
+
+    Raises `ValueError` naming the table and the field that is wrong.
+    """
+    said = tomllib.loads(Path(path).read_text("utf-8")).get("upstreams", {})
+    found = {}
+    for name, row in said.items():
+        unknown = sorted({*row} - _FIELDS)
+        if unknown:
+            hint = "; keys stay in the environment: key_env" if "api_key" in unknown or "key" in unknown else ""
+            raise ValueError(f"{path}: [upstreams.{name}] has no field {unknown[0]!r}{hint}")
+        try:
+            found[name] = _of_row(dict(row))
+        except (ValueError, LookupError) as error:
+            raise ValueError(f"{path}: [upstreams.{name}]: {error}") from error
+    return found
+
+
+def _of_row(row: dict[str, Any]) -> Upstream:
+    env = row.pop("key_env", ())
+    names = (env,) if isinstance(env, str) else tuple(env)
+    base_url, model = row.pop("base_url", None), row.get("model")
+    if base_url is not None:
+        made = upstream(base_url, **row)
+    elif model is not None:
+        made = upstream(row.pop("model"), **row)
+    else:
+        raise ValueError('say model = "provider/model", or base_url')
+    return _keyed(made, names) if names else made
+
+
+def _keyed(made: Upstream, names: tuple[str, ...]) -> Upstream:
+    """The same with keys from other variables of the environment, in all its protocols."""
+    login = _login(made)
+    auth = KeyAuth(login.header, login.template, env=names, whose=made.name)
+    return made.with_(auth=auth, others=tuple(_keyed(each, names) for each in made.others))
+
+
+def from_env(prefix: str = "UNIFIED_LLM") -> Upstream:
+    """The upstream that the environment names.
+
+    `UNIFIED_LLM_MODEL` is "provider/model", or a plain name beside `UNIFIED_LLM_BASE_URL`; `UNIFIED_LLM_PROTOCOL`,
+    `UNIFIED_LLM_API_KEY` and `UNIFIED_LLM_SCOPE` say more where wanted. Keys of known providers come from their usual
+    variables. Raises `ValueError` when neither model nor URL is said.
+    """
+    said = {name: os.environ.get(f"{prefix}_{name.upper()}") for name in ("model", "base_url", "protocol", "scope")}
+    key = f"{prefix}_API_KEY"
+    row = {name: value for name, value in said.items() if value}
+    if os.environ.get(key):
+        row["key_env"] = key
+    if "model" not in row and "base_url" not in row:
+        raise ValueError(f"set {prefix}_MODEL to provider/model, or {prefix}_BASE_URL")
+    return _of_row(row)
