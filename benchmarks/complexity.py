@@ -20,12 +20,13 @@ import json
 import math
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[0] = str(ROOT)
+if __name__ == "__main__":
+    sys.path[0] = str(ROOT)
 
 from benchmarks.growth import Series, series  # noqa: E402
 
@@ -71,6 +72,41 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.json:
         Path(options.json).write_text(json.dumps([growth._asdict() for growth in found], indent=1) + "\n")
     return 1 if options.check and (over or failed) else 0
+
+
+def sampled(largest: int, progress: Callable[[str], None]) -> list[Growth]:
+    """Each operation and shape with one pair of protocols (the pairs take turns): what `make bench` has time for."""
+    found: dict[str, list[Series]] = {}
+    for each in series():
+        found.setdefault(each.name.rpartition(": ")[0] or each.name, []).append(each)
+    chosen = [each[turn % len(each)] for turn, each in enumerate(found.values())]
+    gc.collect()
+    gc.freeze()
+    try:
+        out = []
+        for number, each in enumerate(chosen):
+            progress(f"{number + 1}/{len(chosen)} {each.name}")
+            out.append(measured(each, largest, LIMIT))
+        return out
+    finally:
+        gc.unfreeze()
+
+
+def cells(found: list[Growth]) -> tuple[list[str], list[list[str]], list[str]]:
+    """The header, a row for each operation, and the notes: how many shapes, and the one that grows the fastest."""
+    operations: dict[str, list[Growth]] = {}
+    for growth in found:
+        operations.setdefault(growth.name.partition(":")[0], []).append(growth)
+    rows = []
+    for name, its in operations.items():
+        known = sorted((growth for growth in its if growth.exponent is not None), key=lambda each: each.exponent or 0.0)
+        middle = f"{known[len(known) // 2].exponent:.2f}" if known else "–"
+        last = known[-1] if known else None
+        greatest = f"{last.exponent:.2f}" if last else "–"
+        where = last.name.partition(": ")[2].replace("|", "/") if last else "every size takes less than a millisecond"
+        rows.append([name, str(len(its)), middle, greatest, where])
+    failed = [f"{growth.name} fails: {growth.error}" for growth in found if growth.error]
+    return ["operation", "shapes", "exponent", "greatest", "which"], rows, failed
 
 
 def measured(each: Series, largest: int, limit: float) -> Growth:

@@ -27,6 +27,7 @@ from benchmarks.growth_nodes import (
     result,
 )  # fmt: skip
 from benchmarks.growth_requests import DEEP, REQUESTS
+from benchmarks.growth_returns import LARGEST, returns
 from unified_llm.jsonarray import JSONArrayDecoder
 from unified_llm.sse import Passing, SSEDecoder, encode
 
@@ -184,6 +185,11 @@ def _into_vault(source: str, target: str) -> Callable[[Any], object]:
     return run
 
 
+def _returns() -> Iterator[Series]:
+    for name, make, run in returns():
+        yield Series(name, make, run, LARGEST)
+
+
 def _losses(n: int) -> ul.Losses:
     return ul.Losses(ul.Loss(f"/input/{i}/content", "text.input", "lost", f"reason {i}") for i in range(n))
 
@@ -296,5 +302,5 @@ def _strings() -> Iterator[Series]:
 
 def series() -> list[Series]:
     """All of them."""
-    groups = (_conversions, _own_operations, _custody, _reports, _bytes, _strings)
+    groups = (_conversions, _own_operations, _custody, _returns, _reports, _bytes, _strings)
     return [each for group in groups for each in group()]

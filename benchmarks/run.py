@@ -5,7 +5,8 @@
 
 `floor` is `orjson.loads` + `orjson.dumps` of the same bytes in the same process; every other figure is bytes in to
 bytes out, the loss report read to its end, as a multiple of it. The rows about calls (`client-*`, see `calls.py`) have
-a table of their own. What cannot be measured says why. `--check` exits 1 when one of our rows is over its budget.
+a table of their own, and so has `growth`: exponents of time over size (see `complexity.py`). What cannot be measured
+says why. `--check` exits 1 when one of our rows is over its budget, or an exponent over its limit.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[0] = str(ROOT)
 
-from benchmarks import calls, losscount, measure, silence  # noqa: E402
+from benchmarks import calls, complexity, losscount, measure, silence  # noqa: E402
 from benchmarks.contenders import Contender, Floor, Ours, Unsupported  # noqa: E402
 from benchmarks.peers import CONTENDERS  # noqa: E402
 from benchmarks.workloads import workloads  # noqa: E402
@@ -45,13 +46,16 @@ def main(argv: list[str] | None = None) -> int:
     if options.write:
         _write(Path(options.write), results)
     over = [row["label"] for row in [*results["rows"], *results["calls"]["rows"]] if row["met"] is False]
+    over += [each.name for each in results["growth"] if each.error or (each.exponent or 0.0) > complexity.LIMIT]
     return 1 if options.check and over else 0
 
 
 def _options(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="What converting costs, ours and others', in one table.")
     parser.add_argument("--quick", action="store_true", help="fewer rounds and rows: about twenty seconds")
-    parser.add_argument("--only", metavar="GLOB", default="*", help="rows by name: 'stream-*', 'import', 'client-*'")
+    parser.add_argument(
+        "--only", metavar="GLOB", default="*", help="rows by name: 'stream-*', 'import', 'client-*', 'growth'"
+    )
     parser.add_argument("--rounds", type=int, help="rounds to take the least of (default 15; 5 with --quick)")
     parser.add_argument("--json", metavar="FILE", help="write the results as JSON")
     parser.add_argument(
@@ -97,10 +101,13 @@ def measured(contenders: list[Contender], options: argparse.Namespace) -> Result
         told = silence.rows([each for each in contenders if "," not in each.title], options.quick, _progress)
     pythons = {"sdks": options.sdks, "peers": sys.executable}
     called = calls.measured(options.only, options.quick, rounds, 0.01 if options.quick else 0.03, pythons, _progress)
+    growth: list[complexity.Growth] = []
+    if fnmatch.fnmatch("growth", options.only):
+        growth = complexity.sampled(1000 if options.quick else 8000, _progress)
     _progress("")
     versions = {c.title: c.version if c.version is not None else c.absent for c in contenders}
     return {
-        "rows": rows, "silence": told, "calls": called, "versions": versions, "rounds": rounds,
+        "rows": rows, "silence": told, "calls": called, "growth": growth, "versions": versions, "rounds": rounds,
         "contenders": [c.title for c in contenders],
         "python": platform.python_version(), "system": platform.system(), "cores": os.cpu_count(),
         "load": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
@@ -195,6 +202,10 @@ def _blocks(results: Results) -> dict[str, tuple[list[Table], list[str]]]:
     if results["calls"]["rows"]:
         called = results["calls"]
         out["calls"] = [calls.cells(called["rows"])], [calls.closing(called), f"{_machine(results)}."]
+    if results["growth"]:
+        over = [each for each in results["growth"] if (each.exponent or 0.0) > complexity.LIMIT]
+        closing = f"{len(results['growth'])} series, {len(over)} over {complexity.LIMIT:g}."
+        out["growth"] = [complexity.cells(results["growth"])], [closing, f"{_machine(results)}."]
     return out
 
 

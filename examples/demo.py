@@ -1,7 +1,7 @@
 """One agent with two tools, written for each of the three official SDKs, and somebody else behind every one of them.
 
 `make demo`, or `python examples/demo.py` where unified_llm and the SDKs are installed. It needs no key and no network:
-`local/echo` speaks all five protocols on the wire and refuses what their providers refuse. `--matrix` shows the table
+`local/echo` answers in all five protocols, on the wire, and signs its reasoning. `--matrix` shows the table
 at the end alone; `--traffic` is the other demo, documents converted without any SDK (convert_traffic.py).
 """
 
@@ -151,7 +151,7 @@ def main(arguments: list[str]) -> None:
 
         return convert_traffic.main()
     console.print("[bold]One agent, two tools, three official SDKs, and somebody else behind each of them.[/]")
-    console.print("[dim]No key and no network: local/echo speaks all five protocols, as strictly as their makers.[/]")
+    console.print("[dim]No key and no network: local/echo, a lenient mock, answers in all five protocols.[/]")
     try:
         known = surfaces()
     except ModuleNotFoundError as error:

@@ -15,7 +15,7 @@ import inspect
 import types
 import typing
 from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
+from typing import Any, Literal, NamedTuple, Union, get_args
 
 import pydantic
 from openai.types import beta as beta_types
@@ -68,6 +68,9 @@ UNTYPED = {"store", "billing", "presence_penalty", "frequency_penalty", "obfusca
 """Keys of the Responses wire that the SDK does not type although the API sends them (all but the first, rarely)."""
 
 BETA_UNIONS: list[Any] = [beta_types.BetaResponseInputItemParam, beta_types.BetaResponseOutputItem]
+
+
+get_origin = functools.cache(typing.get_origin)  # asked for every value of every document
 
 
 def bare(annotation: Any) -> Any:
@@ -165,11 +168,13 @@ def structs(annotation: Any, skip: frozenset[Used] = frozenset(), _seen: set[Any
 def examine(value: Any, annotation: Any, path: str = "") -> Finding:
     """How a JSON value fits a declared type. Of a union the likest member counts, then the one that fits best."""
     options = members(annotation)
+    if len(options) == 1:
+        return _examine_one(value, options[0], path)
     ranks = [_unlikeness(value, member) for member in options]
-    ranks = [0 if isinstance(value, dict) and _is_open(member) else rank for member, rank in zip(options, ranks)]
+    least = min(ranks)
     best: Finding | None = None
     for member, rank in zip(options, ranks):
-        if rank > min(ranks) or (best is not None and not best.problems):
+        if rank > least or (best is not None and not best.problems):
             continue
         finding = _examine_one(value, member, path)
         if best is None or len(finding.problems) < len(best.problems):
@@ -178,6 +183,7 @@ def examine(value: Any, annotation: Any, path: str = "") -> Finding:
     return best
 
 
+@functools.cache
 def _is_open(declared: Any) -> bool:
     """Whether a type is that of any object."""
     return get_origin(declared) is dict and get_args(declared)[1] in (Any, object)
@@ -189,7 +195,7 @@ def _unlikeness(value: Any, declared: Any) -> int:
         if is_struct(declared):
             tag = value.get("type", value.get("event_type"))
             return 0 if isinstance(tag, str) and tag in _tags(declared) else 1
-        return 1 if get_origin(declared) is dict else 2
+        return 0 if _is_open(declared) else 1 if get_origin(declared) is dict else 2
     if isinstance(value, list):
         return 1 if get_origin(declared) not in (None, dict, Literal) else 2
     return 2 if is_struct(declared) or get_origin(declared) not in (None, Literal) else 1

@@ -11,15 +11,15 @@ from anthropic.types.beta import message_create_params as beta_message_create_pa
 from google.genai import types
 from google.genai._gaos.types import interactions
 
-from sdk_types import TYPES, examine, members
-from unified_llm_local.echo import (
+from oracles import (
     strict_anthropic_messages,
     strict_google_generate_content,
     strict_google_interactions,
     strict_openai_chat,
     strict_openai_responses,
 )
-from unified_llm_local.echo.refusal import Refused
+from oracles.refusal import Refused
+from sdk_types import TYPES, examine, members
 
 
 class GenerateContentRequest(TypedDict, total=False):

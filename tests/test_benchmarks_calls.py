@@ -15,6 +15,8 @@ import pytest
 
 from benchmarks import calls, run
 
+pytestmark = pytest.mark.long
+
 pytest.importorskip("openai")
 pytest.importorskip("anthropic")
 

@@ -336,3 +336,38 @@ def test_how_closely_a_picture_is_looked_at(target: str, said: str, sent: str) -
     (part,) = (done.value["messages"] if target == CHAT else done.value["input"])[0]["content"]
     assert (part["image_url"] if target == CHAT else part)["detail"] == sent
     assert ("/input/0/content/0/resolution" in fates(done, "approximated")) == (said != sent)
+
+
+COUNTS = (
+    "cache_creation cache_creation_input_tokens cache_read_input_tokens inference_geo output_tokens_details "
+    "server_tool_use service_tier"
+).split()
+
+
+def test_a_message_has_the_keys_that_clients_of_messages_look_at() -> None:
+    message = {"role": "assistant", "content": "Hi"}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    usage = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
+    body = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": usage}
+    answer = ul.convert(body, source=CHAT, target=MESSAGES, kind="response").value
+    nothing = {"stop_sequence": None, "stop_details": None, "container": None}
+    assert {key: answer[key] for key in nothing} == nothing
+    assert answer["content"] == [{"type": "text", "text": "Hi", "citations": None}]
+    assert answer["usage"] == {"input_tokens": 3, "output_tokens": 2, **dict.fromkeys(COUNTS)}
+    chunk = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    said = {"index": 0, "delta": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}
+    events = [{"event": None, "data": {**chunk, "choices": [said], "usage": usage}}, {"event": None, "data": "[DONE]"}]
+    told = [event["data"] for event in ul.convert_stream(events, source=CHAT, target=MESSAGES)]
+    start, block, delta = told[0]["message"], told[1]["content_block"], told[-2]
+    assert {key: start[key] for key in nothing} == {key: delta["delta"][key] for key in nothing} == nothing
+    assert start["usage"].keys() == answer["usage"].keys()
+    assert block == {"type": "text", "text": "", "citations": None}
+    of_delta = {"cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens_details", "server_tool_use"}
+    assert delta["usage"].keys() == {"input_tokens", "output_tokens", *of_delta}
+
+
+def test_a_message_of_messages_keeps_the_keys_it_has() -> None:
+    usage = {"input_tokens": 3, "output_tokens": 2}
+    head = {"id": "m", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn"}
+    body = {**head, "content": [{"type": "text", "text": "Hi"}], "stop_sequence": None, "usage": usage}
+    assert ul.convert(body, source=MESSAGES, target=MESSAGES, kind="response").value == body

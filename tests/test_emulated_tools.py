@@ -82,3 +82,33 @@ def test_no_list_of_tools_is_sent_when_none_of_them_can_be() -> None:
     done = asked("openai-chat:groq", tools=tools)
     assert "tools" not in done.value
     assert not done.losses.survives("native.*")
+
+
+@pytest.mark.parametrize("server", ["ollama", "lmstudio", "qwen"])
+def test_at_servers_of_responses_without_them_they_are_functions_too(server: str) -> None:
+    target = f"openai-responses:{server}"
+    call = {"type": "custom_tool_call", "call_id": "c1", "name": "patch", "input": 'a "b"\n'}
+    result = {"type": "custom_tool_call_output", "call_id": "c1", "output": "done"}
+    choice = {"type": "custom", "name": "patch"}
+    body = {"model": "m", "input": [ASKED, call, result], "tools": [choice], "tool_choice": choice}
+    expected = {"type": "function_call", "call_id": "c1", "name": "patch", "arguments": called_with('a "b"\n')}
+    for done in (
+        ul.convert(body, source="openai-responses", target=target),
+        asked(target, tool_choice={"type": "custom", "custom": {"name": "patch"}}),
+    ):
+        (tool,) = done.value["tools"]
+        assert (tool["type"], tool["name"], tool["parameters"]) == ("function", "patch", FUNCTION)
+        assert done.value["input"][1] == expected
+        assert done.value["input"][2] == {"type": "function_call_output", "call_id": "c1", "output": "done"}
+        assert done.value["tool_choice"] == {"type": "function", "name": "patch"}
+        assert done.losses.survives("tools.custom")
+        fates = {loss.path: loss.fate for loss in done.losses}
+        assert fates["/tools/0/type"] == fates["/tool_choice/type"] == "emulated"
+    done = ul.convert(body, source="openai-responses", target=target)
+    answer = {"type": "function_call", "id": "fc_1", "call_id": "c2", "name": "patch", "arguments": called_with("x")}
+    response = {"id": "r", "object": "response", "model": "m", "status": "completed", "output": [answer]}
+    back = ul.convert(response, source=target, target="openai-responses", kind="response", exchange=done.exchange)
+    (item,) = back.value["output"]
+    assert (item["type"], item["name"], item["input"]) == ("custom_tool_call", "patch", "x")
+    assert ul.convert(body, source=target, target=target).value == body
+    assert ul.convert(body, source="openai-responses", target="openai-responses").value == body

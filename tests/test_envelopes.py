@@ -155,6 +155,44 @@ def test_streams_hand_out_no_envelope_of_a_provider(protocol: str) -> None:
         assert EVIL not in shown
 
 
+def spelled(data: str, at: int) -> str:
+    """JSON text with one letter of each envelope spelled as an escape, which says the same."""
+    letter = MARK[at]
+    return data.replace(MARK, f"{MARK[:at]}\\u{ord(letter):04x}{MARK[at + 1 :]}")
+
+
+@pytest.mark.parametrize("at", [None, 0, 7])
+@pytest.mark.parametrize("secret", [None, "s"])
+def test_bytes_of_a_provider_that_pass_hand_out_no_envelope(secret: Any, at: int | None) -> None:
+    """The client returns what it was sent; the next conversion must not find opaque data of another provider in it."""
+    thought = {"type": "thinking", "thinking": "T", "signature": "c2ln"}
+    made = {**answer(MESSAGES, ""), "content": [thought, {"type": "text", "text": "Hello"}]}
+    shown = ul.convert(made, source=MESSAGES, target=RESPONSES, kind="response", secret=secret).value
+    item, message = shown["output"]
+    done = {"type": "response.output_item.done", "sequence_number": 1, "output_index": 0, "item": item}
+    data = json.dumps(done)
+    raw = f"event: {done['type']}\ndata: {data if at is None else spelled(data, at)}\n\n".encode()
+    for size in (1, 50, len(raw)):
+        chunks = [raw[place : place + size] for place in range(0, len(raw), size)]
+        passed = b"".join(ul.translate_sse(chunks, source=RESPONSES, target=RESPONSES))
+        sent = json.loads(passed.split(b"data: ")[1])["item"]
+        assert MARK not in sent["encrypted_content"] and item["encrypted_content"] not in passed.decode()
+        said = [{"role": "user", "content": "Hi"}, sent, message, {"role": "user", "content": "On"}]
+        body = {"model": "m", "input": said, "reasoning": {"effort": "high"}}
+        other = ul.convert(body, source=RESPONSES, target=MESSAGES, model="claude-opus-4-7", secret=secret)
+        assert "c2ln" not in json.dumps(other.value), "it was opened"
+        assert [loss for loss in other.losses if loss.path.startswith("/input/1") and loss.fate == "lost"]
+        own = ul.convert(body, source=RESPONSES, target=RESPONSES, secret=secret).value
+        assert own["input"][1]["encrypted_content"] == item["encrypted_content"], "its provider has it back as it was"
+
+
+def test_other_bytes_of_a_provider_pass_as_they_are() -> None:
+    raw = b'data: {"a": "\\u0041 \\u00e9 \\" \\\\", "b": "dW5pZmllZF9s"}\r\n\r\n: dW5pZmllZF9sbG06\n\ndata: [DONE]'
+    for size in (1, 7, len(raw)):
+        chunks = [raw[place : place + size] for place in range(0, len(raw), size)]
+        assert b"".join(ul.translate_sse(chunks, source=CHAT, target=CHAT)) == raw
+
+
 def test_two_transports_and_a_hostile_upstream() -> None:
     """The whole story: one transport's answer, echoed through another one to another provider."""
     envelope = forged(whole(ATTACKS["system before"], CHAT))

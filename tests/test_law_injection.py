@@ -7,6 +7,8 @@ import pytest
 from corpus import cases, pairs, records, show
 from unified_llm import suite
 
+pytestmark = pytest.mark.long
+
 OWN = [(protocol, protocol, kind) for protocol, kind in cases()]
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from corpus import fixtures, pairs, records, show
+from corpus import cases, fixtures, pairs, recorded, records, show
 from unified_llm import suite
+
+pytestmark = pytest.mark.long
 
 
 @pytest.mark.parametrize(("source", "target", "kind"), pairs("request", "response", "error"))
@@ -14,7 +16,8 @@ def test_sensitivity(source: str, target: str, kind: str) -> None:
     for record in fixtures(source, kind):
         # What stands beside a leaf decides what becomes of it: no fixture stands for another.
         failures += suite.sensitivity([record], target, set(), ("altered",))
-    failures += suite.sensitivity(records(source, kind), target, seen)
+    failures += suite.sensitivity(fixtures(source, kind), target, seen, ("deleted",))
+    failures += suite.sensitivity(recorded(source, kind), target, seen)
     assert len(seen) >= 4
     assert not failures, show(failures, "sensitivity", len(seen))
 
@@ -38,17 +41,21 @@ SAID_AGAIN: dict[str, tuple[str, ...]] = {
 """By protocol, the places of a stream that number what other frames say, or only repeat it."""
 
 
-@pytest.mark.parametrize(("source", "target", "_kind"), pairs("stream"))
-def test_sensitivity_of_frames(source: str, target: str, _kind: str) -> None:
-    seen: set[tuple[str, ...]] = set()
-    failures = suite.frame_sensitivity(records(source, "stream"), target, seen, SAID_AGAIN[source])
-    assert len(seen) >= 50
+def others(source: str) -> list[str]:
+    return [target for target, _ in cases("stream") if target != source]
+
+
+@pytest.mark.parametrize(("source", "_kind"), cases("stream"))
+def test_sensitivity_of_frames(source: str, _kind: str) -> None:
+    seen, targets = set[tuple[str, ...]](), others(source)
+    failures = suite.frame_sensitivity(records(source, "stream"), targets, seen, SAID_AGAIN[source])
+    assert len(seen) >= 50 * len(targets)
     assert not failures, show(failures, "sensitivity", len(seen))
 
 
-@pytest.mark.parametrize(("source", "target", "_kind"), pairs("response"))
-def test_sensitivity_of_streams(source: str, target: str, _kind: str) -> None:
-    seen: set[tuple[str, ...]] = set()
-    failures = suite.stream_sensitivity(records(source, "response"), target, seen)
-    assert len(seen) >= 50
+@pytest.mark.parametrize(("source", "_kind"), cases("response"))
+def test_sensitivity_of_streams(source: str, _kind: str) -> None:
+    seen, targets = set[tuple[str, ...]](), others(source)
+    failures = suite.stream_sensitivity(records(source, "response"), targets, seen)
+    assert len(seen) >= 50 * len(targets)
     assert not failures, show(failures, "sensitivity", len(seen))

@@ -17,6 +17,8 @@ from sdk_streams import forgets_order, judged_chat
 from unified_llm import suite
 from unified_llm.registry import adapter
 
+pytestmark = pytest.mark.long
+
 TERMINAL = ("response.completed", "response.incomplete", "response.failed")
 STREAM_ONLY: dict[str, tuple[str, ...]] = {
     # Declared for completions, and not for chunks, which the SDK's types are strict on; and a chunk has a name of its
@@ -152,6 +154,15 @@ def made_ids_apart(response: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def hosted_counts_complete(response: dict[str, Any]) -> dict[str, Any]:
+    """Counts of searches and fetches come together: clients' types require both, so a missing one is written as 0."""
+    usage = response.get("usage")
+    counts = usage.get("hosted_tools") if type(usage) is dict else None
+    if type(counts) is not dict:
+        return response
+    return {**response, "usage": {**usage, "hosted_tools": {"web_search": 0, "web_fetch": 0, **counts}}}
+
+
 _FAILED = {"code": "server_error", "message": "the response failed", "type": "server_error"}
 
 ALIKE: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
@@ -159,7 +170,9 @@ ALIKE: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
         arguments_as_values(cut_off_as_values(texts_apart(response)))
     ),
     "openai-responses": made_ids_apart,
-    "anthropic-messages": lambda response: texts_joined(arguments_as_values(cut_off_as_values(response))),
+    "anthropic-messages": lambda response: hosted_counts_complete(
+        texts_joined(arguments_as_values(cut_off_as_values(response)))
+    ),
 }
 
 ANSWERS_HOLD_NO_RESULTS = ("openai-chat", "anthropic-messages")

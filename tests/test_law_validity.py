@@ -15,6 +15,8 @@ from unified_llm import suite
 from unified_llm.suite.outcome import document
 from validity_exceptions import EXCEPTIONS
 
+pytestmark = pytest.mark.long
+
 TARGETS = sorted({protocol for protocol, _ in WIRE})
 KINDS = ("request", "response", "stream")
 MODELS = {

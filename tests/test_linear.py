@@ -25,6 +25,8 @@ from benchmarks.growth_answers import deltas
 from benchmarks.growth_nodes import PROTOCOLS
 from unified_llm.sse import Passing
 
+pytestmark = pytest.mark.long
+
 Node = dict[str, Any]
 
 SIZE = 28

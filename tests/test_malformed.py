@@ -6,12 +6,14 @@ How deep a document is nested is its sender's to choose, so it is bounded where 
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import httpx2
 import pytest
 
 import unified_llm as ul
+from unified_llm.bytestream import _encoded
 from unified_llm.jsonvalue import MAX_DEPTH, detached, load_text, parse
 from unified_llm.sse import SSEDecoder
 
@@ -141,15 +143,28 @@ def test_a_chunk_that_is_too_deep_ends_the_stream_in_an_error(depth: int, target
 
 
 def test_an_event_that_is_too_deep_is_refused() -> None:
-    chunk = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "zz": nested(2_000)}
-    chunk["choices"] = [{"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop"}]
-    events = [{"event": None, "data": chunk}, {"event": None, "data": "[DONE]"}]
+    def events(depth: int) -> list[Node]:
+        chunk = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "zz": nested(depth)}
+        chunk["choices"] = [{"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop"}]
+        return [{"event": None, "data": chunk}, {"event": None, "data": "[DONE]"}]
+
     for work in (
-        lambda: list(ul.convert_stream(events, source=CHAT, target=MESSAGES)),
-        lambda: list(ul.read_stream(events, CHAT)),
+        lambda: list(ul.convert_stream(events(2_000), source=CHAT, target=MESSAGES)),
+        lambda: list(ul.read_stream(events(2_000), CHAT)),
     ):
         with pytest.raises(ul.InvalidBody, match="nested deeper"):
             work()
+
+
+def test_an_event_of_any_depth_takes_time_in_proportion() -> None:
+    """Paths of all that is in it, or of each default that it may be, would be quadratic in the depth."""
+    start = {"type": "message_start", "message": {"id": "m", "role": "assistant", "content": [], "model": "m"}}
+    ends = ({"type": "message_delta", "delta": {"stop_reason": "end_turn"}}, {"type": "message_stop"})
+    events = [{"event": data["type"], "data": data} for data in ({**start, "zz": nested(20_000)}, *ends)]
+    began = time.process_time()
+    with pytest.raises(ul.InvalidBody, match=r"/0/data/zz/a/a.*nested deeper"):
+        list(ul.convert_stream(events, source=MESSAGES, target=CHAT))
+    assert time.process_time() - began < 2  # 9 seconds where it was quadratic
 
 
 # ---- single facts ---------------------------------------------------------------------------------------------------
@@ -233,6 +248,7 @@ def test_objects_of_sdks_are_made_of_odd_values_too() -> None:
 # ---- canonical input ------------------------------------------------------------------------------------------------
 
 CALL: Node = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
+OPAQUE: Node = {"kind": "signature", "data": "x"}
 
 
 @pytest.mark.parametrize(("item", "path"), [
@@ -319,3 +335,108 @@ def test_a_malformed_response_is_not_decomposed(response: Any, path: str) -> Non
     with pytest.raises(ul.InvalidBody) as caught:
         list(ul.decompose(response))
     assert caught.value.path.startswith(path)
+
+
+@pytest.mark.parametrize(("item", "path"), [
+    ({"type": "reasoning", "opaque": [OPAQUE], "summary": {"type": "object"}}, "/2/item/summary"),
+    ({"type": "reasoning", "opaque": [OPAQUE, OPAQUE], "summary": {}}, "/2/item/summary"),
+    ({"type": "reasoning", "opaque": [OPAQUE], "summary": ["x"]}, "/2/item/summary/0"),
+])  # fmt: skip
+@pytest.mark.parametrize("target", PROTOCOLS)
+def test_a_malformed_item_is_named_by_its_own_event(
+    item: Node, path: str, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A writer may keep an item until a later event, which is well-formed and not to blame."""
+    monkeypatch.setattr("unified_llm.malformed.net", False)
+    events: list[Node] = [
+        {"type": "response.created", "response": {"id": "r"}},
+        {"type": "response.output_item.added", "item": {"type": "x"}},
+        {"type": "response.output_item.done", "item": item},
+        {"type": "x"},
+        {"type": "response.completed", "response": {"id": "r", "status": "completed"}},
+    ]
+    try:
+        list(ul.write_stream(events, target))
+    except ul.InvalidBody as error:
+        assert error.path.startswith(path)
+    else:
+        assert target != RESPONSES  # it prints what it was given there
+
+
+def test_a_marker_of_the_wrong_type_is_no_marker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("unified_llm.malformed.net", False)
+    item = {"type": "x", "extra": {STEPS: {"form": {"in": []}}}}
+    assert ul.write({"model": "m", "input": [item]}, STEPS).value["input"] == []
+
+
+@pytest.mark.parametrize(("item", "path"), [
+    ({"type": "x", "content": ["x"]}, ""),
+    ({**CALL, "extra": {CONTENTS: {"form": {"snake": 2**53 + 1}}}}, ""),
+    ({**CALL, "extra": {CHAT: {"form": {"arguments": {}}}}}, f"/input/0/extra/{CHAT}/form/arguments"),
+    ({**CALL, "extra": {CONTENTS: {"form": {"snake": [[]]}}}}, f"/input/0/extra/{CONTENTS}/form/snake"),
+    ({**CALL, "opaque": [{"kind": "thought_signature", "origin": {"protocol": CONTENTS}}]}, "/input/0/opaque/0/data"),
+])  # fmt: skip
+@pytest.mark.parametrize("target", [*PROTOCOLS, "openai-responses:open-responses", "google-generate-content:vertex"])
+@pytest.mark.parametrize("facing", ["provider", "client"])
+def test_an_odd_item_is_written_or_refused_with_its_path(
+    item: Node, path: str, target: str, facing: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("unified_llm.malformed.net", False)
+    try:
+        ul.write({"model": "m", "input": [item]}, target, facing=facing)
+    except ul.InvalidBody as error:
+        assert path and error.path == path
+
+
+@pytest.mark.parametrize("target", PROTOCOLS)
+def test_odd_values_of_what_nobody_declares_are_passed_over(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("unified_llm.malformed.net", False)
+    choice = {"type": "allowed_tools", "tools": [{"type": []}]}
+    ul.write({"model": "m", "input": "q", "tool_choice": choice}, target)
+    with pytest.raises(ul.LocalProtocolError, match="ended while the response was idle"):
+        list(ul.write_stream([{"type": "x", "response": [{}]}], target))
+
+
+def test_an_earlier_event_that_is_too_deep_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("unified_llm.malformed.net", False)
+    chunk = {"candidates": [{"content": {"role": nested(2_000), "parts": [{"text": "Hi"}]}}]}
+    end = {"candidates": [{"content": {"parts": []}, "finishReason": "STOP"}]}
+    with pytest.raises(ul.InvalidBody, match="nested deeper"):
+        list(ul.convert_stream([{"event": None, "data": data} for data in (chunk, end)], source=CONTENTS, target=CHAT))
+
+
+def test_a_key_of_the_name_opaque_in_a_citation_is_a_leftover() -> None:
+    cited = {"cited_text": {"opaque": 5}, "type": "web_search_result_location", "url": "a"}
+    part = {"type": "text", "text": ".", "citations": [cited]}
+    body = {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": [part]}
+    for target in PROTOCOLS:
+        ul.convert(body, source=MESSAGES, target=target, kind="response", secret="s")
+
+
+@pytest.mark.parametrize("form", ["x", ["x"], [], 5])
+def test_an_odd_marker_of_a_control_says_nothing(form: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("unified_llm.malformed.net", False)
+    node = {"model": "m", "input": "q", "reasoning": {"effort": "low"}, "extra": {CHAT: {"form": {"reasoning": form}}}}
+    assert ul.write(node, CHAT).value["reasoning_effort"] == "low"
+
+
+@pytest.mark.parametrize("name", [":\n", "a\rb", "a\ud800"])
+def test_a_name_that_no_line_can_hold_is_left_to_the_data(name: str) -> None:
+    """Written as it is, it would forge a field of the event."""
+    assert _encoded(name, b"{}") == b"data: {}\n\n"
+    assert _encoded("a", b"{}") == b"event: a\ndata: {}\n\n"
+    wire = json.dumps({"type": name, "": {"": ""}}).encode()
+    out = b"".join(ul.translate_sse([wire], source=RESPONSES, target="openai-responses:open-responses"))
+    assert {line[:16] for line in out.splitlines() if line.startswith(b"event:")} <= {
+        b"event: response.",
+        b"event: error",
+    }
+
+
+@pytest.mark.parametrize("target", PROTOCOLS)
+def test_a_key_of_the_name_extra_on_a_wire_is_a_key_like_any_other(
+    target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("unified_llm.malformed.net", False)
+    ul.convert({"input": [], "context_management": [{"extra": "x"}]}, source=RESPONSES, target=target)
+    ul.write({"error": {"message": "x", "extra": {CHAT: {"form": {"absent": 30_000_000}}}}}, target, "error")

@@ -186,6 +186,14 @@ def test_a_body_that_is_no_document_is_an_invalid_body() -> None:
         Reader("toy").root(read_say, [])
 
 
+def test_with_another_tag_a_pair_may_have_a_key_named_type() -> None:
+    sorted_ = Mapping("sorted parts", tag="sort")
+    sorted_.read("a")(lambda w, _: {"type": "input_text", "text": w.pop("text"), "media_type": w.pop("type")})
+    sorted_.write("input_text")(lambda c, _: {"sort": "a", "type": c.pop("media_type"), "text": c.pop("text")})
+    wire = {"sort": "a", "type": "big", "text": "hi", "more": 1}
+    assert Writer("toy").nodes(sorted_, Reader("toy").nodes(sorted_, [wire])) == [wire]
+
+
 def test_a_kind_is_declared_once() -> None:
     with pytest.raises(ValueError, match="twice"):
         items.read("say")(read_say)

@@ -234,3 +234,81 @@ def test_probabilities_of_calls_follow_those_of_the_text() -> None:
     ]
     part = ul.collect(ul.read_stream(events, CHAT))["output"][0]["content"][0]
     assert part["logprobs"] == tokens
+
+
+# ---- pictures beside the content ------------------------------------------------------------------------------------
+
+PIXEL = "data:image/png;base64,iVBORw0KGgo="
+PICTURE = {"type": "image_url", "image_url": {"url": PIXEL}}
+DRAWN = {
+    "id": "c1", "object": "chat.completion", "created": 1, "model": "m",
+    "choices": [{
+        "index": 0, "finish_reason": "stop",
+        "message": {"role": "assistant", "content": "Here:", "images": [{**PICTURE, "index": 0}]},
+    }],
+}  # fmt: skip
+
+
+def drawing(*deltas: dict[str, Any]) -> list[dict[str, Any]]:
+    choices = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
+    choices.append({"index": 0, "delta": {}, "finish_reason": "stop"})
+    head = {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    return [{"event": None, "data": {**head, "choices": [choice]}} for choice in choices]
+
+
+def test_pictures_beside_the_content_are_parts_of_an_answer() -> None:
+    (item,) = ul.read(DRAWN, "openai-chat:openrouter", "response").output
+    assert [part.type for part in item.content] == ["output_text", "output_image"]
+    assert item.content[1].image_url == PIXEL
+    for dialect in ("openai-chat", "openai-chat:openrouter"):
+        done = ul.convert(DRAWN, source=dialect, target=dialect, kind="response")
+        assert done.value == DRAWN and not done.losses
+    done = ul.convert(DRAWN, source="openai-chat:openrouter", target="google-generate-content", kind="response")
+    inline = {"mimeType": "image/png", "data": "iVBORw0KGgo="}
+    assert done.value["candidates"][0]["content"]["parts"] == [{"text": "Here:"}, {"inlineData": inline}]
+
+
+def test_pictures_of_a_stream_are_parts_of_its_answer() -> None:
+    events = drawing({"role": "assistant", "content": "Here:"}, {"images": [PICTURE]})
+    answer = ul.collect(ul.read_stream(events, "openai-chat:openrouter"))
+    assert [part["type"] for part in answer["output"][0]["content"]] == ["output_text", "output_image"]
+    assert answer["output"][0]["content"][1]["image_url"] == PIXEL
+    same = list(ul.convert_stream(events, source="openai-chat", target="openai-chat"))
+    assert [each["data"] for each in same] == [each["data"] for each in events]
+    stream = ul.convert_stream(events, source="openai-chat:openrouter", target="openai-responses")
+    last = [each["data"] for each in stream][-1]["response"]["output"]
+    assert [item["result"] for item in last if item["type"] == "image_generation_call"] == ["iVBORw0KGgo="]
+
+
+def test_pictures_go_to_servers_that_have_a_place_for_them() -> None:
+    parts = [{"text": "Here:"}, {"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}}]
+    answer = {
+        "candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP"}],
+        "modelVersion": "m",
+    }
+    source = "google-generate-content"
+    done = ul.convert(answer, source=source, target="openai-chat:openrouter", kind="response")
+    assert done.value["choices"][0]["message"]["images"] == [PICTURE]
+    done = ul.convert(answer, source=source, target="openai-chat", kind="response")
+    assert "images" not in done.value["choices"][0]["message"]
+    assert [loss.fate for loss in done.losses if loss.path.startswith("/candidates/0/content/parts/1")] == ["lost"]
+    stream = ul.convert_stream([{"event": None, "data": answer}], source=source, target="openai-chat:openrouter")
+    deltas = [each["data"]["choices"][0]["delta"] for each in stream if each["data"] != "[DONE]"]
+    assert [delta["images"] for delta in deltas if "images" in delta] == [[PICTURE]]
+    body = {"contents": [{"role": "user", "parts": [{"text": "Draw"}]}, {"role": "model", "parts": parts},
+                         {"role": "user", "parts": [{"text": "Again"}]}]}  # fmt: skip
+    sent = ul.convert(body, source=source, target="openai-chat:openrouter", model="m").value["messages"][1]
+    assert sent == {"role": "assistant", "content": "Here:", "images": [PICTURE]}
+
+
+@pytest.mark.parametrize(
+    "odd", [["iVBORw0KGgo="], [{"type": "image_url"}], "x", [{"type": "image_url", "image_url": {"url": 1}}]]
+)
+def test_images_that_cannot_be_read_stay_and_are_reported(odd: Any) -> None:
+    body = {
+        **DRAWN,
+        "choices": [{**DRAWN["choices"][0], "message": {"role": "assistant", "content": "x", "images": odd}}],
+    }
+    assert ul.convert(body, source="openai-chat", target="openai-chat", kind="response").value == body
+    done = ul.convert(body, source="openai-chat", target="openai-responses", kind="response")
+    assert any(loss.path.startswith("/choices/0/message/images") for loss in done.losses)

@@ -123,5 +123,10 @@ def test_a_second_sound_is_told() -> None:
         "status": "completed",
     }
     done = ul.write(node, CHAT, "response")
-    assert done.value["choices"][0]["message"]["audio"] == {"data": "AAAA"}
+    audio = done.value["choices"][0]["message"]["audio"]
+    # https://platform.openai.com/docs/api-reference/chat/object: id, data, expires_at and transcript are required.
+    assert audio.pop("id").startswith("audio_")
+    assert audio == {"data": "AAAA", "expires_at": 0, "transcript": ""}
+    added = {loss.path.rpartition("/")[2] for loss in done.losses if loss.fate == "added" and "/audio/" in loss.path}
+    assert added == {"id", "expires_at", "transcript"}
     assert [loss.path for loss in done.losses if loss.fate == "lost"] == ["/output/0/content/1"]

@@ -214,7 +214,14 @@ edit = {"type": "compact_20260112", "trigger": {"type": "input_tokens", "value":
 body = {"model": "m", "max_tokens": 99, "messages": [{"role": "user", "content": "x"}],
         "context_management": {"edits": [edit]}}
 shell = {"type": "shell_call", "call_id": "c", "action": {"commands": ["ls"]}, "one": 1, "two": 2, "three": 3}
+tools = [{"type": "function", "name": name, "parameters": {}} for name in "fg"]
+named = {"type": "function", "name": "f", "server_label": "s", "tools": [], "one": 1, "two": 2}
+some = {"type": "allowed_tools", "mode": "required", "tools": [{"type": "web_search"}], "three": 3, "four": 4}
+refused = {"temperature": 0.5, "top_p": 0.5, "top_logprobs": 2, "frequency_penalty": 1.0, "presence_penalty": 1.0}
 done = [
+    ul.write({"model": "m", "input": "x", "tools": tools, "tool_choice": named}, "anthropic-messages"),
+    ul.write({"model": "m", "input": "x", "tools": tools, "tool_choice": some}, "google-generate-content"),
+    ul.write({"model": "gpt-5", "input": "x", **refused}, "openai-chat", model="gpt-5"),
     ul.convert(body, source="anthropic-messages", target="openai-responses"),
     ul.write({"model": "m", "input": [shell]}, "openai-responses"),
     ul.write({"model": "m", "input": "x", "modalities": ["text", "audio"]}, "openai-chat"),
@@ -256,3 +263,18 @@ def test_a_stop_sequence_of_an_answer_that_ended_otherwise_stays(reason: Any, st
     body = {**answer, "stop_reason": reason, "stop_sequence": stop, "usage": {"input_tokens": 1, "output_tokens": 1}}
     done = ul.convert(body, source=MESSAGES, target=MESSAGES, kind="response")
     assert done.value == body and not done.losses
+
+
+@pytest.mark.parametrize("target", [MESSAGES, "google-generate-content", "google-interactions"])
+def test_a_lost_verbosity_is_named_as_itself(target: str) -> None:
+    bodies: list[tuple[str, Node, str]] = [
+        ("openai-responses", {"model": "m", "input": "Hi", "text": {"verbosity": "low"}}, "/text/verbosity"),
+        (
+            "openai-chat",
+            {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "verbosity": "low"},
+            "/verbosity",
+        ),
+    ]
+    for source, body, path in bodies:
+        lost = [loss for loss in ul.convert(body, source=source, target=target).losses if loss.fate == "lost"]
+        assert [(loss.path, loss.capability) for loss in lost] == [(path, "output.verbosity")]

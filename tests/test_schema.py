@@ -19,7 +19,7 @@ from schemas import (
     changed,
     inside,
 )
-from unified_llm.schema import Change, Lowered, lower, restore_arguments
+from unified_llm.schema import Change, Lowered, SchemaProfile, lower, restore_arguments
 
 # Traps ---------------------------------------------------------------------------------------------------------------
 
@@ -42,6 +42,16 @@ def test_trap_089_unknown_keywords_are_named_one_by_one() -> None:
     done = lower(schema, SUBSET_OF_JSON_SCHEMA)
     assert done.schema == {key: schema[key] for key in ("type", "properties")}
     assert changed(done) == [("/$schema", "$schema", "lost")]
+
+
+@pytest.mark.parametrize(
+    "draft", ["http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2020-12/schema"]
+)
+@pytest.mark.parametrize("profile", [SUBSET_OF_OPENAPI, SUBSET_OF_JSON_SCHEMA])
+def test_the_name_of_a_published_meta_schema_is_not_lost(draft: str, profile: SchemaProfile) -> None:
+    done = lower({"$schema": draft, "type": "object", "properties": {"a": {"type": "string"}}}, profile)
+    assert done.schema.keys() == {"type", "properties"}
+    assert changed(done) == [("/$schema", "$schema", "approximated")]
 
 
 def test_trap_090_references_are_inlined_with_their_siblings() -> None:

@@ -345,3 +345,54 @@ def test_a_ping_that_says_something() -> None:
     frames = named({"type": "message_start", "message": MESSAGE}, {"type": "ping", "riddle": 1}, {"type": "ping"})
     stream = ul.convert_stream(frames, source="anthropic-messages", target="openai-chat")
     assert list(stream) and [loss.path for loss in stream.losses if "/1/" in loss.path] == ["/1/data/riddle"]
+
+
+BROKEN = {
+    "openai-chat": (
+        {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "provider": "P", "choices": []},
+        {"error": {"message": "no", "code": 500}},
+        "/0/data/provider",
+    ),
+    "google-interactions": (
+        {"event_type": "interaction.created", "interaction": {"id": "i", "status": "in_progress", "provider": "P"}},
+        {"event_type": "error", "error": {"code": "api_error", "message": "no"}},
+        "/0/data/interaction/provider",
+    ),
+    "openai-responses": (
+        {"type": "response.created", "response": {"id": "r", "object": "response", "created_at": 1, "provider": "P"}},
+        {"type": "error", "code": "server_error", "message": "no", "param": None},
+        "/0/data/response/provider",
+    ),
+}
+
+
+@pytest.mark.parametrize("target", ["anthropic-messages", "google-generate-content"])
+@pytest.mark.parametrize("source", sorted(BROKEN))
+def test_what_was_said_first_is_reported_though_the_stream_ends_in_an_error(source: str, target: str) -> None:
+    *said, path = BROKEN[source]
+    events = [{"event": data.get("type") or data.get("event_type"), "data": data} for data in said]
+    stream = ul.convert_stream(events, source=source, target=target)
+    list(stream)
+    assert [loss.fate for loss in stream.losses if loss.path == path] == ["lost"]
+
+
+def test_a_lone_second_candidate_keeps_its_end() -> None:
+    def frame(**more: Any) -> dict[str, Any]:
+        candidate = {"content": {"role": "model", "parts": [{"text": "B"}]}, "index": 1, **more}
+        return {"event": None, "data": {"candidates": [candidate]}}
+
+    events = [frame(), frame(finishReason="STOP")]
+    protocol = "google-generate-content"
+    assert list(ul.convert_stream(events, source=protocol, target=protocol)) == events
+
+
+def test_a_call_that_is_told_as_a_stream_keeps_an_unknown_caller() -> None:
+    call = {"type": "tool_use", "id": "t", "name": "f", "input": {"a": 1}, "caller": {"type": "dial", "number": 1}}
+    head = {"id": "m", "type": "message", "role": "assistant", "model": "m", "stop_reason": "tool_use"}
+    usage = {"input_tokens": 1, "output_tokens": 1}
+    answer = {**head, "content": [call], "stop_sequence": None, "usage": usage}
+    canonical = ul.read(answer, "anthropic-messages", "response")
+    stream = ul.write_stream(ul.decompose(canonical), "anthropic-messages")
+    started = next(event["data"] for event in stream if event["event"] == "content_block_start")
+    assert started["content_block"]["caller"] == call["caller"]
+    assert not [loss for loss in stream.losses if "caller" in loss.path]

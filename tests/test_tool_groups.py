@@ -227,3 +227,37 @@ def test_a_shell_call_that_the_client_ran_is_sent_to_openai() -> None:
     assert [item["type"] for item in sent[1:]] in (
         ["shell_call", "shell_call_output"], ["function_call", "function_call_output"],
     )  # fmt: skip
+
+
+FOUND = {
+    "type": "tool_search_output",
+    "id": "tso",
+    "execution": "server",
+    "call_id": None,
+    "status": "completed",
+    "tools": [SEARCH, {**GROUP, "tools": [SEARCH, {**SEARCH, "name": "fetch", "defer_loading": True}]}],
+}
+
+
+@pytest.mark.parametrize("target", [CHAT, MESSAGES, GENERATE])
+def test_tools_that_a_search_found_are_declared(target: str) -> None:
+    done = ask(target, FOUND)
+    assert set(names(done.value)) == {"search", "mcp__docs__search", "mcp__docs__fetch"}
+    assert not any("defer_loading" in json.dumps(tool) for tool in done.value["tools"])
+    assert not [loss for loss in done.losses if loss.path == "/input/1" and loss.fate == "lost"]
+
+
+@pytest.mark.parametrize("target", [CHAT, MESSAGES, GENERATE])
+def test_a_found_tool_that_is_declared_is_declared_once(target: str) -> None:
+    done = ask(target, FOUND, tools=[GROUP, SEARCH])
+    assert sorted(names(done.value)) == ["mcp__docs__fetch", "mcp__docs__search", "search"]
+    told = {loss.path: loss.fate for loss in done.losses if loss.path.startswith("/input/1/tools")}
+    assert told["/input/1/tools/0"] == told["/input/1/tools/1/tools/0"] == "approximated"
+
+
+def test_found_tools_stay_results_where_the_api_has_them() -> None:
+    found = {**FOUND, "call_id": "c", "tools": [SEARCH]}
+    call = {"type": "tool_search_call", "id": "tsc", "execution": "server", "call_id": "c", "arguments": {}}
+    steps = ask(INTERACTIONS, call, found).value["input"]
+    assert [step["type"] for step in steps] == ["user_input", "tool_search_call", "tool_search_result"]
+    assert [tool["name"] for tool in steps[2]["result"]] == ["search"]

@@ -477,7 +477,7 @@ class Compaction(ItemBase, total=False):
 
     type: Literal["compaction"]
     content: str | list[Part] | None
-    tool_changes: list[Any] | None
+    tool_changes: list[dict[str, Any]] | None
 
 
 class CompactionProgress(ItemEventBase, total=False):

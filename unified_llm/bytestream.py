@@ -16,6 +16,7 @@ from .errors import RemoteProtocolError, UnifiedLLMError
 from .exchange import Exchange
 from .halves import Halves
 from .jsonarray import JSONArrayEncoder, StreamDecoder
+from .provenance import escaped_json
 from .sse import Passing, SSEDecoder, encode, is_garbled, parse_data
 from .streaming import _Pipe, aclose
 
@@ -154,14 +155,51 @@ class ByteStream:
         data = event["data"]
         if self.array is not None:
             return self.array.encode(self.halves.dump(data))
-        if isinstance(data, str):
-            return encode(event["event"] if self.named else None, data)
         name = event["event"] if self.named else None
+        if isinstance(data, str):
+            return _encoded(name, data)
         head = self.heads.get(name)
         if head is None:
             # What follows it is JSON on one line.
-            head = self.heads[name] = encode(name, b"").removesuffix(b"\n\n")
+            head = _encoded(name, b"").removesuffix(b"\n\n")
+            if len(self.heads) < _HEADS:  # a provider may make up a name for each event
+                self.heads[name] = head
         return b"%b%b\n\n" % (head, self.halves.dump(data))
+
+
+class _Unchanged:
+    """Bytes handed on line by line as they came, but for dressed keepalives (`Passing`) and look-alikes of envelopes.
+
+    What a provider sends is never to be taken for an envelope of ours when the client returns it (`provenance.py`).
+    """
+
+    def __init__(self) -> None:
+        self._passing = Passing()
+        self._line: list[bytes] = []  # a line that has no end yet
+
+    def feed(self, chunk: bytes) -> bytes:
+        part = self._passing.feed(chunk)
+        cut = max(part.rfind(b"\n"), part.rfind(b"\r")) + 1
+        if not cut:
+            self._line.append(part)
+            return b""
+        whole = b"".join([*self._line, part[:cut]]) if self._line else part[:cut]
+        self._line = [part[cut:]] if cut < len(part) else []
+        return escaped_json(whole)
+
+    def close(self) -> bytes:
+        return escaped_json(b"".join([*self._line, self._passing.close()]))
+
+
+_HEADS = 256
+
+
+def _encoded(name: str | None, data: str | bytes) -> bytes:
+    """One event, without its name where no line can hold that: its data say it too."""
+    try:
+        return encode(name, data)
+    except ValueError:
+        return encode(None, data)
 
 
 def translate_sse(chunks: Iterable[bytes], *, source: str, target: str, **options: Any) -> Iterator[bytes]:
@@ -170,7 +208,8 @@ def translate_sse(chunks: Iterable[bytes], *, source: str, target: str, **option
     Takes what `convert_stream` takes, and `array`: whether to write one JSON array instead of server-sent events, where
     the target has that framing (ValueError where it has not); None, the default, is as the client of `exchange` asked.
     A source that has both framings may come in either. The same protocol on both sides, with nothing to change, passes
-    the bytes through untouched, but for keepalives dressed as data, which become comments. Between two protocols an
+    the bytes through untouched, line by line, but for keepalives dressed as data, which become comments, and for data
+    that look like an envelope of this library. Between two protocols an
     event that is half of its JSON ends the stream, in the target's own error.
 
     >>> chunk = (b'data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,'
@@ -180,7 +219,7 @@ def translate_sse(chunks: Iterable[bytes], *, source: str, target: str, **option
     b'event: message_start'
     """
     if source == target and not options:
-        passing = Passing()
+        passing = _Unchanged()
         yield from filter(None, map(passing.feed, chunks))
         if rest := passing.close():
             yield rest
@@ -205,7 +244,7 @@ async def atranslate_sse(
     >>> asyncio.run(main())
     b'data: [DONE]\\n\\n'
     """
-    passing = Passing() if source == target and not options else None
+    passing = _Unchanged() if source == target and not options else None
     stream = ByteStream(source, target, **options) if passing is None else None
     try:
         if passing is not None:

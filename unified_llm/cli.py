@@ -1,4 +1,5 @@
-"""The command line: `unified-llm convert`, `preview`, `protocols`, `models`, `matrix`, `drift`, `chat` and `run`.
+"""The command line: `unified-llm convert`, `preview`, `protocols`, `models`, `matrix`, `drift`, `gateway`, `chat` and
+`run`.
 
 The result goes to stdout and nothing else does, so it can be piped; losses, progress and errors go to stderr. Input is
 one JSON document, the JSON lines of a stream (one wire event a line), or the raw stream, server-sent events or a JSON
@@ -24,6 +25,7 @@ try:
 
     from .client.cli.commands import chat, run
     from .drift.command import drift, matrix
+    from .gateway.command import gateway
     from .models.command import models
 except ModuleNotFoundError:  # pragma: no cover - the extra is installed wherever this is tested
     raise SystemExit("unified-llm: the command line needs an extra: pip install 'unified-llm[cli]'") from None
@@ -123,6 +125,7 @@ app.command()(chat)
 app.command()(run)
 app.command()(matrix)
 app.add_typer(drift, name="drift")
+app.add_typer(gateway, name="gateway")
 
 
 @app.callback()

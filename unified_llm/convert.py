@@ -173,8 +173,9 @@ def read(
     """The canonical object of a wire document, validated.
 
     `protocol` may have a dialect behind a colon; `kind` is "request" (default), "response", "error", or another the
-    adapter declares. `http` is what the document carried outside the body, and `secret` authenticates the envelopes in
-    a request, as in `convert`. Raises `InvalidBody`.
+    adapter declares, if it has a canonical class (a list of models has none; `convert` gives its JSON). `http` is what
+    the document carried outside the body, and `secret` authenticates the envelopes in a request, as in `convert`.
+    Raises `InvalidBody`, also for a kind without a class.
 
     A node that is not what its type promises becomes an `UnknownItem` (or `UnknownPart`, ...) with its `.problems`;
     with `strict=True` it is an `InvalidBody` instead.
@@ -182,8 +183,12 @@ def read(
     >>> read({"model": "m", "messages": [{"role": "user", "content": "Hi"}]}, "openai-chat").input[0].content
     'Hi'
     """
+    from .model.validate import KINDS, validate
+
     adapter, dialect = split(protocol)
     declared = kind_of(adapter, kind)
+    if declared.node not in KINDS:
+        raise InvalidBody("", f"a document of kind {kind!r} has no canonical class; use convert for its JSON")
     reader = Reader(
         adapter.protocol,
         dialect=dialect,
@@ -194,10 +199,12 @@ def read(
     )
     doc = load(body)
     check_kind(adapter, kind, doc, http)
-    node = reader.root(declared.read, doc)
+    try:
+        node = reader.root(declared.read, doc)
+    except FAULTS as error:
+        refuse_conversion((), doc, error)
     from pydantic import ValidationError
 
-    from .model.validate import validate
     from .paths import pointer
     from .strictness import misfits
 

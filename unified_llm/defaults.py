@@ -17,6 +17,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .ids import is_made
+from .jsonvalue import MAX_DEPTH
 from .losses import Loss, Losses
 
 if TYPE_CHECKING:
@@ -141,9 +142,12 @@ class _Weigher:
                 return _SOMETHING
             told = self._judge_alone(pattern, value)
             if told == _SOMETHING and value and type(value) is dict:
-                waiting += [((*pattern, _normal(key)), inner) for key, inner in value.items()]
+                # No place in the tables is that deep, and a path that grew on would make this quadratic in the depth.
+                above = pattern[:MAX_DEPTH]
+                waiting += [((*above, _normal(key)), inner) for key, inner in value.items()]
             elif told == _SOMETHING and value and type(value) is list:
-                waiting += [((*pattern, "*"), inner) for inner in value]
+                above = pattern[:MAX_DEPTH]
+                waiting += [((*above, "*"), inner) for inner in value]
             else:
                 most = max(most, told)
         return most

@@ -110,11 +110,12 @@ class Grammar:
     the provider's, a `RemoteProtocolError`.
     """
 
-    __slots__ = ("_error", "_same", "items", "state")
+    __slots__ = ("_error", "_same", "items", "state", "usage")
 
     def __init__(self, *, local: bool = False) -> None:
         self._error: type[ProtocolError] = LocalProtocolError if local else RemoteProtocolError
         self.state = "idle"
+        self.usage: dict[str, Any] | None = None  # of the terminal event
         self.items: dict[Place, str] = {}
         self._same: tuple[Any, ...] | None = None
 
@@ -138,6 +139,8 @@ class Grammar:
             raise self._error(f"{kind} cannot come when the response is {self.state}")
         self._check(kind, event)
         self.state = state
+        if class_ == "end":
+            self.usage = event["response"].get("usage")
         if class_ in ("added", "inside", "done"):
             place = place_of(event)
             item = ITEM.get((self.items.get(place, "absent"), class_))

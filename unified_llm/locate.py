@@ -84,6 +84,11 @@ class Finder(Notes):
     """The search for the sources of losses, over the documents of one conversion."""
 
     def loss(self, node: Node, keys: Keys, fate: str, detail: str, capability: str | None) -> list[Loss]:
+        if node is self.root and len(keys) == 1 and fate == "lost" and not capability:
+            inside = self._settings_in(keys[0])
+            if inside:
+                detail = detail or self.writer.refuses.get(keys[0], "")
+                return [loss for key in inside for loss in self.loss(node, (*keys, key), fate, detail, None)]
         setting = self._setting(keys[0]) if node is self.root and keys and fate != "added" else None
         if setting is not None and len(keys) > 1 and keys[-2:] not in PARTS and self._has(setting[0], keys):
             path = (*self.base, setting[0], *keys[1:])

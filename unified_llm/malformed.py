@@ -8,7 +8,7 @@ all the same (the default), or as it is (in this project's tests and fuzzers, wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn
 
 from .errors import InvalidBody, LocalProtocolError, ProtocolError, RemoteProtocolError, UnifiedLLMError
@@ -36,14 +36,20 @@ def refuse_document(name: str, node: Any, error: Exception) -> NoReturn:
     raise InvalidBody("", f"cannot be written: {_named(error)}") from error
 
 
-def refuse_event(number: int, event: Any, error: Exception, *, local: bool) -> NoReturn:
-    """The same for one canonical event, the `number`th of its stream."""
+def refuse_event(
+    number: int, event: Any, error: Exception, *, local: bool, before: Iterable[tuple[int, Any]] = ()
+) -> NoReturn:
+    """The same for one canonical event, the `number`th of its stream.
+
+    `before` are the earlier events with their numbers that a writer may have kept: the ill-typed one may be among them.
+    """
     _ours(error)
-    if type(event) is not dict or type(event.get("type")) is not str:
-        raise InvalidBody(pointer((number,)), "an event is an object with a string as its type") from error
-    found = _problem("event", event)
-    if found is not None:
-        raise InvalidBody(pointer((number,)) + found[0], found[1]) from error
+    for place, each in ((number, event), *before):
+        if type(each) is not dict or type(each.get("type")) is not str:
+            raise InvalidBody(pointer((place,)), "an event is an object with a string as its type") from error
+        found = _problem("event", each)
+        if found is not None:
+            raise InvalidBody(pointer((place,)) + found[0], found[1]) from error
     _bare(error)
     kind: type[ProtocolError] = LocalProtocolError if local else RemoteProtocolError
     raise kind(f"event {number} ({event['type']}) does not fit the events before it: {_named(error)}") from error
@@ -130,3 +136,8 @@ def _extras(root: Any) -> Iterator[tuple[Keys, str]]:
             for slot in ("form", "rest", "turn", "frame"):
                 if slot in drawer and type(drawer[slot]) is not dict and not (slot == "rest" and native):
                     yield (*here, slot), "should be an object"
+            if type(drawer.get("form")) is dict:
+                for key, marker in drawer["form"].items():
+                    words = marker if type(marker) is list else ()
+                    if type(marker) is dict or not all(type(word) is str for word in words):
+                        yield (*here, "form", key), "a marker is a word, a number, a boolean or a list of words"

@@ -61,6 +61,14 @@ class Naming:
         self.parents: dict[int, tuple[Any, Any]] | None = None
         self._names: dict[int, str] = {}
 
+    def _settings_in(self, key: Any) -> list[str]:
+        """The settings in an object of a request, where one of them has another capability than the object itself."""
+        value: Any = self.root.get(key) if self.name == "request" else None
+        kinds = CHILDREN["request"].get(key, ()) if type(value) is dict and "type" not in value else ()
+        known = CAPABILITY.get(kinds[0], {}) if len(kinds) == 1 else {}
+        inside = [each for each in value if value[each] is not None and each != "extra"] if known else []
+        return inside if any(known.get(each, known[""]) != known[""] for each in inside) else []
+
     def _capability(self, node: Node, keys: Keys) -> str:
         """The capability declared for the field at `keys` below `node`, or for the node itself."""
         if len(keys) == 1 and node is not self.root and type(node) is dict:

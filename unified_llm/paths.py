@@ -9,6 +9,9 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
+from .errors import InvalidBody
+from .jsonvalue import MAX_DEPTH
+
 __all__ = [
     "Keys",
     "Paths",
@@ -23,6 +26,9 @@ __all__ = [
 ]
 
 Keys = tuple[Any, ...]
+
+# A canonical document has more levels than the one that it was read from.
+_DEEPEST = 2 * MAX_DEPTH
 
 
 def pointer(keys: Iterable[Any]) -> str:
@@ -72,8 +78,12 @@ def _size(entry: tuple[Any, Keys]) -> int:
     return len(entry[0])
 
 
-def paths_below(root: Any) -> dict[int, Keys]:
-    """The path of every object and list below a root, by identity."""
+def paths_below(root: Any, above: Keys = ()) -> dict[int, Keys]:
+    """The path of every object and list below a root, by identity. `above` is the root's own, for errors.
+
+    Raises `InvalidBody` for what is nested too deep: the depth of an event that is given as an object is bounded
+    nowhere else, and paths are quadratic in it.
+    """
     paths: dict[int, Keys] = {id(root): ()}
     stack: list[tuple[Any, Keys]] = [(root, ())] if type(root) in (dict, list) else []
     while stack:
@@ -83,6 +93,8 @@ def paths_below(root: Any) -> dict[int, Keys]:
                 below = (*path, key)
                 paths[id(value)] = below
                 stack.append((value, below))
+        if len(path) > _DEEPEST:
+            raise InvalidBody(pointer((*above, *path[:MAX_DEPTH])), f"nested deeper than {MAX_DEPTH} levels")
     return paths
 
 

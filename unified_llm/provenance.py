@@ -34,6 +34,7 @@ __all__ = [
     "anchor_of",
     "escaped",
     "escaped_all",
+    "escaped_json",
     "is_constant",
     "is_envelope",
     "is_own",
@@ -104,6 +105,27 @@ def escaped_all(value: Any) -> Any:
     if type(value) is dict:
         return {key: escaped_all(inner) for key, inner in value.items()}
     return [escaped_all(inner) for inner in value] if type(value) is list else value
+
+
+def escaped_json(text: bytes) -> bytes:
+    """Complete lines of JSON, or of events of it, with every such string escaped; other bytes stay as they are."""
+    if _STEM_BYTES not in text and _SPELLED.search(text) is None:
+        return text
+    return _STRING.sub(_escaped_string, text)
+
+
+def _escaped_string(found: re.Match[bytes]) -> bytes:
+    try:
+        value = load_text(found[0].decode())
+    except ValueError:
+        return found[0]
+    new = escaped(value)
+    return found[0] if new == value else dump(new)
+
+
+_STEM_BYTES = _STEM.encode()
+_SPELLED = re.compile(rb"\\u00[2-7]")  # JSON may spell any letter so
+_STRING = re.compile(rb'"(?:[^"\\\r\n]|\\.)*"')
 
 
 def opaque_piece(kind: str, data: str, reader: Reader) -> Node:

@@ -55,6 +55,7 @@ class Reader:
         "secret",
         "seed",
         "signed",
+        "since",
         "stands",
         "stuffed",
         "target",
@@ -112,10 +113,11 @@ class Reader:
         # their kinds are in them: said once for all of a kind, and not of each as in `places`.
         self.stands: dict[int, tuple[Any, ...]] = {}
         self.laid: dict[str, dict[tuple[Any, ...], tuple[Any, ...]]] = {}
-        # Of a stream: the number of the event that is read now, the leaves whose places were told, in order, the last
-        # event of which a path was asked for (`here`), the events that losses may have to be found in, and the wire
-        # nodes that were put together from several events, with where their pieces came from.
+        # Of a stream: the number of the event that is read now and of the notes before it, the leaves whose places were
+        # told, in order, the last event of which a path was asked for (`here`), the events that losses may have to be
+        # found in, and the wire nodes that were put together from several events, with where their pieces came from.
         self.number: int | None = None
+        self.since = 0
         self.placed: list[tuple[Node, tuple[Any, ...]]] = []
         self.cited: int | None = None
         self.docs: dict[int, Any] = {}

@@ -175,6 +175,10 @@ class RestoringWriter:
         self.held: dict[Place, _Held] = {}
         self._more = getattr(writer, "write_more", None)
         self._passed = False
+        # The wire nodes of what was read in an event, by identity: the event's number, and how many notes were seen.
+        self._number: int | None = -1
+        self._now: dict[int, Node] = {}
+        self._noted = 0
 
     def feed(self, event: Event) -> list[Event]:
         if self.frames and self.frames in event.get("extra", ()):
@@ -235,9 +239,9 @@ class RestoringWriter:
         if not done and self.restoring.is_held(item):
             self.held[place] = _Held(item)
             opening = {**item, "arguments": ""} if item.get("arguments") else item
-            self._trace(opening, item)
-            return [self._with(event, "item", self._restored(opening, self.restoring.item))]
-        new = self._with(event, "item", self._restored(item, self.restoring.item))
+            self._trace([(opening, item)], opening=True)
+            return [self._with(event, "item", self._restored(opening, self.restoring.item, opening=True))]
+        new = self._with(event, "item", self._restored(item, self.restoring.item, opening=not done))
         held = self.held.pop(place, None) if done else None
         if held is None or held.told:
             return [new]
@@ -275,18 +279,39 @@ class RestoringWriter:
     def _with(self, event: Event, key: str, value: Any) -> Event:
         return event if value is event[key] else {**event, key: value}
 
-    def _restored(self, node: Node, change: Any) -> Node:
+    def _restored(self, node: Node, change: Any, opening: bool = False) -> Node:
         new: Node = change(node)
-        for made, given in self.restoring.replaced:
-            self._trace(made, given)
-        self.restoring.replaced.clear()
+        if self.restoring.replaced:
+            self._trace(self.restoring.replaced, opening)
+            self.restoring.replaced.clear()
         return new
 
-    def _trace(self, new: Node, old: Node) -> None:
-        """What is lost of a node that was made is lost of the wire node behind it."""
-        wire = next((wire for made, wire in self.reader.latest() if made is old), None)
-        if wire is not None and new is not old:
-            self.reader.trace.append((new, wire))
+    def _trace(self, replaced: list[tuple[Node, Node]], opening: bool = False) -> None:
+        """What is lost of a node that was made is lost of the wire node behind the one it stands for.
+
+        An item that opens was read in this event, if it was read at all: nothing before it is looked through.
+        """
+        wires = self._read_now()
+        if not opening and any(id(old) not in wires for _, old in replaced):
+            wanted = {id(old) for _, old in replaced}
+            wires = {}
+            for made, wire in self.reader.latest():
+                if id(made) in wanted:
+                    wires.setdefault(id(made), wire)
+                    if len(wires) == len(wanted):
+                        break
+        self.reader.trace += [(new, wires[id(old)]) for new, old in replaced if new is not old and id(old) in wires]
+
+    def _read_now(self) -> dict[int, Node]:
+        """The wire nodes of the canonical ones that were read in this event."""
+        reader = self.reader
+        trace = reader.traced()
+        if reader.number != self._number:
+            self._number, self._now, self._noted = reader.number, {}, reader.since
+        for made, wire in trace[self._noted :]:
+            self._now[id(made)] = wire
+        self._noted = len(trace)
+        return self._now
 
 
 def _unframed(event: Event, protocol: str) -> Event:

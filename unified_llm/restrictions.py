@@ -210,7 +210,7 @@ class _Restricting:
         """Report what a choice that is not written holds beside what it means."""
         nodes = [(("tool_choice",), choice), *((("tool_choice", "tools", place), entry) for place, entry in left)]
         for at, node in nodes if choice.get("type") == "allowed_tools" else nodes[:1]:
-            for key in node.keys() - _KNOWN - {"mode"}:
+            for key in [key for key in node if key not in _KNOWN and key != "mode"]:
                 self.writer.report(self.request, (*at, key), "lost")
 
     def _allow_none(self) -> None:
@@ -259,7 +259,7 @@ class _Restricting:
                 self.writer.report(self.request, ("tool_choice", "mode"), fates[0], detail)
         else:
             detail = "no other tool is declared" + (f", sent as {mode!r}" if mode else ", left to the model")
-            for key in choice.keys() & _KNOWN:
+            for key in [key for key in choice if key in _KNOWN]:
                 self.writer.report(self.request, ("tool_choice", key), "approximated", detail)
         self.tools = kept
         self.put("tools", kept)

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from .ids import is_made
 from .provenance import TURN, is_own, is_reply, joined_parts
-from .turns import CALLS, Shown, leads_to_hidden, parts_of, pieces, regions, shown, words_of
+from .turns import CALLS, Shown, leading_to_hidden, parts_of, pieces, shown, words_of
 
 if TYPE_CHECKING:
     from .reading import Reader
     from .writing import Writer
 
-__all__ = ["goes_home", "opened", "readdressed", "restored", "returned"]
+__all__ = ["goes_home", "opened", "readdress", "restored", "returned"]
 
 Node = dict[str, Any]
 
@@ -31,13 +31,7 @@ def opened(items: list[Node], reader: Reader) -> list[Node]:
         return items
     reader.signed = True
     wires = {id(node): wire for node, wire in reader.traced()}
-    for item in items:
-        turn = _turn(item)
-        if turn is None:
-            continue
-        place = next(at for at, other in enumerate(items) if other is item)
-        items = _put_back(items, place, turn, reader, wires)
-    return items
+    return _Opening(items, reader, wires).opened()
 
 
 def _turn(item: Node) -> Node | None:
@@ -50,58 +44,110 @@ def _turn(item: Node) -> Node | None:
     return None
 
 
-def _put_back(items: list[Node], place: int, turn: Node, reader: Reader, wires: dict[int, Any]) -> list[Node]:
-    """The items with one carrier gone and its answer where it was."""
-    known = frozenset(i["call_id"] for i in turn["items"] if is_reply(i) and type(i.get("call_id")) is str)
-    start, end = next((a, b) for a, b in regions(items, known) if a <= place < b)
-    back = {id(item) for item, _ in reader.restored}
-    marks = [at for at in range(start, end) if _turn(items[at]) is not None or id(items[at]) in back]
-    before = max((at for at in marks if at < place), default=start - 1)
-    after = min((at for at in marks if at > place), default=end)
-    carrying = items[place]
-    if not goes_home(turn.get("origin") or {}, reader.target):
-        # What the client shows goes on as it is.
-        reader.note(carrying, ("opaque",), "lost", "foreign")
-        return items[:place] + items[place + 1 :]
-    wire = wires.get(id(carrying))
-    wanted = shown(turn["items"])
-    if reader.secret is None:
+class _Opening:
+    """The items of a conversation while its carriers make way for their answers, from the first to the last.
+
+    What stands before the carrier at hand is done with, and each looks no further than to the ends of its answer.
+    """
+
+    def __init__(self, items: list[Node], reader: Reader, wires: dict[int, Any]) -> None:
+        self.carriers = [item for item in items if _turn(item) is not None]
+        self.items, self.reader, self.wires = [*items], reader, wires
+        # The ids that calls have again, by those their results still go by, and where these were changed up to.
+        self.names: dict[str, str] = {}
+        self.clean = 0
+        self.back: set[int] = set()
+        self.restored = 0
+
+    def opened(self) -> list[Node]:
+        """All items, without a carrier."""
+        place = 0
+        for carrying in self.carriers:
+            while self.items[place] is not carrying:
+                place += 1
+            first, last, found = self._put_back(place, _turn(carrying) or {})
+            self._clean(last)
+            self.items[first:last] = found
+            self.clean += first + len(found) - last
+            place = first + len(found)
+        self._clean(len(self.items))
+        return self.items
+
+    def _clean(self, end: int) -> None:
+        """Give the results up to a place the ids of their calls."""
+        if self.clean < end:
+            readdress(self.items, self.clean, end, self.names, self.reader, self.wires)
+            self.clean = end
+
+    def _answer(self, place: int, known: frozenset[str]) -> tuple[int, int]:
+        """From where to where the answer goes that the item at `place` is in (`regions`)."""
+        start = end = place
+        while start and not _ends(self.items[start - 1], known):
+            start -= 1
+        while end < len(self.items):
+            self._clean(end + 1)
+            if _ends(self.items[end], known):
+                break
+            end += 1
+        return start, end
+
+    def _put_back(self, place: int, turn: Node) -> tuple[int, int, list[Node]]:
+        """The items, from and to, in whose place an answer stood, and those to put there: no carrier among them."""
+        reader, items, wires = self.reader, self.items, self.wires
+        known = frozenset(i["call_id"] for i in turn["items"] if is_reply(i) and type(i.get("call_id")) is str)
+        start, end = self._answer(place, known)
+        self.back.update(id(item) for item, _ in reader.restored[self.restored :])
+        self.restored = len(reader.restored)
+        marks = [at for at in range(start, end) if _turn(items[at]) is not None or id(items[at]) in self.back]
+        before = max((at for at in marks if at < place), default=start - 1)
+        after = min((at for at in marks if at > place), default=end)
+        carrying = items[place]
+        if not goes_home(turn.get("origin") or {}, reader.target):
+            # What the client shows goes on as it is.
+            reader.note(carrying, ("opaque",), "lost", "foreign")
+            return place, place + 1, []
+        wire = wires.get(id(carrying))
+        wanted = shown(turn["items"])
+        if reader.secret is None:
+            there = [item for item in items[before + 1 : after] if item is not carrying]
+            return before + 1, after, _added(turn, there, reader)
+        if reader.target is None or reader.target.facing == "client":
+            # A result of a call that the client made is the client's to say.
+            made = {item.get("call_id") for item in turn["items"] if item.get("type") in CALLS}
+            turn = {**turn, "items": [i for i in turn["items"] if not (is_reply(i) and i.get("call_id") in made)]}
+        spans = ((before + 1, after), (place, after), (before + 1, place + 1))
+        if not any(wanted):
+            # It shows nothing by which it is known: it stood where its envelope does, for what shows nothing either.
+            first = place
+            while first > before + 1 and not any(shown((items[first - 1],))):
+                first -= 1
+            spans = ((first, place + 1),) * 3
+        for first, last in spans:
+            there = [item for item in items[first:last] if item is not carrying]
+            if _same(shown(there), wanted):
+                last = _repeated(turn["items"], items, last)
+                self._clean(last)
+                for made_id, own in returned(turn, there).items():
+                    self.names.setdefault(made_id, own)
+                # What follows in the same answer was looked at before these names were known.
+                readdress(items, last, self.clean, self.names, reader, wires)
+                return first, last, restored(turn, there, wire, reader, wires)
         there = [item for item in items[before + 1 : after] if item is not carrying]
-        return items[: before + 1] + _added(turn, there, reader) + items[after:]
-    if reader.target is None or reader.target.facing == "client":
-        # A result of a call that the client made is the client's to say.
-        made = {item.get("call_id") for item in turn["items"] if item.get("type") in CALLS}
-        turn = {**turn, "items": [i for i in turn["items"] if not (is_reply(i) and i.get("call_id") in made)]}
-    spans = ((before + 1, after), (place, after), (before + 1, place + 1))
-    if not any(wanted):
-        # It shows nothing by which it is known: it stood where its envelope does, for what shows nothing either.
-        first = place
-        while first > before + 1 and not any(shown((items[first - 1],))):
-            first -= 1
-        spans = ((first, place + 1),) * 3
-    for first, last in spans:
-        there = [item for item in items[first:last] if item is not carrying]
-        if _same(shown(there), wanted):
-            last = _repeated(turn["items"], items, last)
-            names = returned(turn, there)
-            after_it = readdressed(items[last:], names, reader, wires) if names else items[last:]
-            return items[:first] + restored(turn, there, wire, reader, wires) + after_it
-    there = [item for item in items[before + 1 : after] if item is not carrying]
-    found = _pieces_of(turn, there, reader, wires)
-    if found == there:
-        reader.note(carrying, ("opaque",), "lost", "an envelope that does not belong here")
-    return items[: before + 1] + _without_leading(turn, found, reader) + items[after:]
+        found = _pieces_of(turn, there, reader, wires)
+        if found == there:
+            reader.note(carrying, ("opaque",), "lost", "an envelope that does not belong here")
+        return before + 1, after, _without_leading(turn, found, reader)
+
+
+def _ends(item: Node, known: frozenset[str]) -> bool:
+    """Whether an item is what a client says, and no result of a call in `known`."""
+    return is_reply(item) and item.get("call_id") not in known
 
 
 def _without_leading(turn: Node, there: list[Node], reader: Reader) -> list[Node]:
     """An edited answer without the reasoning that led to what the client does not show: it would be refused."""
     answer = turn["items"]
-    led = {
-        piece.get("data")
-        for at, item in enumerate(answer)
-        if item.get("type") == "reasoning" and leads_to_hidden(answer, at)
-        for piece in item.get("opaque") or ()
-    }
+    led = {piece.get("data") for item in leading_to_hidden(answer) for piece in item.get("opaque") or ()}
     out = []
     for item in there:
         if led and item.get("type") == "reasoning" and any(p.get("data") in led for p in item.get("opaque") or ()):
@@ -113,13 +159,13 @@ def _without_leading(turn: Node, there: list[Node], reader: Reader) -> list[Node
 
 def _added(turn: Node, there: list[Node], reader: Reader) -> list[Node]:
     """What the client shows, with the opaque data of an envelope that anybody may have made: in place."""
-    proofs = [(item, shown((item,))) for item in turn["items"]]
+    proofs: dict[Any, Node] = {}
+    for item in turn["items"]:
+        proofs.setdefault(_told(item), item)
     for item in there:
         if item.get("type") in ("message", *CALLS) and not is_reply(item):
-            said = shown((item,))
-            proof = next(
-                (p for p, told in proofs if p.get("type") == item["type"] and any(said) and told == said), None
-            )
+            said = _told(item)
+            proof = proofs.get(said) if any(said[1:]) else None
             if proof is not None:
                 if proof.get("opaque") and "opaque" not in item:
                     item["opaque"] = proof["opaque"]
@@ -142,11 +188,13 @@ def _repeated(answer: list[Node], items: list[Node], last: int) -> int:
 
 def restored(turn: Node, there: list[Node], wire: Any, reader: Reader, wires: dict[int, Any]) -> list[Node]:
     """The answer as it was, under the ids the client gave its calls, if any, and with its cache breakpoints."""
-    origins = {id(one): other for one, other in _called(turn, there)}
-    renamed = {one.get("call_id"): other.get("call_id") for one, other in _called(turn, there)}
+    called = _called(turn, there)
+    origins = {id(one): other for one, other in called}
+    renamed = {one.get("call_id"): other.get("call_id") for one, other in called}
     dropped = set(returned(turn, there).values())
     # Numbers of messages are those of another document: far apart from the numbers in this one.
     number = 1 + max((item["turn"] for item in there if type(item.get("turn")) is int), default=0)
+    first = {one.get("type"): one for one in reversed(there)}
     out = []
     for item in turn["items"]:
         new = dict(item)
@@ -154,7 +202,7 @@ def restored(turn: Node, there: list[Node], wire: Any, reader: Reader, wires: di
             new["call_id"] = renamed[new["call_id"]]
         if type(new.get("turn")) is int:
             new["turn"] = -number * 1000 - new["turn"]
-        bearer = origins.get(id(item)) or next((one for one in there if one.get("type") == new.get("type")), None)
+        bearer = origins.get(id(item)) or first.get(new.get("type"))
         known = wires.get(id(bearer), wire)
         if known is not None:
             reader.trace.append((new, known))
@@ -180,18 +228,17 @@ def returned(turn: Node, there: list[Node]) -> dict[str, str]:
     return {str(made): own for own, made in pairs if own and is_made(made) and not is_made(own)}
 
 
-def readdressed(items: list[Node], names: dict[str, str], reader: Reader, wires: dict[int, Any]) -> list[Node]:
-    """`items` with the results of calls under the ids that are the calls' own again."""
-    out = []
-    for item in items:
+def readdress(
+    items: list[Node], begin: int, end: int, names: dict[str, str], reader: Reader, wires: dict[int, Any]
+) -> None:
+    """Give the results of calls from `begin` to `end` the ids that are the calls' own again, in place."""
+    for at in range(begin, end) if names else ():
+        item = items[at]
         own = names.get(item.get("call_id") or "")
         if own:
-            new = {**item, "call_id": own}
+            items[at] = new = {**item, "call_id": own}
             if id(item) in wires:
                 reader.trace.append((new, wires[id(item)]))
-            item = new
-        out.append(item)
-    return out
 
 
 def _at_home(item: Node, origin: Node) -> None:
@@ -219,23 +266,60 @@ def _move_cache(there: list[Node], out: list[Node]) -> None:
 
 def _pieces_of(turn: Node, there: list[Node], reader: Reader, wires: dict[int, Any]) -> list[Node]:
     """What the client still shows, with the pieces of those calls and messages that are as they were."""
-    known = [(item, shown((item,))) for item in turn["items"] if any(pieces(item))]
+    known = _Known([item for item in turn["items"] if any(pieces(item))])
     out = []
     for item in there:
-        for other, said in known:
-            if other.get("type") == item.get("type") and any(said) and _same(said, shown((item,))):
-                new = {**other, **({"turn": item["turn"]} if "turn" in item else {})}
-                if "call_id" in item:
-                    new["call_id"] = item["call_id"]
-                if id(item) in wires:
-                    reader.trace.append((new, wires[id(item)]))
-                _at_home(new, turn.get("origin") or {})
-                reader.restored.append((new, turn.get("origin") or {}))
-                out.append(new)
-                break
-        else:
+        other = known.find(item)
+        if other is None:
             out.append(item)
+            continue
+        new = {**other, **({"turn": item["turn"]} if "turn" in item else {})}
+        if "call_id" in item:
+            new["call_id"] = item["call_id"]
+        if id(item) in wires:
+            reader.trace.append((new, wires[id(item)]))
+        _at_home(new, turn.get("origin") or {})
+        reader.restored.append((new, turn.get("origin") or {}))
+        out.append(new)
     return out
+
+
+def _told(item: Node) -> tuple[Any, str, tuple[tuple[str, str], ...]]:
+    """The type of an item, and what it shows."""
+    text, calls = shown((item,))
+    return item.get("type"), text, tuple(calls)
+
+
+class _Known:
+    """Items by what they show; an id that had to be made fits any other (`_same`)."""
+
+    def __init__(self, items: list[Node]) -> None:
+        self.items = items
+        # The number of the first item of what it shows: with its ids, with an id that was made, and with any.
+        self.named: dict[Any, int] = {}
+        self.made: dict[Any, int] = {}
+        self.any: dict[Any, int] = {}
+        for number, item in enumerate(items):
+            said, ids = self._key(item)
+            if any(said[1:]):
+                self.named.setdefault((said, ids), number)
+                self.any.setdefault(said, number)
+                if any(map(is_made, ids)):
+                    self.made.setdefault(said, number)
+
+    def find(self, item: Node) -> Node | None:
+        """The first item that shows what this one does."""
+        said, ids = self._key(item)
+        if any(map(is_made, ids)):
+            found = [self.any.get(said)]
+        else:
+            found = [self.named.get((said, ids)), self.made.get(said)]
+        first = min((number for number in found if number is not None), default=None)
+        return None if first is None else self.items[first]
+
+    def _key(self, item: Node) -> tuple[tuple[Any, ...], tuple[str, ...]]:
+        kind, text, calls = _told(item)
+        return (kind, text, tuple(said for _, said in calls)), tuple(made for made, _ in calls)
 
 
 def _same(one: Shown, other: Shown) -> bool:

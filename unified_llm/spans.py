@@ -8,11 +8,12 @@ overlap. In a stream nobody knows the bounds before the text is over: such a cit
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .adapter import WireWriter, WriteMore
+    from .reading import Reader
     from .writing import Writer
 
 __all__ = ["CitingWriter", "add_bounds", "is_placeless", "split_text"]
@@ -24,6 +25,7 @@ _ADDED = "response.output_text.annotation.added"
 _DONE = "response.output_text.done"
 _ENDS = frozenset(("response.content_part.done", "response.output_item.done", "error"))
 _INDICES = ("start_index", "end_index")
+_RECENT = 64  # notes of a reading, among which those of the last event are
 
 
 def is_placeless(note: Any) -> bool:
@@ -31,11 +33,17 @@ def is_placeless(note: Any) -> bool:
     return type(note) is dict and note.get("type") == "url_citation" and all(note.get(key) is None for key in _INDICES)
 
 
+def _is_open(note: Any) -> bool:
+    """Whether a citation of a page lacks a bound that the text has to give it."""
+    return type(note) is dict and note.get("type") == "url_citation" and any(note.get(key) is None for key in _INDICES)
+
+
 def add_bounds(wire: Node, start: int, end: int, w: Writer) -> None:
-    """Give a written citation without a place the bounds of its part, under the canonical names."""
+    """Give a written citation the bounds of its part where it has none of its own, under the canonical names."""
     for key, value in zip(_INDICES, (start, end)):
-        wire[key] = value
-        w.added(wire, key, "what says no place is about the whole text")
+        if wire.get(key) is None:
+            wire[key] = value
+            w.added(wire, key, "what says no place is about the whole text")
 
 
 def split_text(part: Node) -> list[Node] | None:
@@ -76,25 +84,36 @@ def split_text(part: Node) -> list[Node] | None:
 class CitingWriter:
     """A writer of wire events that hears of a citation without a place when the text that it is about is over."""
 
-    def __init__(self, writer: WireWriter) -> None:
+    def __init__(self, writer: WireWriter, reader: Reader | None = None) -> None:
         self.writer = writer
-        self.held: dict[tuple[Any, ...], list[Event]] = {}
+        self.reader = reader
+        # With the wire node that the citation was read from, where that is known.
+        self.held: dict[tuple[Any, ...], list[tuple[Event, Any]]] = {}
         self._more: Callable[[], WriteMore | None] | None = getattr(writer, "write_more", None)
 
     def feed(self, event: Event) -> list[Event]:
         kind = event["type"]
-        if kind == _ADDED and is_placeless(event.get("annotation")):
-            self.held.setdefault(_place(event), []).append(event)
+        if kind == _ADDED and _is_open(event.get("annotation")):
+            self.held.setdefault(_place(event), []).append((event, self._source(event["annotation"])))
             return []
         if self.held and (kind == _DONE or kind in _ENDS):
             out: list[Event] = []
             text = event.get("text") if kind == _DONE else (event.get("part") or {}).get("text")
-            for held in self.held.pop(_place(event), ()) if kind != "error" else ():
+            for held, source in self.held.pop(_place(event), ()) if kind != "error" else ():
                 if type(text) is str:
-                    placed = {**held["annotation"], "start_index": 0, "end_index": len(text)}
+                    note = held["annotation"]
+                    start, end = (note.get(key) for key in _INDICES)
+                    placed = {**note, "start_index": 0 if start is None else start}
+                    placed["end_index"] = len(text) if end is None else end
+                    if source is not None and self.reader is not None:
+                        self.reader.made(placed, source)
                     out += self.writer.feed({**held, "annotation": placed})
             return out + self.writer.feed(event)
         return self.writer.feed(event)
+
+    def _source(self, note: Node) -> Any:
+        recent = islice(reversed(self.reader.traced()), _RECENT) if self.reader is not None else ()
+        return next((wire for node, wire in recent if node is note), None)
 
     def write_more(self) -> WriteMore | None:
         """How the writer would write more of the same."""

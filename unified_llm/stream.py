@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ._tables import KNOWN_TYPES
 from .errors import InvalidBody, RemoteProtocolError
 from .grammar import (
     ADDRESS,
@@ -40,6 +41,7 @@ __all__ = [
     "collect",
     "decompose",
     "framed",
+    "index_of",
 ]
 
 Event = dict[str, Any]
@@ -209,12 +211,18 @@ def _events(response: Node) -> Iterator[Event]:
     yield {"type": "response.in_progress", "response": opening}
     choices = [(0, response.get("output") or [])]
     others = enumerate(response.get("choices") or [], 1)
-    choices += [(choice.get("index", number), choice.get("output") or []) for number, choice in others]
+    choices += [(index_of(choice, number), choice.get("output") or []) for number, choice in others]
     for choice, items in choices:
         for index, item in enumerate(items):
             at: Node = {"output_index": index, **({"choice": choice} if choice else {})}
             yield from _item_events(item, at)
     yield {"type": _terminal(response), "response": response}
+
+
+def index_of(choice: Node, number: int) -> Any:
+    """The index of a further choice; `number`, its place among them from 1, where it has none."""
+    index = choice.get("index")
+    return number if index is None else index
 
 
 _LATE = ("output", "choices", "usage", "finish", "error", "completed_at", "extra")
@@ -237,20 +245,37 @@ def _item_events(item: Node, at: Node) -> Iterator[Event]:
     streamed = [(stem, key) for stem, (where, _, key) in BUILDS.items() if not where and _is_stem(stem, item, key)]
     for _, key in streamed:
         opening[key] = ""
-    for where in ("content", "summary"):
-        if type(item.get(where)) is list:
-            opening[where] = []
+    parts = {where: item[where] for where in ("content", "summary") if _has_parts(item, where)}
+    opening.update((where, []) for where in parts)
     if "status" in item:
         opening["status"] = "in_progress"
+    if streamed and item.get("extra"):
+        # Where a call is opened by what all of it but its arguments says, so is what its protocol keeps with it.
+        kept = {name: {"rest": own["rest"]} for name, own in item["extra"].items() if own.get("rest")}
+        opening.update({"extra": kept} if kept else {})
     yield {"type": "response.output_item.added", **at, "item": opening}
-    for index, part in enumerate(item["summary"] if type(item.get("summary")) is list else ()):
+    for index, part in enumerate(parts.get("summary", ())):
         yield from _part_events(part, {**named, "summary_index": index}, "response.reasoning_summary_part")
-    for index, part in enumerate(item["content"] if type(item.get("content")) is list else ()):
+    for index, part in enumerate(parts.get("content", ())):
         yield from _part_events(part, {**named, "content_index": index}, "response.content_part")
     for stem, key in streamed:
         yield {"type": f"{stem}.delta", **named, "delta": item[key]}
         yield {"type": f"{stem}.done", **named, key: item[key]}
     yield {"type": "response.output_item.done", **at, "item": item}
+
+
+def _has_parts(item: Node, where: str) -> bool:
+    """Whether an item is streamed part by part; the lists of an unknown item may hold any values."""
+    parts = item.get(where)
+    return type(parts) is list and (item.get("type") in KNOWN_TYPES or all(map(_is_part, parts)))
+
+
+def _is_part(value: Any) -> bool:
+    return (
+        type(value) is dict
+        and type(value.get("type", "")) is str
+        and type(value.get("annotations")) in (list, type(None))
+    )
 
 
 def _is_stem(stem: str, item: Node, key: str) -> bool:

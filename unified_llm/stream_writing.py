@@ -7,7 +7,7 @@ from typing import Any
 
 from .defaults import Weighing, significant
 from .exchange import Exchange
-from .grammar import Grammar
+from .grammar import ANNOTATION, CLASS, PARTS, Grammar, Place, place_of
 from .locate import locate
 from .losses import Levels, enforce
 from .malformed import FAULTS, refuse_event
@@ -51,6 +51,9 @@ class _WritePipe(_Pipe):
         self.writing.source = None  # the events come from no protocol
         self.count = 0
         self.grammar = Grammar(local=True)
+        # The events that say what the response and each of its items are: a writer may keep what is ill-typed in them
+        # until a later event, for which it is then not to blame.
+        self.held: dict[Place | str, list[tuple[int, Event]]] = {}
 
     def _feeder(self) -> Callable[[Event], list[Event]]:
         return self._written
@@ -60,10 +63,13 @@ class _WritePipe(_Pipe):
         try:
             return self._step(canonical)
         except FAULTS as error:
-            refuse_event(self.count, canonical, error, local=True)
+            before = [each for kept in self.held.values() for each in kept]
+            refuse_event(self.count, canonical, error, local=True, before=before)
 
     def _step(self, canonical: Event) -> list[Event]:
         self.grammar.feed(canonical)
+        if "delta" not in canonical:
+            self._hold(canonical)
         self._tell_event(canonical)
         out = self.writer.feed(canonical)
         if self.writing.noted:
@@ -79,6 +85,13 @@ class _WritePipe(_Pipe):
             enforce(found, self.on_loss)
         self.count += 1
         return out
+
+    def _hold(self, event: Event) -> None:
+        kind = event["type"]
+        if kind in PARTS or kind == ANNOTATION:
+            self.held.setdefault(place_of(event), []).append((self.count, event))
+        elif kind in CLASS:
+            self.held[place_of(event) if "item" in event else kind] = [(self.count, event)]
 
     def close(self) -> list[Event]:
         self.grammar.close()

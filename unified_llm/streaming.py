@@ -92,7 +92,7 @@ class _Pipe:
             self.writing.source = ""
         writer = self.goal.streams.writer(self.writing)
         if self.crossing:
-            writer = CitingWriter(writer)
+            writer = CitingWriter(writer, self.reading if self.reads else None)
         if self.writing.facing == "client" and (self.crossing or not self.reads or self.writing.vault is not None):
             writer = LeavingWriter(writer, self.reading if self.reads else None, self.writing, self.crossing)
         if undoing is None:
@@ -128,7 +128,7 @@ class _Pipe:
                     event = {**event, "data": escaped_all(event["data"])}
                 reading.doc = event["data"]
                 recent.append((reading.number, reading.doc))
-                mark = noted
+                reading.since = mark = noted
                 events = read(event)
                 if len(traced()) != noted:
                     # What is kept of a frame is kept with a note, or nobody could say where it came from.

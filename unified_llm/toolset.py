@@ -1,7 +1,8 @@
 """Tools declared in groups, or in the course of a conversation, as one flat list where the target has no such form.
 
 A tool of a namespace is declared under both names, joined; calls of it come back under its namespace, by the exchange.
-Tools that an `additional_tools` item adds are declared with the others, and those that a `tool_change` removes are not.
+Tools that an `additional_tools` item adds, or that a search found, are declared with the others, and those that a
+`tool_change` removes are not.
 Whether a target has these forms is found out by a trial, so that no adapter states it twice. See decision 0026.
 """
 
@@ -21,7 +22,8 @@ Node = dict[str, Any]
 
 _CALLS = frozenset(("function_call", "custom_tool_call", "function_call_output", "custom_tool_call_output"))
 _NAMED = frozenset(("function", "custom"))
-_CHANGES = frozenset(("additional_tools", "tool_change"))
+_FOUND = frozenset(("tool_search_output", "tool_search_result"))
+_CHANGES = frozenset(("additional_tools", "tool_change")) | _FOUND
 
 
 def flatten(request: Node, writer: Writer, kind: Kind, plain: bool) -> list[tuple[Node, Node]]:
@@ -71,11 +73,13 @@ class _Flattening:
         """Declare the tools that the conversation ends up with, where the target cannot change them as it goes."""
         changes = [item for item in items if item.get("type") in _CHANGES]
         lacking = write_trial(self.writer, self.kind, model=self.request.get("model"), input=changes).whole
-        gone = [item for item in changes if id(item) in lacking]
+        gone = [item for item in changes if id(item) in lacking and _declares(item)]
         tools = before = list(self.request.get("tools") or ())
         for item in gone:
             if item["type"] == "additional_tools":
                 tools = self._with(tools, item.get("tools") or ())
+            elif item["type"] in _FOUND:
+                tools = self._found(tools, item.get("tools") or ())
             elif item.get("action") == "add" and type(item.get("tool")) is dict:
                 tools = self._with(tools, [item["tool"]])
             elif item.get("action") == "add":
@@ -109,6 +113,41 @@ class _Flattening:
             if _key(tool) in keys and not any(tool is each for each in more):
                 self.writer.piece(_anew, tool)
         return [*(tool for tool in tools if _key(tool) not in keys), *more]
+
+    def _found(self, tools: list[Node], more: Any) -> list[Node]:
+        """The tools and those of `more` that are not declared: what a search loads may be declared to be loaded."""
+        out = list(tools)
+        for tool in more:
+            place = next((index for index, each in enumerate(out) if _key(each) == _key(tool)), None)
+            if place is None:
+                out.append(self._loaded(tool))
+                continue
+            known = out[place].get("tools")
+            if tool.get("type") != "namespace" or type(known) is not list or type(tool.get("tools")) is not list:
+                loaded = self._loaded(tool)
+                if _undeferred(out[place]) == _undeferred(tool):
+                    self.writer.drop(tool, "declared among the tools", "approximated")
+                else:
+                    self.writer.piece(_anew, out[place])
+                    out[place] = loaded
+                continue
+            members = self._found(known, tool["tools"])
+            self.writer.piece(_regroup, tool)
+            if len(members) > len(known):
+                out[place] = self.copy(out[place], tools=members)
+        return out
+
+    def _loaded(self, tool: Node) -> Node:
+        """A tool that was found is there from now on, and so are those of a namespace."""
+        members = tool.get("tools")
+        if tool.get("type") == "namespace" and type(members) is list:
+            return self.copy(tool, tools=[self._loaded(each) if type(each) is dict else each for each in members])
+        if not tool.get("defer_loading"):
+            return tool
+        self.writer.report(tool, ("defer_loading",), "approximated", "it was found")
+        new = {key: value for key, value in tool.items() if key != "defer_loading"}
+        self.replaced.append((new, tool))
+        return new
 
     # --- namespaces
 
@@ -238,10 +277,29 @@ def _hold(c: Node, w: Writer) -> None:
     c["type"] = Fated("approximated", "the tools hold for the whole conversation")
 
 
+def _declares(item: Node) -> bool:
+    """Whether an item changes what is declared: a result of a search may name tools only, or have found nothing."""
+    tools = item.get("tools")
+    return item["type"] not in _FOUND or (
+        type(tools) is list and bool(tools) and all(type(tool) is dict and _key(tool)[1] is not None for tool in tools)
+    )
+
+
+def _undeferred(tool: Node) -> Node:
+    return {key: value for key, value in tool.items() if key not in ("defer_loading", "extra")}
+
+
+def _regroup(c: Node, w: Writer) -> None:
+    """Consume a namespace of found tools, which are with those that it declares."""
+    c.pop("tools", None)
+    for key in [key for key in c if key != "extra"]:
+        c[key] = Fated("approximated", "declared among the tools")
+
+
 def _anew(c: Node, w: Writer) -> None:
     """Consume a tool that is declared anew later: its name is all that is left of it."""
     detail = "declared anew in the course of the conversation"
-    for key in c.keys() - {"extra"}:
+    for key in [key for key in c if key != "extra"]:
         c[key] = Fated("approximated" if key in ("name", "server_label") else "lost", detail)
 
 

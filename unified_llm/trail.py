@@ -230,7 +230,7 @@ class Trail:
             number = self._unwalked.pop()
             if number not in self.reader.docs:
                 continue
-            for key, path in paths_below(self.reader.docs[number]).items():
+            for key, path in paths_below(self.reader.docs[number], (number, "data")).items():
                 paths[key] = (number, "data", *path)
         return paths.get(id(wire))
 

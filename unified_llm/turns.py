@@ -30,11 +30,12 @@ __all__ = [
     "carry",
     "hides",
     "is_hidden",
-    "leads_to_hidden",
+    "leading_to_hidden",
     "origins",
     "parked",
     "parts_of",
     "pieces",
+    "refuses",
     "regions",
     "shown",
     "strip_leading",
@@ -50,6 +51,16 @@ CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
 # What every surface shows, or has a field for.
 _SHOWN = frozenset(("message", "reasoning", "function_call", "custom_tool_call"))
 _TEXTS = frozenset(("output_text", "refusal", "text", "input_text"))
+
+
+def refuses(items: Iterable[Node]) -> bool:
+    """Whether items contain a refusal part; the content of an unknown item may hold any values.
+
+    >>> refuses([{"type": "message", "content": [{"type": "refusal", "refusal": "No."}]}])
+    True
+    """
+    contents = [item["content"] for item in items if type(item.get("content")) is list]
+    return any(type(part) is dict and part.get("type") == "refusal" for content in contents for part in content)
 
 
 def regions(items: list[Node], known: frozenset[str] = frozenset()) -> Iterator[tuple[int, int]]:
@@ -137,8 +148,9 @@ def _addable(item: Node, writer: Writer) -> bool:
 
 def _uncarried(node: Node, writer: Writer, outside: bool) -> bool:
     pieces = node.get("opaque")
-    if pieces and not (outside and node.get("type") in writer.carries):
-        if any(not is_own(piece, writer) for piece in pieces):
+    # What a provider sends may have a key of this name anywhere.
+    if type(pieces) is list and pieces and not (outside and node.get("type") in writer.carries):
+        if any(type(piece) is dict and not is_own(piece, writer) for piece in pieces):
             return True
     below = outside and node.get("type") == "message" and node.get("role") in ("assistant", None)
     for key, value in node.items():
@@ -157,15 +169,20 @@ def withhold_leading(items: list[Any], writer: Writer) -> None:
 
     A provider refuses reasoning whose follower is missing, and a client cannot return what its surface does not show.
     """
-    for at, item in enumerate(items):
-        if type(item) is dict and item.get("type") == "reasoning" and leads_to_hidden(items, at):
-            strip_leading(item, writer)
+    for item in leading_to_hidden(items):
+        strip_leading(item, writer)
 
 
-def leads_to_hidden(items: list[Any], at: int) -> bool:
-    """True for reasoning that is followed, behind more reasoning at most, by an item that not every surface shows."""
-    after = next((item for item in items[at + 1 :] if item.get("type") != "reasoning"), None)
-    return after is not None and is_hidden(after)
+def leading_to_hidden(items: list[Any]) -> list[Node]:
+    """The reasoning that is followed, behind more reasoning at most, by an item that not every surface shows."""
+    out: list[Node] = []
+    hidden = False
+    for item in reversed(items):
+        if type(item) is not dict or item.get("type") != "reasoning":
+            hidden = type(item) is dict and is_hidden(item)
+        elif hidden:
+            out.append(item)
+    return out[::-1]
 
 
 def strip_leading(item: Node, writer: Writer) -> None:
@@ -184,8 +201,12 @@ def carrier(items: list[Node], writer: Writer) -> Node:
     items = [item for item in items if not (item.get("type") == "message" and is_reply(item))]
     origin = next(origins(items), {"protocol": writer.source})
     writer.context.setdefault("carried", []).append(items)
+    at, before = 0, None
     for bearer, piece in pieces(items) if writer.secret is not None else _added_pieces(items):
-        at = next(index for index, each in enumerate(bearer["opaque"]) if each is piece)
+        at = at + 1 if bearer is before else 0
+        before = bearer
+        while bearer["opaque"][at] is not piece:
+            at += 1
         writer.report(bearer, ("opaque", at), "parked", NOTE)
     turn = {"items": items, "origin": origin}
     piece = {"kind": TURN, "data": TURN, "origin": origin, "turn": turn}

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from .ids import is_made
 from .jsonvalue import detached, dump, dump_text
 from .provenance import is_reply
-from .returning import goes_home, readdressed, restored, returned
+from .returning import goes_home, readdress, restored, returned
 from .turns import Shown, origins, pieces, regions, shown, words_of
 
 if TYPE_CHECKING:
@@ -251,9 +251,14 @@ def unpark(node: Node, vault: Vault, reader: Reader | None = None, target: Write
     out: list[Node] = []
     done = 0
     wires: dict[int, Any] = {}
+    scratch: Any = reader or _Scratch()
+    names: dict[str, str] = {}
+    clean = 0
     for start, end, before, _ in list(_walk(items, _opening(node))):
         if start < 0:
             continue
+        readdress(items, clean, end, names, scratch, wires)
+        clean = end
         there = items[start:end]
         # A client may keep what is signed and drop the ids of its calls, which the signature may be for.
         if any(pieces(there)) and not any(is_made(item.get("call_id")) for item in there):
@@ -267,13 +272,15 @@ def unpark(node: Node, vault: Vault, reader: Reader | None = None, target: Write
             if reader is not None and not wires:
                 wires = {id(item): wire for item, wire in reader.traced()}
             wire = next((wires[id(item)] for item in there if id(item) in wires), None)
-            scratch: Any = reader or _Scratch()
             turn = {"items": found, "origin": origin}
-            names = returned(turn, there)
-            if names:
-                items = items[:last] + readdressed(items[last:], names, scratch, wires)
+            new = returned(turn, there)
+            if new:
+                items = items if names else [*items]
+                names = {**new, **names}
+                readdress(items, last, end, names, scratch, wires)
             out += items[done:at] + restored(turn, there, wire, scratch, wires)
             done = last
+    readdress(items, clean, len(items), names, scratch, wires)
     return out + items[done:] if done else items
 
 

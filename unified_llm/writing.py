@@ -132,7 +132,11 @@ class Writer:
         out = []
         for node in nodes:
             kind = node.get("type")
-            keys = same.get(kind)
+            try:
+                keys = same.get(kind)
+            except TypeError:  # an object or a list, which no kind is called
+                out += self._native(node, mapping.name, "")
+                continue
             if keys is not None:
                 wire: Any = self.rest(node)
                 # Grouped the items; has no place on the wire.
@@ -355,10 +359,12 @@ class Writer:
 
     def _native(self, node: Node, family: str, reason: str) -> list[Any]:
         """The same as a list of one or none, since an element that was kept may be null."""
-        own = (node.get("extra") or {}).get(self.protocol)
-        if own is not None and (own.get("form") or {}).get("native") == family:
-            rest = own.get("rest")
-            return [{**rest, "type": node["type"]} if node["type"] != NATIVE else rest]
+        extra = node.get("extra")  # on a wire a key like any other
+        own: Any = extra.get(self.protocol) if type(extra) is dict else None
+        if type(own) is dict and (own.get("form") or {}).get("native") == family:
+            rest: Any = own.get("rest")
+            kind = node.get("type", NATIVE)
+            return [{**rest, "type": kind} if kind != NATIVE else rest]
         self.drop(node, reason)
         return []
 

@@ -6,15 +6,22 @@ at its canonical place. Nothing of this is done to a request that was its own (`
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Collection
 from typing import Any
 
+from unified_llm.emulation import INPUT, as_function
+from unified_llm.jsonvalue import dump_text
 from unified_llm.mapping import Fated, Owned, lookup
 from unified_llm.writing import Writer
 
 __all__ = [
+    "called_as_function",
+    "declared_as_function",
+    "fit_identifier",
     "fit_values",
     "fit_words",
+    "lacks_raw_text",
     "leave_out",
     "name_schema",
     "nearest_choice",
@@ -33,6 +40,7 @@ _EFFORTS = ("reasoning_effort", "reasoning.effort")
 # Choices of tools in the words of others, and the nearest there are here.
 _CHOICES = {"validated": "auto", "any": "required"}
 _SCHEMA_NAME = "response"
+_LONGEST_IDENTIFIER = 128
 _STRANGE = "the server refuses what it does not know"
 
 
@@ -125,6 +133,18 @@ def name_schema(format_: Node, w: Writer) -> None:
         w.added(format_, "name", "the API demands one")
 
 
+def fit_identifier(c: Node, w: Writer) -> None:
+    """An identifier of the end user that is too long becomes its digest: equal for equal users, and the API advises it.
+
+    https://developers.openai.com/api/docs/guides/safety-best-practices#implement-safety-identifiers
+    """
+    value = c.get("safety_identifier")
+    if type(value) is str and len(value) > _LONGEST_IDENTIFIER:
+        c["safety_identifier"] = hashlib.sha256(value.encode()).hexdigest()
+        told = f"sent as its SHA-256, because the API accepts at most {_LONGEST_IDENTIFIER} characters"
+        w.report(w.doc, ("safety_identifier",), "approximated", told)
+
+
 def leave_out(key: str, value: Any, w: Writer, home_of: Home) -> None:
     """Record that a parameter with a value was not sent."""
     if value is not None:
@@ -195,3 +215,23 @@ def withhold(c: Node, w: Writer, known: Collection[str]) -> None:
             w.report(w.doc, ("extra", w.protocol, "rest", key), "lost", reason)
     if len(kept) < len(rest):
         c["extra"] = {**c["extra"], w.protocol: {**drawer, "rest": kept}}
+
+
+def lacks_raw_text(w: Writer) -> bool:
+    """Whether the server has functions and no tools that take raw text: these are functions of one string there."""
+    kinds = None if w.same or w.facing != "provider" else w.dialect.get("tool_kinds")
+    return kinds is not None and "custom" not in kinds and "function" in kinds
+
+
+def declared_as_function(c: Node, w: Writer) -> Node:
+    """The function of one string that a custom tool is declared as; answers call it by its name, and are restored."""
+    function = as_function(c, w)
+    c["type"] = Fated("emulated", "declared as a function with one string argument")
+    return function
+
+
+def called_as_function(c: Node) -> Node:
+    """Name and arguments of the function call that stands for the call of a custom tool."""
+    function = {"name": c.pop("name", None), "arguments": dump_text({INPUT: c.get("input") or ""})}
+    c["type"] = c["input"] = Fated("emulated", "as the one argument of a function")
+    return function

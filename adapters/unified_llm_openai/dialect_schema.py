@@ -70,6 +70,7 @@ KEYS: dict[str, dict[str, Key]] = {
         "cache_key": Key("word", "How it spells a cache breakpoint of a part.", ("cache_control",)),
         "file_urls": Key("yes", "`file_data` may be a URL."),
         "string_content": Key("yes", "An assistant's content has to be a string."),
+        "pictures": Key("yes", "`images` of a message holds what the model drew."),
         "names": Key("no", "`name` of a message is not understood."),
         "result_names": Key("yes", "A tool's message names the function that was called."),
         "reasoning_field": Key(

@@ -9,8 +9,8 @@ import httpx2
 import pytest
 
 import unified_llm as ul
+from oracles import mounts
 from sdk_surfaces import SURFACES, Said, Surface
-from unified_llm_local import echo
 
 PROTOCOLS = sorted(each.protocol for each in SURFACES)
 
@@ -19,8 +19,8 @@ class Pair:
     """A surface's SDK over an upstream that speaks `protocol`, and what that upstream saw."""
 
     def __init__(self, surface: type[Surface], protocol: str, **options: Any) -> None:
-        self.service = echo.Echo()
-        inside = echo.transport(self.service)
+        self.service = mounts.Oracle()
+        inside = mounts.transport(self.service)
         self.upstream = ul.Upstream.of(f"local/echo:{protocol}").with_(
             http_client=httpx2.Client(transport=inside), async_http_client=httpx2.AsyncClient(transport=inside)
         )

@@ -1,4 +1,4 @@
-"""Upstreams that answer inside the tests: `local/echo` over its own transport, and canned HTTP answers."""
+"""Upstreams that answer inside the tests: the oracles in memory, and canned HTTP answers."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 import httpx2
 
 import unified_llm as ul
-from unified_llm_local import echo
-from unified_llm_local.echo.service import Service
+from oracles import mounts
+from oracles.service import Service
 
-# Where each protocol's routes begin on the echo server.
+# Where each protocol's routes begin on the oracles.
 ROOTS = {
     "anthropic-messages": "http://echo",
     "google-generate-content": "http://echo/v1beta",
@@ -24,8 +24,8 @@ PROTOCOLS = sorted(ROOTS)
 
 
 def upstream(protocol: str, service: Service | None = None, **changes: Any) -> ul.Upstream:
-    """`local/echo` as a provider of its own for each protocol; signatures of one mean nothing to another."""
-    transport = echo.transport(service)
+    """An oracle as a provider of its own for each protocol; signatures of one mean nothing to another."""
+    transport = mounts.transport(service or mounts.Oracle())
     given = {"model": "echo", "provider": f"echo-{protocol}", **changes}
     return ul.Upstream(
         protocol=protocol,

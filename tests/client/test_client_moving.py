@@ -113,12 +113,12 @@ def test_an_error_in_a_stream_is_raised_when_it_comes() -> None:
 
 def test_what_one_provider_searched_for_is_no_call_of_another() -> None:
     """Grounding names no id of its searches, and OpenAI takes no search without one."""
-    client = ul.Client(model="local/echo")
+    google, openai = ul.Client(upstream("google-generate-content")), ul.Client(upstream("openai-responses"))
     asked = 'Oslo is rainy. [[cite https://example.com title="T"]] So it is said.'
-    first = client.responses.create(input=asked, protocol="google-generate-content")
+    first = google.responses.create(input=asked)
     assert "web_search_call" in [item["type"] for item in first.items]
-    second = client.responses.create(input="Go on.", protocol="openai-responses", previous=first)
+    second = openai.responses.create(input="Go on.", previous=first)
     assert second.output_text == "Go on."
     assert "/input/2" in [loss.path for loss in second.losses if loss.fate == "lost"]
-    third = client.responses.create(input="And on.", protocol="google-generate-content", previous=second)
+    third = google.responses.create(input="And on.", previous=second)
     assert "web_search_call" in [item["type"] for item in third.items]

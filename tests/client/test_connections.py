@@ -11,8 +11,8 @@ import httpx2
 import pytest
 
 import unified_llm as ul
+from oracles import mounts
 from sdk_surfaces import Chat, Messages, Responses, Surface
-from unified_llm_local import echo
 
 SURFACES = pytest.mark.parametrize("surface", [Chat, Responses, Messages], ids=lambda each: each.protocol)
 
@@ -35,7 +35,7 @@ class Wired:
 @pytest.fixture(params=["openai-chat", "anthropic-messages", "google-interactions"])
 def wired(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Wired]:
     path = str(tmp_path / "echo")
-    with echo.serve(echo.Echo(), uds=path):
+    with mounts.serve(mounts.Oracle(), uds=path):
         found = Wired(path, request.param)
         yield found
         found.pipe.close()

@@ -14,10 +14,10 @@ import httpx2
 import pytest
 
 import unified_llm as ul
+from oracles import mounts
 from sdk_surfaces import Interactions, Responses, Said, SDKCall, Surface, plain
 from unified_llm.client.state import response_memory
 from unified_llm.client.state.response_memory import Memory, keeps
-from unified_llm_local import echo
 from upstreams import CHAT, CHAT_STREAM, Canned, streamed
 
 PROTOCOLS = ("anthropic-messages", "google-generate-content", "google-interactions", "openai-chat", "openai-responses")
@@ -63,9 +63,9 @@ def _names(found: Any) -> Iterator[str]:
         yield from (inner["id"] for inner in each.values() if isinstance(inner, dict) and "id" in inner)
 
 
-def upstream(protocol: str) -> tuple[echo.Echo, ul.Upstream]:
-    service = echo.Echo()
-    inside = echo.transport(service)
+def upstream(protocol: str) -> tuple[mounts.Oracle, ul.Upstream]:
+    service = mounts.Oracle()
+    inside = mounts.transport(service)
     sync, other = httpx2.Client(transport=inside), httpx2.AsyncClient(transport=inside)
     return service, ul.Upstream.of(f"local/echo:{protocol}").with_(http_client=sync, async_http_client=other)
 
@@ -183,7 +183,7 @@ def test_a_memory_is_bounded() -> None:
 
 def test_a_memory_may_be_asked_by_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two go on from the same answer at once: while one finds out which it is, the other waits and finds it too."""
-    reading, real = threading.Event(), response_memory._answer
+    reading, real = threading.Event(), response_memory.answer
 
     def slow(turn: Any, secret: Any) -> Any:
         reading.set()
@@ -193,7 +193,7 @@ def test_a_memory_may_be_asked_by_several_threads(monkeypatch: pytest.MonkeyPatc
     memory, whom = Memory(), ul.Upstream.of("local/echo:openai-chat")
     answer = {"id": "resp_1", "object": "response", "status": "completed", "output": []}
     memory.keep("openai-responses", b'{"input": "Hi"}', {"input": "Hi"}, [json.dumps(answer).encode()])
-    monkeypatch.setattr(response_memory, "_answer", slow)
+    monkeypatch.setattr(response_memory, "answer", slow)
     asked: dict[str, Any] = {"input": "And?", "previous_response_id": "resp_1"}
     with ThreadPoolExecutor(1) as threads:
         first = threads.submit(memory.recalled, asked, "openai-responses", [whom])

@@ -120,7 +120,7 @@ def test_what_is_kept_is_asked_for_where_the_protocol_is_the_same() -> None:
     assert http.get(f"http://any/v1/responses/{made['id']}").json()["output"] == made["output"]
     assert http.delete(f"http://any/v1/responses/{made['id']}").json()["deleted"] is True
     other = ul.http_client("local/echo:anthropic-messages").get("http://any/v1/responses/resp_1")
-    assert other.status_code == 404 and "anthropic-messages" in other.json()["error"]["message"]
+    assert other.status_code == 404 and other.json()["error"]["message"] == "Response with id 'resp_1' not found."
 
 
 # ---- models and counts ----------------------------------------------------------------------------------------------

@@ -16,6 +16,8 @@ from sdk_streams import judged_chat
 from unified_llm import suite
 from unified_llm.registry import adapter
 
+pytestmark = pytest.mark.long
+
 OPENAI = ("openai-chat", "openai-responses")
 DIALECTS = [(protocol, vendor) for protocol in OPENAI for vendor in adapter(protocol).dialects]
 # The corpus' names for vendors that we call otherwise, or that run a server we know.

@@ -79,6 +79,7 @@ ITEM_RESULT = {"type": "function_call_output", "call_id": "call_1", "output": "r
 ITEM_USER = {"type": "message", "role": "user", "content": "q"}
 TEXT = {"type": "input_text", "text": "q"}  # (a prompt of which nothing would be left is refused)
 FILE_URL = {"type": "input_file", "file_url": "https://x/a.pdf"}
+DRAWN = {"type": "output_image", "image_url": "data:image/png;base64,iVBORw0KGgo="}
 MESSAGE = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "a"}]}
 
 
@@ -238,6 +239,7 @@ PROBES: dict[str, Callable[..., Probe]] = {
     "file_part": lambda _: asked([{**ITEM_USER, "content": [TEXT, FILE_URL]}]),
     "cache_key": lambda _: asked([{**ITEM_USER, "content": [{**TEXT, "cache": {"mode": "explicit"}}]}]),
     "file_urls": lambda _: asked([{**ITEM_USER, "content": [TEXT, FILE_URL]}]),
+    "pictures": lambda _: answered(output=[{**MESSAGE, "content": [DRAWN]}]),
     "string_content": lambda _: sent(
         messages=[USER, {"role": "assistant", "content": [PARTS["text"], PARTS["text"]]}, USER]
     ),

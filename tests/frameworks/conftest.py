@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
+
+from frameworks.world import World
 
 
 @pytest.fixture(autouse=True)
@@ -15,6 +18,23 @@ def nothing_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith(("LANGSMITH_", "LANGCHAIN_", "OPENAI_", "ANTHROPIC_", "GOOGLE_", "GEMINI_")):
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session")
+def gateway() -> Iterator[Any]:
+    """One gateway for all tests that go through one."""
+    pytest.importorskip("uvicorn", reason="the gateway's packages are not installed: make frameworks")
+    from frameworks.gateway_clients import GatewayClients
+
+    with GatewayClients() as found:
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How clients reach their upstream: a transport in their process, or a gateway where a test asks for it."""
+    if getattr(request, "param", "transport") == "gateway":
+        monkeypatch.setattr(World, "gateway", request.getfixturevalue("gateway"))
 
 
 @pytest.fixture

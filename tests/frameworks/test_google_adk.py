@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from frameworks.world import MOVES, MOVING, QUESTIONS, Turn, World, foreign, judge_move
+from frameworks.world import MOVES, MOVING, QUESTIONS, WAYS, Turn, World, foreign, judge_move
 
 adk = pytest.importorskip("google.adk", reason="google-adk is not installed: make frameworks")
 
@@ -51,6 +51,7 @@ async def converse(questions: tuple[str, ...], *runners: Any, streamed: bool = T
     return turns
 
 
+@WAYS
 @pytest.mark.parametrize(("surface", "protocol"), foreign("google-generate-content", "google-interactions"))
 @pytest.mark.parametrize("library", ["httpx2", "httpx"])
 def test_a_streamed_conversation_with_tools(surface: str, protocol: str, library: str) -> None:
@@ -60,6 +61,7 @@ def test_a_streamed_conversation_with_tools(surface: str, protocol: str, library
     world.judge(asyncio.run(talk), '{{"result":"{}"}}')
 
 
+@WAYS
 @pytest.mark.parametrize(("one", "other"), MOVES)
 def test_another_provider_in_between(one: str, other: str) -> None:
     worlds = World(one), World(other)

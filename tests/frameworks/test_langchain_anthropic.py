@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from frameworks.langchain_loop import check, check_move, check_structured
-from frameworks.world import MOVES, World, foreign
+from frameworks.world import MOVES, WAYS, World, foreign
 
 langchain_anthropic = pytest.importorskip(
     "langchain_anthropic", reason="langchain-anthropic is not installed: make frameworks"
@@ -21,12 +21,14 @@ def model_of(world: World) -> Any:
     return model
 
 
+@WAYS
 @pytest.mark.parametrize(("surface", "protocol"), foreign("anthropic-messages"))
 @pytest.mark.parametrize("mode", ["sync", "async"])
 def test_a_streamed_conversation_with_tools(surface: str, protocol: str, mode: str) -> None:
     check(model_of, protocol, mode)
 
 
+@WAYS
 @pytest.mark.parametrize(("one", "other"), MOVES)
 def test_another_provider_in_between(one: str, other: str) -> None:
     check_move(model_of, one, other)

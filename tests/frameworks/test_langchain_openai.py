@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from frameworks.langchain_loop import check, check_move, check_structured
-from frameworks.world import MOVES, World, foreign
+from frameworks.world import MOVES, WAYS, World, foreign
 
 langchain_openai = pytest.importorskip("langchain_openai", reason="langchain-openai is not installed: make frameworks")
 SURFACES = ("openai-chat", "openai-responses")
@@ -25,6 +25,7 @@ def model_of(surface: str, world: World, **options: Any) -> Any:
     )
 
 
+@WAYS
 @pytest.mark.parametrize(("surface", "protocol"), foreign(*SURFACES))
 @pytest.mark.parametrize("mode", ["sync", "async"])
 def test_a_streamed_conversation_with_tools(surface: str, protocol: str, mode: str) -> None:
@@ -37,6 +38,7 @@ def test_a_conversation_by_the_ids_of_answers(surface: str, protocol: str) -> No
     check(partial(model_of, surface, use_previous_response_id=True), protocol, "sync")
 
 
+@WAYS
 @pytest.mark.parametrize(("one", "other"), MOVES)
 @pytest.mark.parametrize("surface", SURFACES)
 def test_another_provider_in_between(surface: str, one: str, other: str) -> None:

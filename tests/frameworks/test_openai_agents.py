@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from frameworks.world import MOVES, MOVING, QUESTIONS, Turn, World, foreign, judge_move
+from frameworks.world import MOVES, MOVING, QUESTIONS, WAYS, Turn, World, foreign, judge_move
 
 agents = pytest.importorskip("agents", reason="openai-agents is not installed: make frameworks")
 CASES = foreign("openai-chat", "openai-responses")
@@ -49,12 +49,14 @@ async def pieces_of(run: Any) -> list[str]:
     ]
 
 
+@WAYS
 @pytest.mark.parametrize(("surface", "protocol"), CASES)
 def test_a_streamed_conversation_with_tools(surface: str, protocol: str) -> None:
     world = World(protocol)
     world.judge(asyncio.run(converse(surface, QUESTIONS, world)))
 
 
+@WAYS
 @pytest.mark.parametrize(("one", "other"), MOVES)
 @pytest.mark.parametrize("surface", ["openai-chat", "openai-responses"])
 def test_another_provider_in_between(surface: str, one: str, other: str) -> None:

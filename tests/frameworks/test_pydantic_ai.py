@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from frameworks.world import MOVES, MOVING, QUESTIONS, City, Turn, World, foreign, judge_move
+from frameworks.world import MOVES, MOVING, QUESTIONS, WAYS, City, Turn, World, foreign, judge_move
 
 ai = pytest.importorskip("pydantic_ai", reason="pydantic-ai-slim is not installed: make frameworks")
 OPENAI = ("openai-chat", "openai-responses")
@@ -75,12 +75,14 @@ async def converse(surface: str, questions: tuple[str, ...], *worlds: World) -> 
     return turns
 
 
+@WAYS
 @pytest.mark.parametrize(("surface", "protocol"), foreign(*OWN))
 def test_a_streamed_conversation_with_tools(surface: str, protocol: str) -> None:
     world = World(protocol)
     world.judge(asyncio.run(converse(surface, QUESTIONS, world)), result_of(surface))
 
 
+@WAYS
 @pytest.mark.parametrize(("one", "other"), MOVES)
 @pytest.mark.parametrize("surface", OWN)
 def test_another_provider_in_between(surface: str, one: str, other: str) -> None:

@@ -7,15 +7,16 @@ upstream refuses what is not as it made it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
 import httpx2
+import pytest
 from pydantic import BaseModel
 
 import unified_llm as ul
+from oracles import mounts
 from sealed import opaque
-from unified_llm_local import echo
 
 PROTOCOLS = tuple(ul.protocols())
 FIRST = (
@@ -33,7 +34,8 @@ MOVING = (
 MOVES = [(one, other) for one, other in zip(PROTOCOLS, PROTOCOLS[1:] + PROTOCOLS[:1])]
 """Every protocol once as the one that is left and come back to, once as the one in between."""
 
-
+WAYS = pytest.mark.parametrize("way", ["transport", "gateway"], indirect=True)
+"""The two ways to an upstream, for tests that go both."""
 SIGNED = {
     "anthropic-messages": 3,
     "google-generate-content": 3,
@@ -77,16 +79,21 @@ def foreign(*own: str) -> list[tuple[str, str]]:
 
 
 class World:
-    """An upstream that speaks `protocol`, and everything that is known of what happened."""
+    """An upstream that speaks `protocol`, and everything that is known of what happened.
+
+    Clients reach it through a transport in their process, or through `gateway` where there is one.
+    """
+
+    gateway: Any = None
 
     def __init__(self, protocol: str) -> None:
         self.protocol = protocol
-        self.service = echo.Echo()
-        inside = echo.transport(self.service)
+        self.service = mounts.Oracle()
+        inside = mounts.transport(self.service)
         self.upstream = ul.Upstream.of(f"local/echo:{protocol}").with_(
             http_client=httpx2.Client(transport=inside), async_http_client=httpx2.AsyncClient(transport=inside)
         )
-        self.told: list[ul.Losses] = []
+        self.told: list[Sequence[ul.Loss]] = []
         self.called: list[tuple[str, str]] = []
 
     @property
@@ -94,9 +101,13 @@ class World:
         return {"on_losses": self.told.append}
 
     def http(self, **options: Any) -> Any:
+        if self.gateway is not None:
+            return self.gateway.client(self, **options)
         return ul.http_client(self.upstream, **self.options, **options)
 
     def ahttp(self, **options: Any) -> Any:
+        if self.gateway is not None:
+            return self.gateway.async_client(self, **options)
         return ul.async_http_client(self.upstream, **self.options, **options)
 
     def tools(self) -> tuple[Callable[[str], str], Callable[[str], str]]:

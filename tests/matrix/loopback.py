@@ -1,4 +1,4 @@
-"""`local/echo` behind a socket of this machine: every SDK's surface over every upstream protocol, over HTTP.
+"""The oracles behind a socket of this machine: every SDK's surface over every upstream protocol, over HTTP.
 
 One server, one connection pool for threads and one for an event loop, for all tests of a session; each test has a
 service of its own. What goes over the wire is seen on the server's side: requests, the bytes of answers, and how each
@@ -18,10 +18,10 @@ import httpx2
 import pytest
 
 import unified_llm as ul
+from oracles import mounts
+from oracles.service import Reply, Seen
 from sdk_surfaces import SURFACES, Said, Surface
 from sealed import opaque
-from unified_llm_local import echo
-from unified_llm_local.echo.service import Reply, Seen
 
 PROTOCOLS = sorted(each.protocol for each in SURFACES)
 SIGNING = [each for each in PROTOCOLS if each != "openai-chat"]
@@ -36,7 +36,7 @@ T = TypeVar("T")
 _PLACEHOLDERS = ("skip", "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I=")
 
 
-class Recorded(echo.Echo):
+class Recorded(mounts.Oracle):
     """The service, and the bytes of each of its answers as far as they were sent."""
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class Loopback:
     def __init__(self) -> None:
         self.service = Recorded()
         self.abandons = False
-        self.server = echo.serve(self.service)
+        self.server = mounts.serve(self.service)
         self.runner = asyncio.Runner()
         self.pipe = httpx2.HTTPTransport()
         self.apipe = httpx2.AsyncHTTPTransport()

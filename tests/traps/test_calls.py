@@ -199,7 +199,7 @@ def test_trap_086_and_both_reach_the_others(target: str) -> None:
 def test_trap_088_an_end_for_calls_without_any_is_a_plain_end(target: str, word: str) -> None:
     events = [chunk({"content": "x"}), chunk({"tool_calls": []}, "tool_calls"), END[1]]
     told = ends(events, CHAT, target)
-    assert word in told and "tool_use" not in told and "requires_action" not in told
+    assert word in told and '"tool_use"' not in told and "requires_action" not in told
 
 
 # ---- calls that were answered where they were made -------------------------------------------------------------------

@@ -199,7 +199,37 @@ def test_trap_145_a_pause_is_not_an_end() -> None:
 
     writer = Writer(P, source="anthropic-messages", facing="client")
     wire = writer.root(write_response, {"id": "r", "output": [], "finish": {"reason": "pause"}})
-    assert wire["status"] == "incomplete"
+    # The SDK declares two reasons: max_output_tokens and content_filter.
+    assert (wire["status"], wire["incomplete_details"]) == ("incomplete", {"reason": "max_output_tokens"})
+
+
+@pytest.mark.parametrize("word", ["pause", "context_window", "recitation", "malformed_call", "another"])
+def test_a_reason_of_a_server_stays_as_it_is_at_home(word: str) -> None:
+    body = {
+        "id": "r",
+        "object": "response",
+        "status": "incomplete",
+        "incomplete_details": {"reason": word},
+        "output": [],
+    }
+    assert ul.convert(body, source=P, target=P, kind="response").value == body
+    node = ul.read(body, P, "response").model_dump(exclude_unset=True)
+    node["finish"]["reason"] = "length"
+    edited = ul.write(node, P, "response").value
+    assert edited["incomplete_details"] == {"reason": "max_output_tokens"}
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_trap_145_a_pause_sent_as_another_reason_is_reported(stream: bool) -> None:
+    answer = {"id": "r", "model": "m", "output": [], "status": "incomplete", "finish": {"reason": "pause"}}
+    if stream:
+        done = ul.write_stream(ul.decompose(answer), P)
+        (wire,) = [frame["data"]["response"] for frame in done if frame["event"] == "response.incomplete"]
+    else:
+        done = ul.write(answer, P, "response")
+        wire = done.value
+    assert wire["incomplete_details"] == {"reason": "max_output_tokens"}
+    assert "approximated" in {loss.fate for loss in done.losses if loss.path.endswith("/finish/reason")}
 
 
 def test_trap_146_a_refusal_is_a_part() -> None:

@@ -1,6 +1,6 @@
 """`Client` and `AsyncClient`: any provider through one API, with the same methods.
 
-Both are a `Core` (what is asked, and what comes of it) and a wire (who waits for it); see `core.py` and `driving.py`.
+Both are a `Core` (what is asked, and what comes of it) and a wire (who waits for it); see `core.py` and `io.py`.
 """
 
 from __future__ import annotations

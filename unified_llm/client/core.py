@@ -1,6 +1,6 @@
 """What `Client` and `AsyncClient` share: every flow from a call to its result, as generators of effects.
 
-Nothing here waits or connects. The two clients differ in who drives these flows (`steps.py`), and in nothing else.
+Nothing here waits or connects. The two clients differ in who drives these flows (`flows.py`), and in nothing else.
 """
 
 from __future__ import annotations

@@ -196,7 +196,7 @@ class Opaque(Model):
     node_capability: ClassVar[str] = "reasoning.signature"
 
     kind: Annotated[str, cap("reasoning.signature")]
-    data: Annotated[Any, cap("reasoning.signature")] = None
+    data: Annotated[Any, cap("reasoning.signature")]
     origin: Annotated[Origin | None, cap("reasoning.signature")] = None
     carried_on: Annotated[Any, cap("reasoning.signature")] = None
 

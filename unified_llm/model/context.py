@@ -42,7 +42,7 @@ class Compaction(ItemBase):
 
     type: Literal["compaction"] = "compaction"
     content: Annotated[str | list[Part] | None, cap("context.compaction")] = None
-    tool_changes: Annotated[list[Any] | None, cap("context.changes")] = None
+    tool_changes: Annotated[list[dict[str, Any]] | None, cap("context.changes")] = None
 
     @property
     def encrypted_content(self) -> str | None:

@@ -216,7 +216,7 @@ class CatalogModel(_Entry):
             return cls.model_validate({**given, "provider_id": provider_id})
         except ValidationError as error:
             strange = {str(each["loc"][0]) for each in error.errors(include_url=False)} - {"id"}
-            unread = {key: given.pop(key) for key in strange if key in given}
+            unread = {key: given.pop(key) for key in [*given] if key in strange}
             return cls.model_validate({**given, "provider_id": provider_id, "unread": unread})
 
     @property

@@ -35,6 +35,9 @@ SILENT = frozenset(
     {"title", "deprecated", "readOnly", "writeOnly", "discriminator", "xml", "externalDocs", "description"}
 )
 
+META_SCHEMAS = ("http://json-schema.org/", "https://json-schema.org/")
+"""How `$schema` begins where it names a published draft; another meta-schema may define keywords of its own."""
+
 
 def lower(schema: Any, profile: SchemaProfile) -> Lowered:
     """The schema as a target accepts it, and every change that took.
@@ -338,7 +341,10 @@ class Lowering:
         """A keyword that cannot stand in `schema`: into its description where that helps, else lost."""
         line = self.described(keyword, value, label)
         if line is None:
-            self.note(place, keyword, "lost", "not accepted")
+            if keyword == "$schema" and type(value) is str and value.startswith(META_SCHEMAS):
+                self.note(place, keyword, "approximated", "names the meta-schema and constrains nothing")
+            else:
+                self.note(place, keyword, "lost", "not accepted")
             return
         self.note(place, keyword, "approximated", "in the description")
         before = schema.get("description")

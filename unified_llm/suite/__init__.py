@@ -21,15 +21,14 @@ from .hub import hub_round_trip
 from .laws import edit, identity, injection, prefix_stability, sensitivity, specificity
 from .mind import foreign_minds, forgetful_minds, minds, minds_of_conversations
 from .outcome import Failure, Outcome, canonical, outcome, without_form
+from .silence import frame_sensitivity, stream_sensitivity
 from .stream_laws import (
     chunking,
     collecting,
     compare,
     decomposing,
-    frame_sensitivity,
     repeating,
     sse_bytes,
-    stream_sensitivity,
     truncation,
 )
 from .validity import valid

@@ -14,21 +14,16 @@ import unified_llm as ul
 
 from ..sse import encode
 from ..streaming import ConvertedStream, _Pipe
-from .defaults import holds_default
-from .laws import NOTHING, only_form, said_beside
-from .mutate import altered
-from .outcome import Failure, Outcome, Record, canonical, differ, ours, outcome, returned, show, without_form
-from .walk import Path, deleted, differences, dumps, get, is_prefix, json_type, leaves, pointer, replaced, same, shape
+from .outcome import Failure, Record, canonical, ours, outcome, returned, show, without_form
+from .walk import differences, dumps, is_prefix, pointer
 
 __all__ = [
     "chunking",
     "collecting",
     "compare",
     "decomposing",
-    "frame_sensitivity",
     "repeating",
     "sse_bytes",
-    "stream_sensitivity",
     "truncation",
 ]
 
@@ -213,7 +208,8 @@ def truncation(records: Iterable[Record], target: str, cuts: int = 6) -> list[Fa
         while _succeeds(events[: shortest - 1], record["protocol"]):
             shortest -= 1
         for cut in sorted({shortest * step // cuts for step in range(1, cuts)} | {shortest - 1}):
-            if [_succeeds(events[:end], record["protocol"]) for end in (cut - 1, cut, cut + 1)] == [False, True, False]:
+            is_whole = (_succeeds(events[:end], record["protocol"]) for end in (cut, cut - 1, cut + 1))
+            if next(is_whole) and not any(is_whole):
                 continue  # some say that they end and then go on: at that one event they are whole
             done = outcome(record, target, events[:cut])
             if done.error is not None and not ours(done.error):
@@ -229,159 +225,6 @@ def _succeeds(events: list[dict[str, Any]], protocol: str) -> bool:
     except ul.UnifiedLLMError:
         return False
     return response.get("status") not in ("failed", "cancelled") and not response.get("error")
-
-
-def stream_sensitivity(
-    records: Iterable[Record], target: str, seen: set[tuple[str, ...]] | None = None
-) -> list[Failure]:
-    """Nothing a streamed answer says is lost in silence.
-
-    Streams say things more than once, in deltas and again at the end, so the leaf is altered in the whole response
-    (`records` are responses), which is then told as a stream of its own protocol. Wherever the two streams differ the
-    leaf was said; the target's streams differ too, or the report names one of these places.
-    """
-    seen = set() if seen is None else seen
-    failures = []
-    for record in records:
-        body, protocol, events, base = record["body"], record["protocol"], None, None
-        stream = {**record, "kind": "stream", "path": None}
-        for path, value in leaves(body):
-            alike = (protocol, target, shape(body, path), json_type(value))
-            if alike in seen or value in NOTHING:
-                continue
-            seen.add(alike)
-            events = events or _streamed(body, protocol)
-            if events is None:
-                break
-            base = base or outcome(stream, target, events)
-            for what, changed in (("altered", replaced(body, path, altered(value))), ("deleted", deleted(body, path))):
-                other = _streamed(changed, protocol)
-                places = differences(events, other) if other is not None else []
-                if not places:
-                    continue  # that a protocol's own stream says all of its response is the law of decomposing
-                done = outcome(stream, target, other)
-                # What was said before and is now filled in has to be reported as added, as in a whole document.
-                if ours(done.error) or differ(base, done) or base.added() != done.added():
-                    continue
-                if what == "deleted" and (said_beside(body, path) or only_form(record, body, changed)):
-                    continue
-                if holds_default(record, path, target) and not any(_stands(other, place) for place in places):
-                    continue
-                if not any(_near(base, place) or _near(done, place) for place in map(pointer, places)):
-                    where = f"{pointer(path)} (in the stream {pointer(places[0])})"
-                    failures.append(Failure(record["id"], where, f"{dumps(value)[:99]} {what}, nothing changed"))
-    return failures
-
-
-def _stands(doc: Any, path: Path) -> bool:
-    """Whether there is anything at a place."""
-    try:
-        get(doc, path)
-    except LookupError:
-        return False
-    return True
-
-
-def frame_sensitivity(
-    records: Iterable[Record],
-    target: str,
-    seen: set[tuple[str, ...]] | None = None,
-    said_again: tuple[str, ...] = (),
-) -> list[Failure]:
-    """Nothing a frame says is lost in silence; of a stream that breaks off, nothing that its deltas said.
-
-    `stream_sensitivity` alters answers, and so never sees what only frames have, nor what never becomes an answer. Here
-    a leaf of a frame is altered wherever the stream says it (the same value under the same key); the target's stream
-    differs then, or the report names one of these places. What a later frame says anew of the same thing is overtaken
-    and need not arrive; `said_again` are shapes of places (`walk.shape`, with `*` for anything) that number or repeat
-    what other frames say, as the protocol's own reference has it.
-    """
-    seen = set() if seen is None else seen
-    failures = []
-    for record in records:
-        for events in _whole_and_broken(record["events"]):
-            base, broken = None, len(events) < len(record["events"])
-            said: dict[Any, list[tuple[Path, Any]]] = {}  # by their last key
-            for path, value in leaves(events):
-                if path[1] == "data":
-                    said.setdefault(path[-1], []).append((path, value))
-            for path, value in leaves(events):
-                number: Any = path[0]
-                if path[1] != "data" or len(path) < 3 or value in NOTHING:
-                    continue
-                name, other = shape(events[number]["data"], path[2:]), altered(value)
-                alike = (record["protocol"], target, name, json_type(value), str(broken))
-                if alike in seen or same(other, value) or any(fnmatchcase(name, each) for each in said_again):
-                    continue
-                seen.add(alike)
-                base = base or outcome(record, target, events)
-                places = [place for place, found in said[path[-1]] if same(found, value)]
-                if all(_overtaken(events, place) for place in places):
-                    continue
-                changed = events
-                for place in places:
-                    changed = replaced(changed, place, other)
-                if broken and _deltas(events, record["protocol"]) == _deltas(changed, record["protocol"]):
-                    continue  # what an item, or the answer, says at its end was not said
-                done = outcome(record, target, changed)
-                # (What makes a stream illegal was noticed.)
-                if type(done.error) is not type(base.error) or _shows(base, done):
-                    continue
-                if not any(base.names(pointer(place)) or done.names(pointer(place)) for place in places):
-                    detail = f"{dumps(value)[:99]} altered in {len(places)} place(s), nothing changed ({name})"
-                    failures.append(Failure(record["id"], pointer(path), detail))
-    return failures
-
-
-def _whole_and_broken(events: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """A stream, and what there is of it when it breaks off."""
-    return [events, events[: len(events) * 2 // 3]] if len(events) > 2 else [events]
-
-
-def _deltas(events: list[dict[str, Any]], protocol: str) -> list[tuple[Any, ...]]:
-    """The texts that the answer grew by (arguments mean something when they are whole)."""
-    out: list[tuple[Any, ...]] = []
-    try:
-        for event in ul.read_stream(events, protocol):
-            if event["type"].endswith(".delta") and not event["type"].endswith(_ARGUMENTS):
-                out.append((event["type"], event.get("choice", 0), event["delta"]))
-    except ul.UnifiedLLMError:
-        pass
-    return out
-
-
-_ARGUMENTS = ("arguments.delta", "input.delta", "code.delta")
-
-
-def _shows(base: Outcome, done: Outcome) -> bool:
-    """Whether two outcomes differ in what arrived or in what is reported."""
-    return differ(base, done) or list(base.losses) != list(done.losses)
-
-
-def _overtaken(events: list[dict[str, Any]], place: tuple[Any, ...]) -> bool:
-    """Whether a later frame about the same thing says something else in the very place."""
-    number, _, *keys = place
-    here = events[number]["data"]
-    for event in events[number + 1 :]:
-        data = event["data"]
-        if type(data) is dict and all(data.get(key) == here.get(key) for key in ("index", "output_index", "item_id")):
-            try:
-                if not same(get(data, tuple(keys)), get(here, tuple(keys))):
-                    return True
-            except LookupError:
-                continue
-    return False
-
-
-def _streamed(body: Any, protocol: str) -> list[dict[str, Any]] | None:
-    try:
-        return list(ul.write_stream(ul.decompose(canonical(body, protocol, "response")), protocol))
-    except ul.UnifiedLLMError:
-        return None
-
-
-def _near(done: Outcome, place: str) -> bool:
-    return any(is_prefix(loss.path, place) or is_prefix(place, loss.path) for loss in done.losses)
 
 
 def _said(value: Any) -> Any:

@@ -172,18 +172,33 @@ def differences(one: Any, other: Any, path: Path = ()) -> list[Path]:
 
     Lists of unlike length differ in the elements both have, and in the first place that only one has.
     """
+    out: list[Path] = []
+    _compare(one, other, path, out)
+    return out
+
+
+def _compare(one: Any, other: Any, path: Path, out: list[Path]) -> None:
     if type(one) is dict and type(other) is dict:
-        out = []
-        for key in [*one, *(key for key in other if key not in one)]:
-            if key in one and key in other:
-                out += differences(one[key], other[key], (*path, key))
-            else:
+        for key, mine in one.items():
+            if key not in other:
                 out.append((*path, key))
-        return out
-    if type(one) is list and type(other) is list:
-        out = [found for i in range(min(len(one), len(other))) for found in differences(one[i], other[i], (*path, i))]
-        return out + ([(*path, min(len(one), len(other)))] if len(one) != len(other) else [])
-    return [] if same(one, other) else [path]
+            elif not _is_same_scalar(mine, other[key]):
+                _compare(mine, other[key], (*path, key), out)
+        out += [(*path, key) for key in other if key not in one]
+    elif type(one) is list and type(other) is list:
+        for index, (mine, theirs) in enumerate(zip(one, other)):
+            if not _is_same_scalar(mine, theirs):
+                _compare(mine, theirs, (*path, index), out)
+        if len(one) != len(other):
+            out.append((*path, min(len(one), len(other))))
+    elif not same(one, other):
+        out.append(path)
+
+
+def _is_same_scalar(one: Any, other: Any) -> bool:
+    """Whether two values are the same scalar: most are, and a path is only made where something may differ."""
+    kind = type(one)
+    return kind not in _CONTAINERS and kind is type(other) and bool(one == other)
 
 
 def dumps(doc: Any) -> str:

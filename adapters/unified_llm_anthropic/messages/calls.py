@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.jsonvalue import dump_text, load_text
-from unified_llm.mapping import Fated, IllTyped, take
+from unified_llm.mapping import Fated, IllTyped, take, take_all
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
@@ -234,9 +234,28 @@ def read_mcp_listing(w: Node, r: Reader) -> Node:
 def write_mcp_listing(c: Node, w: Writer) -> Node | None:
     if w.facing == "provider" and not own_born(w):
         return None
+    tools = c.get("tools")
+    listed = type(tools) is list and all(type(tool) is dict and type(tool.get("name")) is str for tool in tools)
+    if not own_born(w) and not listed:
+        return None
     wire: Node = {"type": "mcp_tool_listing", "mcp_server_name": c.pop("server_label", "")}
-    if "tools" in c:
+    if not own_born(w):
+        wire["tools"] = [_listed(tool, w) for tool in take_all(c, "tools")]
+    elif "tools" in c:
         wire["tools"] = c.pop("tools")
+    return wire
+
+
+def _listed(tool: Node, w: Writer) -> Node:
+    """A tool as its server lists it: three keys and no others."""
+    wire: Node = {"name": tool.pop("name")}
+    if type(tool.get("description")) is str:
+        wire["description"] = tool.pop("description")
+    if type(tool.get("input_schema")) is dict:
+        wire["input_schema"] = tool.pop("input_schema")
+    else:
+        wire["input_schema"] = {"type": "object"}
+        w.added(wire, "input_schema", "a listed tool has one")
     return wire
 
 

@@ -121,7 +121,12 @@ def write_response(c: Node, w: Writer) -> Any:
     if c.get("status") in ("failed", "cancelled") or (c.get("error") and not c.get("output")):
         return _write_failure(c, w)
     output = c.pop("output", None) or []
-    return write_head(c, write_blocks(answered(output, w), w), output, w)
+    content = write_blocks(answered(output, w), w)
+    if not own_born(w):
+        for block in content:
+            if block.get("type") == "text":
+                block.setdefault("citations", None)
+    return write_head(c, content, output, w)
 
 
 def answered(output: list[Node], w: Writer) -> list[Node]:
@@ -159,17 +164,22 @@ def _settle_call(c: Node, w: Writer) -> Node:
     return {}
 
 
+_REUSABLE = "comparison_reusable_tokens"
+
+
 def write_head(c: Node, content: list[Any], output: list[Node], w: Writer) -> Node:
     """The message around its content."""
     own = own_born(w)
     wire: Node = {}
     head: Node = {}
+    diagnostics = c.get("prompt_cache_diagnostics")
+    if type(diagnostics) is dict and _REUSABLE in diagnostics:
+        c["prompt_cache_diagnostics"] = {key: value for key, value in diagnostics.items() if key != _REUSABLE}
+        w.report(w.doc, ("prompt_cache_diagnostics", _REUSABLE), "lost", "counted for a cache miss by OpenAI only")
     RESPONSE.write(c, head, w, w.doc)
     for key in ("container", "diagnostics"):
         if head.get(key) is None and not own:
             head.pop(key, None)
-    if "input_transformations" in head and not own and not w.form(c, "own"):
-        c["input_transformations"] = head.pop("input_transformations")
     if type(head.get("container")) is str and not own:
         c["container"] = Fated("lost", "foreign")
         del head["container"]
@@ -210,9 +220,28 @@ def write_head(c: Node, content: list[Any], output: list[Node], w: Writer) -> No
             c["service_tier"] = tier
     if not own:
         _consume_status(c)
+        for place, keys in ((wire, NULLABLE), (wire["usage"], NULLABLE_COUNTS)):
+            for key in keys:
+                place.setdefault(key, None)
     for choice in c.pop("choices", None) or ():
         w.drop(choice, "one answer to a request")
     return wire
+
+
+NULLABLE = ("container", "stop_details")
+NULLABLE_COUNTS = (
+    "cache_creation",
+    "cache_creation_input_tokens",
+    "cache_read_input_tokens",
+    "inference_geo",
+    "output_tokens_details",
+    "server_tool_use",
+    "service_tier",
+)
+"""What is null in a message that does not say it, and in its usage: clients' types have these keys in every message.
+
+https://docs.claude.com/en/api/messages
+"""
 
 
 def _add_missing(head: Node, w: Writer) -> None:

@@ -63,6 +63,7 @@ class ForeignWriter(FrameWriter):
         self.part: Any = None
         self.inner = False
         self.output: list[Node] = []
+        self.first: Node = {}
         self.tier: Any = None
 
     @property
@@ -82,6 +83,8 @@ class ForeignWriter(FrameWriter):
         if self.failed:
             return []
         if kind == "error":
+            if self.begun and not self.failed:
+                self._weigh_first()
             return self._error(event)
         if kind == "response.created":
             return self._begin(event["response"])
@@ -103,7 +106,7 @@ class ForeignWriter(FrameWriter):
     def _begin(self, response: Node) -> list[Event]:
         if self.begun:
             return []
-        self.begun = True
+        self.begun, self.first = True, response
         opening = {key: response[key] for key in _KNOWN_FIRST if response.get(key) is not None}
         self.w.seed = str(opening.get("id") or "") or self.w.seed
         self.w.context["own"] = False
@@ -113,6 +116,12 @@ class ForeignWriter(FrameWriter):
         message.update(stop_reason=None, stop_sequence=None)
         self.tier = message["usage"].get("service_tier")
         return [{"event": "message_start", "data": {"type": "message_start", "message": message}}]
+
+    def _weigh_first(self) -> None:
+        """Report what the source said of its answer first and no end repeats, since there is none."""
+        mark = len(self.w.raw)
+        self._message(self.first, [])
+        self.w.raw[mark:] = [entry for entry in self.w.raw[mark:] if entry[2] == "lost"]
 
     def _inside(self, kind: str, event: Event, at: int) -> list[Event]:
         if kind == "response.output_item.added":
@@ -168,7 +177,7 @@ class ForeignWriter(FrameWriter):
 
     def _open_text(self, place: Any) -> Event:
         self.inner = True
-        return self._start_block({"type": "text", "text": ""}, place)
+        return self._start_block({"type": "text", "text": "", "citations": None}, place)
 
     def _text(self, text: str, place: Any) -> list[Event]:
         if not text:
@@ -281,10 +290,15 @@ class ForeignWriter(FrameWriter):
                 out.append(self._delta(at, {"type": "input_json_delta", "partial_json": rest}))
         self.w.node(blocks, item)
         if at in self.places:
-            self.w.too_late(item, "its block had begun")
+            if self._left_with(self.item) != self._left_with(item):
+                self.w.too_late(item, "its block had begun")
             out.append(self._stop_block(at))
         carrier = carrier_of(item, self.w)
         return out + (self._block(carrier, ("carrier", at)) if carrier is not None else [])
+
+    def _left_with(self, item: Node) -> Any:
+        """What this protocol keeps with an item, which the start of its block tells."""
+        return ((item.get("extra") or {}).get(self.w.protocol) or {}).get("rest")
 
     def _whole(self, item: Node) -> list[Event]:
         out: list[Event] = []
@@ -324,12 +338,11 @@ class ForeignWriter(FrameWriter):
 
         message = self.w.root(pair, response)
         self.w.doc = doc
-        usage = message.get("usage") or {}
+        counts = message.get("usage") or {}
+        usage = {key: count for key, count in counts.items() if count is not None or key in _COUNTED_LAST}
         if self.tier is not None and usage.get("service_tier") == self.tier:
             del usage["service_tier"]
-        delta = {key: message.get(key) for key in finish_keys() if key in message or key != "stop_details"}
-        if message.get("container") is not None:
-            delta["container"] = message["container"]
+        delta = {key: message.get(key) for key in (*finish_keys(), "container")}
         data = {"type": "message_delta", "delta": delta, "usage": {"output_tokens": 0, **usage}}
         data.update({key: value for key, value in message.items() if key not in _TOLD})
         return [
@@ -339,4 +352,7 @@ class ForeignWriter(FrameWriter):
         ]
 
 
+_COUNTED_LAST = frozenset(
+    ("cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens_details", "server_tool_use")
+)
 _TOLD = frozenset(("id", "type", "role", "model", "content", "usage", "container", *finish_keys()))

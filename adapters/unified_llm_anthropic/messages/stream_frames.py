@@ -109,7 +109,7 @@ class FrameWriter:
         """A block that was not streamed, in the frames it would have been."""
         kind = block.get("type")
         if kind == "text":
-            opening: Node = {"type": "text", "text": ""}
+            opening: Node = {"type": "text", "text": "", **({} if self.own else {"citations": None})}
             deltas = [{"type": "citations_delta", "citation": each} for each in block.get("citations") or ()]
             deltas += [{"type": "text_delta", "text": block["text"]}] if block.get("text") else []
         elif kind == "thinking":

@@ -10,6 +10,8 @@ from typing import Any
 from unified_llm.mapping import Bimap, IllTyped
 from unified_llm.table import Field, Table
 
+from .diagnostics import read_diagnostics, write_diagnostics
+
 __all__ = [
     "API_VERSION",
     "BETAS",
@@ -98,8 +100,7 @@ RESPONSE = Table(
     Field("id"),
     Field("model"),
     Field("container"),
-    Field("diagnostics", "prompt_cache_diagnostics"),
-    Field("input_transformations"),
+    Field("diagnostics", "prompt_cache_diagnostics", read=read_diagnostics, write=write_diagnostics),
 )
 
 
@@ -212,6 +213,7 @@ NATIVES = {
     "fallback_credit": "service.tier",
     "fallback_credit_token": "service.tier",
     "inference_geo": "service.tier",
+    "input_transformations": "reasoning.context",
     "iterations": "usage.detail",
     "mcp_servers": "tools.mcp",
     "metadata": "metadata",

@@ -127,6 +127,10 @@ def write_usage(c: Node, w: Writer) -> Node:
         told = {key: counts.pop(hub) for key, hub in _HOSTED.items() if hub in counts}
         if told:
             wire["server_tool_use"] = told
+            for key in () if own else _HOSTED:
+                if type(told.get(key)) is not int:
+                    told[key] = 0
+                    w.added(told, key, "the source does not say")
     elif "hosted_tools" in c:
         wire["server_tool_use"] = c.pop("hosted_tools")
     return wire

@@ -66,6 +66,10 @@ adapter = Adapter(
     + (
         Route("POST", "tunedModels/{model}:generateContent", "request", False),
         Route("POST", "tunedModels/{model}:streamGenerateContent", "request", True),
+        # The AI SDK takes a name with a slash for the whole path of a resource.
+        Route("POST", "{model}:generateContent", "request", False),
+        Route("POST", "{model}:streamGenerateContent", "request", True),
+        Route("POST", "{model}:countTokens", "count_tokens_request", False),
     ),
     # https://ai.google.dev/api/models#method:-models.list
     paging=Paging("pageSize", "pageToken", "nextPageToken", 1000),

@@ -109,7 +109,7 @@ def hollow_config(c: Node, config: Node, w: Writer) -> bool:
 
 
 _INNER = ("functionCallingConfig", "retrievalConfig")
-_NAMED = frozenset(("function", "custom"))
+_NAMED = ("function", "custom")
 
 
 def _has_functions(tools: Any) -> bool:

@@ -18,7 +18,7 @@ from unified_llm.writing import Writer
 
 from . import transcription
 from .logprobs import are_tokens, write_logprobs
-from .media import MEDIA, read_media, read_modifiers, write_media, write_modifiers
+from .media import MEDIA, SOUNDS, read_media, read_modifiers, write_media, write_modifiers
 from .signature import SLOT, attach_sealed, is_foreign, park, read_signature, sealed_text, write_signature
 from .spelling import actual, to_camel, to_snake
 from .tables import PART, PROTOCOL, REFUSES
@@ -243,15 +243,24 @@ def read_blob(w: Node, r: Reader) -> Node:
     return part
 
 
-@parts.write(*sorted(MEDIA))
+@parts.write(*sorted(MEDIA - SOUNDS))
 def write_blob(c: Node, w: Writer) -> Node | None:
+    return _write_blob(c, w, sound=False)
+
+
+@parts.write(*sorted(SOUNDS))
+def write_sound(c: Node, w: Writer) -> Node | None:
+    return _write_blob(c, w, sound=True)
+
+
+def _write_blob(c: Node, w: Writer, sound: bool) -> Node | None:
     wire = write_media(c, w)
     if wire is None and type(c.get("text")) is str and c["text"]:
         wire = {"text": c["text"]}
         c["text"] = Fated("approximated", "a document as text")
     if wire is None:
         return None
-    write_modifiers(c, wire)
+    write_modifiers(c, wire, w, sound)
     return _with_modifiers(c, wire, w)
 
 

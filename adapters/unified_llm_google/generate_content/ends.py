@@ -12,6 +12,7 @@ from typing import Any
 
 from unified_llm.mapping import Fated, take
 from unified_llm.reading import Reader
+from unified_llm.turns import refuses
 from unified_llm.writing import Writer
 
 from .tables import BLOCKED, FINISH
@@ -83,10 +84,7 @@ def read_block(w: Node, node: Node, r: Reader) -> None:
 
 def is_refused(output: list[Node]) -> bool:
     """Whether an answer refuses in words of its own and waits for nobody."""
-    if any(item.get("type") in _CALLS for item in output):
-        return False
-    contents = [item["content"] for item in output if type(item.get("content")) is list]
-    return any(type(part) is dict and part.get("type") == "refusal" for content in contents for part in content)
+    return not any(item.get("type") in _CALLS for item in output) and refuses(output)
 
 
 def write_finish(c: Node, wire: Node, w: Writer) -> None:

@@ -19,6 +19,7 @@ from unified_llm.spans import is_placeless
 from unified_llm.writing import Writer
 
 from . import transcription
+from .chunks import Places, read_metadata, read_reviews, write_metadata, write_reviews
 from .searches import read_pages, read_searches, write_search
 
 __all__ = ["read_sources", "write_sources"]
@@ -38,7 +39,6 @@ _CHUNKS: dict[str, tuple[str, tuple[tuple[str, str, type], ...]]] = {
             ("fileSearchStore", "source", str),
             ("pageNumber", "page_number", int),
             ("mediaId", "media_id", str),
-            ("customMetadata", "custom_metadata", list),
         ),
     ),
     "maps": ("place_citation", (("uri", "url", str), ("title", "name", str), ("placeId", "place_id", str))),
@@ -120,10 +120,10 @@ def _kind_mark(kind: str) -> Node:
     return {"kind": kind} if kind == "image" else {}
 
 
-def _add(note: Node, part: Node, doc: Node, places: dict[str, tuple[Any, ...]], r: Reader) -> None:
+def _add(note: Node, part: Node, doc: Node, places: Places, r: Reader) -> None:
     r.made(note, doc)
-    for key, place in places.items():
-        r.place(note, (key,), place)
+    for keys, place in places.items():
+        r.place(note, keys, place)
     part.setdefault("annotations", []).append(note)
 
 
@@ -140,22 +140,22 @@ def _is_support(support: Node, count: int, texts: dict[int, Node]) -> bool:
     return type(indices) is list and all(type(each) is int and 0 <= each < count for each in indices)
 
 
-def _read_chunk(chunk: Node, place: int) -> tuple[Node, dict[str, tuple[Any, ...]], str]:
+def _read_chunk(chunk: Node, place: int) -> tuple[Node, Places, str]:
     """The fields of an annotation that a chunk gives, and where in the metadata each stands."""
     for kind, (type_, keys) in _CHUNKS.items():
         if type(chunk.get(kind)) is not dict:
             continue
         own = take(chunk, kind)
         fields: Node = {"type": type_}
-        places: dict[str, tuple[Any, ...]] = {}
+        places: Places = {}
         for name, hub, json_type in keys:
             if type(own.get(name)) is json_type:
                 fields[hub] = own.pop(name)
-                places[hub] = ("groundingChunks", place, kind, name)
-        if kind == "maps" and type(own.get("placeAnswerSources")) is dict:
-            if type(own["placeAnswerSources"].get("reviewSnippets")) is list:
-                fields["review_snippets"] = take(own, "placeAnswerSources").pop("reviewSnippets")
-                places["review_snippets"] = ("groundingChunks", place, kind, "placeAnswerSources", "reviewSnippets")
+                places[hub,] = ("groundingChunks", place, kind, name)
+        if kind == "maps":
+            read_reviews(own, fields, places, ("groundingChunks", place, kind))
+        elif kind == "retrievedContext":
+            read_metadata(own, fields, places, ("groundingChunks", place, kind))
         return fields, places, kind
     return {"type": "url_citation"}, {}, ""
 
@@ -297,8 +297,9 @@ def _write_chunk(c: Node, kind: str, chunks: list[Node | None], w: Writer) -> in
     """The place of the chunk an annotation points to, in `chunks`, where it is put if it is not there yet."""
     place = w.form(c, "chunk")
     own = {name: c.pop(hub) for name, hub, types in _CHUNKS[kind][1] if type(c.get(hub)) is types}
-    if kind == "maps" and type(c.get("review_snippets")) is list:
-        own["placeAnswerSources"] = {"reviewSnippets": c.pop("review_snippets")}
+    more = write_reviews(c) if kind == "maps" else write_metadata(c) if kind == "retrievedContext" else None
+    if more is not None:
+        own["placeAnswerSources" if kind == "maps" else "customMetadata"] = more
     if not own and place is None:
         return None
     chunk: Node = {kind: own} if own else {}

@@ -14,7 +14,7 @@ from unified_llm.mapping import Bimap, Fated, IllTyped, lookup, take
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-__all__ = ["MEDIA", "is_base64", "read_media", "read_modifiers", "write_media", "write_modifiers"]
+__all__ = ["MEDIA", "SOUNDS", "is_base64", "read_media", "read_modifiers", "write_media", "write_modifiers"]
 
 Node = dict[str, Any]
 
@@ -62,6 +62,7 @@ MEDIA = frozenset(
     """input_image input_file input_audio input_video output_image output_file output_audio output_video
     computer_screenshot""".split()
 )
+SOUNDS = frozenset(("input_audio", "output_audio"))
 _RESOLUTIONS = Bimap(
     {
         "MEDIA_RESOLUTION_LOW": "low",
@@ -72,13 +73,36 @@ _RESOLUTIONS = Bimap(
     writing={"original": "MEDIA_RESOLUTION_ULTRA_HIGH"},
 )
 _MODES = Bimap({"STATIC": "static", "AGENTIC": "agentic"})
-_OFFSETS = (
-    ("startOffset", "start_offset", str),
-    ("endOffset", "end_offset", str),
-    ("fps", "fps", (int, float)),
-    ("contentLayers", "content_layers", list),
+_LAYERS = Bimap(
+    {word.upper(): word for word in "frames audio transcript page_image page_text visual data formulas".split()}
 )
-_OPTIONS = (("documentMetadata", "page_options"), ("spreadsheetMetadata", "spreadsheet_options"))
+_Names = tuple[tuple[str, str, tuple[type, ...]], ...]
+_OFFSETS: _Names = (
+    ("startOffset", "start_offset", (str,)),
+    ("endOffset", "end_offset", (str,)),
+    ("fps", "fps", (int, float)),
+    ("contentLayers", "content_layers", (list,)),
+)
+_OPTIONS: tuple[tuple[str, str, _Names], ...] = (
+    (
+        "documentMetadata",
+        "page_options",
+        (
+            ("startPage", "start_page", (int,)),
+            ("endPage", "end_page", (int,)),
+            ("contentLayers", "content_layers", (list,)),
+        ),
+    ),
+    (
+        "spreadsheetMetadata",
+        "spreadsheet_options",
+        (
+            ("sheetIndex", "sheet_index", (int,)),
+            ("visibleCells", "visible_cells", (str,)),
+            ("contentLayers", "content_layers", (list,)),
+        ),
+    ),
+)
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------
@@ -143,6 +167,7 @@ def _read_inline(part: Node, family: str, media_type: str | None, data: str, r: 
         part["data"] = data
         if known in _FORMATS:
             part["format"] = _FORMATS[known]
+            r.place(part, ("format",), ("inlineData", "mimeType"))
             if known != media_type:
                 r.form(part, "media_type", media_type)
         else:
@@ -158,21 +183,38 @@ def read_modifiers(w: Node, part: Node, r: Reader) -> None:
     if type(w.get("mediaResolution")) is dict and lookup(_RESOLUTIONS.reads, w["mediaResolution"].get("level")):
         part["detail"] = _RESOLUTIONS.read(take(w, "mediaResolution").pop("level"))
     processing: Node = {}
-    if type(w.get("videoMetadata")) is dict:
-        video = take(w, "videoMetadata")
-        for name, hub, kind in _OFFSETS:
-            if name in video and isinstance(video[name], kind) and type(video[name]) is not bool:
-                processing[hub] = video.pop(name)
-                r.place(part, ("processing", hub), ("videoMetadata", name))
+    sound = part["type"].endswith("_audio")
+    name = "audioMetadata" if sound and "audioMetadata" in w else "videoMetadata"
+    if type(w.get(name)) is dict:
+        names = _OFFSETS[:2] if name == "audioMetadata" else _OFFSETS
+        processing = _read_options(take(w, name), names, part, ("processing",), (name,), r)
+        if sound and name == "videoMetadata":
+            r.form(part, "range", "video")
     if w.get("mediaProcessing") in ("STATIC", "AGENTIC"):
         processing["mode"] = _MODES.read(w.pop("mediaProcessing"))
         r.place(part, ("processing", "mode"), ("mediaProcessing",))
-    for name, hub in _OPTIONS:
+    for name, hub, names in _OPTIONS:
         if type(w.get(name)) is dict:
-            processing[hub] = w.pop(name)
+            processing[hub] = _read_options(take(w, name), names, part, ("processing", hub), (name,), r)
             r.place(part, ("processing", hub), (name,))
     if processing:
         part["processing"] = processing
+
+
+def _read_options(own: Node, names: _Names, part: Node, at: tuple[str, ...], where: tuple[str, ...], r: Reader) -> Node:
+    """Options under their canonical names, popped from `own`; layers spelled in another way stay as they are."""
+    found: Node = {}
+    for name, hub, types in names:
+        value: Any = own.get(name)
+        if type(value) in types and not (hub == "content_layers" and any(_LAYERS.write(_layer(x)) != x for x in value)):
+            value = own.pop(name)
+            found[hub] = [_layer(each) for each in value] if hub == "content_layers" else value
+            r.place(part, (*at, hub), (*where, name))
+    return found
+
+
+def _layer(word: Any) -> Any:
+    return _LAYERS.read(word)
 
 
 # ---- writing --------------------------------------------------------------------------------------------------------
@@ -283,7 +325,7 @@ def _file(c: Node, key: str, uri: str, w: Writer) -> Node:
     return {"fileData": file}
 
 
-def write_modifiers(c: Node, wire: Node) -> None:
+def write_modifiers(c: Node, wire: Node, w: Writer, sound: bool) -> None:
     detail = c.get("detail")
     if type(detail) is str:
         if detail in _RESOLUTIONS.writes:
@@ -295,11 +337,24 @@ def write_modifiers(c: Node, wire: Node) -> None:
     if type(c.get("processing")) is not dict:
         return
     processing = take(c, "processing")
-    video = {name: processing.pop(hub) for name, hub, _ in _OFFSETS if processing.get(hub) is not None}
+    video = _write_options(processing, _OFFSETS[:2] if sound and w.form(c, "range") is None else _OFFSETS)
     if video:
-        wire["videoMetadata"] = video
+        wire["audioMetadata" if sound and w.form(c, "range") is None else "videoMetadata"] = video
     if lookup(_MODES.writes, processing.get("mode")):
         wire["mediaProcessing"] = _MODES.write(processing.pop("mode"))
-    for name, hub in _OPTIONS:
+    for name, hub, names in _OPTIONS:
         if type(processing.get(hub)) is dict:
-            wire[name] = processing.pop(hub)
+            own = take(processing, hub)
+            options = _write_options(own, names)
+            if options or not own:
+                wire[name] = options
+
+
+def _write_options(own: Node, names: _Names) -> Node:
+    """The inverse of `_read_options`, `own` being popped from."""
+    found: Node = {}
+    for name, hub, types in names:
+        if type(own.get(hub)) in types:
+            value = own.pop(hub)
+            found[name] = [_LAYERS.write(each) for each in value] if hub == "content_layers" else value
+    return found

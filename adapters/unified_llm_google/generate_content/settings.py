@@ -105,6 +105,9 @@ def read_settings(w: Node, c: Node, r: Reader, spelled: list[str]) -> None:
     if type(config.get("speechConfig")) is dict:
         _read_speech(config, c, r)
         place(("audio",), _CONFIG_KEY, "speechConfig")
+        for hub, *names in _SPEECH:
+            if hub in c["audio"]:
+                place(("audio", hub), _CONFIG_KEY, "speechConfig", *names)
     if type(config.get("imageConfig")) is dict:
         image = take(config, "imageConfig")
         c["image"] = {hub: image.pop(name) for name, hub in _IMAGE if type(image.get(name)) is str}
@@ -238,6 +241,13 @@ def _read_voice(config: Node) -> Any:
 
 def _voice_config(voice: str) -> Node:
     return {"voiceConfig": {"prebuiltVoiceConfig": {"voiceName": voice}}}
+
+
+_SPEECH = (
+    ("voice", "voiceConfig", "prebuiltVoiceConfig", "voiceName"),
+    ("language", "languageCode"),
+    ("speakers", "multiSpeakerVoiceConfig", "speakerVoiceConfigs"),
+)
 
 
 def _read_speech(config: Node, c: Node, r: Reader) -> None:

@@ -76,7 +76,7 @@ def _spelled(node: Node, shape: Shape) -> bool:
 
 def to_snake(node: Any, paths: list[str]) -> Any:
     """Give back the spelling that `to_camel` took, where what it was taken from is still there."""
-    for path in reversed(paths):
+    for path in reversed(paths) if type(paths) is list else ():
         *above, last = str(path).split("/")
         here = node
         for key in above:

@@ -58,6 +58,7 @@ class GenerateContentWriter:
         self.own = w.source in (None, w.protocol)
         self.choices: dict[int, Choice] = {}
         self.head: Node = {}
+        self.first: Node | None = None
         self.held: tuple[int, Node] | None = None
         self.group: Node | None = None
         self.left = 0
@@ -105,6 +106,7 @@ class GenerateContentWriter:
         if kind in _TERMINAL:
             return self._end(event)
         if kind == "error":
+            self._weigh_first()
             return self._error(event)
         made = self._parts(kind, event)
         if self.group is None:
@@ -200,12 +202,22 @@ class GenerateContentWriter:
         return found
 
     def _open(self, response: Node) -> None:
+        if self.first is None:
+            self.first = response
         for name, hub in (("responseId", "id"), ("modelVersion", "model")):
             if type(response.get(hub)) is str:
                 self.head[name] = response[hub]
         alias = self.w.exchange.alias if self.w.exchange is not None else None
         if alias:
             self.head["modelVersion"] = alias
+
+    def _weigh_first(self) -> None:
+        """Report what the source said of its answer first and no end repeats, since there is none."""
+        first, mark = self.first, len(self.w.raw)
+        if self.own or self.failed or first is None:
+            return
+        self.w.piece(_write_first, first)
+        self.w.raw[mark:] = [entry for entry in self.w.raw[mark:] if entry[2] == "lost"]
 
     def _part(self, kind: str, event: Event, place: int) -> list[Any]:
         """A part that came without deltas."""
@@ -294,14 +306,15 @@ class GenerateContentWriter:
                 data[key] = answer[key]
         if "candidates" in frame:
             candidates = []
-            ends = (answer or {}).get("candidates") or []
+            ends = {end.get("index"): end for end in (answer or {}).get("candidates") or ()}
             for candidate in frame["candidates"]:
                 if "literal" in candidate:
                     candidates.append(candidate["literal"])
                     continue
-                mine = [part for place, part in made if place == candidate["index"]]
-                place = sorted(self.choices).index(candidate["index"]) if candidate["index"] in self.choices else 0
-                end = ends[place] if place < len(ends) else {}
+                index = candidate["index"]
+                mine = [part for place, part in made if place == index]
+                # The first candidate is the answer, be its number another than 0.
+                end = ends.get(index) or {**ends.get(0, {}), "index": index}
                 candidates.append(fill_candidate(candidate, mine, end))
             data["candidates"] = candidates
         return {"event": None, "data": data}
@@ -380,3 +393,11 @@ class GenerateContentWriter:
         body = write_error_body(error, self.w)
         rest = extra.get("rest")
         return [{"event": None, "data": fill(body, rest) if rest else body}]
+
+
+def _write_first(c: Node, w: Writer) -> Node:
+    for key in ("output", "status", "object", "finish"):
+        c.pop(key, None)
+    wire: Node = {}
+    write_head(c, wire, w)
+    return wire

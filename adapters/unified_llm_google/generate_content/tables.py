@@ -30,8 +30,7 @@ PROTOCOL = "google-generate-content"
 _BLOB = Shape("mimeType displayName")
 _FILE = Shape("fileUri mimeType displayName")
 PART = Shape(
-    """thoughtSignature partMetadata audioTranscription mediaProcessing speechMetadata audioMetadata documentMetadata
-    spreadsheetMetadata""",
+    "thoughtSignature partMetadata audioTranscription mediaProcessing speechMetadata",
     inlineData=_BLOB,
     fileData=_FILE,
     functionCall=Shape(
@@ -43,6 +42,9 @@ PART = Shape(
     toolCall=Shape("toolType"),
     toolResponse=Shape("toolType"),
     videoMetadata=Shape("startOffset endOffset contentLayers"),
+    audioMetadata=Shape("startOffset endOffset"),
+    documentMetadata=Shape("startPage endPage contentLayers"),
+    spreadsheetMetadata=Shape("sheetIndex visibleCells contentLayers"),
     mediaResolution=Shape("numTokens"),
 )
 CONTENT = Shape()
@@ -246,6 +248,8 @@ NATIVES = {
     "createTime": "metadata",
     "groundingMetadata": "citations.url",
     "groundingChunks": "citations.url",
+    "reviewSnippets": "citations.other",
+    "customMetadata": "citations.document",
     "groundingSupports": "citations.url",
     "segment": "citations.url",
     "confidenceScores": "citations.url",

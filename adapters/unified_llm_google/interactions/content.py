@@ -13,7 +13,7 @@ from collections.abc import Callable
 from itertools import accumulate
 from typing import Any
 
-from unified_llm.mapping import Fated, IllTyped, Mapping
+from unified_llm.mapping import Fated, IllTyped, Mapping, take
 from unified_llm.reading import Reader
 from unified_llm.spans import is_placeless
 from unified_llm.writing import Writer
@@ -239,6 +239,8 @@ def _write_media(c: Node, wire: Node, inline: str, linked: str, w: Writer) -> No
 
 # How closely media are read; the words that mean "as the server likes" have no form here.
 _UNSAID = ("auto", "original")
+# A way of processing that has no options and is a word.
+_AGENTIC = "agentic"
 
 
 def _read_detail(w: Node, part: Node, r: Reader) -> Node:
@@ -265,8 +267,14 @@ def _write_detail(c: Node, wire: Node, w: Writer) -> Node:
     if type(processing) is dict:
         if w.form(c, "processing") == "string" and processing.keys() == {"mode"}:
             wire["processing"] = processing["mode"]
+        elif w.crosses and processing.get("mode") == _AGENTIC:
+            wire["processing"] = take(c, "processing").pop("mode")
+            return wire
         else:
-            wire["processing"] = {("type" if key == "mode" else key): value for key, value in processing.items()}
+            made = wire["processing"] = {("type" if key == "mode" else key): value for key, value in processing.items()}
+            if "type" not in made and w.crosses:
+                made["type"] = "static"
+                w.added(made, "type", "ranges and layers are options of static processing")
         del c["processing"]
     return wire
 

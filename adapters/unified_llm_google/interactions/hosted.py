@@ -11,28 +11,23 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.code_results import failed, said_by, take_printed
-from unified_llm.jsonvalue import dump_text
 from unified_llm.mapping import Fated, Mapping, take, take_all
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-from .content import user_parts
 from .shared import (
     call_id,
     move,
     move_back,
-    read_arguments,
     read_id,
     read_result,
     read_signature,
-    write_arguments,
     write_result,
     write_signature,
 )
 from .tables import SEARCH_TYPE
-from .tools import tools, write_tools
 
-__all__ = ["HOSTED", "steps"]
+__all__ = ["HOSTED", "apart", "are_objects", "begin_result", "end_result", "steps"]
 
 Node = dict[str, Any]
 
@@ -57,6 +52,9 @@ _RESULTS: dict[str, tuple[str, str]] = {
     "retrieval_result": ("retrieval_result", "result"),
     "processing_result": ("processing_result", "result"),
 }
+# Steps that say no more than that something was searched or processed, and whether that failed.
+_BARE = frozenset(("file_search_call", "file_search_result", "retrieval_result", "processing_result"))
+_FAILING = frozenset(("url_context_result", "retrieval_result"))
 _NEEDS_ARGUMENTS = frozenset(("code_execution_call", "url_context_call", "retrieval_call"))
 
 
@@ -79,7 +77,7 @@ def _declare_call(kind: str, hub: str, names: tuple[tuple[str, str], ...], besid
     @steps.write(hub)
     def write(c: Node, w: Writer) -> Node:
         wire: Node = {"type": kind, "id": call_id(c, w)}
-        arguments = {key: c.pop(name) for key, name in names if name in c}
+        arguments = {} if kind in _BARE and w.crosses else {key: c.pop(name) for key, name in names if name in c}
         marker = w.form(c, "arguments")
         if arguments or marker == "empty" or (kind in _NEEDS_ARGUMENTS and marker != "absent"):
             wire["arguments"] = arguments
@@ -88,12 +86,15 @@ def _declare_call(kind: str, hub: str, names: tuple[tuple[str, str], ...], besid
         if kind == "code_execution_call" and type(c.get("outputs")) is list:
             _code_outputs(c, wire["id"], w)
         elif kind == "file_search_call" and type(c.get("results")) is list:
-            result = {"type": "file_search_result", "call_id": wire["id"], "result": c["results"]}
-            _apart(c, "results", result, w)
+            result: Node = {"type": "file_search_result", "call_id": wire["id"]}
+            if w.crosses:
+                w.context.setdefault("after", []).append(result)
+            else:
+                apart(c, "results", {**result, "result": c["results"]}, w)
         return wire
 
 
-def _apart(c: Node, key: str, result: Node, w: Writer) -> None:
+def apart(c: Node, key: str, result: Node, w: Writer) -> None:
     """A result that the call holds inline becomes a step of its own, after the call's."""
     w.context.setdefault("after", []).append(result)
     c[key] = Fated("approximated", "a step of its own")
@@ -114,7 +115,7 @@ for _kind, _row in _CALLS.items():
     _declare_call(_kind, *_row)
 
 
-def _begin_result(w: Node, type_: str, r: Reader) -> Node:
+def begin_result(w: Node, type_: str, r: Reader) -> Node:
     item: Node = {"type": type_, "call_id": read_id(w, "call_id")}
     move(w, item, (("is_error", "is_error"),))
     if "signature" in w:
@@ -122,33 +123,42 @@ def _begin_result(w: Node, type_: str, r: Reader) -> Node:
     return item
 
 
-def _is_list_of_objects(value: Any) -> bool:
+def are_objects(value: Any) -> bool:
     return value is None or (type(value) is list and all(type(each) is dict for each in value))
 
 
-def _end_result(c: Node, wire: Node, w: Writer) -> Node:
-    if "result" not in wire and w.source not in (None, w.protocol):
+def end_result(c: Node, wire: Node, w: Writer) -> Node:
+    kind = wire["type"]
+    if "result" not in wire and w.crosses and kind not in _BARE:
         wire["result"] = []
         w.added(wire, "result", "a step of a result has one")
-    move_back(c, wire, (("is_error", "is_error"),))
+    if not w.crosses or kind not in _BARE or kind in _FAILING:
+        move_back(c, wire, (("is_error", "is_error"),))
     write_signature(c, wire, w)
     return wire
+
+
+def _pages(c: Node, name: str) -> list[Node]:
+    """Which pages were fetched, and how that went; what they hold is not said here."""
+    return [{key: page.pop(key) for key in ("url", "status") if key in page} for page in take_all(c, name)]
 
 
 def _declare_result(kind: str, hub: str, name: str) -> None:
     @steps.read(kind)
     def read(w: Node, r: Reader) -> Node:
-        item = _begin_result(w, hub, r)
-        if name == "result" or _is_list_of_objects(w.get("result")):
+        item = begin_result(w, hub, r)
+        if name == "result" or are_objects(w.get("result")):
             move(w, item, (("result", name),))
         return item
 
     @steps.write(hub)
     def write(c: Node, w: Writer) -> Node:
         wire: Node = {"type": kind, "call_id": call_id(c, w)}
-        if name in c:
+        if kind == "url_context_result" and w.crosses and type(c.get(name)) is list:
+            wire["result"] = _pages(c, name)
+        elif name in c and not (kind in _BARE and w.crosses):
             wire["result"] = c.pop(name)
-        return _end_result(c, wire, w)
+        return end_result(c, wire, w)
 
 
 for _kind, (_hub, _name) in _RESULTS.items():
@@ -160,7 +170,7 @@ for _kind, (_hub, _name) in _RESULTS.items():
 
 @steps.read("code_execution_result")
 def read_code_result(w: Node, r: Reader) -> Node:
-    item = _begin_result(w, "code_interpreter_result", r)
+    item = begin_result(w, "code_interpreter_result", r)
     read_result(w, item, r)
     return item
 
@@ -170,7 +180,7 @@ def write_code_result(c: Node, w: Writer) -> Node:
     wire: Node = {"type": "code_execution_result", "call_id": call_id(c, w)}
     write_result(c, wire, w)
     if w.source in (None, w.protocol) and not c.keys() & {"stdout", "stderr", "outcome", "return_code", "outputs"}:
-        return _end_result(c, wire, w)
+        return end_result(c, wire, w)
     bad = failed(c)
     if "result" not in wire:
         printed = take_printed(c)
@@ -185,7 +195,7 @@ def write_code_result(c: Node, w: Writer) -> Node:
         if bad:
             wire["is_error"] = True
         said_by(c, "is_error")
-    return _end_result(c, wire, w)
+    return end_result(c, wire, w)
 
 
 # ---- search ---------------------------------------------------------------------------------------------------------
@@ -234,7 +244,7 @@ def write_search(c: Node, w: Writer) -> Node | None:
 
 @steps.read("google_search_result")
 def read_search_result(w: Node, r: Reader) -> Node:
-    item = _begin_result(w, "web_search_result", r)
+    item = begin_result(w, "web_search_result", r)
     result = w.get("result")
     if type(result) is list:
         key = "search_suggestions"
@@ -254,12 +264,12 @@ def write_search_result(c: Node, w: Writer) -> Node:
         c["suggestions"] = Fated("approximated", "sent as a list")
     elif suggestions is not None:
         wire["result"] = [{"search_suggestions": each} if type(each) is str else each for each in suggestions]
-    return _end_result(c, wire, w)
+    return end_result(c, wire, w)
 
 
 @steps.read("google_maps_result")
 def read_maps_result(w: Node, r: Reader) -> Node:
-    item = _begin_result(w, "maps_result", r)
+    item = begin_result(w, "maps_result", r)
     if type(w.get("result")) is list and len(w["result"]) == 1 and type(w["result"][0]) is dict and w["result"][0]:
         found = take_all(w, "result")[0]
         move(found, item, (("places", "places"), ("widget_context_token", "widget_context_token")))
@@ -272,106 +282,10 @@ def write_maps_result(c: Node, w: Writer) -> Node:
     found = {key: c.pop(key) for key in ("places", "widget_context_token") if key in c}
     if found:
         wire["result"] = [found]
-    return _end_result(c, wire, w)
+    return end_result(c, wire, w)
 
 
-# ---- remote tools and the search for tools --------------------------------------------------------------------------
-
-
-_REMOTE = (("name", "name"), ("server_name", "server_label"))
-
-
-@steps.read("mcp_server_tool_call")
-def read_mcp(w: Node, r: Reader) -> Node:
-    item: Node = {"type": "mcp_call", "call_id": read_id(w, "id")}
-    move(w, item, _REMOTE)
-    read_arguments(w, item, r)
-    if "signature" in w:
-        read_signature(w, item, r)
-    return item
-
-
-@steps.write("mcp_call")
-def write_mcp(c: Node, w: Writer) -> Node:
-    wire: Node = {"type": "mcp_server_tool_call", "id": call_id(c, w)}
-    move_back(c, wire, _REMOTE)
-    write_arguments(c, wire, w)
-    write_signature(c, wire, w)
-    output, error = c.get("output"), c.get("error")
-    if type(output) is list and not _is_list_of_objects(output):
-        return wire
-    if output is not None or error:
-        result = {"type": "mcp_server_tool_result", "call_id": wire["id"], "name": wire.get("name")}
-        said = output if output is not None else dump_text(error)
-        result["result"] = w.nodes(user_parts, said) if type(said) is list else said
-        _apart(c, "output" if output is not None else "error", result, w)
-    return wire
-
-
-@steps.read("mcp_server_tool_result")
-def read_mcp_result(w: Node, r: Reader) -> Node:
-    item = _begin_result(w, "mcp_result", r)
-    move(w, item, _REMOTE)
-    read_result(w, item, r)
-    return item
-
-
-@steps.write("mcp_result")
-def write_mcp_result(c: Node, w: Writer) -> Node:
-    wire: Node = {"type": "mcp_server_tool_result", "call_id": call_id(c, w)}
-    move_back(c, wire, _REMOTE)
-    write_result(c, wire, w)
-    return _end_result(c, wire, w)
-
-
-@steps.read("tool_search_call")
-def read_tool_search(w: Node, r: Reader) -> Node:
-    item: Node = {"type": "tool_search_call", "call_id": read_id(w, "id")}
-    if "arguments" in w:
-        item["arguments"] = w.pop("arguments")
-    if "signature" in w:
-        read_signature(w, item, r)
-    return item
-
-
-@steps.write("tool_search_call")
-def write_tool_search(c: Node, w: Writer) -> Node:
-    nameless = c.get("call_id") is None
-    wire: Node = {"type": "tool_search_call", "id": call_id(c, w)}
-    if nameless:
-        w.context.setdefault("searches", []).append(wire["id"])
-    if "arguments" in c:
-        wire["arguments"] = c.pop("arguments")
-    if c.get("execution") == "server":
-        c["execution"] = Fated("approximated", "as the tool says")
-    write_signature(c, wire, w)
-    return wire
-
-
-@steps.read("tool_search_result")
-def read_tool_search_result(w: Node, r: Reader) -> Node:
-    item = _begin_result(w, "tool_search_result", r)
-    if type(w.get("result")) is list:
-        item["tools"] = r.nodes(tools, w.pop("result"))
-    return item
-
-
-@steps.write("tool_search_result", "tool_search_output")
-def write_tool_search_result(c: Node, w: Writer) -> Node:
-    # OpenAI's searches have ids of their own, and their results come in the same order.
-    waiting = w.context.get("searches") if c.get("call_id") is None else None
-    wire: Node = {"type": "tool_search_result", "call_id": waiting.pop(0) if waiting else call_id(c, w)}
-    if type(c.get("tools")) is list:
-        functions = []
-        for tool in c.pop("tools"):
-            if tool.get("type") in ("function", "custom"):
-                functions.append(tool)
-            elif (tool.get("extra") or {}).get(w.protocol):
-                functions.append(tool)
-            else:
-                w.drop(tool, "only functions are found")
-        wire["result"] = write_tools(functions, w)
-    return _end_result(c, wire, w)
+# ---- pictures -------------------------------------------------------------------------------------------------------
 
 
 @steps.write("image_generation_call")

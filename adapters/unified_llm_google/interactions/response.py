@@ -15,6 +15,7 @@ from typing import Any
 
 from unified_llm.mapping import Fated, lookup, take, take_all
 from unified_llm.reading import Reader
+from unified_llm.turns import refuses
 from unified_llm.writing import Writer
 
 from .errors import read_error, read_error_body, write_error_body, write_failure
@@ -222,12 +223,6 @@ def _pending(node: Node) -> bool:
     return any(item.get("type") in _CALLS and item.get("call_id") not in answered for item in items)
 
 
-def _refused(node: Node) -> bool:
-    """Whether an answer refuses in words of its own, which are plain text here."""
-    contents = (item.get("content") for item in node.get("output") or ())
-    return any(part.get("type") == "refusal" for content in contents if type(content) is list for part in content)
-
-
 # ---- writing --------------------------------------------------------------------------------------------------------
 
 
@@ -290,7 +285,7 @@ def _write_status(c: Node, wire: Node, w: Writer) -> None:
         status = _STATUS.get(reason, said or "completed")
     elif said in (None, "completed") and not w.form(c, "status"):
         answer = w.context.get("answer") or w.doc
-        refused = _refused(answer) and not _pending(answer)
+        refused = refuses(answer.get("output") or ()) and not _pending(answer)
         failed = refused or (said is None and type(c.get("error")) is dict)
         status = "failed" if failed else "requires_action" if _pending(answer) else "completed"
         if refused and type(c.get("error")) is not dict:

@@ -12,8 +12,9 @@ from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
 from .content import model_parts, summaries, user_parts
-from .hosted import steps
+from .remote import steps
 from .shared import (
+    call_id,
     move,
     move_back,
     read_arguments,
@@ -174,7 +175,7 @@ def read_output(w: Node, r: Reader) -> Node:
 
 @steps.write("function_call_output")
 def write_output(c: Node, w: Writer) -> Node:
-    wire: Node = {"type": "function_result", "call_id": c.pop("call_id", None)}
+    wire: Node = {"type": "function_result", "call_id": call_id(c, w)}
     move_back(c, wire, _NAMED)
     write_result(c, wire, w)
     if "opaque" in c or "extra" in c:

@@ -23,7 +23,8 @@ Event = dict[str, Any]
 Node = dict[str, Any]
 
 CALLS = ("function_call", "custom_tool_call")
-_PAYLOAD = ("id", "call_id", "type")
+# What a step is told to be when it starts, and what no delta has a place for.
+_PAYLOAD = ("id", "call_id", "type", "search_type")
 
 
 class Ends:
@@ -81,7 +82,8 @@ class Ends:
         """What this protocol kept with an item has no place among deltas."""
         content = item.get("content")
         for node in [item, *(content if type(content) is list else ())]:
-            self.w.too_late(node, "a stream has no place for it")
+            if type(node) is dict:  # the content of an unknown item may hold any values
+                self.w.too_late(node, "a stream has no place for it")
 
     def _done_own(self, place: int, item: Node, frame: Node) -> list[Event]:
         out: list[Event] = []

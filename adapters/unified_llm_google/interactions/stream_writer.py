@@ -4,6 +4,7 @@ Events read from this protocol carry the forms of their frames and go back into 
 others the rules of the service hold: created, a status update, then one step after the other, never two at a time (what
 belongs to a later step waits), a thought's signature last, the interaction without its steps, and `[DONE]`. A step
 whose payload comes in one delta waits until it is whole, and what an item that is done says beyond its deltas follows.
+Nothing follows an `error` event.
 
 https://ai.google.dev/gemini-api/docs/interactions#streaming
 """
@@ -57,6 +58,7 @@ class StreamWriter(Ends):
         self.group: list[Event] = []
         self.count = 0
         self.over = False
+        self.failed = False
         # How more of the last delta is written, if it was one, and what it is more of.
         self.more: WriteMore | None = None
         self.like: tuple[str, Any, Any] = ("", None, None)
@@ -93,7 +95,7 @@ class StreamWriter(Ends):
         out: list[Event] = []
         if not self.own:
             out += self._finish_all()
-            if self.over:
+            if self.over and not self.failed:
                 out.append(dict(_DONE))
         return out
 
@@ -174,6 +176,8 @@ class StreamWriter(Ends):
     # ---- events -----------------------------------------------------------------------------------------------------
 
     def _events(self, kind: str, event: Event, frame: Node) -> list[Event]:
+        if self.failed and not self.own:
+            return self._after_error(event)
         if kind in TERMINAL:
             return self._terminal(event, frame)
         if kind == "response.created":
@@ -231,7 +235,7 @@ class StreamWriter(Ends):
         return [*out, wire_event("interaction.completed", {"interaction": interaction})]
 
     def _error(self, event: Event) -> list[Event]:
-        self.over = True
+        self.over = self.failed = True
         out = [] if self.own else self._finish_all()
         node = event.get("error")
         if type(node) is not dict:
@@ -239,6 +243,12 @@ class StreamWriter(Ends):
         self.w.context["class"] = node.get("type")
         wire = self.w.piece(write_error_body, node)
         return [*out, wire_event("error", {"error": wire})]
+
+    def _after_error(self, event: Event) -> list[Event]:
+        """Nothing: an `error` event ends a stream. Only the usage was not sent before."""
+        if event["type"] in TERMINAL and event["response"].get("usage"):
+            self.w.report(event, ("response", "usage"), "lost", "an error event ends the stream")
+        return []
 
     # ---- one step after the other -----------------------------------------------------------------------------------
 

@@ -52,14 +52,12 @@ _SHARED = (
     Field("agent_config"),
     Field("system_instruction", "instructions", read=_text),
     Field("previous_interaction_id", "previous_response_id"),
-    Field("store"),
-    Field("background"),
     Field("service_tier", values=_TIER),
     Field("labels"),
     Field("cached_content"),
     Field("continuation_token"),
 )
-REQUEST = Table("request", *_SHARED, Field("stream"))
+REQUEST = Table("request", *_SHARED, Field("store"), Field("background"), Field("stream"))
 RESPONSE = Table("response", *_SHARED, Field("id"))
 
 _LEVEL = Bimap(

@@ -201,7 +201,7 @@ def write_steps(items: list[Node], w: Writer, bare: bool = False) -> list[Any]:
         inside = w.form(item, "in") if "extra" in item else None
         if inside == "bare" and bare and type(item.get("content")) is list:
             out += w.piece(_write_bare, item)
-        elif inside in _ROLES:
+        elif type(inside) is str and inside in _ROLES:
             end = index + 1
             turn = item.get("turn")
             while (

@@ -127,5 +127,5 @@ def write_usage(c: Node, w: Writer) -> Node:
 
 def _ordered(marker: str | None, known: dict[str, str]) -> list[tuple[str, str]]:
     """Words and keys in the order the wire had them."""
-    order = (marker or "").split()
+    order = marker.split() if type(marker) is str else []
     return sorted(known.items(), key=lambda pair: order.index(pair[1]) if pair[1] in order else len(order))

@@ -7,7 +7,7 @@ from unified_llm.repair import Rules
 
 from ..dialects import Dialects
 from .answer import answer_parts
-from .content import assistant_parts, citations, thinking_parts, user_parts
+from .content import assistant_parts, citations, pictures, thinking_parts, user_parts
 from .errors import read_error, write_error
 from .models import models, read_models, write_models
 from .request import read_request, write_request
@@ -40,7 +40,7 @@ adapter = Adapter(
     streams=Streams(
         ChatReader, ChatWriter, Framing(named=False), proof={"choices": list, "object": ("chat.completion",)}
     ),
-    mappings=(user_parts, assistant_parts, thinking_parts, answer_parts, citations, calls, tools, models),
+    mappings=(user_parts, assistant_parts, thinking_parts, answer_parts, citations, pictures, calls, tools, models),
     by_hand=frozenset(("message", "reasoning", "function_call_output", "custom_tool_call_output")),
     settings={"request": REQUEST, "response": RESPONSE},
     natives=NATIVES,

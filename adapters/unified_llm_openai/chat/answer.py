@@ -7,18 +7,21 @@ message is dropped with its reason.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
+from unified_llm.ids import made_id
 from unified_llm.mapping import Fated, Mapping
 from unified_llm.writing import Writer
 
-from .content import assistant_parts, citations
+from ..logprobs import NO_ALTERNATIVES, take_logprobs
+from .content import assistant_parts, citations, has_pictures, pictures
 from .messages import AUDIO_KEYS, HOLLOW, is_call, report_moved, tagged_content, write_call, write_legacy_call
 from .reasoning import seal_message, write_reasoning
 from .tables import REFUSES
 from .tools import write_arguments
 
-__all__ = ["after_text", "answer_parts", "message_fields", "write_answer"]
+__all__ = ["after_text", "answer_parts", "complete_audio", "message_fields", "write_answer"]
 
 Node = dict[str, Any]
 
@@ -39,7 +42,7 @@ def write_text(c: Node, w: Writer) -> Node:
         w.context["text length"] = len(piece["text"])
         piece["annotations"] = w.nodes(citations, written) if written else []
     if "logprobs" in c:
-        piece["content logprobs"] = c.pop("logprobs")
+        piece["content logprobs"] = take_logprobs(c, w)
     _seal(c, w)
     return piece
 
@@ -49,7 +52,7 @@ def write_refusal(c: Node, w: Writer) -> Node:
     refusal = c.pop("refusal", "")
     piece: Node = {"refusal": refusal if type(refusal) is str else ""}
     if "logprobs" in c:
-        piece["refusal logprobs"] = c.pop("logprobs")
+        piece["refusal logprobs"] = take_logprobs(c, w)
     return piece
 
 
@@ -87,6 +90,9 @@ def message_fields(c: Node, w: Writer) -> Node:
                     continue
                 if "heard" in w.context:
                     w.context["heard"] = True
+            if part.get("type") == "output_image" and has_pictures(w):
+                out["images"] = [*out.get("images", ()), *w.nodes(pictures, [part])]
+                continue
             w.context["offset"] = start + len(out.get("text") or "")
             for piece in w.nodes(answer_parts, (part,)):
                 if "text" in piece and "refusal" in out:
@@ -160,7 +166,7 @@ def write_answer(output: list[Node], w: Writer) -> tuple[Node, Node]:
                 text = fields["text"] if not text else f"{text}\n\n{fields['text']}"
             if "parts" in fields:
                 parts = [*(parts or ()), *fields["parts"]]
-            for key in ("refusal", "annotations", "audio", "name"):
+            for key in ("refusal", "annotations", "audio", "images", "name"):
                 if key in fields:
                     wire[key] = fields[key] if key not in wire or key == "audio" else wire[key] + fields[key]
             for key in ("content", "refusal"):
@@ -181,6 +187,8 @@ def write_answer(output: list[Node], w: Writer) -> tuple[Node, Node]:
     w.context.pop("offset", None)
     w.context.pop("heard", None)
     _set_content(wire, text, parts, output[0] if output else None, w)
+    if w.crosses:
+        _complete(wire, logprobs, w)
     if before is not None:
         wire["content"] = tagged_content(before, wire.get("content"))
     for key, hollow in HOLLOW.items():
@@ -189,6 +197,32 @@ def write_answer(output: list[Node], w: Writer) -> tuple[Node, Node]:
     if tool_calls:
         wire["tool_calls"] = tool_calls
     return wire, logprobs
+
+
+def _complete(wire: Node, logprobs: Node, w: Writer) -> None:
+    """What the API's clients demand of generated audio and of log probabilities, and other protocols do not have."""
+    if type(wire.get("audio")) is dict:
+        complete_audio(wire["audio"], w, wire["audio"].get("data"))
+    for tokens in logprobs.values():
+        for place, token in enumerate(tokens):
+            if type(token) is dict and type(token.get("top_logprobs")) is not list:
+                tokens[place] = token = {**token, "top_logprobs": []}
+                w.added(token, "top_logprobs", NO_ALTERNATIVES)
+
+
+def complete_audio(audio: Node, w: Writer, data: Any, told: Collection[str] = ()) -> None:
+    """Give generated audio with these data the keys that it lacks, but for those that a stream told before."""
+    if type(audio.get("id")) is not str and "id" not in told:
+        audio["id"] = made_id("audio", str(data))
+        w.added(audio, "id")
+    for key, value in _AUDIO.items():
+        if audio.get(key) is None and key not in told:
+            audio[key] = value
+            w.added(audio, key, "required; not in the source")
+
+
+# An audio that the server does not keep has expired.
+_AUDIO = {"data": "", "expires_at": 0, "transcript": ""}
 
 
 def _set_content(wire: Node, text: str | None, parts: list[Any] | None, first: Node | None, w: Writer) -> None:

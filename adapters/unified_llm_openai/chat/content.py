@@ -10,16 +10,27 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import IllTyped, Mapping, take
+from unified_llm.mapping import Fated, IllTyped, Mapping, take
 from unified_llm.reading import Reader
 from unified_llm.spans import add_bounds
 from unified_llm.writing import Writer
 
 from ..cache import read_cache, write_cache
+from ..citations import name_page
 from ..media import clean_url, fit_detail, name_file, read_bare, write_bare
 from .tables import AUDIO_FORMATS
 
-__all__ = ["assistant_parts", "citations", "takeable", "takes_names", "thinking_parts", "user_parts"]
+__all__ = [
+    "are_pictures",
+    "assistant_parts",
+    "citations",
+    "has_pictures",
+    "pictures",
+    "takeable",
+    "takes_names",
+    "thinking_parts",
+    "user_parts",
+]
 
 Node = dict[str, Any]
 
@@ -115,6 +126,51 @@ def write_audio(c: Node, w: Writer) -> Node | None:
     if "format" not in audio and c.get("media_type") in AUDIO_FORMATS:
         audio["format"] = AUDIO_FORMATS[c.pop("media_type")]
     return write_cache(c, {"type": "input_audio", "input_audio": audio}, w)
+
+
+pictures = Mapping("openai-chat pictures")
+
+
+@pictures.read("image_url")
+def read_picture(w: Node, r: Reader) -> Node:
+    """A picture that the model made. https://openrouter.ai/docs/features/multimodal/image-generation"""
+    image = take(w, "image_url")
+    part = {"type": "output_image", "image_url": _text_of(image, "url"), **_texts_of(image, "detail")}
+    r.form(part, "slot", True)
+    return part
+
+
+@pictures.write("output_image")
+def write_picture(c: Node, w: Writer) -> Node | None:
+    if type(c.get("image_url")) is not str:
+        return None
+    image = {"url": c.pop("image_url"), **({"detail": c.pop("detail")} if "detail" in c else {})}
+    if c.get("media_type") and image["url"].startswith(f"data:{c['media_type']}"):
+        del c["media_type"]
+    return {"type": "image_url", "image_url": image}
+
+
+pictures.cannot("output_image", "openai-chat has pictures by URL or data only")
+
+
+def has_pictures(w: Writer) -> bool:
+    """Whether messages of the server hold what the model drew: not OpenAI's, but those of some routers do."""
+    return bool(w.dialect.get("pictures")) or not (w.crosses or (w.dialect and not w.same))
+
+
+def are_pictures(value: Any) -> bool:
+    """Whether the `images` of a message or delta are pictures that can be read."""
+    return (
+        type(value) is list
+        and bool(value)
+        and all(
+            type(each) is dict
+            and each.get("type") == "image_url"
+            and type(each.get("image_url")) is dict
+            and type(each["image_url"].get("url")) is str
+            for each in value
+        )
+    )
 
 
 _FILE_KEYS = ("file_data", "file_id", "filename")
@@ -225,6 +281,16 @@ def takeable(content: Any, w: Writer) -> Any:
     return out if out or not content else ""
 
 
+@assistant_parts.write("output_audio")
+def write_transcript(c: Node, w: Writer) -> Node | None:
+    """What the model said, of audio that the server does not have."""
+    if type(c.get("transcript")) is not str or not c["transcript"]:
+        return None
+    text, c["transcript"] = c["transcript"], Fated("approximated", "sent as text")
+    return {"type": "text", "text": text}
+
+
+assistant_parts.cannot("output_audio", "openai-chat takes audio of the model by the id it gave only")
 user_parts.cannot("input_image output_image", "Chat takes pictures by URL or data only")
 user_parts.cannot("input_file", "Chat takes files by data or id only")
 user_parts.cannot("input_audio", "Chat takes sound as data only")
@@ -268,8 +334,10 @@ def write_url_citation(c: Node, w: Writer) -> Node:
     """`start` is how much text of the message stands before the annotated part."""
     start = w.context.get("offset", 0)
     citation = {key: c.pop(key) for key in _CITATION_KEYS if key in c}
-    if w.form(c, "place") is None and all(citation.get(key) is None for key in ("start_index", "end_index")):
+    if w.form(c, "place") is None:
         add_bounds(citation, 0, w.context.get("text length", 0), w)
+    if w.crosses:
+        name_page(citation, w)
     if start:
         for key in ("start_index", "end_index"):
             if type(citation.get(key)) is int:

@@ -122,10 +122,10 @@ def write_controls(c: Node, wire: Node, w: Writer) -> None:
         names = w.form(c, key)
         if names == []:
             wire[key] = {}
-        if not names or type(c.get("reasoning")) not in (dict, Owned):
+        if type(names) is not list or not names or type(c.get("reasoning")) not in (dict, Owned):
             continue
         reasoning = c["reasoning"] if type(c["reasoning"]) is Owned else take(c, "reasoning")
-        for name in names:
+        for name in filter(fields.__contains__, names):
             value = reasoning.get(fields[name])
             if value is not None:
                 del reasoning[fields[name]]

@@ -20,6 +20,7 @@ Node = dict[str, Any]
 Keys = tuple[Any, ...]
 
 _VOICE = "alloy"
+_VOICE_KEYS = frozenset(("voice", "format"))
 _HOMES: dict[str, Keys] = {
     **{field.wire: tuple(field.path.split(".")) for field in REQUEST.fields},
     "max_tokens": ("max_output_tokens",),
@@ -102,10 +103,14 @@ def leave_out_choices(wire: Node, w: Writer) -> None:
 
 def give_voice(wire: Node, w: Writer) -> None:
     """Who is to speak has to say in whose voice and in which format; others may leave it to the model."""
-    if "audio" not in (wire.get("modalities") or ()):
+    if "audio" not in (wire.get("modalities") or ()) and not (w.crosses and wire.get("audio")):
         return
     said = wire.get("audio") or {}
     if type(said) is dict:
+        if w.crosses:
+            for key in said.keys() - _VOICE_KEYS:
+                w.report(w.doc, ("audio", key), "lost", "openai-chat has no such setting of generated audio")
+            said = {key: said[key] for key in said if key in _VOICE_KEYS}
         wire["audio"] = audio = {"voice": _VOICE, "format": "pcm16" if wire.get("stream") else "wav", **said}
         for key in [key for key in audio if key not in said]:
             w.added(audio, key, "the API demands one")

@@ -187,7 +187,8 @@ def _write_error(c: Node, w: Writer) -> Node:
     said = c.pop("type", None)
     kind = said or "other"
     form = w.form(c, "type")
-    absent = w.form(c, "absent") or ()
+    absent = w.form(c, "absent")
+    absent = absent if type(absent) is list else ()
     wire: Node = {}
     for key in _FIELDS:
         if key in c:

@@ -12,12 +12,12 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.jsonvalue import dump_text
-from unified_llm.mapping import IllTyped, take
+from unified_llm.mapping import Fated, IllTyped, take
 from unified_llm.provenance import anchor_of, joined_parts
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-from .content import assistant_parts, citations, takes_names
+from .content import are_pictures, assistant_parts, citations, has_pictures, pictures, takes_names
 from .reasoning import THINKING, read_reasoning, read_thinking, take_late, write_reasoning
 from .tables import REASONING_FIELDS
 from .tools import call_id_of, calls, read_arguments, write_arguments
@@ -44,6 +44,7 @@ HOLLOW: dict[str, Any] = {
     "tool_calls": [],
     "function_call": {"name": "", "arguments": ""},
     "audio": {"id": "", "data": "", "transcript": "", "expires_at": 0},
+    "images": [],
     **dict.fromkeys(REASONING_FIELDS, ""),
 }
 """What servers put into a message where they have nothing to say: a form of saying nothing."""
@@ -75,7 +76,7 @@ def read_message_items(
         rest.pop("content", None)
     else:
         raise IllTyped("content")
-    _read_refusal_and_audio(rest, message, wire, r)
+    _read_slots(rest, message, wire, r)
     _read_annotations(rest, message, wire, r)
     if "name" in rest:
         message["name"] = rest.pop("name")
@@ -164,7 +165,7 @@ def _read_list(rest: Node, wire: Node, message: Node, r: Reader) -> list[Node]:
     return items
 
 
-def _read_refusal_and_audio(rest: Node, message: Node, wire: Node, r: Reader) -> None:
+def _read_slots(rest: Node, message: Node, wire: Node, r: Reader) -> None:
     parts = []
     if type(rest.get("refusal")) is str and rest["refusal"]:
         part: Node = {"type": "refusal", "refusal": rest.pop("refusal")}
@@ -174,6 +175,8 @@ def _read_refusal_and_audio(rest: Node, message: Node, wire: Node, r: Reader) ->
         audio = take(rest, "audio")
         part = {"type": "output_audio", **{key: audio.pop(key) for key in AUDIO_KEYS if key in audio}}
         parts.append(r.made(part, wire["audio"]))
+    if are_pictures(rest.get("images")):
+        parts += r.nodes(pictures, rest.pop("images"))
     if parts:
         content = message.get("content")
         if type(content) is str:
@@ -301,12 +304,15 @@ def _write_message(c: Node, w: Writer) -> Node:
     c.pop("role", None)
     content = c.pop("content", None)
     if type(content) is list:
-        slots = [part for part in content if part.get("type") == "output_audio" or w.form(part, "slot")]
+        slots = [part for part in content if _has_slot(part, w)]
         for part in slots:
             if part is not content[-1] and any(each not in slots for each in content[content.index(part) :]):
                 w.report(part, (), "approximated", "stands beside the content", "item.turn")
             if "audio" in wire and part.get("type") == "output_audio":
                 w.drop(part, "a message of Chat holds one sound")
+                continue
+            if part.get("type") == "output_image":
+                wire.setdefault("images", []).extend(w.nodes(pictures, [part]))
                 continue
             wire.update(w.piece(_write_slot, part))
         others = [part for part in content if part not in slots] if slots else content
@@ -328,6 +334,14 @@ def _write_message(c: Node, w: Writer) -> Node:
     return wire
 
 
+def _has_slot(part: Node, w: Writer) -> bool:
+    """Whether a part stands beside the content: a refusal, pictures, audio by the id that the API gave it."""
+    kind = part.get("type")
+    if kind == "output_audio":
+        return not w.crosses or type(part.get("id")) is str
+    return has_pictures(w) if kind == "output_image" else bool(w.form(part, "slot"))
+
+
 def _is_text(part: Node) -> bool:
     return part.get("type") in ("output_text", "input_text", "text")
 
@@ -346,6 +360,11 @@ def _write_string(c: Node, w: Writer) -> Node:
 def _write_slot(c: Node, w: Writer) -> Node:
     if "refusal" in c:
         return {"refusal": c.pop("refusal")}
+    if w.crosses and type(c.get("id")) is str:
+        for key in AUDIO_KEYS[1:]:
+            if c.get(key) is not None:
+                c[key] = Fated("approximated", "the server has the audio with this id")
+        return {"audio": {"id": c.pop("id")}}
     return {"audio": {key: c.pop(key) for key in AUDIO_KEYS if key in c}}
 
 

@@ -29,6 +29,7 @@ from .usage import USAGE_NAMES, is_told, read_usage, write_usage
 
 __all__ = [
     "consume_status",
+    "is_born_here",
     "message_and_choice",
     "read_head",
     "read_response",
@@ -177,6 +178,9 @@ def write_response(c: Node, w: Writer) -> Any:
     if c.get("status") == "failed" or (c.get("error") and not c.get("output")):
         return _write_failure(c, w)
     wire: Node = {}
+    if w.source is None and not is_born_here(w.doc, w):
+        # Of another protocol, or built by hand: completed like an answer that is converted.
+        w.source = ""
     consume_status(c, w)
     write_head(c, wire, w)
     form = w.form(c, "choices")
@@ -234,8 +238,7 @@ def write_head(c: Node, wire: Node, w: Writer) -> None:
     kept = ((c.get("extra") or {}).get(w.protocol) or {}).get("rest") or {}
     bare = w.form(c, "object") == "absent"
     RESPONSE.write(c, wire, w, w.doc)
-    first: Node = next(iter(w.doc.get("output") or ()), {})
-    if w.protocol not in (w.doc.get("extra") or {}) and w.form(first, "turn") != "choice":
+    if not is_born_here(w.doc, w):
         _add_missing(wire, w)
         if type(wire.get("created")) is float:
             # The key is an integer for the API's clients.
@@ -249,6 +252,12 @@ def write_head(c: Node, wire: Node, w: Writer) -> None:
         wire["model"] = alias
     if "object" not in kept and not bare:
         wire["object"] = COMPLETION
+
+
+def is_born_here(response: Node, w: Writer) -> bool:
+    """Whether an answer was read from this API, as far as it shows."""
+    first: Node = next(iter(response.get("output") or ()), {})
+    return w.protocol in (response.get("extra") or {}) or w.form(first, "turn") == "choice"
 
 
 def _add_missing(wire: Node, w: Writer) -> None:

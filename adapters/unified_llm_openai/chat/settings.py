@@ -11,10 +11,10 @@ from unified_llm.mapping import Fated, Owned, take
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-from ..demands import fit_words, name_schema, nearest_choice, send_nearest, with_mode
+from ..demands import fit_identifier, fit_words, lacks_raw_text, name_schema, nearest_choice, send_nearest, with_mode
 from ..effort import drop_refused, fit_reasoning
 from .controls import read_controls, write_controls
-from .tools import is_foreign, lacks_raw_text, tools
+from .tools import is_foreign, tools
 from .usual import read_usual_functions, write_usual_functions
 
 __all__ = ["read_settings", "write_settings"]
@@ -64,6 +64,7 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
         if type(c.get("reasoning")) is dict:
             fit_reasoning(c, w, frozenset(w.dialect.get("control", ())))
         drop_refused(c, w, c.get("reasoning"))
+        fit_identifier(c, w)
     if "reasoning" in c or "extra" in c:
         write_controls(c, wire, w)
     if "include" in c or w.form(c, "logprobs"):

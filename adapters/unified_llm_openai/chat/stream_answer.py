@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from unified_llm.writing import Writer
 
-from .answer import answer_items, message_fields
+from ..logprobs import trimmed
+from .answer import answer_items, complete_audio, message_fields
 from .messages import AUDIO_KEYS, write_call, write_legacy_call
 from .reasoning import seal_message, write_reasoning
 from .tables import REASONING_FIELDS
@@ -136,7 +137,7 @@ class ChoiceWriter:
         logprobs = None
         if found:
             side = "content" if key == "content" else "refusal"
-            logprobs = {"content": None, "refusal": None, side: found}
+            logprobs = {"content": None, "refusal": None, side: trimmed(found)}
             self.weighed.add(event.get("output_index", 0))
         text = event["delta"]
         if not text and not found:
@@ -260,6 +261,9 @@ class ChoiceWriter:
         if place in self.done_places:
             return []
         self.done_places.add(place)
+        if not self.items and self.w.source is None and self.w.form(item, "turn") != "choice":
+            # Of another protocol, or built by hand, as for an answer in one piece.
+            self.w.source = ""
         self.items.append(item)
         kind, w = item.get("type"), self.w
         self.messages_done += kind == "message"
@@ -317,8 +321,12 @@ class ChoiceWriter:
         if "parts" in fields:
             for part in item.get("content") or ():
                 self.w.too_late(part, "a delta holds text only")
+        if fields.get("images"):
+            out += self._first({"images": fields["images"]})
         audio = fields.get("audio") or {}
         late = {key: audio[key] for key in AUDIO_KEYS if key in audio and key not in self.audio}
+        if audio and w.crosses:
+            complete_audio(late, w, audio.get("data"), self.audio)
         if late:
             out += self._first({"audio": late})
         if w.context.pop("signed", None):

@@ -11,14 +11,13 @@ from typing import Any
 from unified_llm.mapping import Owned
 from unified_llm.reading import Reader
 
-from .content import citations
+from .content import are_pictures, citations, pictures
 from .messages import AUDIO_KEYS
 from .response import message_and_choice
 from .stream_calls import Calls
 from .stream_merge import merged
-from .stream_open import Open
+from .stream_open import NULLS, TYPES, UNDERSTOOD, Open
 from .stream_reasoning import ReasoningReader
-from .tables import REASONING_FIELDS
 from .tags import Scanner
 
 __all__ = ["ChoiceReader"]
@@ -99,6 +98,10 @@ class ChoiceReader(ReasoningReader):
                 self._logprobs("refusal")
         if type(delta.get("audio")) is dict:
             self._audio(delta["audio"], d["audio"], [*dpath, "audio"], events, slots)
+        if are_pictures(delta.get("images")):
+            self._pictures(delta["images"], events)
+        elif delta.get("images"):
+            self.add("images", delta["images"])
         if type(delta.get("annotations")) is list and delta["annotations"]:
             self._annotations(delta["annotations"], events)
         if type(delta.get("tool_calls")) is list:
@@ -123,11 +126,11 @@ class ChoiceReader(ReasoningReader):
     def _keep(self, delta: Node, wire: Node, logprobs: Any) -> None:
         """What nobody understands of a delta adds up like everything else in it."""
         for key, value in delta.items():
-            if key not in _UNDERSTOOD or (key in _NULLS and self.message.get(key) is None and _is_void(key, value)):
+            if key not in UNDERSTOOD or (key in NULLS and self.message.get(key) is None and _is_void(key, value)):
                 if key == "role" and value != self.message.get(key, value):
                     self._say_odd(key, value)
                 self.add(key, value)
-            elif key in _TYPES and value and type(value) not in _TYPES[key]:
+            elif key in TYPES and value and type(value) not in TYPES[key]:
                 self._say_odd(key, value)
         for key, value in wire.items():
             if key not in ("index", "delta", "logprobs", "finish_reason"):
@@ -257,6 +260,15 @@ class ChoiceReader(ReasoningReader):
             slots.append([len(events) - 1, ["delta"], [*path, key]])
             del left[key]
 
+    def _pictures(self, wires: list[Any], events: list[Event]) -> None:
+        open_ = self.open
+        if open_ is None or open_.item["type"] != "message":
+            open_ = self._begin({"type": "message", "role": "assistant"}, events)
+        for node in self.r.nodes(pictures, wires):
+            open_.parts.append((node, []))
+            at = {**open_.at, "content_index": len(open_.parts) - 1}
+            events.append(self.event("response.content_part.added", at, part=dict(node)))
+
     def _annotations(self, wires: list[Any], events: list[Event]) -> None:
         open_ = self.open
         place = open_.part("output_text") if open_ is not None else None
@@ -293,10 +305,14 @@ class ChoiceReader(ReasoningReader):
         item = open_.item
         content = []
         for place, (part, fragments) in enumerate(open_.parts):
-            kind, key = part["type"], _VALUES[part["type"]]
+            kind, at = part["type"], {**open_.at, "content_index": place}
+            content.append(part)
+            if kind == "output_image":
+                events.append(self.event("response.content_part.done", at, part=part))
+                continue
+            key = _VALUES[kind]
             if fragments or kind != "output_audio":
                 part[key] = "".join(fragments)
-            at = {**open_.at, "content_index": place}
             while kind == "output_text" and self.early:
                 self._annotate(open_, place, *self.early.pop(0), events)
             if kind in ("output_text", "refusal") and "logprobs" not in part:
@@ -311,7 +327,6 @@ class ChoiceReader(ReasoningReader):
             else:
                 events.append(self.event(f"{_STEMS[kind]}.done", at, **{key: part[key]}))
             events.append(self.event("response.content_part.done", at, part=part))
-            content.append(part)
         if content or item["type"] == "message":
             item["content"] = content
         if item["type"] == "reasoning":
@@ -376,22 +391,3 @@ def _is_void(key: str, value: Any) -> bool:
 
 _SIDES = {"output_text": "content", "refusal": "refusal"}
 _WEIGHED = frozenset(_SIDES.values())
-# The JSON types in which a delta says something under these keys.
-_TYPES: dict[str, tuple[type, ...]] = {
-    "content": (str, list),
-    "refusal": (str,),
-    "audio": (dict,),
-    "annotations": (list,),
-    "tool_calls": (list,),
-    "function_call": (dict,),
-    "reasoning_details": (list,),
-    "reasoning_opaque": (str,),
-    **dict.fromkeys(REASONING_FIELDS, (str,)),
-}
-_NULLS = frozenset(("content", "refusal", "audio", "tool_calls", "function_call"))
-_UNDERSTOOD = frozenset(
-    (
-        *"content refusal audio annotations tool_calls function_call reasoning_details reasoning_opaque".split(),
-        *REASONING_FIELDS,
-    )
-)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["Open", "copied", "terminal_type"]
+from .tables import REASONING_FIELDS
+
+__all__ = ["NULLS", "TYPES", "UNDERSTOOD", "Open", "copied", "terminal_type"]
 
 Node = dict[str, Any]
 
@@ -47,3 +49,25 @@ class Open:
 
     def part(self, kind: str) -> int | None:
         return next((i for i, (part, _) in enumerate(self.parts) if part["type"] == kind), None)
+
+
+# The JSON types in which a delta says something under these keys.
+TYPES: dict[str, tuple[type, ...]] = {
+    "content": (str, list),
+    "refusal": (str,),
+    "audio": (dict,),
+    "images": (list,),
+    "annotations": (list,),
+    "tool_calls": (list,),
+    "function_call": (dict,),
+    "reasoning_details": (list,),
+    "reasoning_opaque": (str,),
+    **dict.fromkeys(REASONING_FIELDS, (str,)),
+}
+NULLS = frozenset(("content", "refusal", "audio", "images", "tool_calls", "function_call"))
+UNDERSTOOD = frozenset(
+    (
+        *"content refusal audio images annotations tool_calls function_call reasoning_details reasoning_opaque".split(),
+        *REASONING_FIELDS,
+    )
+)

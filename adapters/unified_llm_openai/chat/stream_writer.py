@@ -18,13 +18,13 @@ from typing import Any
 
 from unified_llm.adapter import WriteMore
 from unified_llm.ids import made_id
-from unified_llm.stream import FRAME, TERMINAL
+from unified_llm.stream import FRAME, TERMINAL, index_of
 from unified_llm.writing import Writer
 
 from ..deltas import spot_of
 from .errors import write_error_body
 from .finish import finish_word
-from .response import consume_status, whole
+from .response import consume_status, is_born_here, whole
 from .stream_answer import HOT, ChoiceWriter, More
 from .stream_open import copied
 from .stream_plain import beside
@@ -237,7 +237,8 @@ class ChatWriter:
         if kind == "error":
             return self._error(event.get("error") or {})
         if self.head is None:
-            self._open(event.get("response") or {})
+            response = event.get("response")
+            self._open(response if type(response) is dict else {})
         if kind in TERMINAL:
             return self._end(event)
         choice = self._choice(event)
@@ -282,6 +283,8 @@ class ChatWriter:
             native = self.w.context.pop(f"native finish {index}", None)
             if native is not None:
                 out[-1]["data"]["choices"][0]["native_finish_reason"] = native
+        if self.w.source is None and not is_born_here(response, self.w):
+            self.w.source = ""
         usage = response.get("usage")
         if type(usage) is dict and self.usage_wanted:
             wire = whole(self.w, write_usage, usage)
@@ -300,7 +303,7 @@ class ChatWriter:
             items = self._items(index, node)
             ends[index] = (items, finish_word(c, node, items, w))
             if index:
-                c.pop("index")
+                c.pop("index", None)
             if w.context.pop("made finish", False) and response.get("status") in (None, "incomplete"):
                 made.add(index)
             native = w.context.pop("native finish", None)
@@ -315,8 +318,8 @@ class ChatWriter:
             metadata = c.pop("metadata", None) if w.protocol not in (response.get("extra") or {}) else None
             others = c.pop("choices", None) or ()
             end(c, w, response, 0)
-            for one in others:
-                w.piece(partial(end, node=one, index=one["index"]), one)
+            for number, one in enumerate(others, 1):
+                w.piece(partial(end, node=one, index=index_of(one, number)), one)
             wire: Node = {}
             RESPONSE.write(c, wire, w, response)
             if "service_tier" in wire and wire["service_tier"] != (self.head or {}).get("service_tier"):

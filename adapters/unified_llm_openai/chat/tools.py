@@ -10,16 +10,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.emulation import as_function
 from unified_llm.ids import is_made, made_id
 from unified_llm.jsonvalue import dump_text, load_text
-from unified_llm.mapping import Fated, IllTyped, Mapping, take
+from unified_llm.mapping import IllTyped, Mapping, take
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
+from ..demands import called_as_function, declared_as_function, lacks_raw_text
 from .signature import read_signature, write_signature
 
-__all__ = ["call_id_of", "calls", "is_foreign", "lacks_raw_text", "read_arguments", "tools", "write_arguments"]
+__all__ = ["call_id_of", "calls", "is_foreign", "read_arguments", "tools", "write_arguments"]
 
 Node = dict[str, Any]
 
@@ -117,8 +117,7 @@ def read_custom_call(w: Node, r: Reader) -> Node:
 @calls.write("custom_tool_call")
 def write_custom_call(c: Node, w: Writer) -> Node:
     if lacks_raw_text(w):
-        function = {"name": c.pop("name", None), "arguments": dump_text({"input": c.get("input") or ""})}
-        c["type"] = c["input"] = Fated("emulated", "as the one argument of a function")
+        function = called_as_function(c)
         return {**_write_id(c, w), "type": "function", "function": function}
     return {**_write_id(c, w), "type": "custom", "custom": {"name": c.pop("name", None), "input": c.pop("input", "")}}
 
@@ -172,12 +171,6 @@ def read_custom(w: Node, r: Reader) -> Node:
     return tool
 
 
-def lacks_raw_text(w: Writer) -> bool:
-    """Whether the server has functions and no tools that take raw text: these are functions of one string there."""
-    kinds = None if w.same or w.facing != "provider" else w.dialect.get("tool_kinds")
-    return kinds is not None and "custom" not in kinds and "function" in kinds
-
-
 @tools.write("custom")
 def write_custom(c: Node, w: Writer) -> Node:
     if lacks_raw_text(w):
@@ -194,8 +187,7 @@ def write_custom(c: Node, w: Writer) -> Node:
 
 def _write_emulated(c: Node, w: Writer) -> Node:
     """A tool of raw text as a function of one string; answers are told by its name, and turned back."""
-    function = without_nulls(as_function(c, w), w)
-    c["type"] = Fated("emulated", "declared as a function with one string argument")
+    function = without_nulls(declared_as_function(c, w), w)
     return {"type": "function", "function": function}
 
 

@@ -131,9 +131,26 @@ def write_usage(c: Node, w: Writer) -> Node:
     for hub, path in w.dialect.get("usage", {}).items():
         if path in marked if w.same else True:
             _write_path(wire, hub, path)
+    if wire and w.crosses:
+        _complete(wire, w)
     if apart and type(wire.get("completion_tokens")) is int:
         wire["completion_tokens"] -= (wire.get("completion_tokens_details") or {}).get("reasoning_tokens") or 0
     return wire
+
+
+def _complete(wire: Node, w: Writer) -> None:
+    """Give usage of which the source counts something the sums that the API's clients require."""
+    sums = {name: wire[name] for name, _ in _SUMS if type(wire.get(name)) is int}
+    for name, _ in _SUMS:
+        if name in sums:
+            continue
+        if name == "total_tokens" or "total_tokens" not in sums:
+            wire[name] = sum(sums.values()) if name == "total_tokens" else 0
+            w.added(wire, name, "required; not in the source")
+        else:
+            wire[name] = max(0, 2 * sums["total_tokens"] - sum(sums.values()))
+            w.added(wire, name, "the total without what is counted")
+            sums[name] = wire[name]
 
 
 def is_told(wire: Node, usage: Node, w: Writer) -> bool:

@@ -13,8 +13,10 @@ from math import isfinite
 from typing import Any
 
 from unified_llm.ids import made_id
+from unified_llm.jsonvalue import detached
 from unified_llm.writing import Writer
 
+from ..logprobs import NO_ALTERNATIVES, trimmed
 from .settings import write_instructions, write_settings
 from .tables import RESPONSE, SLUG
 from .usage import complete_usage
@@ -56,6 +58,7 @@ _NO_STATUS = frozenset(
     """reasoning compaction mcp_list_tools mcp_approval_request mcp_approval_response program additional_tools
     item_reference custom_tool_call""".split()
 )
+_SEARCHES = frozenset(("tool_search_call", "tool_search_output"))
 # What a request does not say is this; a client that reads the echo may rely on the keys.
 _DEFAULTS: Node = {
     "error": None,
@@ -66,6 +69,22 @@ _DEFAULTS: Node = {
     "tool_choice": "auto",
     "tools": [],
     "top_p": None,
+}
+# What the API itself fills in where a request does not say it: told where the request is known.
+_ECHOED: Node = {
+    **_DEFAULTS,
+    "background": False,
+    "completed_at": None,
+    "max_output_tokens": None,
+    "max_tool_calls": None,
+    "previous_response_id": None,
+    "prompt_cache_key": None,
+    "reasoning": {"effort": None, "summary": None},
+    "safety_identifier": None,
+    "store": True,
+    "text": {"format": {"type": "text"}},
+    "top_logprobs": 0,
+    "truncation": "disabled",
 }
 _STRICT: Node = {
     **_DEFAULTS,
@@ -141,6 +160,9 @@ def complete_item(wire: Any, w: Writer, *position: Any, status: str = "completed
     elif kind.removeprefix(SLUG) == "file_search_call" and type(wire.get("queries")) is not list:
         wire["queries"] = []
         w.added(wire, "queries", "the source does not say")
+    elif kind.removeprefix(SLUG) in _SEARCHES and wire.get("execution") is None:
+        wire["execution"] = "server"
+        w.added(wire, "execution", "required; another protocol's tool search is run by its provider")
     elif kind == "compaction":
         wire.setdefault("encrypted_content", "")
     elif kind == "function_call":
@@ -156,9 +178,12 @@ def complete_text(part: Node, w: Writer) -> None:
     part.setdefault("annotations", [])
     if part.get("logprobs"):
         filled: list[tuple[Any, ...]] = []
-        part["logprobs"] = with_bytes(part["logprobs"], filled, ("logprobs",))
+        bare: list[tuple[Any, ...]] = []
+        part["logprobs"] = with_bytes(part["logprobs"], filled, ("logprobs",), bare)
         if filled:
             w.filled.append((part, filled, ("bytes",), "those of the token", "output.logprobs"))
+        if bare:
+            w.filled.append((part, bare, ("top_logprobs",), NO_ALTERNATIVES, "output.logprobs"))
     elif part.get("logprobs", 0) is None:
         del part["logprobs"]
     if w.dialect.get("strict"):
@@ -166,8 +191,16 @@ def complete_text(part: Node, w: Writer) -> None:
         part["annotations"] = [each for each in sources if type(each) is dict and each.get("type") == "url_citation"]
 
 
-def with_bytes(logprobs: Any, filled: list[tuple[Any, ...]], above: tuple[Any, ...] = ()) -> Any:
-    """Log probabilities in the form of items, where every token has its bytes; `filled` gets where it had none."""
+def with_bytes(
+    logprobs: Any,
+    filled: list[tuple[Any, ...]],
+    above: tuple[Any, ...] = (),
+    bare: list[tuple[Any, ...]] | None = None,
+) -> Any:
+    """Log probabilities in the form of items, where every token has its bytes; `filled` gets where it had none.
+
+    With `bare`, which gets where there was none, every token has a list of alternatives as well.
+    """
     if type(logprobs) is not list:
         return logprobs
     out = []
@@ -179,6 +212,9 @@ def with_bytes(logprobs: Any, filled: list[tuple[Any, ...]], above: tuple[Any, .
                 each["bytes"] = list(str(each.get("token", "")).encode("utf-8", "surrogatepass"))
             if "top_logprobs" in each:
                 each["top_logprobs"] = with_bytes(each["top_logprobs"] or [], filled, (*above, index, "top_logprobs"))
+            elif bare is not None:
+                each["top_logprobs"] = []
+                bare.append((*above, index))
         out.append(each)
     return out
 
@@ -188,7 +224,7 @@ def without_bytes(logprobs: Any) -> Any:
     if type(logprobs) is not list:
         return logprobs
     out = []
-    for each in logprobs:
+    for each in trimmed(logprobs):
         if type(each) is dict:
             each = {key: value for key, value in each.items() if key != "bytes"}
             if "top_logprobs" in each:
@@ -212,10 +248,10 @@ def complete_response(wire: Node, w: Writer, node: Node | None) -> Node:
             wire[key] = value
     wire["object"] = wire.get("object") or "response"
     _head(wire, w)
-    for key, value in (_STRICT if strict else _DEFAULTS).items():
+    for key, value in (_STRICT if strict else _DEFAULTS if w.exchange is None else _ECHOED).items():
         if key in wire and not (strict and wire[key] is None and key in _NOT_NULL):
             continue
-        wire[key] = value.copy() if type(value) in (list, dict) else value
+        wire[key] = detached(value) if type(value) in (list, dict) else value
         if value is not None and w.exchange is None:
             w.added(wire, key, "the default")
     wire.setdefault("incomplete_details", None)

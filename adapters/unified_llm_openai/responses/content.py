@@ -20,6 +20,8 @@ from unified_llm.spans import add_bounds
 from unified_llm.writing import Writer
 
 from ..cache import write_cache
+from ..citations import name_page
+from ..logprobs import take_logprobs
 from ..media import clean_url, fit_detail, name_file, read_bare, write_bare
 from .tables import REFUSES
 
@@ -92,8 +94,8 @@ def write_url_citation(c: Node, w: Writer) -> Node:
     for key in ("start_index", "end_index"):
         if c.get(key) is not None:
             wire[key] = c.pop(key)
-    if not wire.keys() & {"start_index", "end_index"}:
-        add_bounds(wire, 0, w.context.get("text length", 0), w)
+    add_bounds(wire, 0, w.context.get("text length", 0), w)
+    name_page(wire, w)
     return wire
 
 
@@ -161,7 +163,7 @@ def write_output_text(c: Node, w: Writer) -> Node:
         w.context["text length"] = len(wire["text"] or "")
     wire["annotations"] = w.nodes(foreign_citations, found)
     if c.get("logprobs"):
-        wire["logprobs"] = c.pop("logprobs")
+        wire["logprobs"] = take_logprobs(c, w)
     return wire
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from unified_llm.writing import Writer
 
-from ..demands import fit_values, leave_out, nearest_choice, nearest_effort, send_nearest, withhold
+from ..demands import fit_values, lacks_raw_text, leave_out, nearest_choice, nearest_effort, send_nearest, withhold
 
 __all__ = ["fit", "takeable_items", "takeable_tools"]
 
@@ -23,6 +23,8 @@ def takeable_tools(tools: list[Node], w: Writer) -> list[Node]:
     kinds = None if w.same else w.dialect.get("tool_kinds")
     if kinds is None:
         return tools
+    if lacks_raw_text(w):
+        kinds = [*kinds, "custom"]
     for tool in tools:
         if tool.get("type") not in kinds:
             w.drop(tool, "the server has no such tools")
@@ -77,9 +79,26 @@ def _was_added(key: str, wire: Node, w: Writer) -> bool:
 
 
 def _fit_choice(wire: Node, c: Node, w: Writer) -> None:
+    choice = wire.get("tool_choice")
+    if lacks_raw_text(w) and type(choice) is dict:
+        wire["tool_choice"] = _as_functions(choice, w, ("tool_choice",))
     word = nearest_choice(wire.get("tool_choice"), w)
     if word is not None:
         send_nearest(word, wire.pop("tool_choice"), c, wire, w, "tools")
+
+
+def _as_functions(choice: Node, w: Writer, keys: Keys) -> Node:
+    """A choice of tools, in which custom tools are the functions that they were declared as."""
+    if choice.get("type") == "custom":
+        w.report(w.doc, (*keys, "type"), "emulated", "the tool is a function here")
+        return {**choice, "type": "function"}
+    if choice.get("type") != "allowed_tools" or type(choice.get("tools")) is not list:
+        return choice
+    allowed = [
+        _as_functions(tool, w, (*keys, "tools", index)) if type(tool) is dict else tool
+        for index, tool in enumerate(choice["tools"])
+    ]
+    return {**choice, "tools": allowed}
 
 
 def _fit_format(wire: Node, w: Writer) -> None:

@@ -16,10 +16,13 @@ __all__ = [
     "BRACKETS",
     "EVENTS",
     "FAMILY",
+    "HOT",
     "LIFECYCLE",
     "OPENINGS",
     "PART_STEMS",
+    "SIMPLE",
     "STEMS",
+    "STRICT_NAMES",
     "TERMINAL",
     "type_of_item",
 ]
@@ -67,6 +70,19 @@ PART_STEMS = {
     "summary_text": ("response.reasoning_summary_text", "text"),
 }
 BRACKETS = {"content": "response.content_part", "summary": "response.reasoning_summary_part"}
+
+# Open Responses' names of the events of raw reasoning.
+STRICT_NAMES = {
+    "response.reasoning_text.delta": "response.reasoning.delta",
+    "response.reasoning_text.done": "response.reasoning.done",
+}
+# Deltas that a stream is full of.
+HOT = frozenset(
+    f"response.{stem}.delta" for stem in "output_text function_call_arguments refusal reasoning_text".split()
+) | {"response.reasoning_summary_text.delta"}
+
+# Events that hold nothing but words, with the keys they have here.
+SIMPLE = {kind: frozenset(keys) for kind, keys in EVENTS.items() if not keys.keys() & {"part", "annotation", "item"}}
 
 # How an item looks that nobody announced, by its type; with the stem of its own deltas.
 OPENINGS: dict[str, tuple[dict[str, Any], str]] = {

@@ -19,6 +19,8 @@ from unified_llm.provenance import anchor_of, is_envelope, is_reply, joined_part
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
+from ..demands import lacks_raw_text
+from .custom_tools import CUSTOM_ITEMS, function_items
 from .demands import takeable_items
 from .items import BEARERS, answer_items, is_foreign_piece, items, request_items
 from .tables import CORE_ITEMS, SLUG
@@ -125,6 +127,12 @@ def write_items(nodes: Any, w: Writer) -> Any:
         if not is_own(w):
             return _write_foreign(nodes, w)
         nodes = _sendable(nodes, w)
+    if lacks_raw_text(w) and any(node.get("type") in CUSTOM_ITEMS for node in nodes):
+        return [
+            wire
+            for node in nodes
+            for wire in w.nodes(function_items if node.get("type") in CUSTOM_ITEMS else items, [node])
+        ]
     plain = is_own(w) and not w.dialect.get("strict") and not any(_is_slugged(node, w) for node in nodes)
     if plain and not (w.facing == "client" and any(_has_foreign(node, w) for node in nodes)):
         return w.nodes(items, nodes)
@@ -169,13 +177,17 @@ def fold_result(result: Node, call: Node | None, w: Writer) -> bool:
 def _write_foreign(nodes: list[Node], w: Writer) -> list[Any]:
     """What another protocol brought, for a provider."""
     ids = [node.get("call_id") for node in nodes if node.get("type") == "custom_tool_call"]
-    custom = w.context["custom calls"] = {call_id for call_id in ids if type(call_id) is str}
+    functions = lacks_raw_text(w)
+    custom = {call_id for call_id in ids if type(call_id) is str and not functions}
+    w.context["custom calls"] = custom
     out: list[Any] = []
     walk = iter(nodes)
     while unusual := (list(walk) if custom else write_usual(walk, out, w)):
         for node in unusual:
             # What came home is what it was.
             family = items if "extra" in node and w.form(node, "home") else request_items
+            if functions and node.get("type") in CUSTOM_ITEMS:
+                family = function_items
             out += w.nodes(family, _sendable([node], w))
     return out
 
@@ -185,7 +197,8 @@ def write_item(node: Node, w: Writer, *position: Any) -> list[Node]:
     family = items if is_own(w) else answer_items
     if w.dialect.get("strict") and type(node.get("content")) is list:
         parts = [part for part in node["content"] if type(part) is dict]
-        for each in (each for part in parts for each in part.get("annotations") or ()):
+        cited = [part["annotations"] for part in parts if type(part.get("annotations")) is list]
+        for each in (each for annotations in cited for each in annotations if type(each) is dict):
             if each.get("type") != "url_citation":
                 w.drop(each, "Open Responses knows URL citations only")
     if w.facing != "client" or not _has_foreign(node, w):
@@ -239,7 +252,9 @@ def _has_foreign(node: Node, w: Writer) -> bool:
     content = node.get("content")
     if type(content) is not list:
         return False
-    return any(is_foreign_piece(piece, w) for part in content for piece in part.get("opaque") or ())
+    return any(
+        is_foreign_piece(piece, w) for part in content if type(part) is dict for piece in part.get("opaque") or ()
+    )
 
 
 # What a provider did by itself has an id of its own; without one it was done elsewhere.

@@ -11,16 +11,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Fated, IllTyped, Mapping
+from unified_llm.mapping import Fated, IllTyped, Mapping, take_all
 from unified_llm.provenance import is_own, opaque_piece
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
 from .content import PICTURE, answer_parts, assistant_parts, parts, pick, user_parts
+from .summaries import summarize, wants_summary
 from .tables import CORE_ITEMS, ITEMS, REFUSES, SLUG
 from .tools import foreign_tools, tools
 
-__all__ = ["BEARERS", "ORIGIN", "answer_items", "is_foreign_piece", "items", "request_items"]
+__all__ = ["BEARERS", "ORIGIN", "answer_items", "is_foreign_piece", "items", "request_items", "write_output"]
 
 Node = dict[str, Any]
 
@@ -119,13 +120,13 @@ answer_items.same("custom_tool_call_output", _OUTPUT, output=parts)
 def write_function_output(c: Node, w: Writer) -> Node:
     if type(c.get("call_id")) is str and c["call_id"] in w.context.get("custom calls", ()):
         # Other surfaces have one kind of result; here it has to fit its call.
-        return _write_output("custom_tool_call_output", "call_id caller", c, w)
-    return _write_output("function_call_output", "call_id caller name namespace", c, w)
+        return write_output("custom_tool_call_output", "call_id caller", c, w)
+    return write_output("function_call_output", "call_id caller name namespace", c, w)
 
 
 @request_items.write("custom_tool_call_output")
 def write_custom_output(c: Node, w: Writer) -> Node:
-    return _write_output("custom_tool_call_output", "call_id caller", c, w)
+    return write_output("custom_tool_call_output", "call_id caller", c, w)
 
 
 @request_items.write("shell_call")
@@ -148,8 +149,25 @@ def write_answered_shell_output(c: Node, w: Writer) -> Node:
     return _shell_output(ITEMS["shell_call_output"], c, w)
 
 
+_CHUNK = ("stdout", "stderr", "outcome", "created_by")
+
+
+def _pop_chunks(c: Node) -> list[Node] | None:
+    """What a shell printed, where another protocol told more of it; files that commands wrote have no place here."""
+    output = c.get("output")
+    if type(output) is not list or not output or not all(type(chunk) is dict for chunk in output):
+        return None
+    if all(chunk.keys() <= set(_CHUNK) for chunk in output):
+        return None
+    return [{key: chunk.pop(key) for key in _CHUNK if key in chunk} for chunk in take_all(c, "output")]
+
+
 def _shell_output(keys: str, c: Node, w: Writer) -> Node:
-    wire: Node = {"type": "shell_call_output", **{key: c.pop(key) for key in keys.split() if key in c}}
+    output = _pop_chunks(c) if w.crosses else None
+    taken = [key for key in keys.split() if key in c and (output is None or key != "output")]
+    wire: Node = {"type": "shell_call_output", **{key: c.pop(key) for key in taken}}
+    if output is not None:
+        wire["output"] = output
     if "output" in wire:
         return wire
     # A shell that did not run said nothing elsewhere; here it has to say how it ended.
@@ -163,7 +181,7 @@ def _shell_output(keys: str, c: Node, w: Writer) -> Node:
     return wire
 
 
-def _write_output(kind: str, keys: str, c: Node, w: Writer) -> Node:
+def write_output(kind: str, keys: str, c: Node, w: Writer) -> Node:
     if len(c) == 2 and "call_id" in c and type(c.get("output")) is str:
         return {"type": kind, "call_id": c.pop("call_id"), "output": c.pop("output")}
     wire: Node = {"type": kind, **{key: c.pop(key) for key in keys.split() if key in c}}
@@ -296,8 +314,16 @@ def write_program(c: Node, w: Writer) -> Node:
     return wire
 
 
+@answer_items.write("reasoning")
+def write_answered_reasoning(c: Node, w: Writer) -> Node:
+    wire = write_reasoning(c, w)
+    if wants_summary(w):
+        summarize(wire, c)
+    return wire
+
+
+items.write("reasoning")(write_reasoning)
 for _family in (items, answer_items):
-    _family.write("reasoning")(write_reasoning)
     _family.write("compaction")(write_compaction)
     _family.write("program")(write_program)
     _family.write("computer_call_output")(write_computer_output)

@@ -60,13 +60,48 @@ def read_input_items(w: Node, r: Reader) -> Node:
 
 
 def write_input_items(c: Node, w: Writer) -> Node:
-    data = write_items(c.pop("input", None) or [], w)
+    """A page of items; with `query`, all that were sent, of which the query of a client names the page."""
+    query = c.pop("query", None)
+    given = c.pop("input", None) or []
     wire = _named({}, c, "list", w)
+    if type(query) is dict:
+        return {**wire, **_page(complete_items(write_items([_in_full(item) for item in given], w), w), query)}
+    data = write_items(given, w)
     wire["data"] = data if is_own(w) else complete_items(data, w)
     for key in ("first_id", "last_id", "has_more"):
         if key in c:
             wire[key] = c.pop(key)
     return wire
+
+
+def _in_full(item: Node) -> Node:
+    """An item as lists have it: requests may leave out the type of a message, and its parts."""
+    content, role = item.get("content"), item.get("role")
+    if item.get("type") != "message":
+        return item
+    extra = {name: {key: own[key] for key in own if key != "form"} for name, own in (item.get("extra") or {}).items()}
+    item = {**item, "extra": extra}
+    if type(content) is str:
+        item["content"] = [{"type": "output_text" if role == "assistant" else "input_text", "text": content}]
+    return item
+
+
+def _page(items: list[Node], query: Node) -> Node:
+    """The newest come first unless the query says otherwise."""
+    if query.get("order") != "asc":
+        items = items[::-1]
+    ids = [item.get("id") for item in items]
+    after = query.get("after")
+    start = ids.index(after) + 1 if after is not None and after in ids else 0
+    size = query.get("limit")
+    size = int(size) if type(size) is str and size.isdecimal() and int(size) else _PAGE
+    found = items[start : start + min(size, _MOST)]
+    ends = {"first_id": found[0].get("id"), "last_id": found[-1].get("id")} if found else {}
+    more = start + len(found) < len(items)
+    return {"data": found, "first_id": None, "last_id": None, **ends, "has_more": more}
+
+
+_PAGE, _MOST = 20, 100
 
 
 def read_compact_response(w: Node, r: Reader) -> Node:

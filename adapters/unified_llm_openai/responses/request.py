@@ -14,7 +14,7 @@ from unified_llm.mapping import Fated
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-from ..demands import fit_words, with_mode
+from ..demands import fit_identifier, fit_words, with_mode
 from ..effort import drop_refused
 from .demands import fit
 from .history import is_own, read_items, write_items
@@ -73,6 +73,7 @@ def _write(c: Node, w: Writer, path: str) -> Node:
     write_settings(c, wire, w)
     if w.source != w.protocol:
         drop_refused(c, w, wire.get("reasoning"))
+        fit_identifier(c, w)
     if not own:
         write_edits(c, w)
         fit_words(c, w)

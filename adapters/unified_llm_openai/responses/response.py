@@ -12,6 +12,7 @@ from typing import Any
 
 from unified_llm.mapping import Fated, take
 from unified_llm.reading import Reader
+from unified_llm.turns import refuses
 from unified_llm.writing import Writer
 
 from .complete import complete_items, complete_response
@@ -66,13 +67,17 @@ def _read_end(w: Node, node: Node, r: Reader) -> None:
     elif type(w.get("incomplete_details")) is dict:
         word = w["incomplete_details"].get("reason")
         if type(word) is str:
-            reason = INCOMPLETE.reads.get(word) or (word if word in _OURS else "other")
+            reason = _reason_of(word)
             node["finish"] = {"reason": reason}
-            if reason == "other" and word != "other":
+            if word != INCOMPLETE.writes.get(reason, reason):
                 node["finish"]["native"] = word
             take(w, "incomplete_details").pop("reason")
             for key in ("reason", "native"):
                 r.place(node, ("finish", key), ("incomplete_details", "reason"))
+
+
+def _reason_of(word: Any) -> str:
+    return INCOMPLETE.reads.get(word) or (word if word in _OURS else "other")
 
 
 # ---- writing --------------------------------------------------------------------------------------------------------
@@ -118,6 +123,8 @@ def resource(c: Node, w: Writer) -> Node:
         wire["instructions"] = write_items(c.pop("instructions"), w)
     write_instructions(c, wire, w)
     write_settings(c, wire, w)
+    if not own:
+        _fit_diagnostics(c, w)
     moderation = c.pop("moderation") if not own and type(c.get("moderation")) is dict else None
     RESPONSE.write(c, wire, w, w.doc)
     if moderation is not None:
@@ -131,8 +138,16 @@ def resource(c: Node, w: Writer) -> Node:
         wire["usage"] = write_usage(c, w, own)
     elif "usage" in c:
         wire["usage"] = c.pop("usage")
-    _write_end(c, wire, is_refused(w.doc.get("output")))
+    _write_end(c, wire, refuses(w.doc.get("output") or ()), own)
     return wire
+
+
+def _fit_diagnostics(c: Node, w: Writer) -> None:
+    """The instructions are a part of the input here: a change of theirs has no word of its own."""
+    said = c.get("prompt_cache_diagnostics")
+    if type(said) is dict and said.get("reason") == "system_changed":
+        c["prompt_cache_diagnostics"] = {**said, "reason": "input_changed"}
+        w.report(w.doc, ("prompt_cache_diagnostics", "reason"), "approximated", "sent as 'input_changed'")
 
 
 def _moderation(c: Node) -> Node:
@@ -148,7 +163,7 @@ def _moderation(c: Node) -> Node:
     return wire
 
 
-def _write_end(c: Node, wire: Node, refused: bool) -> None:
+def _write_end(c: Node, wire: Node, refused: bool, own: bool) -> None:
     """`incomplete_details` of the finish; what says no more than the status is left in `c`."""
     if "incomplete_details" in c and not (c["incomplete_details"] is None and c.get("finish")):
         wire["incomplete_details"] = c.pop("incomplete_details")
@@ -158,7 +173,7 @@ def _write_end(c: Node, wire: Node, refused: bool) -> None:
     c.pop("incomplete_details", None)
     finish = take(c, "finish")
     reason, native = finish.get("reason"), finish.get("native")
-    if reason == "other" and native is not None:
+    if native is not None and (reason == "other" or (own and reason == _reason_of(native))):
         wire["incomplete_details"] = {"reason": finish.pop("native")}
         del finish["reason"]
     elif reason == "refusal" and not refused:
@@ -172,12 +187,6 @@ def _write_end(c: Node, wire: Node, refused: bool) -> None:
             del finish["reason"]
 
 
-def is_refused(output: Any) -> bool:
-    """Whether an answer refuses in words of its own."""
-    contents = (item.get("content") for item in output or ())
-    return any(part.get("type") == "refusal" for content in contents if type(content) is list for part in content)
-
-
 def pop_implied(c: Node, wire: Node, output: list[Node]) -> None:
     """An end that status and items imply: `stop`, `tool_calls` where calls wait, a refusal in words."""
     finish = c.get("finish")
@@ -187,7 +196,7 @@ def pop_implied(c: Node, wire: Node, output: list[Node]) -> None:
     if type(reason) is not str:
         return
     calls = any(item.get("type") in ("function_call", "custom_tool_call") for item in output)
-    if reason == ("tool_calls" if calls else "stop") or (reason == "refusal" and is_refused(output)):
+    if reason == ("tool_calls" if calls else "stop") or (reason == "refusal" and refuses(output)):
         del finish["reason"]
     else:
         finish["reason"] = Fated("approximated", f"sent as status {wire['status']!r}")
@@ -203,7 +212,7 @@ def status_of(node: Node) -> str:
     if said and (said != "completed" or not node.get("finish")):
         return _STATUS.get(said, str(said))
     reason = (node.get("finish") or {}).get("reason")
-    if reason == "refusal" and not is_refused(node.get("output")):
+    if reason == "refusal" and not refuses(node.get("output") or ()):
         return "incomplete"
     if node.get("error") or reason == "error":
         return "failed"

@@ -14,8 +14,9 @@ from unified_llm.mapping import Fated, Mapping, json_types, take
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-from ..demands import name_schema
+from ..demands import lacks_raw_text, name_schema
 from ..effort import fit_reasoning
+from .custom_tools import function_tools
 from .demands import takeable_tools
 from .history import is_own
 from .tables import OBJECTS
@@ -81,6 +82,12 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
         given = c.pop("tools")
         takeable = takeable_tools(given, w)
         usual = write_usual_functions(takeable, w) if family is foreign_tools else None
+        if usual is None and lacks_raw_text(w):
+            usual = [
+                wire_tool
+                for tool in takeable
+                for wire_tool in w.nodes(function_tools if tool.get("type") == "custom" else family, [tool])
+            ]
         wire["tools"] = w.nodes(family, takeable) if usual is None else usual
         if given and not wire["tools"]:
             del wire["tools"]
@@ -103,7 +110,7 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
             own["format"] = written["format"]
             format_ = take(own, "format")
             written["format"] = {key: format_.pop(key) for key in tuple(format_) if key in _FORMAT}
-            if not is_own(w) and w.facing == "provider" and written["format"].get("type") == "json_schema":
+            if not is_own(w) and written["format"].get("type") == "json_schema":
                 name_schema(written["format"], w)
                 _complete_schema(written["format"], w)
         if name == "stream_options" and own.get("include_usage") is not None:

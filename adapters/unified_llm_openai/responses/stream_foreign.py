@@ -29,10 +29,11 @@ from .complete import (
 )
 from .content import PICTURE, answer_parts, foreign_citations, parts
 from .errors import response_error, whole, write_error_node
-from .events import EVENTS, FAMILY, LIFECYCLE, TERMINAL
+from .events import EVENTS, FAMILY, HOT, LIFECYCLE, SIMPLE, STRICT_NAMES, TERMINAL
 from .history import CODE_CALL, CODE_RESULT, fold_result, write_item
 from .response import pop_implied, resource, status_of
 from .stream_state import Place
+from .summaries import EVENTS_SUMMARIZED, summarized, wants_summary
 from .tables import CORE_EVENTS, SLUG
 
 __all__ = ["ForeignWriter"]
@@ -40,19 +41,8 @@ __all__ = ["ForeignWriter"]
 Node = dict[str, Any]
 Event = dict[str, Any]
 
-_STRICT_NAMES = {
-    "response.reasoning_text.delta": "response.reasoning.delta",
-    "response.reasoning_text.done": "response.reasoning.done",
-}
 _WHOLE = (("function_call", "arguments"), ("custom_tool_call", "input"), ("mcp_call", "arguments"))
 _SAID = frozenset(("message", "reasoning", "function_call", "custom_tool_call"))
-# Deltas that a stream is full of.
-_HOT = frozenset(
-    f"response.{stem}.delta" for stem in "output_text function_call_arguments refusal reasoning_text".split()
-) | {"response.reasoning_summary_text.delta"}
-
-# Events that hold nothing but words, with the keys they have here.
-_SIMPLE = {kind: frozenset(keys) for kind, keys in EVENTS.items() if not keys.keys() & {"part", "annotation", "item"}}
 
 
 class ForeignWriter:
@@ -69,6 +59,7 @@ class ForeignWriter:
         self.head: Node = {}
         self.untold: list[Any] = []
         self.state = "idle"
+        self.summarizes = wants_summary(w)
         # Code that ran and whose result, an item of its own elsewhere, is awaited: the call by its `call_id`.
         self.running: dict[Any, tuple[Place, Node, list[Node]]] = {}
         # What the deltas that come now go on with (`spot_of`), and how the next one is written.
@@ -133,7 +124,7 @@ class ForeignWriter:
         return out + self._inside(event, kind, place)  # type: ignore[arg-type]
 
     def _send(self, kind: str, data: Node) -> list[Event]:
-        name = _STRICT_NAMES.get(kind, kind) if self.strict else kind
+        name = STRICT_NAMES.get(kind, kind) if self.strict else kind
         if self.strict and name not in CORE_EVENTS:
             name = SLUG + name
         own = {"type": name, "sequence_number": self.number()}
@@ -348,10 +339,17 @@ class ForeignWriter:
         return out
 
     def _inside(self, event: Event, kind: str, place: Place) -> list[Event]:
+        if self.summarizes and place.kind == "reasoning" and kind in EVENTS_SUMMARIZED:
+            out = self._within(summarized(event), EVENTS_SUMMARIZED[kind], place)
+            self.hot = spot_of(event)
+            return out
+        return self._within(event, kind, place)
+
+    def _within(self, event: Event, kind: str, place: Place) -> list[Event]:
         w = self.w
         owed = self._owed(place, event)
         place.told = place.told or bool(event.get("delta"))
-        if kind in _SIMPLE and event.keys() <= _SIMPLE[kind]:
+        if kind in SIMPLE and event.keys() <= SIMPLE[kind]:
             return owed + self._told(event, kind, place, event.copy())
         family = parts if place.kind.endswith("reasoning") else answer_parts
 
@@ -394,7 +392,7 @@ class ForeignWriter:
         elif self.strict and type(wire.get("annotation")) is dict and wire["annotation"].get("type") != "url_citation":
             return []
         out = self._send(kind, wire)
-        if kind in _HOT and not wire.get("logprobs"):
+        if kind in HOT and not wire.get("logprobs"):
             self.hot = spot_of(event)
             self.more = WriteMore(out[0], ("data", "delta"), None, "sequence_number", self.number)
         return out

@@ -85,7 +85,7 @@ OBJECTS = {
 # incomplete_details.reason. Words of ours that have none there travel as they are: the set is open.
 INCOMPLETE = Bimap(
     {"max_output_tokens": "length", "content_filter": "safety"},
-    writing={"context_window": "max_output_tokens", "recitation": "content_filter"},
+    writing={"context_window": "max_output_tokens", "pause": "max_output_tokens", "recitation": "content_filter"},
 )
 
 _ITEM = "id status agent created_by"

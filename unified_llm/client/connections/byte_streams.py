@@ -18,7 +18,7 @@ from ...errors import APIError
 from ...jsonarray import StreamDecoder
 from ...registry import split
 from ...sse import SSEDecoder, is_garbled, parse_data
-from ..sending.api_errors import garbled, unreachable
+from ..sending.api_errors import GARBLED, unreachable, unusable
 from ..sending.deadline import Deadline
 from ..sending.effects import Opened
 from .event_loops import at_end_of, current_loop, run_later
@@ -47,7 +47,9 @@ class _Events:
             # Some servers repeat in an error what they were sent.
             data = parse_data(self._opened.upstream.hide(text) if '"error' in text else text)
             if is_garbled(data):
-                self._failure, self.over = garbled(self._opened.upstream, data, self._opened.model), True
+                why, of = "an event of the stream is no JSON", self._opened
+                self._failure = unusable(of.upstream, why, of.model, raw=data, code=GARBLED, again=None)
+                self.over = True
                 break
             self.ready.append({"event": event["event"], "data": data})
 

@@ -1,6 +1,6 @@
 """Whatever an HTTP library, its layers or the system raise during a call, as one of the errors of `httpx2`.
 
-The rules of `wire.py` know those alone. An exception from elsewhere (a caller's function that fetches a key, say) is
+The rules of `request_flow.py` know those alone. An exception from elsewhere (a caller's function that fetches a key) is
 not ours to translate, and passes.
 """
 

@@ -41,15 +41,15 @@ from ..upstreams.upstream import Upstream
 from .deadline import DeadlineReached
 
 __all__ = [
+    "BROKEN",
+    "GARBLED",
     "canonical_error",
-    "cut_off",
     "failed",
-    "garbled",
     "is_document",
     "refused",
     "shown",
     "unreachable",
-    "unreadable",
+    "unusable",
 ]
 
 _CLASSES: Mapping[str, type[APIError]] = {
@@ -78,6 +78,8 @@ _BY_STATUS: Mapping[int, type[APIError]] = {
     504: Timeout,
     529: Overloaded,
 }
+# What is wrong with an answer of status 200.
+UNREADABLE, BROKEN, GARBLED = "unreadable_answer", "stream_broken", "unreadable_event"
 _SHOWN = 300
 _LONGEST = 100_000  # of a page that is looked at
 _PAGE = re.compile(r"\s*(<!--.*?-->\s*)?<(!doctype|html|head|body|title|center|h1|\?xml)\b", re.IGNORECASE | re.DOTALL)
@@ -133,16 +135,8 @@ def failed(
         page = message if isinstance(message, str) and message.strip() else body
         message = _hint(page, code)
         error = {**error, "message": message}
-    return kind(
-        upstream.hide(message),
-        error=upstream.secrets.hidden(error),
-        status=code,
-        headers=headers,
-        body=upstream.secrets.hidden(body),
-        provider=upstream.provider or httpx2.URL(upstream.base_url).host,
-        model=model,
-        protocol=upstream.protocol,
-    )
+    hidden = upstream.secrets.hidden({**error, "message": message})
+    return _made(kind, upstream, hidden, model, status=code, headers=headers, body=upstream.secrets.hidden(body))
 
 
 def _hint(body: Any, status: int | None) -> str:
@@ -240,65 +234,56 @@ def unreachable(upstream: Upstream, error: Exception, model: str | None, *, begu
     told: dict[str, Any] = {"type": type_, "code": code, "message": message}
     if code == "unsendable":
         told["should_retry"] = False
-    found = kind(
-        message,
-        error=told,
-        provider=upstream.provider or httpx2.URL(upstream.base_url).host,
-        model=model,
-        protocol=upstream.protocol,
-    )
+    found = _made(kind, upstream, told, model)
     found.unsent = isinstance(error, _UNSENT)
     return found
 
 
-def unreadable(
+def unusable(
     upstream: Upstream,
     why: str,
-    raw: bytes,
-    headers: Mapping[str, str],
     model: str | None,
     *,
-    again: bool = False,
+    raw: bytes | str = b"",
+    headers: Mapping[str, str] | None = None,
+    code: str = UNREADABLE,
+    again: bool | None = False,
 ) -> APIError:
-    """The error of an answer that went well, says HTTP, and is none.
+    """The error of an answer that HTTP calls a success, and that cannot be used.
 
-    `again` says that it is an answer that broke, and the next one may be whole; else the server would say the same.
+    `code` is `UNREADABLE` for a whole answer, `BROKEN` for a stream that ended before its end, `GARBLED` for one with
+    an event that is not JSON. `raw` is what to show of it. `again` says that the next answer may be whole; without it
+    the server would send the same. None leaves that to the class of the error.
     """
     # Cut behind hiding: half a key is no key that is known.
-    text = upstream.hide(raw[:_LONGEST].decode("utf-8", "replace"))[:_SHOWN]
-    kind = printable(upstream.hide(headers.get("content-type", "no content type").partition(";")[0]))
-    page = _PAGE.match(text) is not None
-    message = f"{upstream.hide(why)} ({kind})" + (f": {text!r}" if text and not page else "")
-    return ServerFailed(
-        message,
-        error={"type": "server_error", "code": "unreadable_answer", "message": message, "should_retry": again},
-        headers=shown(upstream, headers),
+    text = raw if isinstance(raw, str) else raw[:_LONGEST].decode("utf-8", "replace")
+    text = upstream.hide(text[:_LONGEST])[:_SHOWN]
+    message = upstream.hide(why)
+    if headers is not None:
+        kind = upstream.hide(headers.get("content-type", "no content type").partition(";")[0])
+        message = f"{message} ({printable(kind)})"
+    if text and not _PAGE.match(text):
+        message = f"{message}: {text!r}"
+    told = {"type": "server_error", "code": code, "message": message}
+    return _made(
+        ServerFailed if code == UNREADABLE else StreamBroken,
+        upstream,
+        told if again is None else {**told, "should_retry": again},
+        model,
+        headers=None if headers is None else shown(upstream, headers),
         body=text,
-        provider=upstream.provider or httpx2.URL(upstream.base_url).host,
-        model=model,
-        protocol=upstream.protocol,
     )
 
 
-def cut_off(upstream: Upstream, why: str, model: str | None) -> APIError:
-    """The error of an answer that came as a stream and broke off, of which nothing was handed out."""
-    message = f"the answer broke off: {upstream.hide(why)}"
-    return StreamBroken(
-        message,
-        error={"type": "server_error", "code": "stream_broken", "message": message, "should_retry": True},
+def _made(
+    kind: type[APIError], upstream: Upstream, error: Mapping[str, Any], model: str | None, **told: Any
+) -> APIError:
+    """An error of an upstream, with whose it is."""
+    return kind(
+        error["message"],
+        error=error,
         provider=upstream.provider or httpx2.URL(upstream.base_url).host,
         model=model,
         protocol=upstream.protocol,
-    )
-
-
-def garbled(upstream: Upstream, data: str, model: str | None) -> APIError:
-    """The error of a stream of which an event is no JSON: what it said nobody knows."""
-    message = f"an event of the stream is no JSON: {upstream.hide(data[:_LONGEST])[:_SHOWN]!r}"
-    return StreamBroken(
-        message,
-        error={"type": "server_error", "code": "unreadable_event", "message": message},
-        provider=upstream.provider or httpx2.URL(upstream.base_url).host,
-        model=model,
-        protocol=upstream.protocol,
+        **told,
     )

@@ -1,11 +1,11 @@
 """What goes between the rules of a call and the drivers that do its work: requests, effects, answers.
 
-Values alone. The rules are in `wire.py`, the drivers in `driving.py`.
+Values alone. The rules are in `request_flow.py`, the drivers in `io.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -15,10 +15,12 @@ from ...losses import Levels
 from ...secret import SecretLike
 from ...vault import Vault
 from ..upstreams.upstream import Upstream
-from .api_errors import unreadable
+from .api_errors import unusable
 from .deadline import Deadline
 
-__all__ = ["Answer", "Ask", "Effect", "Hop", "Opened", "Outgoing", "answer_kind", "lowered"]
+__all__ = ["Answer", "Ask", "Effect", "Hop", "OnFailure", "Opened", "Outgoing", "answer_kind", "lowered"]
+
+OnFailure = Callable[[Upstream, APIError], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,8 +32,8 @@ class Ask:
     answer is awaited. `secret` authenticates envelopes (`convert`). `timeout` is the HTTP library's, and `patience`
     stands for it where the upstream says nothing either. `deadline` is when the call ends, with everything in it.
     `at` and `answer_id` are the time (seconds since 1970) and the id of an answer that has none, `previous` is the
-    answer that the caller went on from. Headers and queries of the caller's are the upstream's: they go to no
-    other.
+    answer that the caller went on from. `on_failure` is called with each upstream that failed, and its error.
+    Headers and queries of the caller's are the upstream's: they go to no other.
     """
 
     body: Any = None
@@ -49,6 +51,7 @@ class Ask:
     answer_id: str = ""
     previous: str | None = None
     repair: Repair = "auto"
+    on_failure: OnFailure | None = None
 
 
 class Hop(NamedTuple):
@@ -132,7 +135,7 @@ class Answer(_Head):
     def unread(self, error: InvalidBody) -> APIError:
         """The error of an answer that is ill-formed: the provider's, and nothing that its caller could mend."""
         why = f"no {self.kind} of {self.upstream.protocol}: {error}"
-        return unreadable(self.upstream, why, self.raw, self.headers, self.model)
+        return unusable(self.upstream, why, self.model, raw=self.raw, headers=self.headers)
 
 
 @dataclass(slots=True, kw_only=True)

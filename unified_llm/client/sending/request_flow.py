@@ -1,7 +1,7 @@
 """One question to one or more upstreams, without I/O: convert, send, read, fail, try again, fall back.
 
 `steps` is a generator. It yields what has to be done (`Effect`: send, read, next, close, sleep) and gets the result
-sent back in; `driving.py` does those for threads and for event loops, and holds no rule. What is decided is decided
+sent back in; `io.py` does those for threads and for event loops, and holds no rule. What is decided is decided
 here: which answers are errors, what is tried again, and when the next upstream has its turn. Nothing is tried again
 once output has begun: the first event of a stream is awaited here, what comes after it is the caller's.
 """
@@ -26,7 +26,7 @@ from ...sse import SSEDecoder, parse_data
 from ...urls import check_headers, check_query, check_text
 from ..state.store import check_state, takes
 from ..upstreams.upstream import Upstream
-from .api_errors import failed, refused, shown, unreachable, unreadable
+from .api_errors import failed, refused, shown, unreachable, unusable
 from .effects import Answer, Ask, Effect, Hop, Opened, Outgoing, answer_kind, lowered
 from .response_check import is_answer, is_event
 from .retry import Retry, made_nothing
@@ -77,6 +77,8 @@ def steps(ask: Ask, upstreams: Sequence[Upstream], retry: Retry) -> Steps:
                 wait = None if late or once else retry.delay(error, tried)
                 if wait is not None and (yield Effect("sleep", (wait,))) is not False:
                     continue
+                if ask.on_failure is not None:
+                    ask.on_failure(upstream, error)
                 error.hops = tuple(hops)
                 if last or late or once:
                     raise error from None
@@ -273,7 +275,7 @@ def _document(upstream: Upstream, raw: bytes, headers: Mapping[str, str], model:
     except InvalidBody:
         # A page is what the server says each time; anything else was an answer that broke.
         page = raw.lstrip()[:1] == b"<"
-        found = unreadable(upstream, "the answer is no JSON", raw, headers, model, again=not page)
+        found = unusable(upstream, "the answer is no JSON", model, raw=raw, headers=headers, again=not page)
     else:
         if is_answer(split(upstream.protocol)[0], kind, value):
             return value
@@ -283,7 +285,7 @@ def _document(upstream: Upstream, raw: bytes, headers: Mapping[str, str], model:
             # Its class is what its words say, its status the one it tells, if any.
             found = refused(upstream, 200, headers, raw, model)
         else:
-            found = unreadable(upstream, f"not a {kind} of {upstream.protocol}", raw, headers, model)
+            found = unusable(upstream, f"not a {kind} of {upstream.protocol}", model, raw=raw, headers=headers)
     raise found
 
 
@@ -313,7 +315,8 @@ def _begun(upstream: Upstream, response: Any, head: dict[str, Any]) -> Steps:
                 return Opened(**head, first=chunks, response=response, rest=rest)
         if failure is None and (chunk is None or size > _NOTHING):
             why = f"the stream holds no event of {upstream.protocol}" if count else "the stream holds no event"
-            failure = unreadable(upstream, why, b"".join(chunks), head["headers"], head["model"], again=not count)
+            came = b"".join(chunks)
+            failure = unusable(upstream, why, head["model"], raw=came, headers=head["headers"], again=not count)
     yield Effect("close", (response,))
     raise failure
 

@@ -7,6 +7,7 @@ the same, so it is put into the form that the caller awaits, in the upstream's o
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from ...convert import write
@@ -20,10 +21,12 @@ from ...stream import collect, decompose
 from ...stream_writing import write_stream
 from ...streaming import read_stream
 from ..upstreams.upstream import Upstream
-from .api_errors import cut_off, failed, unreadable
+from .api_errors import BROKEN, failed, unusable
 from .response_check import is_event
 
 __all__ = ["as_document", "as_stream"]
+
+_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
 def as_stream(value: Any, upstream: Upstream, headers: Mapping[str, str], model: str | None) -> list[bytes]:
@@ -41,11 +44,13 @@ def as_stream(value: Any, upstream: Upstream, headers: Mapping[str, str], model:
         return out
     except (InvalidBody, ProtocolError) as error:
         why = f"no response of {upstream.protocol}: {error}"
-    raise unreadable(upstream, why, dump(value), headers, model)
+    raise unusable(upstream, why, model, raw=dump(value), headers=headers)
 
 
-def as_document(raw: bytes, upstream: Upstream, headers: Mapping[str, str], model: str | None) -> Any:
-    """The bytes of a stream as a whole answer.
+def as_document(
+    raw: bytes, upstream: Upstream, headers: Mapping[str, str] = _NO_HEADERS, model: str | None = None
+) -> Any:
+    """The bytes of a stream as a whole answer. `headers` and `model` are for errors alone.
 
     Raises the error that the stream tells of, `StreamBroken` where it breaks off, and `ServerFailed` where it is no
     stream of the upstream's protocol. Nothing of it was handed out, so all of that may be tried again.
@@ -66,10 +71,11 @@ def as_document(raw: bytes, upstream: Upstream, headers: Mapping[str, str], mode
         raise failed(upstream, {key: each for key, each in failure.items() if key != "extra"}, None, model)
     if not any(is_event(adapter, each) for each in wires):
         kind = f"the stream holds no event of {upstream.protocol}" if wires else "the stream holds no event"
-        raise unreadable(upstream, kind, raw, headers, model, again=not wires)
+        raise unusable(upstream, kind, model, raw=raw, headers=headers, again=not wires)
     if not why and failure is None:
         try:
             return write(collect(events), upstream.protocol, "response").value
         except (InvalidBody, ProtocolError) as error:
             why = str(error)
-    raise cut_off(upstream, why or str(failure and failure.get("message")), model)
+    why = f"the answer broke off: {why or str(failure and failure.get('message'))}"
+    raise unusable(upstream, why, model, code=BROKEN, again=True)

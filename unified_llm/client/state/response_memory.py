@@ -27,7 +27,7 @@ from ...stream import checked, collect
 from ..upstreams.upstream import Upstream
 from .store import takes, unknown
 
-__all__ = ["Memory", "keeps"]
+__all__ = ["Memory", "Turn", "answer", "asked", "keeps", "turn_items", "with_history"]
 
 Node = dict[str, Any]
 PREVIOUS = "previous_response_id"
@@ -44,7 +44,7 @@ def keeps(surface: str) -> str:
     return (table.wire_key((PREVIOUS,)) if table is not None else None) or ""
 
 
-class _Turn(NamedTuple):
+class Turn(NamedTuple):
     """A request and what was answered, in the client's own bytes; `before` names the answer it went on from."""
 
     caller: str
@@ -70,7 +70,7 @@ class Memory:
     def __init__(self, limit: int = 32_000_000, secret: Secret | None = None) -> None:
         self.limit = limit
         self.secret = secret
-        self._turns: OrderedDict[int, _Turn] = OrderedDict()
+        self._turns: OrderedDict[int, Turn] = OrderedDict()
         self._names: dict[tuple[str, str], int] = {}
         self._named: dict[int, tuple[str, str]] = {}
         self._nameless: deque[int] = deque()
@@ -87,15 +87,14 @@ class Memory:
         conversation = takes(split(surface)[0], "conversation")
         if conversation and type(body) is dict and body.get(conversation) and not _some(surface, asked):
             named = body[conversation]
-            raise unknown(str(named.get("id") if type(named) is dict else named), conversation, "Conversation")
+            raise unknown(str(named.get("id") if type(named) is dict else named), conversation)
         name = body.get(key) if key and type(body) is dict else None
         if type(name) is not str:
             return body
-        with self._lock:
-            turns = self._past(name, surface, caller)
-        past = None if turns is None else [item for turn in reversed(turns) for item in _items(turn, self.secret)]
+        turns = self.turns(name, surface, caller)
+        past = None if turns is None else [item for turn in reversed(turns) for item in turn_items(turn, self.secret)]
         if past is not None:
-            return _with_past(body, surface, past, self.secret)
+            return with_history(body, surface, past, self.secret)
         if _some(surface, asked):
             return body
         raise unknown(name, key)
@@ -121,7 +120,7 @@ class Memory:
     ) -> None:
         """Remember what a client was sent for what it said. Its name is found out when one is looked for."""
         before = body.get(keeps(surface))
-        turn = _Turn(caller, surface, asked, before if type(before) is str else "", answered, stream)
+        turn = Turn(caller, surface, asked, before if type(before) is str else "", answered, stream)
         with self._lock:
             self._count += 1
             self._turns[self._count] = turn
@@ -134,14 +133,14 @@ class Memory:
                     self._nameless.popleft()
                 self._size -= oldest.size
 
-    def _turn(self, name: str, caller: str) -> _Turn | None:
+    def _turn(self, name: str, caller: str) -> Turn | None:
         """The turn that an answer's name stands for. A client goes on from what it was told last, mostly."""
         while (caller, name) not in self._names and self._nameless:
             number = self._nameless.pop()
             turn = self._turns.get(number)
-            answer = _answer(turn, self.secret) if turn is not None else None
-            if turn is not None and answer is not None and type(answer.get("id")) is str:
-                key = (turn.caller, answer["id"])
+            given = answer(turn, self.secret) if turn is not None else None
+            if turn is not None and given is not None and type(given.get("id")) is str:
+                key = (turn.caller, given["id"])
                 if key not in self._names:
                     self._names[key], self._named[number] = number, key
         number = self._names.get((caller, name), 0)
@@ -150,9 +149,22 @@ class Memory:
             self._turns.move_to_end(number)
         return turn
 
-    def _past(self, name: str, surface: str, caller: str) -> list[_Turn] | None:
-        """The turns of a conversation, the last first; None where one of them is not remembered."""
-        turns: list[_Turn] = []
+    def turns(self, name: str, surface: str, caller: str = "") -> list[Turn] | None:
+        """The turns of a conversation up to an answer, the last first; None where one of them is not remembered."""
+        with self._lock:
+            return self._past(name, surface, caller)
+
+    def forget(self, name: str, caller: str = "") -> None:
+        """Forget an answer: nobody can go on from it any more."""
+        with self._lock:
+            self._turn(name, caller)
+            number = self._names.pop((caller, name), 0)
+            self._named.pop(number, None)
+            turn = self._turns.pop(number, None)
+            self._size -= turn.size if turn is not None else 0
+
+    def _past(self, name: str, surface: str, caller: str) -> list[Turn] | None:
+        turns: list[Turn] = []
         while name:
             turn = self._turn(name, caller)
             if turn is None or turn.surface != surface:
@@ -171,7 +183,7 @@ def _own(surface: str, whose: Upstream) -> bool:
     return whose.protocol.partition(":")[0] == surface.partition(":")[0]
 
 
-def _with_past(body: Node, surface: str, past: list[Node], secret: Secret | None) -> Any:
+def with_history(body: Node, surface: str, past: list[Node], secret: Secret | None) -> Any:
     reader = _reader(surface, secret)
     node = reader.root(adapter(reader.protocol).kinds["request"].read, body)
     node.pop(PREVIOUS, None)
@@ -179,10 +191,14 @@ def _with_past(body: Node, surface: str, past: list[Node], secret: Secret | None
     return write(node, surface, "request", facing="client", secret=secret).value
 
 
-def _items(turn: _Turn, secret: Secret | None) -> Iterator[Node]:
+def turn_items(turn: Turn, secret: Secret | None) -> Iterator[Node]:
+    yield from _asked(turn, secret)
+    yield from (answer(turn, secret) or {}).get("output") or ()
+
+
+def _asked(turn: Turn, secret: Secret | None) -> list[Node]:
     reader = _reader(turn.surface, secret)
-    yield from _said(reader.root(adapter(reader.protocol).kinds["request"].read, parse(turn.asked)))
-    yield from (_answer(turn, secret) or {}).get("output") or ()
+    return _said(reader.root(adapter(reader.protocol).kinds["request"].read, parse(turn.asked)))
 
 
 def _said(node: Node) -> list[Node]:
@@ -190,8 +206,14 @@ def _said(node: Node) -> list[Node]:
     return given if type(given) is list else [{"type": "message", "role": "user", "content": given}] if given else []
 
 
-def _answer(turn: _Turn, secret: Secret | None) -> Node | None:
-    """The canonical answer; None for a stream that did not come to its end."""
+def asked(turns: Sequence[Turn]) -> list[Node]:
+    """The canonical items that the last answer of a conversation (the first of `turns`) was given for, as sent."""
+    earlier = [item for turn in reversed(turns[1:]) for item in turn_items(turn, None)]
+    return [*earlier, *_asked(turns[0], None)]
+
+
+def answer(turn: Turn, secret: Secret | None = None) -> Node | None:
+    """The canonical answer; None for a stream that did not come to its end. Envelopes are opened with the secret."""
     reader = _reader(turn.surface, secret)
     if not turn.stream:
         node: Node = reader.root(adapter(reader.protocol).kinds["response"].read, parse(b"".join(turn.answered)))

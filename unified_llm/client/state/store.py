@@ -126,9 +126,9 @@ def recalled(store: Store, id: str) -> list[Node]:
     return [item for turn in reversed(turns) for item in (*turn["input"], *turn["output"])]
 
 
-def unknown(id: str, key: str = PREVIOUS, what: str = "Previous response") -> NotFound:
-    """The error of an id that nobody knows."""
-    message = f"{what} with id '{id}' not found."
-    code = f"{key.removesuffix('_id')}_not_found"
-    fields = {"type": "not_found", "code": code, "param": key, "message": message}
+def unknown(id: str, key: str = PREVIOUS) -> NotFound:
+    """The error of an id that nobody knows, in the words of the field that names it."""
+    what = key.removesuffix("_id")
+    message = f"{what.replace('_', ' ').capitalize()} with id '{id}' not found."
+    fields = {"type": "not_found", "code": f"{what}_not_found", "param": key, "message": message}
     return NotFound(message, error=fields, status=404)

@@ -39,7 +39,7 @@ def resolve(store: Store | None, call: Call, upstreams: Sequence[Upstream]) -> N
     conversation = call.body.get("conversation")
     if conversation and not _keep_all("conversation", upstreams):
         named = conversation.get("id") if isinstance(conversation, dict) else conversation
-        raise unknown(str(named), "conversation", "Conversation")
+        raise unknown(str(named), "conversation")
     if call.body.get("background") and not any(_keeps("background", each) for each in upstreams):
         call.body = {name: value for name, value in call.body.items() if name != "background"}
         call.losses = Losses([*call.losses, Loss("/background", "state.background", "emulated", _AT_ONCE, "source")])

@@ -18,6 +18,7 @@ from ...registry import adapter, loaded, protocols
 __all__ = ["Match", "credential_headers", "recognise", "route_of", "spoken"]
 
 _FIELD = re.compile(r"\{(\w+)\}")
+_VERSION = r"^(?:.*?/v\d+(?:alpha|beta)?\d*/|/?)"
 
 
 class Match(NamedTuple):
@@ -61,14 +62,15 @@ def _recognised(
             if match is None:
                 continue
             told = marks[place] if marks else 1
-            if path[: match.start()].rpartition("/")[2] in known.roots:
+            below = match.start(1)
+            if path[:below].rstrip("/").rpartition("/")[2] in known.roots:
                 told = 1
             # A list of models is everybody's: no surface has it that is known by other headers.
             if told < 0 and route.kind == "models":
                 continue
             rank = (told, len(_FIELD.sub("", route.path)), -place)
             names = {key: unquote(value) for key, value in match.groupdict().items()}
-            found.append((rank, Match(surface or known.protocol, route, names, match[0].lstrip("/"))))
+            found.append((rank, Match(surface or known.protocol, route, names, path[below:])))
     return max(found, key=lambda each: each[0])[1] if found else None
 
 
@@ -99,7 +101,9 @@ def _pattern(path: str) -> re.Pattern[str]:
         pieces += [re.escape(bare[last : name.start()]), f"(?P<{name[1]}>{inner})"]
         last = name.end()
     pieces.append(re.escape(bare[last:]))
-    return re.compile(f"(?:^|/){''.join(pieces)}/?$")
+    # A path that begins with a name begins there or behind its version: the name would take in all that is before it.
+    start = "(?:^|/)" if not bare.startswith("{") else _VERSION
+    return re.compile(f"{start}({''.join(pieces)})/?$")
 
 
 def route_of(protocol: str, kind: str, *, stream: bool = False) -> Route | None:

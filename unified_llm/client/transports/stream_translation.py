@@ -95,6 +95,26 @@ class SurfaceStream:
                 out[index] = self._opened.upstream.hide(event.decode()).encode()
         return out
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether the client has its terminal event, or gets it with what was returned last."""
+        return self._stream.pipe.grammar.state == "closed"
+
+    @property
+    def usage(self) -> dict[str, Any] | None:
+        """The canonical usage of the terminal event; None where there is none."""
+        return self._stream.pipe.grammar.usage
+
+    @property
+    def events(self) -> int:
+        """How many events the client was sent."""
+        return self._stream.pipe.sent + self._stream.pipe.passed
+
+    @property
+    def sent(self) -> list[bytes]:
+        """All of the client's bytes so far; empty without `keep`."""
+        return self._sent
+
     def leave(self) -> None:
         """Nobody reads on. SDKs hang up on the last word of a protocol that has one, and are told all the same."""
         if not self._over:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
 
-from ...convert import Converted, convert, write
+from ...convert import Converted, convert, read, write
 from ...errors import (
     APIError,
     CapabilityRefused,
@@ -33,7 +33,7 @@ from ...registry import adapter
 from ...urls import filled
 from ...vault import MemoryVault, Scoped, Vault
 from ..sending.api_errors import is_document
-from ..sending.effects import Answer, Ask, Hop, Opened, answer_kind
+from ..sending.effects import Answer, Ask, Hop, OnFailure, Opened, answer_kind
 from ..sending.model_list import kin, merged, page
 from ..sending.request_flow import steps
 from ..sending.retry import Retry
@@ -42,6 +42,7 @@ from ..upstreams.protocol_selection import settled
 from ..upstreams.resolve import credited
 from ..upstreams.resolve import upstream as choose
 from ..upstreams.upstream import Upstream
+from .memory_routes import Kept, kept, missing
 from .report_headers import CALLER, ESTIMATE, HOPS, LOSSES, PROTOCOL, UPSTREAM, told
 from .route_matching import Match, credential_headers, recognise, spoken
 from .stream_translation import SurfaceStream
@@ -52,6 +53,7 @@ _JSON = "application/json"
 _RETRIED = frozenset((408, 409, 429))
 
 OnLosses = Callable[[Losses], None]
+OnUsage = Callable[[Answer | Opened, Mapping[str, Any] | None, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +85,8 @@ class Translator:
     `upstreams` are names, URLs, SDK clients or `Upstream`s, tried in their order; None leaves the choice to the model
     that a request names ("provider/model"). `surface` is a protocol, told by the path without it. `caller` names whom
     it serves; a request may say otherwise (the header `x-unified-llm-caller`). `secret` is of this process by default.
+    `on_failure` is called with each upstream that failed, and its error; `on_usage` at the end of each response with
+    its head, the canonical usage (None where the upstream gave none or the client left), and the number of events.
     """
 
     def __init__(
@@ -95,6 +99,8 @@ class Translator:
         caller: str = "",
         on_loss: Levels = "ignore",
         on_losses: OnLosses | None = None,
+        on_failure: OnFailure | None = None,
+        on_usage: OnUsage | None = None,
         retry: Retry | None = None,
         **options: Any,
     ) -> None:
@@ -105,6 +111,8 @@ class Translator:
         self.caller = caller
         self.on_loss = on_loss
         self.on_losses = on_losses
+        self.on_failure = on_failure
+        self.on_usage = on_usage
         # The SDK above tries again by itself; twice is many times.
         self.retry = retry if retry is not None else Retry.never()
         self.memory = Memory(secret=self.secret)
@@ -153,12 +161,15 @@ class Translator:
         match = recognise(incoming.method, incoming.path, incoming.headers, self.surface)
         if match is None:
             surface = self.surface or _likeliest(incoming.headers)
-            return self._error(NotFound(f"no surface has the route {incoming.method} {incoming.path}"), surface)
+            return self.error_reply(NotFound(f"no surface has the route {incoming.method} {incoming.path}"), surface)
         try:
             body = parse(incoming.content) if incoming.content.strip() else None
             said = body.get("model") if isinstance(body, dict) else None
             model = match.names.get("model") or (said if isinstance(said, str) else None)
-            asked = self.upstreams(model)
+            if (told := kept(self.memory, match, incoming.query, self._caller(incoming))) is not None:
+                return self._remembered(told, match.protocol)
+            # Whom to ask for an answer that the memory does not have, no model says.
+            asked = self.upstreams(model) if "id" not in match.names or None not in self._refs else []
             if match.route.kind.endswith("request"):
                 asked = [settled(each, body, match.protocol) for each in asked]
                 return (yield from self._request(incoming, match, body, asked))
@@ -167,9 +178,9 @@ class Translator:
             # Without an answer the SDK sees what it would see without us; with one, or a reason not to retry, a reply.
             if isinstance(error, (ConnectionFailed, Timeout)) and error.status is None and error.should_retry is None:
                 raise
-            return self._error(error, match.protocol)
+            return self.error_reply(error, match.protocol)
         except (InvalidBody, CapabilityRefused, UnknownProvider, UnknownProtocol, ValueError) as error:
-            return self._error(InvalidRequest(str(error), error={"type": "invalid_request"}), match.protocol)
+            return self.error_reply(InvalidRequest(str(error), error={"type": "invalid_request"}), match.protocol)
 
     def _ask(self, incoming: Incoming, match: Match, body: Any) -> Ask:
         private = credential_headers(match.protocol)
@@ -187,6 +198,7 @@ class Translator:
             patience=incoming.timeout,
             at=int(time.time()),
             answer_id=uuid4().hex,
+            on_failure=self.on_failure,
         )
 
     def _caller(self, incoming: Incoming) -> str:
@@ -243,8 +255,7 @@ class Translator:
         offered = [each for given in asked for each in (given, *given.others)]
         own = [each for each in offered if each.protocol.partition(":")[0] == match.protocol.partition(":")[0]]
         if not own:
-            told = f"{asked[0].name} speaks {asked[0].protocol} and keeps nothing under {incoming.path}"
-            raise NotFound(told, error={"type": "not_found"}, status=404)
+            raise NotFound(missing(match), error={"type": "not_found"}, status=404)
         path = filled(match.route.path, **match.names)
         http = {"method": incoming.method, "path": path, "query": ask.http["query"]}
         stream = incoming.query.get("stream") == "true"
@@ -277,6 +288,10 @@ class Translator:
         self._tell(done.losses)
         return self._reply(done, done.losses, hops, found[0][0] if found else asked[0])
 
+    def _remembered(self, told: Kept, surface: str) -> Reply:
+        kind = adapter(surface).streams.framing.content_type if told.stream else _JSON
+        return Reply(status=200, headers={"content-type": kind}, content=told.content)
+
     # ---- back to the client ------------------------------------------------------------------------------------------
 
     def _shown(self, found: Answer | Opened, surface: str, vault: Vault | None = None) -> Reply:
@@ -284,6 +299,8 @@ class Translator:
         return self._answer(found, surface, kept) if isinstance(found, Answer) else self._stream(found, surface, kept)
 
     def _answer(self, found: Answer, surface: str, vault: Vault) -> Reply:
+        if self.on_usage is not None and found.kind == "response":
+            self.on_usage(found, _usage(found), 1)
         done = found.to(surface, vault=vault, secret=self.secret, on_loss=self.on_loss)
         losses = Losses([*found.sent.losses, *done.losses])
         self._tell(losses)
@@ -303,14 +320,13 @@ class Translator:
 
     def _stream(self, found: Opened, surface: str, vault: Vault) -> Reply:
         given = found.sent.losses
-        stream = SurfaceStream(
-            found,
-            surface,
-            vault,
-            self.on_loss,
-            lambda losses: self._tell(Losses([*given, *losses])),
-            self.secret,
-        )
+
+        def ended(losses: Losses) -> None:
+            self._tell(Losses([*given, *losses]))
+            if self.on_usage is not None:
+                self.on_usage(found, stream.usage, stream.events)
+
+        stream = SurfaceStream(found, surface, vault, self.on_loss, ended, self.secret)
         framing = adapter(surface).streams.framing
         exchange = found.sent.exchange
         kind = framing.array if exchange is not None and exchange.options.get("array") else framing.content_type
@@ -320,7 +336,7 @@ class Translator:
             headers |= header_safe({"x-request-id": found.request_id})
         return Reply(status=200, headers=headers, stream=stream, opened=found)
 
-    def _error(self, error: APIError, surface: str) -> Reply:
+    def error_reply(self, error: APIError, surface: str) -> Reply:
         """An error in the surface's own shape, from the provider's document where there is one."""
         fields = dict(error.error) or {"type": "not_found" if isinstance(error, NotFound) else "invalid_request"}
         fields.setdefault("message", error.message)
@@ -349,6 +365,15 @@ class Translator:
     def _tell(self, losses: Losses) -> None:
         if self.on_losses is not None and losses:
             self.on_losses(losses)
+
+
+def _usage(found: Answer) -> Mapping[str, Any] | None:
+    """The canonical usage of a response."""
+    try:
+        usage = getattr(read(found.value, found.upstream.protocol, "response"), "usage", None)
+    except InvalidBody:
+        return None
+    return None if usage is None else usage.model_dump(mode="json", exclude_unset=True)
 
 
 def _open(ref: Any) -> bool:

@@ -1,20 +1,21 @@
 """Under an official SDK, in this process: an HTTP client that asks somebody else.
 
 The SDK believes it talks to its own provider; the transport below it translates. One object serves threads and event
-loops, and either HTTP library, because every rule is in `translating.py` and every connection in `driving.py`.
+loops, and either HTTP library, because every rule is in `translator.py` and every connection in `io.py`.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import AsyncIterator, Iterator
+from email.utils import formatdate
 from functools import lru_cache
 from typing import Any, Literal
 
 import httpx2
 
 from ...errors import APIError, ConnectionFailed, Timeout
-from ..connections.io import TIMEOUT, AsyncStream, AsyncWire, Stream, Wire
+from ..connections.io import TIMEOUT, AsyncWire, Wire
 from ..sending.deadline import Deadline
 from ..sending.effects import lowered
 from .stream_translation import SurfaceStream
@@ -127,6 +128,30 @@ def _incoming(request: Any, content: bytes) -> Incoming:
     )
 
 
+class _Body:
+    """The body of a streamed answer: what was read of the upstream's stream as what the client is sent."""
+
+    def __init__(self, surface: SurfaceStream, stream: Any) -> None:
+        self.surface, self.stream = surface, stream
+        self.ready: deque[bytes] = deque()
+        self.over = False
+
+    @property
+    def waits(self) -> bool:
+        """Whether nothing can be sent before more is read."""
+        return not self.ready and not self.over
+
+    def take(self, chunk: bytes | None) -> None:
+        """Take in a chunk; None is the end."""
+        self.over = chunk is None
+        self.ready += self.surface.close() if chunk is None else self.surface.feed(chunk)
+
+    def fail(self, error: APIError) -> None:
+        """End with an error of the surface's own."""
+        self.over = True
+        self.ready += self.surface.broken(error.error)
+
+
 @lru_cache(2)
 def _kind(library: str) -> Any:
     """The transport class of an HTTP library: both have the same names for the same things."""
@@ -139,28 +164,22 @@ def _kind(library: str) -> Any:
         return found
 
     def answered(reply: Reply, request: Any, body: Any) -> Any:
+        # https://www.rfc-editor.org/rfc/rfc9110#name-date
+        headers = {"date": formatdate(usegmt=True), **reply.headers}
         if body is None:
-            return lib.Response(reply.status, headers=reply.headers, content=reply.content, request=request)
-        return lib.Response(reply.status, headers=reply.headers, stream=body, request=request)
+            return lib.Response(reply.status, headers=headers, content=reply.content, request=request)
+        return lib.Response(reply.status, headers=headers, stream=body, request=request)
 
-    class SyncBody(lib.SyncByteStream):  # type: ignore[misc, name-defined]
-        def __init__(self, surface: SurfaceStream, stream: Stream) -> None:
-            self.surface, self.stream = surface, stream
-            self.ready: deque[bytes] = deque()
-            self.over = False
-
+    class SyncBody(_Body, lib.SyncByteStream):  # type: ignore[misc, name-defined]
         def __iter__(self) -> Iterator[bytes]:
             return self
 
         def __next__(self) -> bytes:
-            while not self.ready and not self.over:
+            while self.waits:
                 try:
-                    chunk = next(self.stream, None)
-                    self.over = chunk is None
-                    self.ready += self.surface.close() if chunk is None else self.surface.feed(chunk)
+                    self.take(next(self.stream, None))
                 except APIError as error:
-                    self.over = True
-                    self.ready += self.surface.broken(error.error)
+                    self.fail(error)
             if not self.ready:
                 raise StopIteration
             return self.ready.popleft()
@@ -169,24 +188,16 @@ def _kind(library: str) -> Any:
             self.stream.close()
             self.surface.leave()
 
-    class AsyncBody(lib.AsyncByteStream):  # type: ignore[misc, name-defined]
-        def __init__(self, surface: SurfaceStream, stream: AsyncStream) -> None:
-            self.surface, self.stream = surface, stream
-            self.ready: deque[bytes] = deque()
-            self.over = False
-
+    class AsyncBody(_Body, lib.AsyncByteStream):  # type: ignore[misc, name-defined]
         def __aiter__(self) -> AsyncIterator[bytes]:
             return self
 
         async def __anext__(self) -> bytes:
-            while not self.ready and not self.over:
+            while self.waits:
                 try:
-                    chunk = await anext(self.stream, None)
-                    self.over = chunk is None
-                    self.ready += self.surface.close() if chunk is None else self.surface.feed(chunk)
+                    self.take(await anext(self.stream, None))
                 except APIError as error:
-                    self.over = True
-                    self.ready += self.surface.broken(error.error)
+                    self.fail(error)
             if not self.ready:
                 raise StopAsyncIteration
             return self.ready.popleft()

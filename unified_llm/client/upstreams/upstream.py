@@ -1,7 +1,7 @@
 """An upstream: who is asked, where, in which protocol, with which credentials.
 
-It is a value: frozen, comparable, and safe to print. Choosing one by a name is `choosing.py`'s; what goes over its
-wire is `wire.py`'s.
+It is a value: frozen, comparable, and safe to print. Choosing one by a name is `resolve.py`'s; what goes over its
+wire is `request_flow.py`'s.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class Upstream:
     credentials among all of these and in what was sent; `hide` takes them out of a text. A password or a query in
     `base_url` is moved out of it: into `auth`, where there is none, and `query`.
     `others` are the same place in its other protocols: each request goes in the one that carries most of it, and then
-    `why` says what spoke against the others. An upstream without them speaks its own.
+    `why` says what spoke against the others. An upstream without them speaks its own. `label` is its name in a
+    configuration.
 
     >>> Upstream(protocol="openai-chat", base_url="http://localhost:8000/v1").url({"path": "chat/completions"})
     'http://localhost:8000/v1/chat/completions'
@@ -62,6 +63,7 @@ class Upstream:
     async_http_client: httpx2.AsyncClient | None = field(default=None, repr=False, compare=False)
     others: tuple[Upstream, ...] = field(default=(), repr=False, compare=False)
     why: str = field(default="", repr=False, compare=False)
+    label: str = field(default="", repr=False, compare=False)
     secrets: Secrets = field(default_factory=Secrets, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -1,0 +1,44 @@
+"""Custom tools at servers of the Responses API that have functions only (`tool_kinds`): functions of one string.
+
+https://platform.openai.com/docs/guides/function-calling#custom-tools
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.ids import is_made
+from unified_llm.mapping import Mapping
+from unified_llm.writing import Writer
+
+from ..demands import called_as_function, declared_as_function
+from .items import write_output
+
+__all__ = ["CUSTOM_ITEMS", "function_items", "function_tools"]
+
+Node = dict[str, Any]
+
+CUSTOM_ITEMS = frozenset(("custom_tool_call", "custom_tool_call_output"))
+
+function_tools = Mapping("openai-responses tools")
+function_items = Mapping("openai-responses items")
+
+
+@function_tools.write("custom")
+def write_tool(c: Node, w: Writer) -> Node:
+    return {"type": "function", **declared_as_function(c, w), "strict": False}
+
+
+@function_items.write("custom_tool_call")
+def write_call(c: Node, w: Writer) -> Node:
+    wire: Node = {"type": "function_call", "call_id": c.pop("call_id", None), **called_as_function(c)}
+    if is_made(c.get("id")):
+        del c["id"]
+    if type(c.get("status")) is str:
+        wire["status"] = c.pop("status")
+    return wire
+
+
+@function_items.write("custom_tool_call_output")
+def write_result(c: Node, w: Writer) -> Node:
+    return write_output("function_call_output", "call_id caller", c, w)

@@ -1,0 +1,253 @@
+"""What hosted tools and media of one protocol are in the words of another, and what has no word there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import unified_llm as ul
+
+Node = dict[str, Any]
+
+
+def converted(body: Node, source: str, target: str, kind: str = "response") -> tuple[Node, dict[str, str]]:
+    """The converted document, and the fates of what was not carried as it is, by path."""
+    done = ul.convert(body, source=source, target=target, kind=kind)
+    value: Node = done.value
+    return value, {loss.path: loss.fate for loss in done.losses if loss.side == "source"}
+
+
+def of_claude(*blocks: Node, **more: Any) -> Node:
+    head = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn"}
+    usage = {"input_tokens": 3, "output_tokens": 2}
+    return {**head, "content": list(blocks), "stop_sequence": None, "usage": usage, **more}
+
+
+def of_openai(*items: Node, **more: Any) -> Node:
+    head = {"id": "resp_1", "object": "response", "created_at": 1, "status": "completed", "model": "m"}
+    return {**head, "output": list(items), **more}
+
+
+def of_gemini(part: Node, **more: Any) -> Node:
+    return {"candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", **more}]}
+
+
+# ---- media ----------------------------------------------------------------------------------------------------------
+
+PAGES = {"start_page": 1, "end_page": 3, "content_layers": ["page_image", "page_text"]}
+SHEET = {"sheet_index": 2, "visible_cells": "A1:B2", "content_layers": ["visual", "data", "formulas"]}
+
+
+@pytest.mark.parametrize(
+    ("step", "part"),
+    [
+        (
+            {"type": "video", "start_offset": "1s", "fps": 2, "content_layers": ["frames", "audio", "transcript"]},
+            {"videoMetadata": {"startOffset": "1s", "fps": 2, "contentLayers": ["FRAMES", "AUDIO", "TRANSCRIPT"]}},
+        ),
+        (
+            {"type": "document", "page_options": PAGES},
+            {"documentMetadata": {"startPage": 1, "endPage": 3, "contentLayers": ["PAGE_IMAGE", "PAGE_TEXT"]}},
+        ),
+        (
+            {"type": "document", "spreadsheet_options": SHEET},
+            {
+                "spreadsheetMetadata": {
+                    "sheetIndex": 2,
+                    "visibleCells": "A1:B2",
+                    "contentLayers": ["VISUAL", "DATA", "FORMULAS"],
+                }
+            },
+        ),
+        (
+            {"type": "audio", "start_offset": "1s", "end_offset": "2s"},
+            {"audioMetadata": {"startOffset": "1s", "endOffset": "2s"}},
+        ),
+    ],
+)
+def test_options_of_media_between_the_protocols_of_google(step: Node, part: Node) -> None:
+    kind = step.pop("type")
+    types = {"video": "video/mp4", "document": "application/pdf", "audio": "audio/wav"}
+    content = {"type": kind, "uri": "gs://b/f", "mime_type": types[kind], "processing": {"type": "static", **step}}
+    parts = [{"fileData": {"fileUri": "gs://b/f", "mimeType": types[kind]}, "mediaProcessing": "STATIC", **part}]
+    body = {"model": "g", "input": [{"type": "user_input", "content": [content]}]}
+    wire, fates = converted(body, "google-interactions", "google-generate-content", "request")
+    assert wire["contents"][0]["parts"] == parts
+    assert not fates
+    back, fates = converted(
+        {"contents": [{"role": "user", "parts": parts}]}, "google-generate-content", "google-interactions", "request"
+    )
+    assert back["input"][0]["content"] == [content]
+    assert not fates
+
+
+def test_ranges_alone_are_static_processing() -> None:
+    file = {"fileData": {"fileUri": "gs://b/v.mp4", "mimeType": "video/mp4"}, "videoMetadata": {"fps": 1}}
+    body = {"contents": [{"role": "user", "parts": [file]}]}
+    done = ul.convert(body, source="google-generate-content", target="google-interactions")
+    assert done.value["input"][0]["content"][0]["processing"] == {"fps": 1, "type": "static"}
+    assert ("/input/0/content/0/processing/type", "added") in {(loss.path, loss.fate) for loss in done.losses}
+
+
+def test_sound_of_an_answer_reaches_chat_without_its_type() -> None:
+    sound = {"inlineData": {"mimeType": "audio/wav", "data": "UklGRiQAAABXQVZF"}}
+    wire, fates = converted(of_gemini(sound), "google-generate-content", "openai-chat")
+    assert wire["choices"][0]["message"]["audio"]["data"] == "UklGRiQAAABXQVZF"
+    assert fates == {"/candidates/0/content/parts/0/inlineData/mimeType": "lost"}
+
+
+def test_agentic_processing_is_a_word() -> None:
+    file = {"fileData": {"fileUri": "gs://b/v.mp4", "mimeType": "video/mp4"}, "mediaProcessing": "AGENTIC"}
+    body = {"contents": [{"role": "user", "parts": [file]}]}
+    wire, _ = converted(body, "google-generate-content", "google-interactions", "request")
+    assert wire["input"][0]["content"][0]["processing"] == "agentic"
+
+
+# ---- sources --------------------------------------------------------------------------------------------------------
+
+
+def test_metadata_of_a_file_are_pairs_there_and_an_object_here() -> None:
+    pairs = [
+        {"key": "year", "numericValue": 2026},
+        {"key": "by", "stringValue": "Ada"},
+        {"key": "tags", "stringListValue": {"values": ["a", "b"]}},
+    ]
+    meta = {
+        "groundingChunks": [{"retrievedContext": {"uri": "gs://b/d.pdf", "customMetadata": pairs}}],
+        "groundingSupports": [{"segment": {"endIndex": 2}, "groundingChunkIndices": [0]}],
+    }
+    wire, fates = converted(
+        of_gemini({"text": "Hi"}, groundingMetadata=meta), "google-generate-content", "google-interactions"
+    )
+    citation = wire["steps"][0]["content"][0]["annotations"][0]
+    assert citation["custom_metadata"] == {"year": 2026, "by": "Ada", "tags": ["a", "b"]}
+    assert not fates
+    back, _ = converted(wire, "google-interactions", "google-generate-content")
+    chunk = back["candidates"][0]["groundingMetadata"]["groundingChunks"][0]["retrievedContext"]
+    assert chunk["customMetadata"] == pairs
+
+
+def test_reviews_of_a_place_have_three_keys_in_common() -> None:
+    review = {"reviewId": "r", "title": "Good", "googleMapsUri": "https://maps.example/r", "review": "places/1/r"}
+    chunk = {"maps": {"placeId": "p", "placeAnswerSources": {"reviewSnippets": [review]}}}
+    meta = {
+        "groundingChunks": [chunk],
+        "groundingSupports": [{"segment": {"endIndex": 2}, "groundingChunkIndices": [0]}],
+    }
+    body = of_gemini({"text": "Hi"}, groundingMetadata=meta)
+    wire, fates = converted(body, "google-generate-content", "google-interactions")
+    snippets = wire["steps"][0]["content"][0]["annotations"][0]["review_snippets"]
+    assert snippets == [{"review_id": "r", "title": "Good", "url": "https://maps.example/r"}]
+    at = "/candidates/0/groundingMetadata/groundingChunks/0/maps/placeAnswerSources/reviewSnippets/0/review"
+    assert fates == {at: "lost"}
+    assert (
+        ul.convert(body, source="google-generate-content", target="google-generate-content", kind="response").value
+        == body
+    )
+
+
+# ---- hosted tools ---------------------------------------------------------------------------------------------------
+
+
+def test_a_failed_remote_tool_says_so_in_its_text() -> None:
+    use = {"type": "mcp_tool_use", "id": "c", "name": "berths", "server_name": "harbour", "input": {}}
+    result = {"type": "mcp_tool_result", "tool_use_id": "c", "is_error": True, "content": "closed"}
+    wire, fates = converted(of_claude(use, result), "anthropic-messages", "google-interactions")
+    assert wire["steps"][1] == {
+        "type": "mcp_server_tool_result",
+        "call_id": "c",
+        "result": "<tool_error>closed</tool_error>",
+    }
+    assert fates == {"/content/1/is_error": "approximated", "/content/1/content": "approximated"}
+    back, _ = converted(wire, "google-interactions", "anthropic-messages")
+    assert (back["content"][1]["is_error"], back["content"][1]["content"]) == (True, "closed")
+    again = ul.convert(wire, source="google-interactions", target="google-interactions", kind="response").value
+    assert again == wire
+
+
+def test_a_search_for_tools_names_functions_only() -> None:
+    call = {"type": "tool_search_call", "id": "tsc", "execution": "server", "call_id": "c", "status": "completed"}
+    wire, fates = converted(
+        of_openai({**call, "arguments": {"paths": ["crm"]}}), "openai-responses", "google-interactions"
+    )
+    assert wire["steps"][0] == {"type": "tool_search_call", "id": "c", "arguments": {}}
+    assert fates["/output/0/arguments"] == "lost"
+
+
+def test_a_search_of_files_says_that_it_happened() -> None:
+    call = {"type": "file_search_call", "id": "fs_1", "status": "completed", "queries": ["q"]}
+    body = of_openai({**call, "results": [{"file_id": "f", "text": "found"}]})
+    wire, fates = converted(body, "openai-responses", "google-interactions")
+    assert wire["steps"] == [
+        {"type": "file_search_call", "id": "fs_1"},
+        {"type": "file_search_result", "call_id": "fs_1"},
+    ]
+    assert fates["/output/0/queries"] == fates["/output/0/results"] == "lost"
+
+
+def test_a_fetched_page_is_its_address() -> None:
+    use = {"type": "server_tool_use", "id": "c", "name": "web_fetch", "input": {"url": "https://a.b"}}
+    page = {"type": "web_fetch_result", "url": "https://a.b", "retrieved_at": "2026-01-01T00:00:00Z"}
+    text = {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "words"}}
+    result = {"type": "web_fetch_tool_result", "tool_use_id": "c", "content": {**page, "content": text}}
+    wire, fates = converted(of_claude(use, result), "anthropic-messages", "google-interactions")
+    assert wire["steps"][1]["result"] == [{"url": "https://a.b"}]
+    assert fates["/content/1/content/retrieved_at"] == "lost"
+    assert any(path.startswith("/content/1/content/content") for path in fates)
+
+
+def test_the_kind_of_a_search_is_told_when_its_step_starts() -> None:
+    call = {"toolCall": {"id": "c", "toolType": "GOOGLE_SEARCH_IMAGE", "args": {"queries": ["cat"]}}}
+    event = {"event": None, "data": of_gemini(call)}
+    wire = list(ul.convert_stream([event], source="google-generate-content", target="google-interactions"))
+    start = next(each["data"]["step"] for each in wire if each["event"] == "step.start")
+    deltas = [each["data"]["delta"] for each in wire if each["event"] == "step.delta"]
+    assert start == {"type": "google_search_call", "id": "c", "search_type": "image_search"}
+    assert deltas == [{"type": "google_search_call", "arguments": {"queries": ["cat"]}}]
+
+
+def test_a_result_without_the_id_of_its_call_goes_by_its_own() -> None:
+    body = of_openai({"type": "function_call_output", "id": "fco", "call_id": None, "output": "4"})
+    wire, fates = converted(body, "openai-responses", "google-interactions")
+    assert wire["steps"][0] == {"type": "function_result", "call_id": "fco", "result": "4"}
+    assert fates["/output/0/id"] == "approximated"
+
+
+def test_an_interaction_does_not_repeat_how_it_is_kept() -> None:
+    wire, fates = converted(of_openai(store=False, background=True), "openai-responses", "google-interactions")
+    assert not wire.keys() & {"store", "background"}
+    assert fates["/store"] == fates["/background"] == "lost"
+    own = {"object": "interaction", "id": "i", "status": "completed", "store": False}
+    assert ul.convert(own, source="google-interactions", target="google-interactions", kind="response").value == own
+
+
+def test_listed_tools_of_a_remote_server_are_told_without_their_annotations() -> None:
+    tool = {"name": "berths", "description": None, "input_schema": {"type": "object"}}
+    item = {"type": "mcp_list_tools", "id": "l", "server_label": "harbour"}
+    body = of_openai({**item, "tools": [{**tool, "annotations": {"read_only": True}}]})
+    wire, fates = converted(body, "openai-responses", "anthropic-messages")
+    listed = {"name": "berths", "input_schema": {"type": "object"}}
+    assert wire["content"] == [{"type": "mcp_tool_listing", "mcp_server_name": "harbour", "tools": [listed]}]
+    assert fates["/output/0/tools/0/annotations"] == "lost"
+
+
+def test_a_listing_that_brought_no_tools_is_no_block() -> None:
+    item = {"type": "mcp_list_tools", "id": "l", "server_label": "harbour", "error": "down"}
+    wire, fates = converted(of_openai(item), "openai-responses", "anthropic-messages")
+    assert wire["content"] == []
+    assert fates["/output/0"] == "lost"
+
+
+# ---- counts ----------------------------------------------------------------------------------------------------------
+
+
+def test_counts_of_searches_and_fetches_come_together() -> None:
+    usage = {"total_input_tokens": 1, "total_output_tokens": 1, "grounding_tool_count": []}
+    usage["grounding_tool_count"] = [{"type": "google_search", "count": 2}]
+    body = {"object": "interaction", "id": "i", "status": "completed", "usage": usage}
+    done = ul.convert(body, source="google-interactions", target="anthropic-messages", kind="response")
+    assert done.value["usage"]["server_tool_use"] == {"web_search_requests": 2, "web_fetch_requests": 0}
+    assert any(
+        loss.path == "/usage/server_tool_use/web_fetch_requests" and loss.fate == "added" for loss in done.losses
+    )

@@ -1,0 +1,178 @@
+"""Lists of the canonical model that hold something else than they declare: written, or refused with a typed error.
+
+The documents are made from the declarations: every list field of a request or a response, of the objects in them, and
+of every item, part, tool and annotation that they can hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+import pytest
+
+import unified_llm as ul
+from unified_llm import malformed
+from unified_llm.model import Request, Response
+from unified_llm.model.base import KNOWN, Kind, Model
+from unified_llm.model.validate import KINDS
+
+Node = dict[str, Any]
+CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"
+STEPS = "google-interactions"
+PROTOCOLS = [CHAT, RESPONSES, MESSAGES, "google-generate-content", STEPS]
+TARGETS = [*PROTOCOLS, "openai-responses:open-responses"]
+# An unknown node may hold any values under the keys that hold nodes elsewhere.
+UNKNOWN = {"type": "x", **{key: ["x"] for key in ("content", "summary", "output", "results", "annotations", "tools")}}
+ELEMENTS: list[Any] = ["x", 5, None, ["x"], {}, {"type": 5}, UNKNOWN]
+
+
+def fields(cls: type[Model]) -> list[tuple[str, Any, bool]]:
+    """Key, annotation and whether it is required, of every field but the type."""
+    found = []
+    cls.model_rebuild()  # resolves what a class says of itself
+    for name, info in cls.__pydantic_fields__.items():
+        annotation: Any = Annotated[info.annotation, *info.metadata] if info.metadata else info.annotation
+        found += [(info.alias or name, annotation, info.is_required())] if name != "type" else []
+    return found
+
+
+def leaves(annotation: Any, inside: bool = False) -> Iterator[tuple[Any, bool]]:
+    """What an annotation names (a kind of node, a class, a value), and whether inside a list."""
+    origin, args = get_origin(annotation), get_args(annotation)
+    kinds = [mark.name for mark in args[1:] if isinstance(mark, Kind)] if origin is Annotated else []
+    if kinds or not args or origin in (Literal, dict):
+        yield (kinds[0] if kinds else annotation), inside
+        return
+    for each in args[:1] if origin is Annotated else args:
+        yield from leaves(each, inside or origin is list)
+
+
+def smallest(cls: type[Model]) -> Node:
+    """A node of a class with the fields it requires."""
+    node: Node = {}
+    kind = cls.__pydantic_fields__.get("type")
+    if kind is not None:
+        name = next(iter(get_args(kind.annotation)), None)
+        node.update({"type": name} if type(name) is str else {})
+    for key, annotation, required in fields(cls):
+        if required:
+            leaf, inside = next(leaves(annotation))
+            node[key] = [] if inside else {int: 1, float: 1.0, bool: True, dict[str, Any]: {}}.get(leaf, "x")
+    return node
+
+
+def held_by(leaf: Any) -> list[type[Model]]:
+    if isinstance(leaf, str):
+        return list(dict.fromkeys(KNOWN.get(leaf, {}).values()))
+    return [leaf] if isinstance(leaf, type) and issubclass(leaf, Model) else []
+
+
+def documents(cls: type[Model], depth: int = 1) -> Iterator[tuple[str, Node]]:
+    """Where, and a node of a class with one element that is out of place in one of its lists."""
+    for key, annotation, _ in fields(cls):
+        found = list(leaves(annotation))
+        if any(inside for _, inside in found):
+            yield from ((f"{cls.__name__}.{key}: {each!r}", {**smallest(cls), key: [each]}) for each in ELEMENTS)
+        for leaf, inside in found if depth else ():
+            for inner in held_by(leaf):
+                for where, node in documents(inner, depth - 1):
+                    yield f"{cls.__name__}.{key}: {where}", {**smallest(cls), key: [node] if inside else node}
+
+
+def failures(target: str, kind: str) -> tuple[int, list[str]]:
+    """The number of documents, and those that fail with an error that is none of ours."""
+    cls, start = (Request, {"model": "m", "input": "q"}) if kind == "request" else (Response, {"id": "r", "output": []})
+    count, found = 0, []
+    for where, node in documents(cls):
+        node = {**start, **node}
+        works = [lambda node=node: ul.write(node, target, kind)]
+        if kind == "response":
+            works.append(lambda node=node: list(ul.write_stream(ul.decompose(node), target)))
+        for work in works:
+            count += 1
+            try:
+                work()
+            except ul.UnifiedLLMError:
+                pass
+            except Exception as error:
+                found.append(f"{where}: {type(error).__name__}: {error}")
+    return count, found
+
+
+@pytest.mark.parametrize("kind", ["request", "response"])
+@pytest.mark.parametrize("target", TARGETS)
+def test_an_element_out_of_place_is_written_or_refused(kind: str, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(malformed, "net", False)
+    count, found = failures(target, kind)
+    assert count > 500
+    assert not found
+
+
+def test_the_documents_reach_every_kind_of_node() -> None:
+    wheres = "\n".join(where for cls in (Request, Response) for where, _ in documents(cls))
+    for place in ("Request.input: Message.content", "Request.tools: NamespaceTool.tools", "Request.context_management",
+                  "Response.output: Compaction.tool_changes", "Response.choices: Choice.output"):  # fmt: skip
+        assert place in wheres
+
+
+# ---- single facts ---------------------------------------------------------------------------------------------------
+
+
+def test_a_kept_node_without_a_type_is_written_as_it_was_kept() -> None:
+    kept = {"rest": {"keep": 5}, "form": {"native": "anthropic-messages context edits"}}
+    node = {"model": "m", "input": "q", "context_management": [{"extra": {MESSAGES: kept}}]}
+    assert ul.write(node, MESSAGES).value["context_management"] == {"edits": [{"keep": 5}]}
+
+
+def test_a_change_of_tools_is_an_object() -> None:
+    item = {"type": "compaction", "content": "q", "tool_changes": ["x"]}
+    with pytest.raises(ul.InvalidBody) as caught:
+        ul.write({"model": "m", "input": [item]}, MESSAGES)
+    assert caught.value.path == "/input/0/tool_changes/0"
+
+
+@pytest.mark.parametrize("content", [["x"], [{"type": {}}], [{"type": "output_text", "text": "x", "annotations": 5}]])
+def test_odd_content_of_an_unknown_item_stays_whole(content: Any) -> None:
+    response = {"id": "r", "status": "completed", "output": [{"type": "x", "content": content, "summary": content}]}
+    assert ul.collect(ul.decompose(response)) == response
+    events = list(ul.decompose(response))
+    assert [each["type"] for each in events[2:4]] == ["response.output_item.added", "response.output_item.done"]
+    for target in TARGETS:
+        ul.write(response, target, "response")
+        list(ul.write_stream(events, target))
+
+
+def test_a_further_choice_without_an_index_has_that_of_its_place() -> None:
+    answer = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hi"}]}
+    response = {"id": "r", "status": "completed", "output": [answer], "choices": [{"output": [answer]}]}
+    for index in ({}, {"index": None}):
+        response["choices"] = [{**index, "output": [answer]}]
+        chunks = [each["data"] for each in ul.write_stream(ul.decompose(response), CHAT)]
+        choices = [each for chunk in chunks if type(chunk) is dict for each in chunk["choices"]]
+        assert [each["index"] for each in choices if each.get("finish_reason")] == [0, 1]
+
+
+@pytest.mark.parametrize("marker", [["x"], 5, True])
+def test_an_odd_marker_of_the_order_of_modalities_says_nothing(marker: Any) -> None:
+    usage = {"input_tokens": 3, "output_tokens": 1, "total_tokens": 4, "input_tokens_details": {"text_tokens": 3}}
+    kept = {"extra": {STEPS: {"form": {"input_tokens_by_modality": marker}}}}
+    written = [ul.write({"id": "r", "output": [], "usage": each}, STEPS, "response").value
+               for each in (usage, {**usage, **kept})]  # fmt: skip
+    assert written[0] == written[1]
+
+
+LISTED = {
+    CHAT: {"object": "list", "data": []},
+    RESPONSES: {"object": "list", "data": []},
+    MESSAGES: {"data": []},
+    "google-generate-content": {"models": []},
+}
+
+
+@pytest.mark.parametrize("protocol", sorted(LISTED))
+def test_a_kind_without_a_class_is_refused_with_the_reason(protocol: str) -> None:
+    with pytest.raises(ul.InvalidBody, match="a document of kind 'models' has no canonical class"):
+        ul.read(LISTED[protocol], protocol, "models")
+    assert ul.convert(LISTED[protocol], source=protocol, target=protocol, kind="models").value == LISTED[protocol]
+    assert "models" not in KINDS
