@@ -1,7 +1,4 @@
-"""What to answer: the facts of a request, and the plan that the directives of its last user text make of them.
-
-Neither knows a protocol. A surface reads the facts from its wire and writes the plan in its own words.
-"""
+"""The plan of an answer: what the directives of the last user text, and the request's own settings, make of it."""
 
 from __future__ import annotations
 
@@ -10,49 +7,12 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from unified_llm_local.echo.facts import Facts, Node, Refused, Tool, Turn
 from unified_llm_local.echo.language import BadDirective, Directive, Step, parse
-from unified_llm_local.echo.refusal import Refused
 from unified_llm_local.echo.sample import sample
 
 TOKEN = re.compile(r"\s*\S+|\s+$")
-"""What counts as a token, and is one piece of a streamed text."""
-
-
-@dataclass(frozen=True)
-class Turn:
-    """A thing of the conversation that matters here: what the `user` or `model` said, or a tool's `result`."""
-
-    by: str
-    text: str = ""
-    media: tuple[str, ...] = ()
-    name: str = ""
-
-
-@dataclass(frozen=True)
-class Tool:
-    """A tool on offer: its name, the schema of its arguments, and whether it takes raw text instead."""
-
-    name: str
-    schema: Any = None
-    raw: bool = False
-    namespace: str | None = None
-
-
-@dataclass
-class Facts:
-    """What a request says, as far as an answer depends on it."""
-
-    body: dict[str, Any]
-    turns: list[Turn]
-    tools: list[Tool] = field(default_factory=list)
-    choice: str = "auto"  # auto | none | required
-    allowed: tuple[str, ...] | None = None
-    parallel: bool = True
-    structured: bool = False
-    schema: Any = None
-    limit: int | None = None
-    stops: tuple[str, ...] = ()
-    stream: bool = False
+"""What counts as a token, and is one delta of a streamed text."""
 
 
 @dataclass
@@ -74,8 +34,11 @@ class Piece:
 
 @dataclass
 class Plan:
-    """An answer, and how it comes: `delay` in ms between frames, `cut` = (frames, quietly), `fault` = (frames,
-    error)."""
+    """An answer, and how it comes.
+
+    `delay` is in ms between frames; `cut` = (frames, quietly); `fault` = (frames, error), where
+    -1 frames is an error instead of an answer.
+    """
 
     pieces: list[Piece] = field(default_factory=list)
     finish: str = "stop"  # stop | calls | length | filter | sequence | pause | refusal
@@ -220,7 +183,7 @@ def _obey(asked: Directive, plan: Plan, facts: Facts, results: list[Turn]) -> No
     elif name == "results":
         plan.pieces.append(Piece("text", quoted(results)))
     elif name == "show":
-        shown = facts.body if not word else facts.body.get(word)
+        shown = facts.request if not word else facts.request.get(word)
         plan.pieces.append(Piece("text", json.dumps(shown, ensure_ascii=False, sort_keys=True)))
     elif name == "stop":
         if word not in ("length", "filter", "sequence", "pause"):
@@ -253,12 +216,10 @@ def _fault(asked: Directive, plan: Plan) -> None:
         raise BadDirective("say [[error STATUS]] or [[error STATUS after N]], with a status of 400 to 599")
     options = asked.options
     message = str(options.get("message", f"echo was asked for an error {status}"))
-    retry = str(options["retry-after"]) if "retry-after" in options else None
-    code = str(options["code"]) if "code" in options else None
-    plan.fault = (
-        (asked.number(2) if asked.words[1:] else -1),
-        Refused(message, status=status, code=code, retry_after=retry),
-    )
+    more: Node = {"code": str(options["code"])} if "code" in options else {}
+    if "retry-after" in options:
+        more["retry_after"] = Directive("error", (str(options["retry-after"]),)).number(0)
+    plan.fault = asked.number(2) if asked.words[1:] else -1, Refused(message, status, **more)
     plan.times = Directive("error", (str(options["times"]),)).number(0) if "times" in options else None
 
 

@@ -1,43 +1,36 @@
-"""The service itself, without any I/O: a request in bytes becomes a reply whose body comes piece by piece.
+"""The service, without any I/O: a request in bytes becomes a reply whose body comes piece by piece.
 
-A reply's body yields bytes, one frame each, and numbers, which are seconds to wait; it raises `Broken` where the
-connection
-is to break. What carries it (ASGI, a transport, a server) does the waiting and the breaking. Answers are functions of
-the
-request; only stored responses, `[[error ... times=N]]` and background work depend on what came before.
+The adapters read the request into canonical form and write the response, the events or the error; what to answer is
+decided on the canonical request alone. A body yields bytes, one frame each, and numbers, which are seconds to wait; it
+raises `Broken` where the connection is to break. Answers are functions of the request; only stored responses,
+`[[error ... times=N]]` and background work depend on what came before.
 """
 
 from __future__ import annotations
 
-import json
-import re
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
-from urllib.parse import parse_qs, unquote
+from urllib.parse import parse_qs
 
-from unified_llm_local.echo import (
-    anthropic_messages,
-    google_generate_content,
-    google_interactions,
-    openai_chat,
-    openai_responses,
-    routes,
-)  # fmt: skip
-from unified_llm_local.echo.plan import Facts, Plan, plan_of
-from unified_llm_local.echo.refusal import Refused, error_body, error_headers
-from unified_llm_local.echo.seal import digest_of
-from unified_llm_local.echo.stamp import Stamp
-from unified_llm_local.echo.stored import Stored
+import unified_llm as ul
+from unified_llm import jsonarray, sse
+from unified_llm.adapter import Adapter
+from unified_llm.convert import load
+from unified_llm.jsonvalue import dump, parse
+from unified_llm.registry import adapter
+from unified_llm.stream import TERMINAL
+from unified_llm_local.echo.answer import Stamp, digest_of, events, opening, plain, response, size
+from unified_llm_local.echo.facts import Facts, Node, Refused, items_of
+from unified_llm_local.echo.plan import Plan, plan_of
 
 NOW = 1_700_000_000
 """What the time is unless a clock is given."""
-
-SURFACES: dict[str, Any] = {
-    module.PROTOCOL: module
-    for module in (anthropic_messages, google_generate_content, google_interactions, openai_chat, openai_responses)
-}
+NAMES = ("echo", "echo-mini")
+"""The models in the lists; a request may name any other as well."""
+KEPT = 10_000
+"""Responses that are stored at most; the oldest are forgotten."""
 Body = Iterator["bytes | float"]
 
 
@@ -69,51 +62,102 @@ class Reply:
 
 @dataclass
 class Asked:
-    """A request on its way through: everything a handler needs."""
+    """A request of a known route: everything a handler needs."""
 
-    protocol: str
-    headers: dict[str, str]
-    query: dict[str, str]
-    body: Any
-    model: str = ""
-    id: str = ""
+    adapter: Adapter
+    kind: str
+    path: str
+    names: Mapping[str, str]
+    http: Node
+    body: Any = None
     stream: bool = False
-    seen: Seen = field(default_factory=lambda: Seen("", "", {}, None, ""))
+
+    @property
+    def protocol(self) -> str:
+        """Whose route it is."""
+        return self.adapter.protocol
 
 
-class Service:
-    """An upstream that speaks all five protocols.
+@dataclass
+class Stored:
+    """A response with its request and the items before it, so that it can be polled, cancelled and continued.
 
-    `clock` gives the time in seconds (default: always the same); `strangers` lets unknown keys of the OpenAI protocols
-    pass, as other vendors' servers do. `seen` holds the last thousand exchanges.
+    Work in the background takes two polls: the first finds it running, the second done.
     """
 
-    def __init__(self, clock: Callable[[], float] | None = None, strangers: bool = False) -> None:
-        self.clock, self.strangers = clock, strangers
-        self.seen: deque[Seen] = deque(maxlen=1000)
-        self.stored: OrderedDict[str, Stored] = OrderedDict()
-        self.failed: Counter[str] = Counter()
+    protocol: str
+    exchange: ul.Exchange
+    facts: Facts
+    plan: Plan
+    stamp: Stamp
+    earlier: list[Node]
+    made: Node
+    polls: int = 0
+    cancelled: bool = False
+
+    @property
+    def background(self) -> bool:
+        """Whether it runs in the background."""
+        return self.facts.request.get("background") is True
+
+    def head(self, status: str) -> Node:
+        """The response without an answer."""
+        return {**opening(self.stamp, status), "id": self.made["id"]}
+
+    def items(self) -> list[Node]:
+        """The conversation up to and including the response."""
+        return [*self.earlier, *items_of(self.facts.request), *self.made["output"]]
+
+    def polled(self) -> Node:
+        """What a client that asks for it gets."""
+        if self.cancelled:
+            return self.head("cancelled")
+        if self.background:
+            self.polls += 1
+            if self.polls < 2:
+                return self.head("in_progress")
+        return self.made
+
+
+@dataclass
+class Service:
+    """An upstream in every installed protocol.
+
+    `clock` gives the time in seconds (default: always the same). `seen` holds the last thousand exchanges.
+    """
+
+    clock: Callable[[], float] | None = None
+    seen: deque[Seen] = field(default_factory=lambda: deque(maxlen=1000))
+    stored: OrderedDict[str, Stored] = field(default_factory=OrderedDict)
+    failed: Counter[str] = field(default_factory=Counter)
 
     def handle(self, method: str, path: str, query: str, headers: Mapping[str, str], body: bytes) -> Reply:
         """The reply to a request; it never raises for anything the client did."""
+        from unified_llm.client.transports.route_matching import recognise
+
         headers = {name.lower(): value for name, value in headers.items()}
-        path = unquote(path)
-        protocol = routes.protocol_of(path, headers)
-        seen = Seen(method, path, headers, None, protocol)
+        match = recognise(method, path, headers)
+        seen = Seen(method, path, headers, None, match.protocol if match else "")
         self.seen.append(seen)
-        stamp = Stamp(digest_of(path, body.decode("utf-8", "replace")), self.now(), "echo")
+        spoken = adapter(match.protocol) if match else _likeliest(headers)
         try:
-            route, found = routes.find(method, path)
-            asked = Asked(protocol, headers, {k: v[-1] for k, v in parse_qs(query).items()}, None, seen=seen)
-            asked.model, asked.id = found.get("model", ""), found.get("id", "")
-            if method == "POST" and (body or not route.endswith("cancel")):
-                asked.body = seen.body = parsed(body)
-            reply: Reply = getattr(self, f"_{route}")(asked)
+            if match is None:
+                raise Refused(f"no installed protocol has the route {method} {path}", 404)
+            asked = Asked(spoken, match.route.kind, match.route.path, match.names, {
+                "method": method, "path": match.path, "headers": headers,
+                "query": {name: values[-1] for name, values in parse_qs(query).items()},
+            })  # fmt: skip
+            if body.strip():
+                asked.body = seen.body = parse(body)
+            asked.stream = match.streams(asked.body)
+            reply = self._answered(asked, method)
+        except (ul.InvalidBody, ul.CapabilityRefused) as error:
+            reply = self.refused(spoken, Refused(str(error)))
         except Refused as error:
-            name = stamp.id("req_")
-            said = json.dumps(error_body(protocol, error, name), ensure_ascii=False).encode()
-            reply = Reply(error.status, error_headers(protocol, error, name), iter([said]))
+            reply = self.refused(spoken, error)
         seen.status = reply.status
+        named = digest_of(method, path, body.decode("utf-8", "replace"))[:24]
+        reply.headers |= {"x-request-id": f"req_{named}", "request-id": f"req_{named}"}  # clients read one of the two
         reply.body = _watched(reply.body, seen)
         return reply
 
@@ -121,190 +165,150 @@ class Service:
         """The time in whole seconds."""
         return int(self.clock()) if self.clock is not None else NOW
 
+    def refused(self, spoken: Adapter, error: Refused) -> Reply:
+        """An error in the words of a protocol."""
+        done = ul.write({"error": dict(error.error)}, spoken.protocol, "error")
+        return Reply(error.error["status"], {**_headers(done), "content-type": "application/json"}, _whole(done.value))
+
+    def _answered(self, asked: Asked, method: str) -> Reply:
+        if asked.kind == "request":
+            return self._created(asked)
+        if asked.kind == "models":
+            return self._models(asked)
+        if asked.kind == "count_tokens_request":
+            request = load(ul.read(asked.body, asked.protocol, asked.kind, http=asked.http))
+            return self._written(asked, {"input_tokens": size(request)}, "count_tokens_response")
+        held = self.stored.get(asked.names.get("id", ""))
+        if held is None or held.protocol != asked.protocol:
+            raise Refused(f"no stored response {asked.names.get('id')!r}", 404)
+        if method == "DELETE":
+            del self.stored[held.made["id"]]
+            gone = {"id": held.made["id"], "deleted": True}
+            return self._written(asked, gone, "deleted") if asked.kind == "deleted" else _json({})
+        if asked.kind == "input_items":
+            return self._input_items(asked, held)
+        if asked.path.endswith("/cancel"):
+            if not held.background:
+                raise Refused("only a background response can be cancelled")
+            held.cancelled = held.polls < 2
+        elif asked.http["query"].get("stream") == "true":
+            return self._streamed(asked, held, resumed=True)
+        return self._written(asked, held.polled(), "response", held.exchange)
+
     # ---- creating
 
-    def _create(self, asked: Asked) -> Reply:
-        surface, body = SURFACES[asked.protocol], asked.body
-        earlier = self.earlier(asked)
-        routes.check(asked.protocol, body, asked.headers, asked.model, earlier, self.strangers)
-        if asked.protocol == "openai-responses":
-            body = self.resolved(body)
-        asked.model = asked.model or body.get("model") or "echo"
-        if asked.protocol == "google-generate-content":
-            facts: Facts = surface.facts(body, asked.stream)
-        else:
-            facts = surface.facts(body, earlier or ()) if earlier is not None else surface.facts(body)
-        plain = {key: value for key, value in body.items() if key not in ("stream", "stream_options")}
-        stamp = Stamp(digest_of(asked.protocol, asked.model, plain), self.now(), asked.model)
+    def _created(self, asked: Asked) -> Reply:
+        request: Node = load(ul.read(asked.body, asked.protocol, http=asked.http))
+        exchange = ul.convert(asked.body, source=asked.protocol, target=asked.protocol, http=asked.http).exchange
+        assert exchange is not None
+        model = request.get("model") or asked.names.get("model") or "echo"
+        earlier = self._earlier(request)
+        digest = digest_of(asked.protocol, model, plain(request))
+        stamp = Stamp(digest, self.now(), model, asked.protocol)
+        facts = Facts.of(request, earlier)
         plan = plan_of(facts)
-        self.fault(plan, facts, stamp)
+        self._fault(plan, asked.stream, digest)
         if plan.garble == "type":
             return Reply(200, {"content-type": "text/html"}, iter([b"<html><body>echo</body></html>"]))
-        kept = self.keep(asked, facts, plan, stamp, earlier)
-        if facts.stream:
-            return self.streamed(asked, facts, plan, stamp)
-        whole = (
-            kept.queued() if kept is not None and facts.body.get("background") else surface.answer(facts, plan, stamp)
-        )
-        return Reply(200, self.head(asked, stamp), _whole(whole, plan))
+        made = response(facts, plan, stamp, asked.adapter.id_prefix or "resp_")
+        exchange = replace(exchange, alias=model, model=model, created_at=stamp.now, answer_id=made["id"])
+        held = Stored(asked.protocol, exchange, facts, plan, stamp, earlier, made)
+        if request.get("store") is not False:
+            self.stored[made["id"]] = held
+            while len(self.stored) > KEPT:
+                self.stored.popitem(last=False)
+        if asked.stream:
+            return self._streamed(asked, held)
+        if held.background:
+            made = held.head("in_progress")
+        return self._written(asked, made, "response", exchange, plan)
 
-    def fault(self, plan: Plan, facts: Facts, stamp: Stamp) -> None:
-        """An error that was asked for, before anything is answered."""
-        if plan.fault is None:
-            return
-        after, error = plan.fault
-        if plan.times is not None:
-            if self.failed[stamp.digest] >= plan.times:
-                plan.fault = None
-                return
-            self.failed[stamp.digest] += 1
-        if after < 0 or not facts.stream:
-            raise error
-
-    def streamed(
-        self, asked: Asked, facts: Facts, plan: Plan, stamp: Stamp, after: Callable[[Any], bool] | None = None
-    ) -> Reply:
-        """A stream, in the framing of its surface."""
-        surface = SURFACES[asked.protocol]
-        frames = _faulty(surface, facts, plan, stamp)
-        if after is not None:
-            frames = (frame for frame in frames if after(frame))
-        array = asked.protocol == "google-generate-content" and asked.query.get("alt") != "sse"
-        encoded = _array(frames) if array else (surface.encode(frame) for frame in frames)
-        kind = "application/json" if array else "text/event-stream"
-        return Reply(200, {**self.head(asked, stamp), "content-type": kind}, _paced(encoded, plan))
-
-    def head(self, asked: Asked, stamp: Stamp) -> dict[str, str]:
-        """The headers of an answer."""
-        named = {"anthropic-messages": "request-id"}.get(asked.protocol, "x-request-id")
-        own = {} if asked.protocol.startswith("google") else {named: stamp.id("req_")}
-        return {"content-type": "application/json", **own}
-
-    # ---- what is stored
-
-    def earlier(self, asked: Asked) -> list[Any] | None:
-        """The items or steps that the request goes on from; empty where it starts; None where nobody knows."""
-        if asked.protocol not in ("openai-responses", "google-interactions") or not isinstance(asked.body, dict):
-            return None
-        key = "previous_response_id" if asked.protocol == "openai-responses" else "previous_interaction_id"
-        before = asked.body.get(key)
+    def _earlier(self, request: Node) -> list[Node]:
+        """The items that the request goes on from."""
+        before = request.get("previous_response_id")
         if before is None:
             return []
-        held = self.stored.get(before) if isinstance(before, str) else None
-        if held is None and asked.protocol == "openai-responses":
-            raise Refused(
-                f"Previous response with id '{before}' not found.", param=key, code="previous_response_not_found"
-            )
+        held = self.stored.get(before)
         if held is None:
-            raise Refused(f"Interaction '{before}' was not found.", status=404)
-        return [*held.earlier, *held.given, *held.made()]
+            raise Refused(f"previous response {before!r} not found", 404, code="previous_response_not_found")
+        return held.items()
 
-    def resolved(self, body: Any) -> Any:
-        """The request with the items that it only names; what was never stored is not found."""
-        items = body.get("input")
-        if not isinstance(items, list):
-            return body
-        known = {item["id"]: item for held in self.stored.values() for item in held.made() if item.get("id")}
-        full = []
-        for item in items:
-            naming = item.get("type") == "item_reference" or (
-                "id" in item and "type" not in item and "role" not in item
-            )
-            empty = item.get("type") == "reasoning" and item.get("id") and not item.get("encrypted_content")
-            if (naming or empty) and item["id"] not in known:
-                raise Refused(
-                    f"Item with id '{item['id']}' not found. Items are not persisted when `store` is set to false. Try "
-                    "again with `store` set to true, or remove this item from your input.", param="input",
-                )  # fmt: skip
-            full.append(known[item["id"]] if naming else item)
-        return {**body, "input": full}
+    def _fault(self, plan: Plan, stream: bool, digest: str) -> None:
+        """Raise an error that was asked for, before anything is answered."""
+        if plan.fault is None:
+            return
+        if plan.times is not None:
+            if self.failed[digest] >= plan.times:
+                plan.fault = None
+                return
+            self.failed[digest] += 1
+        if plan.fault[0] < 0 or not stream:
+            raise plan.fault[1]
 
-    def keep(self, asked: Asked, facts: Facts, plan: Plan, stamp: Stamp, earlier: list[Any] | None) -> Stored | None:
-        """Store an answer, if its protocol stores and the request does not forbid it."""
-        if earlier is None or facts.body.get("store") is False:
-            return None
-        held = Stored(asked.protocol, facts, plan, stamp, earlier)
-        self.stored[held.id] = held
-        while len(self.stored) > 10_000:
-            self.stored.popitem(last=False)
-        return held
-
-    def found(self, asked: Asked) -> Stored:
-        """The stored answer that the path names."""
-        held = self.stored.get(asked.id)
-        if held is None or held.protocol != asked.protocol:
-            what = "Response" if asked.protocol == "openai-responses" else "Interaction"
-            raise Refused(f"{what} with id '{asked.id}' not found.", status=404, code=None)
-        return held
-
-    def _retrieve(self, asked: Asked) -> Reply:
-        held = self.found(asked)
-        if asked.query.get("stream") == "true":
-            if not held.background:
-                raise Refused("This response can not be streamed: it was not created in the background.")
-            last = asked.query.get("starting_after", asked.query.get("last_event_id"))
-            return self.streamed(asked, held.facts, held.plan, held.stamp, held.after(last))
-        return self.json(asked, held.polled())
-
-    def _cancel(self, asked: Asked) -> Reply:
-        held = self.found(asked)
-        if not held.background:
-            raise Refused("Cannot cancel a synchronous response.", code=None if held.protocol.startswith("openai") else
-                          "failed_precondition")  # fmt: skip
-        return self.json(asked, held.cancelled())
-
-    def _delete(self, asked: Asked) -> Reply:
-        held = self.found(asked)
-        del self.stored[held.id]
-        gone = {"id": held.id, "object": "response.deleted", "deleted": True}
-        return self.json(asked, gone if held.protocol == "openai-responses" else {})
-
-    def _input_items(self, asked: Asked) -> Reply:
-        return self.json(asked, self.found(asked).input_items(asked.query))
+    def _streamed(self, asked: Asked, held: Stored, resumed: bool = False) -> Reply:
+        """A stream in the framing of its protocol, or what comes behind the event that a client saw last."""
+        framing, array = asked.adapter.streams.framing, bool(held.exchange.options.get("array"))
+        frames = _frames(held, asked.protocol)
+        if held.background and asked.adapter.resume:
+            name, place = asked.adapter.resume
+            frames = _numbered(frames, place)
+            last = asked.http["query"].get(name, "")
+            if resumed and last.isdecimal():
+                frames = (each for each in frames if _number(each["data"], place) > int(last))
+        encoded = _array(frames) if array else (_sse(each, framing.named) for each in frames)
+        kind = framing.array if array else framing.content_type
+        return Reply(200, {"content-type": kind}, _paced(encoded, held.plan))
 
     # ---- the rest
 
-    def _count(self, asked: Asked) -> Reply:
-        return self.json(asked, routes.counted(asked.protocol, asked.body, asked.headers, asked.model))
-
     def _models(self, asked: Asked) -> Reply:
-        return self.json(asked, routes.models(asked.protocol, asked.id, self.now()))
+        name = asked.names.get("model")
+        if name is not None and name not in NAMES:
+            raise Refused(f"model {name!r} not found", 404)
+        models = [
+            {"type": "model", "id": each, "name": each, "created_at": self.now()}
+            for each in NAMES
+            if name in (None, each)
+        ]
+        done = ul.write({"models": models}, asked.protocol, "models")
+        return _json(done.value[asked.adapter.entries][0] if name is not None else done.value)
 
-    def _stream(self, asked: Asked) -> Reply:
-        asked.stream = True
-        return self._create(asked)
+    def _input_items(self, asked: Asked, held: Stored) -> Reply:
+        """A page of the input, the newest first unless asked otherwise."""
+        query, items = asked.http["query"], [*held.earlier, *items_of(held.facts.request)]
+        items = [{"id": f"item_{digest_of(held.made['id'], n)[:24]}", **item} for n, item in enumerate(items)]
+        if query.get("order") != "asc":
+            items.reverse()
+        at = next((n + 1 for n, item in enumerate(items) if item["id"] == query.get("after")), 0)
+        limit = int(query.get("limit", "20")) if query.get("limit", "20").isdecimal() else 20
+        page = items[at : at + limit]
+        ends = {"first_id": page[0]["id"], "last_id": page[-1]["id"]} if page else {}
+        return self._written(asked, {"input": page, **ends, "has_more": at + limit < len(items)}, "input_items")
 
-    def _alive(self, asked: Asked) -> Reply:
-        return self.json(asked, {"ok": True})
-
-    def json(self, asked: Asked, value: Any) -> Reply:
-        """A JSON value as the reply."""
-        stamp = Stamp(digest_of(asked.protocol, asked.id, asked.body), self.now(), "echo")
-        return Reply(200, self.head(asked, stamp), _whole(value, Plan()))
-
-
-def parsed(body: bytes) -> Any:
-    """The JSON of a body."""
-    try:
-        value = json.loads(body)
-        json.dumps(value, ensure_ascii=False).encode()  # half of a surrogate pair is no text
-    except (ValueError, RecursionError):
-        raise Refused("We could not parse the JSON body of your request.") from None
-    if re.search(rb"[^\w\"](?:NaN|-?Infinity)\b", body) and not _finite(value):
-        raise Refused("We could not parse the JSON body of your request.")
-    return value
-
-
-def _finite(value: Any) -> bool:
-    try:
-        json.dumps(value, allow_nan=False)
-    except ValueError:
-        return False
-    return True
+    def _written(
+        self, asked: Asked, node: Node, kind: str, exchange: ul.Exchange | None = None, plan: Plan | None = None
+    ) -> Reply:
+        done = ul.write(node, asked.protocol, kind, exchange=exchange)
+        return Reply(200, {**_headers(done), "content-type": "application/json"}, _whole(done.value, plan))
 
 
-def _whole(value: Any, plan: Plan) -> Body:
-    data = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+def _likeliest(headers: Mapping[str, str]) -> Adapter:
+    """The protocol in which to say that there is no such route."""
+    every = [adapter(name) for name in ul.protocols()]
+    marked = [each for each in every if any(mark in headers for mark in each.marks)]
+    return (marked or [each for each in every if not each.marks] or every)[0]
+
+
+def _headers(done: ul.Converted) -> dict[str, str]:
+    return {name.lower(): str(value) for name, value in (done.http.get("headers") or {}).items()}
+
+
+def _json(value: Any) -> Reply:
+    return Reply(200, {"content-type": "application/json"}, _whole(value))
+
+
+def _whole(value: Any, plan: Plan | None = None) -> Body:
+    data, plan = dump(value), plan or Plan()
     if plan.delay:
         yield plan.delay / 1000
     if plan.garble == "json":
@@ -317,24 +321,48 @@ def _whole(value: Any, plan: Plan) -> Body:
     yield data
 
 
-def _faulty(surface: Any, facts: Facts, plan: Plan, stamp: Stamp) -> Iterator[Any]:
-    """The frames, up to where the stream is to fail."""
-    for number, frame in enumerate(surface.frames(facts, plan, stamp)):
-        if plan.fault is not None and number == plan.fault[0]:
-            yield from surface.failed(plan.fault[1], stamp)
-            return
+def _frames(held: Stored, protocol: str) -> Iterator[Node]:
+    """The wire events of a response, up to where the stream is to fail."""
+    sent = 0
+    fault = held.plan.fault
+
+    def told() -> Iterator[Node]:
+        for event in events(held.made):
+            if fault is not None and (sent >= fault[0] or event["type"] in TERMINAL):
+                break
+            yield event
+        if fault is not None:
+            error = dict(fault[1].error)
+            yield {"type": "error", "error": error}
+            yield {"type": "response.failed", "response": {**held.head("failed"), "error": error}}
+
+    for frame in ul.write_stream(told(), protocol, exchange=held.exchange):
         yield frame
-    if plan.fault is not None and plan.fault[0] > number:
-        yield from surface.failed(plan.fault[1], stamp)
+        sent += 1
 
 
-def _array(frames: Iterator[Any]) -> Iterator[bytes]:
-    """The frames as members of one JSON array."""
-    opening = b"["
-    for _, data in frames:
-        yield opening + json.dumps(data, ensure_ascii=False).encode()
-        opening = b"\n,\r\n"
-    yield b"\n]" if opening != b"[" else b"[]"
+def _numbered(frames: Iterator[Node], place: str) -> Iterator[Node]:
+    """The frames with the place by which a stream is resumed, where the protocol's writer gives them none."""
+    for number, frame in enumerate(frames, 1):
+        data = frame["data"]
+        yield {**frame, "data": {place: str(number), **data}} if isinstance(data, dict) else frame
+
+
+def _number(data: Any, place: str) -> int:
+    found = str(data.get(place)) if isinstance(data, dict) else ""
+    return int(found) if found.isdecimal() else 1 << 60
+
+
+def _sse(frame: Node, named: bool) -> bytes:
+    data = frame["data"]
+    return sse.encode(frame["event"] if named else None, data if isinstance(data, str) else dump(data))
+
+
+def _array(frames: Iterator[Node]) -> Iterator[bytes]:
+    encoder = jsonarray.JSONArrayEncoder()
+    for frame in frames:
+        yield encoder.encode(dump(frame["data"]))
+    yield encoder.close()
 
 
 def _paced(frames: Iterator[bytes], plan: Plan) -> Body:
@@ -346,7 +374,7 @@ def _paced(frames: Iterator[bytes], plan: Plan) -> Body:
             return
         if plan.delay and number:
             yield plan.delay / 1000
-        if number and not whole and b"event: ping" not in frame:  # of which nobody would miss anything
+        if number and not whole:
             whole, frame = True, frame[: len(frame) // 2] + b"\n\n"
         yield frame
 
