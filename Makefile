@@ -7,12 +7,16 @@ VENV   ?= .venv
 BENCH  ?= .venv-bench
 FRAMES ?= .venv-frameworks
 SDKS   ?= .venv-bench-sdks
+AGENTS ?= .agents
 ARGS   ?=
+
+# Many containers set it, and then each process of a test compiles everything again.
+unexport PYTHONDONTWRITEBYTECODE
 
 PIP = -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pythons fuzz frameworks frameworks-most frameworks-google lint types bench growth docs clean
+.PHONY: help demo test pythons steady fuzz frameworks frameworks-most frameworks-google agents lint types bench growth docs clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -26,6 +30,9 @@ test: $(VENV)/.stamp-dev ## set up and run the tests, on all cores and in random
 pythons: $(VENV)/.stamp-dev ## run the tests, in a fast form, on every other supported Python of this machine
 	.ci/pythons $(ARGS)
 
+steady: $(VENV)/.stamp-dev ## run the tests ten times with every core kept busy beside them (ARGS="3 -k sse")
+	.ci/steady $(ARGS)
+
 fuzz: $(VENV)/.stamp-dev ## run 200,000 mutants of requests, responses and streams (ARGS="--count 5000 --seed 7")
 	PYTHONPATH=tests $(VENV)/bin/python -m fuzz $(ARGS)
 
@@ -36,6 +43,9 @@ frameworks-most: $(FRAMES)/.stamp
 
 frameworks-google: $(FRAMES)-google/.stamp
 	$(FRAMES)-google/bin/python -m pytest tests/frameworks $(ARGS)
+
+agents: $(VENV)/.stamp-dev $(AGENTS)/.stamp ## run agent CLIs of npm through the gateway on other providers (ARGS="--program codex --verbose")
+	@PYTHONPATH=tests $(VENV)/bin/python -m agent_clis --binaries $(AGENTS)/node_modules/.bin $(ARGS)
 
 lint: $(VENV)/.stamp-dev ## check style with ruff
 	$(VENV)/bin/python -m ruff check --output-format concise . $(ARGS)
@@ -53,7 +63,7 @@ docs: $(VENV)/.stamp-dev ## run every example and command in the docstrings and 
 	$(VENV)/bin/python -m pytest -q tests/test_docs.py $(ARGS)
 
 clean: ## remove environments, caches and builds
-	rm -rf $(VENV) $(VENV)-3.* $(BENCH) $(SDKS) $(FRAMES) $(FRAMES)-google build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-3.* $(BENCH) $(SDKS) $(FRAMES) $(FRAMES)-google $(AGENTS) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find unified_llm adapters tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # `python -m venv` on an environment that is there leaves what is installed in it, so an interrupted set-up heals itself.
@@ -91,4 +101,11 @@ $(FRAMES)/.stamp: pyproject.toml | $(FRAMES)/bin/python
 $(FRAMES)-google/.stamp: pyproject.toml | $(FRAMES)-google/bin/python
 	@echo "Installing unified-llm and agent frameworks into $(FRAMES)-google (once)"
 	@$(FRAMES)-google/bin/python $(PIP) --no-compile -e ".[frameworks-google]"
+	@touch $@
+
+# Without a lock file: npm leaves binaries for other platforms out of it, and then refuses it. Their versions are exact.
+$(AGENTS)/.stamp: tests/agent_clis/package.json
+	@command -v npm >/dev/null || { echo "npm (of Node.js 20 or newer) was not found"; exit 1; }
+	@echo "Installing four agent CLIs into $(AGENTS) (once; 1.2 GB)"
+	@mkdir -p $(@D) && cp $< $(@D) && cd $(@D) && npm install --no-package-lock --no-audit --no-fund --loglevel=error
 	@touch $@

@@ -1,0 +1,178 @@
+"""The configuration file: what is refused, in which words, and the reference page that is generated from the models."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import json
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from typer.testing import CliRunner
+
+from unified_llm.cli import app
+from unified_llm.client.upstreams import resolve
+from unified_llm.gateway.app import Gateway
+from unified_llm.gateway.command import announcement
+from unified_llm.gateway.config import Config, ConfigError, UpstreamSettings, load
+
+ROOT = Path(__file__).parents[2]
+WHOLE = """
+[gateway]
+listen = "127.0.0.1:9000"
+max_body = "8MB"
+providers = ["local", "google"]
+
+[upstreams.claude]
+model = "anthropic/claude-opus-4-7"
+key_env = "CLAUDE_KEY"
+
+[upstreams.vllm]
+base_url = "http://127.0.0.1:9/v1"
+
+[models]
+fast = ["vllm/small", "claude"]
+best = "claude"
+"gpt-*" = { to = ["vllm/{model}"], on_loss = { "reasoning.*" = "raise" } }
+
+[keys.blue]
+sha256 = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+models = "fast"
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "gateway.toml"
+    path.write_text(text)
+    return path
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    done = CliRunner().invoke(app, ["gateway", *arguments])
+    return done.exit_code, done.stdout, done.stderr
+
+
+def test_a_whole_file(tmp_path: Path) -> None:
+    found = load(written(tmp_path, WHOLE))
+    assert found.gateway.port == 9000 and found.gateway.max_body == 8_000_000
+    assert found.models["best"].to == ["claude"] and found.models["gpt-*"].on_loss == {"reasoning.*": "raise"}
+    assert found.keys["blue"].models == ["fast"] and found.upstreams["claude"].key_env == ["CLAUDE_KEY"]
+    code, out, err = run("check", "--config", str(tmp_path / "gateway.toml"))
+    assert (code, err) == (0, "")
+    assert "claude: anthropic/claude-opus-4-7" in out and "fast: vllm/small, claude" in out and "1 keys" in out
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("[gateway]\nlisten = 8787", "gateway.listen: input should be a valid string, got 8787"),
+        ("[gateway]\nlisten = 'localhost'", "gateway.listen: must be host:port"),
+        ("[gateway]\nmax_body = '32 lots'", "gateway.max_body: must be a number of bytes, or a size such as '32MB'"),
+        ("[gateway]\nmax_paralel = 1", "gateway.max_paralel: unknown field; did you mean 'max_parallel'?"),
+        ("[gatway]", "gatway: unknown field; did you mean 'gateway'?"),
+        ("[upstreams.a]\nmodel = 'openai/x'\napi_key = 'sk-secret'", "upstreams.a.api_key: unknown field; secrets are"),
+        ("[upstreams.a]\nmodel = 'openai/x'\nkey_env = 'sk-secret'", "upstreams.a.key_env.0: must be the name of"),
+        ("[upstreams.a]\nmodle = 'x'", "upstreams.a.modle: unknown field; did you mean 'model'?"),
+        ("[upstreams.a]\nscope = 'x'", "[upstreams.a]: say model ="),
+        ("[upstreams.a]\nmodel = 'opennai/x'", "[upstreams.a]: "),
+        ("[upstreams.'a/b']\nmodel = 'openai/x'", "upstreams.a/b: a name contains only"),
+        ("[models]\nfast = []", "models.fast.to: list should have at least 1 item"),
+        ("[models]\nfast = { too = 'x' }", "models.fast.too: unknown field; did you mean 'to'?"),
+        ("[models]\nfast = 'gogle/x'", "models.fast: unknown upstream 'gogle'; did you mean 'google'?"),
+        ("[models]\nf = {to='google/x', on_loss={'*'='rise'}}", "models.f.on_loss.*: input should be 'ignore'"),
+        ("[keys.a]\nsha256 = 'ulk_secret'", "keys.a.sha256: must be 64 hexadecimal digits"),
+        ("[keys.a]", "keys.a.sha256: required field is missing"),
+        ("[gateway]\nlisten = '0.0.0.0:80'", "gateway.listen: 0.0.0.0 is not a loopback address and there is no key"),
+        ("[gateway]\norigins = ['example.com']", "gateway.origins.0: must be an origin"),
+        ("[gateway]\nproviders = ['gogle']", "gateway.providers: "),
+        ("[gateway", "not valid TOML"),
+        ("[state]\nkeep = 'for ever'", "state.keep: must be a number of seconds, or a duration such as '30d'"),
+        ("[state]\nsync = 'never'", "state.sync: input should be 'normal' or 'full'"),
+        ("[state]\nurl_env = 'postgresql://me:secret@host/db'", "state.url_env: must be the name of an environment"),
+        ("[state]\nurl = 'mysql://host/db'", "state.url: mysql is not supported; use sqlite or postgresql"),
+        ("[state]\nurl = 'gateway.db'", "state.url: not a database URL; use sqlite:///FILE"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_told_with_its_path(tmp_path: Path, text: str, problem: str) -> None:
+    if "gateway]" not in text:
+        text = "[gateway]\nproviders = ['google']\n" + text
+    code, out, err = run("check", "--config", str(written(tmp_path, text)))
+    assert (code, out) == (2, "") and problem in err, err
+    assert "secret" not in err.replace("secrets are", "").replace("the secret itself", "")
+
+
+def test_all_problems_at_once(tmp_path: Path) -> None:
+    text = WHOLE.replace("9000", "x").replace("fast =", "fast = 1 #").replace("models = ", "modles = ")
+    with pytest.raises(ConfigError) as caught:
+        load(written(tmp_path, text))
+    assert len(caught.value.problems) == 3 and all("gateway.toml: " in each for each in caught.value.problems)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    code, _, err = run("check", "--config", str(tmp_path / "none.toml"))
+    assert code == 2 and "No such file" in err
+
+
+def test_two_names_for_one_key() -> None:
+    keys = {name: {"sha256": "b" * 64} for name in ("one", "two")}
+    assert list(Config.model_validate({"keys": keys}).problems()) == ["keys.two.sha256: the same key as keys.one"]
+
+
+def test_upstreams_are_those_of_the_client() -> None:
+    assert set(UpstreamSettings.model_fields) == resolve._FIELDS
+
+
+def test_another_address_is_checked_too() -> None:
+    assert Config().listening("[::1]:0").gateway.host == "::1"
+    with pytest.raises(ConfigError, match="no key"):
+        Config().listening("0.0.0.0:80")
+    assert run("--listen", "0.0.0.0:80")[0] == 2
+
+
+def test_the_secret_comes_from_its_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path, "[gateway]\nproviders = ['local']\nsecret_env = 'GATEWAY_SECRET'")
+    code, _, err = run("check", "--config", str(path))
+    assert code == 2 and "gateway.secret_env: the variable GATEWAY_SECRET is not set" in err
+    monkeypatch.setenv("GATEWAY_SECRET", "s3cret")
+    assert run("check", "--config", str(path))[0] == 0
+    one, other = (asyncio.run(Gateway(load(path)).secret()) for _ in range(2))
+    assert one.verify(other.sign(b"x"), b"x")
+
+
+def test_a_new_key() -> None:
+    code, out, _ = run("key", "new", "blue")
+    assert code == 0 and out.startswith("ulk_") and '\n[keys.blue]\nsha256 = "' in out
+
+
+def test_every_client_is_pointed_at_the_gateway() -> None:
+    lines = "\n".join(announcement("http://127.0.0.1:1", keyed=False))
+    for name in (
+        "OPENAI_BASE_URL=http://127.0.0.1:1/v1",
+        "ANTHROPIC_BASE_URL=http://127.0.0.1:1\n",
+        "GOOGLE_GEMINI_BASE_URL=",
+    ):
+        assert f"export {name}" in lines
+    assert "YOUR_GATEWAY_KEY" in "\n".join(announcement("http://x", keyed=True))
+
+
+def generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("docs_gateway", ROOT / "docs" / "_gateway.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_reference_is_current() -> None:
+    page = ROOT / "docs" / "gateway.md"
+    assert generator().renewed(page) == page.read_text("utf-8"), "run: python docs/_gateway.py"
+    assert "`max_parallel`" in page.read_text("utf-8")
+
+
+def test_the_page_has_the_versions_of_the_agent_clis_that_are_run() -> None:
+    pinned = json.loads((ROOT / "tests" / "agent_clis" / "package.json").read_text("utf-8"))["dependencies"]
+    page = (ROOT / "docs" / "gateway.md").read_text("utf-8")
+    rows = [line.split(" | ")[1] for line in page.splitlines() if line.startswith(("| Codex | 0", "| Claude Code | ",
+            "| gemini-cli | ", "| opencode | "))]  # fmt: skip
+    assert sorted(rows) == sorted(pinned.values())

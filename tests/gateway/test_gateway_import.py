@@ -1,0 +1,188 @@
+"""Another gateway's YAML file as one of ours: what becomes of it, what is left over, and that no key is shown."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from unified_llm.cli import app
+from unified_llm.gateway.access import Key
+from unified_llm.gateway.config import ConfigError, load
+from unified_llm.gateway.routing import Router
+from unified_llm.gateway.yaml_import import Imported, imported
+
+# After https://docs.litellm.ai/docs/proxy/configs and .../reliability
+WHOLE = """
+model_list:
+  - model_name: fast
+    litellm_params:
+      model: azure/fast-eu
+      api_base: https://my-resource.openai.azure.com/
+      api_key: "os.environ/AZURE_EU_KEY"
+      api_version: "2024-10-21"
+      rpm: 6
+      timeout: 300
+  - model_name: fast
+    litellm_params:
+      model: groq/llama-3.3-70b-versatile
+      api_key: sk-literal-one
+      rpm: 2
+    model_info: {mode: chat}
+  - model_name: best
+    litellm_params: {model: anthropic/claude-opus-4-7, api_key: os.environ/ANTHROPIC_API_KEY}
+  - model_name: plain
+    litellm_params: {model: gpt-4o}
+  - model_name: own
+    litellm_params:
+      model: hosted_vllm/qwen3
+      api_base: http://me:hunter2@gpu:8000/v1
+      api_key: sk-literal-two
+      extra_headers: {x-secret: sk-literal-three}
+  - model_name: "anthropic/*"
+    litellm_params: {model: "anthropic/*"}
+  - model_name: mystery
+    litellm_params: {model: nobody/x, api_key: sk-literal-four}
+router_settings:
+  routing_strategy: usage-based-routing
+  cooldown_time: 60
+  model_group_alias: {gpt-4: best, gone: nothing}
+litellm_settings:
+  fallbacks: [{fast: [best, own]}, {own: [missing]}]
+  drop_params: true
+general_settings:
+  master_key: sk-literal-five
+environment_variables: {REDIS_PASSWORD: sk-literal-six}
+"""
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    done = CliRunner().invoke(app, ["gateway", *arguments])
+    return done.exit_code, done.stdout, done.stderr
+
+
+def one(**parameters: Any) -> Imported:
+    return imported(yaml.safe_dump({"model_list": [{"model_name": "m", "litellm_params": parameters}]}))
+
+
+def test_a_whole_file(tmp_path: Path) -> None:
+    (tmp_path / "litellm.yaml").write_text(WHOLE)
+    code, out, err = run("import", str(tmp_path / "litellm.yaml"))
+    assert code == 0
+    assert "literal" not in out + err and "hunter2" not in out + err
+    assert tomllib.loads(out) == {
+        "gateway": {"providers": ["anthropic", "openai"]},
+        "upstreams": {
+            "fast": {
+                "variables": {"resource": "my-resource"},
+                "key_env": "AZURE_EU_KEY",
+                "timeout": 300,
+                "model": "azure/fast-eu",
+            },
+            "fast-2": {"key_env": "FAST_API_KEY", "model": "groq/llama-3.3-70b-versatile"},
+            "own": {"base_url": "http://gpu:8000/v1", "key_env": "OWN_API_KEY", "model": "qwen3"},
+        },
+        "models": {
+            "fast": {
+                "to": ["fast", "fast-2", "anthropic/claude-opus-4-7", "own"],
+                "weights": [6, 2, 0, 0],
+                "cooldown": 60.0,
+            },
+            "best": {"to": ["anthropic/claude-opus-4-7"], "cooldown": 60.0},
+            "gpt-4": {"to": ["anthropic/claude-opus-4-7"], "cooldown": 60.0},
+            "plain": {"to": ["openai/gpt-4o"], "cooldown": 60.0},
+            "own": {"to": ["own"], "cooldown": 60.0},
+            "anthropic/*": {"to": ["anthropic/*"], "cooldown": 60.0},
+        },
+    }
+    for left in (
+        "model_list[0].litellm_params.api_version",
+        "model_list[1].model_info",
+        "model_list[4].litellm_params.extra_headers",
+        "model_list[4].litellm_params.api_base: user, password and query",
+        "model_list[6].litellm_params.model: unknown provider 'nobody'",
+        "router_settings.routing_strategy",
+        "router_settings.model_group_alias.gone",
+        "litellm_settings.fallbacks.own",
+        "litellm_settings.drop_params",
+        "general_settings.master_key",
+        "environment_variables.REDIS_PASSWORD",
+    ):
+        assert f"not imported: {left}" in err, left
+    assert err.count("not imported: ") == 11
+    assert "set FAST_API_KEY" in err and "set OWN_API_KEY" in err
+
+
+def test_the_result_can_be_served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "litellm.yaml").write_text(WHOLE)
+    made = tmp_path / "gateway.toml"
+    code, out, _ = run("import", str(tmp_path / "litellm.yaml"), "--output", str(made))
+    assert (code, out) == (0, "")
+    router = Router.load(load(made), made)
+    found = router.resolve("anthropic/claude-x", Key()).upstreams
+    assert [(each.provider, each.model) for each in found] == [("anthropic", "claude-x")]
+    first = router.upstreams["fast"]
+    assert first.origin == "https://my-resource.openai.azure.com" and first.model == "fast-eu"
+    assert router.upstreams["own"].base_url == "http://gpu:8000/v1" and router.upstreams["own"].model == "qwen3"
+    assert {each.label for each in router.resolve("fast", Key()).upstreams[:2]} == {"fast", "fast-2"}
+    code, _, err = run("import", str(tmp_path / "litellm.yaml"), "--output", str(made))
+    assert code == 2 and "exists" in err, "a file is never replaced"
+
+
+def test_one_key_is_one_variable() -> None:
+    rows = [{"model_name": f"m{i}", "litellm_params": {"model": "groq/x", "api_key": f"sk-{i // 2}"}} for i in range(4)]
+    found = imported(yaml.safe_dump({"model_list": rows}))
+    assert found.variables == ("M0_API_KEY", "M2_API_KEY")
+    assert [each.key_env for each in found.config.upstreams.values()] == [["M0_API_KEY"], ["M2_API_KEY"]]
+    assert found.config.models["m1"].to == ["m0"], "equal upstreams are one"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "left"),
+    [
+        ({"model": "openai/x", "api_base": "os.environ/BASE"}, "api_base: a URL from a variable is not supported"),
+        ({"model": "openai/x", "api_base": "not a url"}, "api_base: not a valid URL"),
+        ({"model": "who-makes-this"}, "model: which provider?"),
+        ({"model": "openai/*"}, "model: more '*' than in model_name"),
+        ({}, "model_name and litellm_params.model are required"),
+    ],
+)
+def test_what_cannot_be_imported_is_named(parameters: Any, left: str) -> None:
+    found = one(**parameters)
+    assert left in found.left[0] and not found.config.models
+
+
+def test_a_server_of_another_protocol() -> None:
+    up = one(model="anthropic/x", api_base="http://inside:1/").config.upstreams["m"]
+    assert (up.protocol, up.base_url, up.model) == ("anthropic-messages", "http://inside:1/", "x")
+    assert one(model="openai/x", api_base="http://inside:1/v1").config.upstreams["m"].protocol is None
+    for base, url in (("http://here:11434", "http://here:11434/v1"), ("http://here:11434/v1", "http://here:11434/v1")):
+        assert one(model="ollama/x", api_base=base).config.upstreams["m"].base_url == url
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("a: [sk-secret", "not valid YAML at line"),
+        ("!!python/object/apply:os.system ['echo sk-secret']", "not valid YAML"),
+        ("sk-secret", "model_list is missing"),
+        ("model_list: sk-secret", "model_list is missing"),
+        ("[" * 5_000, "YAML"),
+    ],
+)
+def test_what_is_no_such_file(tmp_path: Path, text: str, problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem) as caught:
+        imported(text)
+    assert "sk-secret" not in str(caught.value)
+    (tmp_path / "x.yaml").write_text(text)
+    code, out, err = run("import", str(tmp_path / "x.yaml"))
+    assert (code, out) == (2, "") and problem in err
+
+
+def test_names_keep_their_characters() -> None:
+    text = yaml.safe_dump({"model_list": [{"model_name": 'a"\\\x7fé😀', "litellm_params": {"model": "groq/x"}}]})
+    assert list(imported(text).config.models) == ['a"\\\x7fé😀']

@@ -1,0 +1,170 @@
+"""The database of a gateway at start and at the end: migrated once, by one node at a time, and closed whole."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from gateway.databases import stored, with_store
+from gateway.serving import House
+from unified_llm.gateway.config import ConfigError, StateSettings
+from unified_llm.gateway.state import database as stores
+from unified_llm.gateway.state.database import migrate
+from unified_llm.gateway.state.store import Store, Stored, StoreUnavailable
+
+
+def tables(house: House, url: str) -> set[str]:
+    async def use(store: Store) -> set[str]:
+        engine = stores.make_engine(stores.async_url(url), store.settings)
+        async with engine.connect() as connection:
+            found = await connection.run_sync(lambda inner: sa.inspect(inner).get_table_names())
+        await engine.dispose()
+        return set(found)
+
+    return house.run(use(Store(StateSettings(url=url))))  # type: ignore[no-any-return]
+
+
+def test_the_migrations_make_what_the_code_uses(house: House, database: str) -> None:
+    async def use(store: Store) -> list[Any]:
+        await store.open()
+        async with store.connection() as connection:
+            return await connection.run_sync(_compared)
+
+    assert with_store(house, database, use) == []
+
+
+def _compared(connection: Any) -> list[Any]:
+    from alembic.autogenerate import compare_metadata
+    from alembic.migration import MigrationContext
+
+    return list(compare_metadata(MigrationContext.configure(connection), stores.metadata))
+
+
+def test_an_interrupted_migration_leaves_nothing_behind(
+    house: House, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upgrade = stores.upgrade_tables
+
+    def interrupted(connection: Any) -> None:
+        upgrade(connection)
+        raise OSError("the power went")
+
+    monkeypatch.setattr(stores, "upgrade_tables", interrupted)
+    with pytest.raises(StoreUnavailable):
+        with_store(house, database, lambda store: store.open())
+    assert tables(house, database) == set()
+    monkeypatch.undo()
+    with_store(house, database, lambda store: store.put(stored("a")))
+
+
+def test_nodes_that_start_together_migrate_once(house: House, database: str) -> None:
+    async def use(first: Store) -> None:
+        others = [Store(first.settings) for _ in range(4)]
+        await asyncio.gather(*(each.open() for each in (first, *others)))
+        assert len({await each.secret() for each in (first, *others)}) == 1
+        for each in others:
+            await each.aclose()
+
+    with_store(house, database, use)
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_databases_that_are_migrated_at_once_are_apart(tmp_path: Path, threads: int) -> None:
+    """Two migrations share no global of the process: neither two tasks of one loop nor two threads."""
+    meet = threading.Barrier(threads)
+
+    async def opened(thread: int) -> None:
+        stores_ = [Store(StateSettings(url=f"sqlite:///{tmp_path}/{thread}-{number}.db")) for number in range(4)]
+        meet.wait(20)
+        await asyncio.gather(*(each.open() for each in stores_))
+        for each in stores_:
+            await each.put(stored("a"))
+            await each.aclose()
+
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(lambda thread: asyncio.run(opened(thread)), range(threads)))
+
+
+def test_the_switch_of_a_file_to_wal_waits_for_its_turn(house: House, tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")  # SQLite refuses the switch at once, where it waits for a lock of any other kind
+
+    async def use(store: Store) -> None:
+        opening = asyncio.ensure_future(store.open())
+        await asyncio.sleep(0.2)
+        assert not opening.done()
+        other.execute("COMMIT")
+        await opening
+
+    with_store(house, f"sqlite:///{path}", use)
+    assert other.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    other.close()
+
+
+def test_a_store_that_is_closed_while_it_opens_is_closed(house: House, database: str) -> None:
+    async def run() -> None:
+        store = Store(StateSettings(url=database))
+        opening = asyncio.ensure_future(store.open())
+        await asyncio.sleep(0)
+        await store.aclose()
+        await opening
+        assert store._engine is None and not store._tasks
+
+    house.run(run())
+
+
+def test_what_is_being_written_is_durable_before_the_store_closes(
+    house: House, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, commit = asyncio.Event(), Store._commit
+
+    async def slow(self: Store, rows: Any) -> None:
+        begun.set()
+        await asyncio.sleep(0.1)
+        await commit(self, rows)
+
+    async def use(store: Store) -> Stored | None:
+        return await store.get("", "a")
+
+    async def put(store: Store) -> None:
+        putting = asyncio.ensure_future(store.put(stored("a")))
+        await begun.wait()
+        await store.aclose()
+        await asyncio.wait_for(putting, 1)
+
+    monkeypatch.setattr(Store, "_commit", slow)
+    with_store(house, database, put)
+    assert with_store(house, database, use) is not None
+
+
+def test_a_database_of_a_newer_version_is_refused(house: House, database: str) -> None:
+    async def newer(store: Store) -> None:
+        async with store.connection(write=True) as connection:
+            await connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
+
+    with_store(house, database, newer)
+    with pytest.raises(ConfigError, match="newer version"):
+        with_store(house, database, lambda store: store.open())
+
+
+def test_a_node_goes_on_while_another_migrates(house: House, database: str) -> None:
+    """What is migrated only adds: rows and statements of the previous version stay valid."""
+
+    async def use(store: Store) -> None:
+        await store.put(stored("a"))
+        async with store.connection(write=True) as connection:
+            await connection.execute(sa.text("ALTER TABLE responses ADD COLUMN later INTEGER"))
+        await store.put(stored("b", previous="a"))
+        found = await store.conversation("", "b")
+        assert found is not None and [each.id for each in found] == ["b", "a"]
+        await migrate(store._engine)  # type: ignore[arg-type]
+
+    with_store(house, database, use)

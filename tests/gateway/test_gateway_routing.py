@@ -1,0 +1,245 @@
+"""From a model's name to upstreams, and the bytes that go through where nothing has to change."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import httpx2
+import pytest
+
+from gateway.serving import House
+from unified_llm.client.transports.route_matching import recognise
+from unified_llm.gateway.access import Key
+from unified_llm.gateway.config import ConfigError
+from unified_llm.gateway.replies import Refusal
+from unified_llm.gateway.routing import Router, providers_with_keys
+from upstreams import CHAT, CHAT_STREAM, MESSAGE, Canned, chunk, frames, streamed
+
+ASKED = [{"role": "user", "content": "Hi"}]
+
+
+def ask(
+    house: House, gateway: Any, model: str = "m", path: str = "/v1/chat/completions", **more: Any
+) -> httpx2.Response:
+    headers = more.pop("headers", {})
+    return house.ask(gateway, "POST", path, json={"model": model, "messages": ASKED, **more}, headers=headers)
+
+
+def table(**models: Any) -> Router:
+    from gateway.serving import config
+
+    upstreams = {name: Canned(CHAT, model=None).upstream for name in ("one", "two")}
+    upstreams["fixed"] = Canned(CHAT, model="its-own").upstream
+    return Router(config(models=models, gateway={"providers": ["local", "openai", "anthropic"]}), upstreams)
+
+
+def routed(
+    router: Router, model: str | None, key: Key | None = None, named: str | None = None
+) -> list[tuple[Any, Any]]:
+    found = router.resolve(model, key or Key(), named)
+    return [(each.provider, each.model) for each in found.upstreams]
+
+
+def test_names_lead_to_upstreams() -> None:
+    router = table(fast=["one/small", "fixed"], **{"gpt-*": "two/{model}", "gpt-9*": ["one"], "*": "local/{model}"})
+    assert routed(router, "fast") == [("canned", "small"), ("canned", "its-own")]
+    assert routed(router, "gpt-5") == [("canned", "gpt-5")]
+    assert routed(router, "gpt-9x") == [("canned", None)], "the longest pattern first"
+    assert routed(router, "anything") == [("local", "anything")]
+    assert routed(router, "x", named="fixed") == [("canned", "its-own")]
+    assert routed(router, "two/x", named="two") == [("canned", "x")]
+    plain = table()
+    assert routed(plain, "two") == [("canned", None)]
+    assert routed(plain, "fixed/other") == [("canned", "other")]
+    assert routed(plain, "openai/gpt-5.5") == [("openai", "gpt-5.5")]
+    assert routed(plain, "claude-opus-4-7") == [("anthropic", "claude-opus-4-7")], "a plain name, by the catalog"
+
+
+@pytest.mark.parametrize(
+    ("path", "model", "below"),
+    [
+        ("/v1beta/models/m:generateContent", "m", "models/m:generateContent"),
+        ("/v1beta/models/a/b:generateContent", "a/b", "models/a/b:generateContent"),
+        ("/v1beta/a/b:generateContent", "a/b", "a/b:generateContent"),
+        ("/llm/v1/a/b:generateContent", "a/b", "a/b:generateContent"),
+        ("/a/b:countTokens", "a/b", "a/b:countTokens"),
+        ("/v1beta/tunedModels/t:generateContent", "t", "tunedModels/t:generateContent"),
+    ],
+)
+def test_a_model_with_a_slash_stands_in_the_path_with_or_without_its_collection(
+    path: str, model: str, below: str
+) -> None:
+    """The AI SDK leaves `models/` out where the name has a slash."""
+    found = recognise("POST", path, {})
+    assert found is not None and found.protocol == "google-generate-content"
+    assert (found.names["model"], found.path) == (model, below)
+
+
+@pytest.mark.parametrize("method", ["generateContent", "streamGenerateContent", "countTokens"])
+def test_a_request_with_a_slash_in_its_path_is_answered(house: House, method: str) -> None:
+    body = {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]}
+    reply = house.ask(house.gateway(), "POST", f"/v1beta/openai-chat/echo:{method}?alt=sse", json=body)
+    assert reply.status_code == 200
+    assert ("totalTokens" if method == "countTokens" else '"Hi"') in reply.text
+
+
+@pytest.mark.parametrize(
+    ("model", "named", "status", "message"),
+    [
+        ("nobody/x", None, 404, "not found"),
+        ("mystery", None, 404, "provider/model"),
+        ("google/gemini-3-pro-preview", None, 404, "not found"),  # a provider that is not served here
+        ("http://evil.example/v1", None, 404, "not found"),
+        ("x", "http://evil.example", 404, "unknown upstream"),
+        ("x", "onee", 404, "did you mean 'one'?"),
+        (None, None, 400, "no model given"),
+        (None, "local", 400, "no model given"),
+    ],
+)
+def test_names_that_lead_nowhere(model: str | None, named: str | None, status: int, message: str) -> None:
+    with pytest.raises(Refusal, match=message.replace("?", r"\?")) as caught:
+        table().resolve(model, Key(), named)
+    assert caught.value.status == status
+
+
+def test_a_target_that_does_not_exist_is_told_at_the_start() -> None:
+    with pytest.raises(ConfigError) as caught:
+        table(fast=["onne/x"], slow=["{model}"])
+    assert caught.value.problems == ["models.fast: unknown upstream 'onne'; did you mean 'one'?"]
+
+
+def test_providers_are_those_with_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "MISTRAL_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    assert "local" in providers_with_keys() and "mistral" not in providers_with_keys()
+    monkeypatch.setenv("MISTRAL_API_KEY", "k")
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    found = providers_with_keys()
+    assert found.index("openai") < found.index("mistral")
+
+
+def test_fallbacks_in_their_order(house: House) -> None:
+    down = Canned(httpx2.Response(503, json={"error": {"message": "busy"}}))
+    gone = Canned(httpx2.ConnectError("refused"))
+    good = Canned(MESSAGE, protocol="anthropic-messages", base_url="http://other")
+    gateway = house.gateway(
+        {"down": down.upstream, "gone": gone.upstream, "good": good.upstream}, models={"m": ["down", "gone", "good"]}
+    )
+    done = ask(house, gateway)
+    assert done.json()["choices"][0]["message"]["content"] == "Hello" and done.json()["model"] == "m"
+    hops = json.loads(done.headers["x-unified-llm-hops"])
+    assert hops["count"] == 2 and done.headers["x-unified-llm-upstream"] == "canned/up-1"
+    assert [len(each.seen) for each in (down, gone, good)] == [1, 1, 1]
+    only = ask(house, gateway, headers={"x-llm-upstream": "gone"})
+    assert only.status_code == 502 and only.json()["error"]["message"]
+    assert len(good.seen) == 1
+
+
+def test_levels_of_a_route(house: House) -> None:
+    good = Canned(MESSAGE, protocol="anthropic-messages")
+    route = {"to": ["good"], "on_loss": {"sampling.*": "raise"}}
+    gateway = house.gateway({"good": good.upstream}, models={"m": route})
+    done = ask(house, gateway, seed=7)
+    assert done.status_code == 400 and "sampling.seed" in done.text and not good.seen
+    assert ask(house, gateway).status_code == 200
+
+
+def test_what_was_lost_is_in_a_header(house: House) -> None:
+    gateway = house.gateway({"m": Canned(MESSAGE, protocol="anthropic-messages").upstream})
+    found = json.loads(ask(house, gateway, seed=7).headers["x-unified-llm-losses"])
+    assert ["/seed", "sampling.seed", "lost", "source"] in found["first"]
+
+
+# ---- the same protocol on both sides --------------------------------------------------------------------------------
+
+ODD = b'{"messages":[ {"content":"Hi", "role":"user", "x":1.0} ],\n "model" : "up-1", "mystery":{"b":null,"a":[1e3]}%s}'
+ANSWER = b'{"id":"c",  "object":"chat.completion","created":1,"model":"up-1-2026","choices":[],"mystery":null}'
+
+
+def raw(house: House, gateway: Any, body: bytes, **headers: str) -> httpx2.Response:
+    return house.ask(
+        gateway, "POST", "/v1/chat/completions", content=body, headers={"content-type": "application/json", **headers}
+    )
+
+
+def test_bytes_go_through_both_ways(house: House) -> None:
+    said = Canned(lambda: httpx2.Response(200, content=ANSWER, headers={"content-type": "application/json"}))
+    gateway = house.gateway({"up-1": said.upstream})
+    done = raw(house, gateway, ODD % b"", **{"openai-organization": "org-x", "user-agent": "q"})
+    assert done.content == ANSWER and said.seen[0].content == ODD % b""
+    assert json.loads(done.headers["x-unified-llm-losses"]) == {"count": 0, "first": []}
+    assert "openai-organization" not in said.seen[0].headers, "of the client's own account"
+
+
+def test_versions_and_betas_go_with_the_bytes(house: House) -> None:
+    said = Canned(MESSAGE, protocol="anthropic-messages", base_url="http://up", model=None)
+    gateway = house.gateway({"claude": said.upstream}, models={"claude-up": ["claude/claude-up"]})
+    body = b'{"model": "claude-up",  "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}'
+    headers = {"content-type": "application/json", "anthropic-version": "2023-06-01", "anthropic-beta": "a-1,b-2"}
+    done = house.ask(gateway, "POST", "/v1/messages?beta=true", content=body, headers=headers)
+    (seen,) = said.seen
+    assert done.json() == MESSAGE and seen.content == body
+    assert (seen.headers["anthropic-version"], seen.headers["anthropic-beta"]) == ("2023-06-01", "a-1,b-2")
+
+
+def test_a_stream_goes_through_as_it_is(house: House) -> None:
+    said = Canned(lambda: streamed(*CHAT_STREAM, b": bye\n\n"))
+    done = raw(house, house.gateway({"up-1": said.upstream}), ODD % b',"stream":true')
+    assert (
+        done.content == b"".join((*CHAT_STREAM, b": bye\n\n")) and done.headers["content-type"] == "text/event-stream"
+    )
+
+
+def test_a_stream_that_breaks_off_ends_in_an_error(house: House) -> None:
+    said = Canned(lambda: streamed(*frames(chunk({"role": "assistant", "content": "Hel"})), httpx2.ReadError("gone")))
+    done = raw(house, house.gateway({"up-1": said.upstream}), ODD % b',"stream":true')
+    events = [json.loads(each[6:]) for each in done.text.split("\n\n") if each.startswith("data: {")]
+    assert "broke off" in events[-1]["error"]["message"] and "[DONE]" not in done.text
+    assert said.bodies[0].closed
+
+
+def test_an_error_of_the_upstream_keeps_its_words(house: House) -> None:
+    document = {"error": {"message": "too much", "type": "rate", "code": "slow", "param": None}}
+    said = Canned(lambda: httpx2.Response(429, json=document, headers={"retry-after": "7"}))
+    done = raw(house, house.gateway({"up-1": said.upstream}), ODD % b"")
+    assert (done.status_code, done.json(), done.headers["retry-after"]) == (429, document, "7")
+    assert len(said.seen) == 1
+    gone = Canned(httpx2.ConnectError("refused"))
+    assert raw(house, house.gateway({"up-1": gone.upstream}), ODD % b"").status_code == 502
+    slow = Canned(httpx2.ReadTimeout("slow"))
+    assert raw(house, house.gateway({"up-1": slow.upstream}), ODD % b"").status_code == 504
+
+
+def test_a_refused_history_is_repaired_and_sent_once_more(house: House) -> None:
+    def answer() -> httpx2.Response:
+        whole = all(each.get("content") != "" for each in said.sent[-1]["messages"])
+        refusal = {"error": {"message": "empty", "type": "invalid_request_error"}}
+        return httpx2.Response(200, json=CHAT) if whole else httpx2.Response(400, json=refusal)
+
+    said = Canned(answer)
+    call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    broken = [*ASKED, {"role": "assistant", "content": "", "tool_calls": [call]}, {"role": "user", "content": "well?"}]
+    body = json.dumps({"model": "up-1", "messages": broken}).encode()
+    done = raw(house, house.gateway({"up-1": said.upstream}), body)
+    assert len(said.seen) > 1 and said.seen[0].content == body
+    assert said.sent[-1]["messages"] != broken, "with a result for the call"
+    assert done.status_code in (200, 400)
+
+
+@pytest.mark.parametrize("what", ["fallback", "alias", "fields", "stored", "envelope"])
+def test_what_has_to_change_is_converted(house: House, what: str) -> None:
+    protocol = "openai-responses" if what == "stored" else "openai-chat"
+    said = Canned(CHAT, protocol=protocol, fixed={"x": 1} if what == "fields" else {})
+    to = ["up", "up"] if what == "fallback" else ["up"]
+    gateway = house.gateway({"up": said.upstream}, models={"alias" if what == "alias" else "up-1": to})
+    if what == "stored":
+        body = b'{"input":"Hi",  "model":"up-1"}'
+        house.ask(gateway, "POST", "/v1/responses", content=body, headers={"content-type": "application/json"})
+    else:
+        body = (ODD % b"").replace(b"up-1", b"alias") if what == "alias" else ODD % b""
+        if what == "envelope":  # what another provider signed has to be opened, and kept from this one
+            body = ODD % (b',"y":"%s"' % base64.b64encode(b"unified_llm:...."))
+        raw(house, gateway, body)
+    assert said.seen[0].content != body and json.loads(said.seen[0].content)["model"] == "up-1"

@@ -1,0 +1,175 @@
+"""The gateway behind uvicorn: events as they come, clients that disconnect, headers without end, and the end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from client.loopback import STREAM, event, loopback, piece, streamed
+from gateway.serving import House, Served, until
+
+ROOT = Path(__file__).parents[2]
+ASKED = {"messages": [{"role": "user", "content": "Hi"}], "stream": True}
+
+
+def served_over(house: House, upstream: Any, **settings: Any) -> Served:
+    return Served(house.gateway({"up": upstream, "m": upstream}, gateway={"listen": "127.0.0.1:0", **settings}))
+
+
+@pytest.mark.parametrize("model", ["m", "up/other"])
+def test_events_come_one_by_one(house: House, model: str) -> None:
+    """Straight through and converted alike: the first event is here before the upstream sends the second."""
+    with loopback() as up:
+        seen: list[bytes] = []
+
+        def answer(exchange: Any) -> Any:
+            exchange.send(streamed(STREAM[0], end=False))
+            until(lambda: seen)
+            exchange.send(b"".join(map(piece, STREAM[1:])) + b"0\r\n\r\n")
+
+        up.answer = answer
+        with served_over(house, up.upstream()) as served, httpx2.Client(timeout=20) as http:
+            body = {"model": model, **ASKED}
+            with http.stream("POST", f"{served.url}/v1/chat/completions", json=body) as reply:
+                for chunk in reply.iter_bytes():
+                    seen.append(chunk)
+            text = b"".join(seen)
+            assert b"[DONE]" in text and text.count(b"data: ") >= len(STREAM)
+            assert (text == b"".join(STREAM)) == (model == "m")
+
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/messages"])
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_client_that_disconnects_ends_the_request_to_the_upstream(house: House, path: str, stream: bool) -> None:
+    with loopback() as up:
+        up.answer = lambda exchange: (
+            exchange.send(streamed(event("a"), end=False)) if stream else None,
+            exchange.stall(),
+        )
+        with served_over(house, up.upstream()) as served:
+            with socket.create_connection(("127.0.0.1", int(served.url.rpartition(":")[2])), timeout=5) as client:
+                body = json.dumps({"model": "m", **ASKED, "stream": stream, "max_tokens": 9}).encode()
+                head = f"POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+                client.sendall(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
+                until(lambda: up.asked)
+                if stream:
+                    assert b"200 OK" in client.recv(10_000)
+            up.until(lambda: up.open == 0)
+            until(lambda: served.gateway.busy == 0)
+
+
+def test_headers_without_end(house: House) -> None:
+    with served_over(house, house.upstream("openai-chat"), max_headers=2_000) as served:
+        port = int(served.url.rpartition(":")[2])
+        with socket.create_connection(("127.0.0.1", port), timeout=5) as client:
+            client.sendall(b"GET / HTTP/1.1\r\nhost: localhost\r\n")
+            for number in range(100):
+                try:
+                    client.sendall(b"x-%d: %s\r\n" % (number, b"x" * 100))
+                except OSError:
+                    break
+            assert client.recv(100).startswith(b"HTTP/1.1 431 ")
+        assert httpx2.get(f"{served.url}/health").status_code == 200
+
+
+def test_two_user_agents_are_accepted(served: Served) -> None:
+    port = int(served.url.rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port), timeout=5) as client:
+        client.sendall(b"GET /v1/models HTTP/1.1\r\nhost: localhost\r\nuser-agent: a\r\nuser-agent: b\r\n\r\n")
+        assert client.recv(100).startswith(b"HTTP/1.1 200 ")
+
+
+def test_a_websocket_is_refused_so_that_clients_fall_back(served: Served, caplog: pytest.LogCaptureFixture) -> None:
+    port = int(served.url.rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port), timeout=5) as client:
+        upgrade = "upgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-version: 13\r\nsec-websocket-key: "
+        client.sendall(
+            f"GET /v1/responses HTTP/1.1\r\nhost: localhost\r\n{upgrade}dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n".encode()
+        )
+        assert client.recv(100).startswith(b"HTTP/1.1 426 ")
+        while client.recv(1000):
+            pass
+    assert httpx2.get(f"{served.url}/health").status_code == 200
+    assert not caplog.records, "a client that falls back is no error"
+
+
+def test_open_streams_are_finished_before_the_end(house: House) -> None:
+    """SIGTERM: ready says no, the stream that is open goes on to its end, the listener is gone."""
+    with loopback() as up:
+        go: list[bool] = []
+
+        def answer(exchange: Any) -> Any:
+            exchange.send(streamed(STREAM[0], end=False))
+            until(lambda: go)
+            exchange.send(b"".join(map(piece, STREAM[1:])) + b"0\r\n\r\n")
+
+        up.answer = answer
+        served = served_over(house, up.upstream())
+        with httpx2.Client(timeout=20) as http:
+            body = {"model": "m", **ASKED}
+            with http.stream("POST", f"{served.url}/v1/chat/completions", json=body) as reply:
+                chunks = reply.iter_bytes()
+                first = next(chunks)
+                served.server.handle_exit(signal.SIGTERM, None)
+                assert served.gateway.draining
+                time.sleep(0.3)
+                go.append(True)
+                rest = b"".join(chunks)
+        assert first + rest == b"".join(STREAM)
+        served.thread.join(20)
+        assert not served.thread.is_alive()
+
+
+def test_the_command_starts_says_how_to_use_it_and_stops(tmp_path: Path) -> None:
+    path = os.pathsep.join([str(ROOT), str(ROOT / "adapters")])
+    command = [sys.executable, "-W", "error", "-m", "unified_llm.cli", "gateway", "--listen", "127.0.0.1:0"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True,
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None
+        lines = []
+        while not (lines and lines[-1].startswith("Models:")):
+            line = process.stdout.readline()
+            assert line, process.stderr and process.stderr.read()
+            lines.append(line)
+        url = lines[0].split()[-1]
+        assert f"export OPENAI_BASE_URL={url}/v1\n" in lines and "local/MODEL" in lines[-1]
+        body = {"model": "local/echo", "max_tokens": 9, "messages": ASKED["messages"]}
+        done = httpx2.post(f"{url}/v1/messages", json=body, headers={"anthropic-version": "2023-06-01"})
+        assert done.json()["content"][0]["text"] == "Hi"
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=20)
+        assert (process.returncode, err) in ((0, ""), (-signal.SIGTERM, ""))
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_many_streams_at_once(house: House, served: Served) -> None:
+    async def one(http: httpx2.AsyncClient, number: int) -> str:
+        text = f"Number {number}, and words."
+        body = {"model": "anthropic-messages", "stream": True, "messages": [{"role": "user", "content": text}]}
+        reply = await http.post(f"{served.url}/v1/chat/completions", json=body)
+        events = [json.loads(each[6:]) for each in reply.text.split("\n\n") if each.startswith("data: {")]
+        said = "".join(each["choices"][0]["delta"].get("content") or "" for each in events if each["choices"])
+        assert said == text
+        return said
+
+    async def all_of_them() -> list[str]:
+        async with httpx2.AsyncClient(timeout=20) as http:
+            return await asyncio.gather(*(one(http, number) for number in range(40)))
+
+    assert len(set(house.run(all_of_them()))) == 40 and served.gateway.busy == 0

@@ -1,0 +1,320 @@
+"""Stored responses: continued, fetched, listed, deleted, on both databases, and what happens without one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import openai
+import pytest
+import sqlalchemy as sa
+from google import genai
+
+from gateway.databases import stored, with_store
+from gateway.serving import PROTOCOLS, URL, House
+from unified_llm.gateway.access import new_key
+from unified_llm.gateway.app import Gateway
+from unified_llm.gateway.state import database as stores
+from unified_llm.gateway.state.store import Store, Stored, StoreUnavailable
+
+upstreams = pytest.mark.parametrize("protocol", PROTOCOLS)
+RESPONSES, INTERACTIONS = "/v1/responses", "/v1beta/interactions"
+PREVIOUS = {RESPONSES: "previous_response_id", INTERACTIONS: "previous_interaction_id"}
+
+
+def create(house: House, gateway: Gateway, path: str, model: str, text: str, before: str = "", **more: Any) -> Any:
+    headers = more.pop("headers", {})
+    named = {PREVIOUS[path]: before} if before else {}
+    done = house.ask(gateway, "POST", path, json={"model": model, "input": text, **named, **more}, headers=headers)
+    assert done.status_code == 200, done.text
+    return done.json()
+
+
+def rows(house: House, gateway: Gateway) -> int:
+    async def counted() -> int:
+        async with gateway.store.connection() as connection:
+            found = await connection.execute(sa.select(sa.func.count()).select_from(stores.responses))
+            return int(found.scalar_one())
+
+    return house.run(counted())
+
+
+def texts(body: Any) -> str:
+    return json.dumps(body)
+
+
+# ---- conversations --------------------------------------------------------------------------------------------------
+
+
+@upstreams
+def test_a_conversation_across_surfaces_and_upstreams_with_a_fork(house: House, protocol: str, database: str) -> None:
+    gateway = house.gateway(state={"url": database})
+    one = create(house, gateway, RESPONSES, protocol, "The first question.")["id"]
+    two = create(house, gateway, INTERACTIONS, "anthropic-messages", "The second question.", one)["id"]
+    left = create(house, gateway, RESPONSES, "openai-chat", "The left question.", two)["id"]
+    create(house, gateway, INTERACTIONS, protocol, "The right question.", two)
+    create(house, gateway, RESPONSES, protocol, "The last question.", left)
+    said = [texts(seen.body) for seen in house.seen]
+    _, second, third, fork, last = said
+    assert "first" in second and second.count("first question") == 2, "the question and its answer"
+    for body in (third, fork, last):
+        assert body.index("first question") < body.index("second question")
+    assert "left" in last and "right" not in last and "left" not in fork
+    assert not [each for each in said if "previous_" in each and "_id" in each and one in each], "no id goes upstream"
+
+
+@pytest.mark.parametrize("path", [RESPONSES, INTERACTIONS])
+def test_what_is_not_stored_cannot_be_continued(house: House, path: str) -> None:
+    gateway = house.gateway()
+    id_ = create(house, gateway, path, "openai-chat", "One.", store=False)["id"]
+    assert rows(house, gateway) == 0
+    for before in (id_, "unknown"):
+        body = {"model": "openai-chat", "input": "Two.", PREVIOUS[path]: before}
+        done = house.ask(gateway, "POST", path, json=body)
+        assert done.status_code == 404 and before in done.text
+    assert house.ask(gateway, "GET", f"{path}/{id_}").status_code == 404 and len(house.seen) == 1
+
+
+def test_a_conversation_object_is_refused(house: House) -> None:
+    for model in ("openai-chat", "openai-responses"):
+        body = {"model": model, "input": "Hi", "conversation": "conv_1"}
+        done = house.ask(house.gateway(), "POST", RESPONSES, json=body)
+        assert done.status_code == 404 and "conv_1" in done.text
+    assert not house.seen
+
+
+def test_a_restart_keeps_responses_and_the_secret(house: House, database: str) -> None:
+    one, other = (house.gateway(state={"url": database}) for _ in range(2))
+    id_ = create(house, one, RESPONSES, "anthropic-messages", "One.")["id"]
+    house.run(one.aclose())
+    create(house, other, RESPONSES, "anthropic-messages", "Two.", id_)
+    assert "One." in texts(house.seen[-1].body)
+    signed = house.run(one.secret()).sign(b"x")
+    assert house.run(other.secret()).verify(signed, b"x")
+    assert not house.run(house.gateway().secret()).verify(signed, b"x")
+
+
+# ---- fetching, listing, deleting ------------------------------------------------------------------------------------
+
+
+def test_a_response_is_fetched_as_its_client_saw_it(house: House) -> None:
+    gateway = house.gateway()
+    for path in (RESPONSES, INTERACTIONS):
+        for protocol in PROTOCOLS:
+            made = create(house, gateway, path, protocol, f"To {protocol}.")
+            assert house.ask(gateway, "GET", f"{path}/{made['id']}").json() == made
+    made = create(house, gateway, RESPONSES, "openai-chat", "From the other surface.")
+    there = house.ask(gateway, "GET", f"{INTERACTIONS}/{made['id']}").json()
+    assert there["id"] == made["id"] and there["steps"][-1]["content"][0]["text"] == "From the other surface."
+
+
+@pytest.mark.parametrize("protocol", ["openai-chat", "openai-responses", "google-interactions"])
+def test_the_official_sdks_manage_what_is_stored(house: House, protocol: str, database: str) -> None:
+    async def managed() -> None:
+        async with house.http(house.gateway(state={"url": database})) as http:
+            client = openai.AsyncOpenAI(base_url=f"{URL}/v1", api_key="x", http_client=http, max_retries=0)
+            events = [
+                each async for each in await client.responses.create(model=protocol, input="One, two.", stream=True)
+            ]
+            ended: Any = events[-1]
+            found = await client.responses.retrieve(ended.response.id)
+            assert (found.output_text, found.status, found.id) == ("One, two.", "completed", ended.response.id)
+            after = await client.responses.create(
+                model=protocol, previous_response_id=found.id, instructions="Be kind.",
+                input=[{"role": "user", "content": f"Number {number}."} for number in range(5)],
+            )  # fmt: skip
+            pages = client.responses.input_items.list(after.id, limit=2, order="asc")
+            items: list[Any] = [each async for each in pages]
+            said = ["One, two.", "One, two.", *(f"Number {number}." for number in range(5))]
+            assert [each.content[0].text for each in items] == said, "with the conversation before it"
+            assert len({each.id for each in items}) == 7
+            newest: Any = (await client.responses.input_items.list(after.id, limit=1)).data[0]
+            assert newest.content[0].text == "Number 4."
+            with pytest.raises(openai.BadRequestError, match="background"):
+                await client.responses.cancel(found.id)
+            await client.responses.delete(found.id)
+            for gone in (client.responses.retrieve(found.id), client.responses.delete(found.id)):
+                with pytest.raises(openai.NotFoundError, match=found.id):
+                    await gone
+            # A later turn stays, but cannot be continued without what was deleted.
+            assert (await client.responses.retrieve(after.id)).id == after.id
+            with pytest.raises(openai.NotFoundError, match=after.id):
+                await client.responses.create(model=protocol, previous_response_id=after.id, input="On.")
+            google: Any = genai.Client(
+                api_key="x",
+                http_options={"base_url": URL, "httpx_async_client": http, "retry_options": {"attempts": 1}},
+            )
+            made = await google.aio.interactions.create(model=protocol, input="Three.")
+            assert (await google.aio.interactions.get(id=made.id)).status == "completed"
+            await google.aio.interactions.delete(id=made.id)
+            with pytest.raises(Exception, match=made.id):
+                await google.aio.interactions.get(id=made.id)
+
+    house.run(managed())
+
+
+def test_tenants_never_meet(house: House, database: str) -> None:
+    (mine, digest), (other, another) = new_key(), new_key()
+    keys = {"blue": {"sha256": digest}, "red": {"sha256": another}}
+    gateway = house.gateway(keys=keys, state={"url": database})
+    blue, red = {"x-api-key": mine}, {"x-api-key": other, "x-unified-llm-caller": "blue"}
+    id_ = create(house, gateway, RESPONSES, "openai-responses", "Mine.", headers=blue)["id"]
+    asked = len(house.seen)
+    for method, path in (("GET", ""), ("GET", "/input_items"), ("POST", "/cancel"), ("DELETE", "")):
+        done = house.ask(gateway, method, f"{RESPONSES}/{id_}{path}", headers=red)
+        assert done.status_code == 404 and "Mine" not in done.text
+    assert house.ask(gateway, "GET", f"{INTERACTIONS}/{id_}", headers=red).status_code == 404
+    body = {"model": "openai-responses", "input": "Whose?", "previous_response_id": id_}
+    assert house.ask(gateway, "POST", RESPONSES, json=body, headers=red).status_code == 404
+    assert len(house.seen) == asked, "no upstream is asked for another tenant's response"
+    # The same id for another tenant is another response.
+    assert create(house, gateway, RESPONSES, "openai-responses", "Mine.", headers=red)["id"] == id_
+    house.ask(gateway, "DELETE", f"{RESPONSES}/{id_}", headers=red)
+    assert house.ask(gateway, "GET", f"{RESPONSES}/{id_}", headers=blue).status_code == 200
+
+
+# ---- the store ------------------------------------------------------------------------------------------------------
+
+
+def test_many_writes_are_few_commits(house: House, database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    commits = []
+    commit = Store._commit
+
+    async def counted(self: Store, group: Any) -> None:
+        commits.append(len(group))
+        await commit(self, group)
+
+    monkeypatch.setattr(Store, "_commit", counted)
+
+    async def use(store: Store) -> None:
+        await asyncio.gather(*(store.put(stored(f"r{number % 150}", response=b"%d" % number)) for number in range(300)))
+        found = [await store.get("", f"r{number}") for number in range(150)]
+        assert [each and each.response for each in found] == [b"%d" % (number + 150) for number in range(150)]
+
+    with_store(house, database, use)
+    assert sum(commits) == 300 and len(commits) < 10
+
+
+def test_what_has_expired_is_gone(house: House, database: str) -> None:
+    async def use(store: Store) -> None:
+        for number in range(4):
+            await store.put(
+                stored(f"r{number}", expires=1 if number < 3 else 10**10, previous="r2" if number == 3 else None)
+            )
+        assert await store.get("", "r0") is None and not await store.delete("", "r0")
+        assert await store.conversation("", "r3") is None
+        await store.expire()
+        async with store.connection() as connection:
+            left = [each.id for each in await connection.execute(sa.select(stores.responses.c.id))]
+        assert left == ["r3"] and await store.expire() == 0
+
+    with_store(house, database, use)
+
+
+def test_a_conversation_that_names_itself_ends(house: House, database: str) -> None:
+    async def use(store: Store) -> None:
+        await store.put(stored("a", previous="b"))
+        await store.put(stored("b", previous="a"))
+        assert await store.conversation("", "a") is None
+
+    with_store(house, database, use)
+
+
+def test_the_file_is_private(house: House, tmp_path: Path) -> None:
+    with_store(house, f"sqlite:///{tmp_path}/a.db", lambda store: store.open())
+    assert stat.S_IMODE(os.stat(tmp_path / "a.db").st_mode) == 0o600
+
+
+# ---- without the database -------------------------------------------------------------------------------------------
+
+
+def broken(house: House, monkeypatch: pytest.MonkeyPatch, **state: Any) -> Gateway:
+    """A gateway whose database has gone away after it was open."""
+    gateway = house.gateway(state={"url": "sqlite://", **state})
+    create(house, gateway, RESPONSES, "openai-chat", "Before.")
+
+    async def away(self: Store, group: Any) -> None:
+        raise StoreUnavailable("gone")
+
+    monkeypatch.setattr(Store, "_commit", away)
+    monkeypatch.setattr(Store, "is_away", property(lambda self: True))
+    return gateway
+
+
+@pytest.mark.parametrize("url", ["sqlite:////nowhere/at/all.db", "postgresql://nobody@127.0.0.1:1/none"])
+def test_a_gateway_starts_without_its_database(house: House, url: str) -> None:
+    gateway = house.gateway(state={"url": url})
+    for protocol in PROTOCOLS:
+        body = {"model": protocol, "messages": [{"role": "user", "content": "Hi"}]}
+        assert house.ask(gateway, "POST", "/v1/chat/completions", json=body).status_code == 200
+    made = create(house, gateway, RESPONSES, "openai-chat", "Hi")
+    assert made["store"] is False and house.ask(gateway, "GET", f"{RESPONSES}/{made['id']}").status_code == 503
+
+
+@pytest.mark.parametrize("path", [RESPONSES, INTERACTIONS])
+def test_a_response_that_could_not_be_stored_says_so(house: House, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    gateway = broken(house, monkeypatch)
+    body = {"model": "anthropic-messages", "input": "Good morning.", "store": True}
+    done = house.ask(gateway, "POST", path, json=body)
+    assert done.status_code == 200 and done.json()["store"] is False
+    assert ["/store", "state.store", "lost", "source"] in json.loads(done.headers["x-unified-llm-losses"])["first"]
+    said = house.ask(gateway, "POST", path, json={**body, "stream": True}).text
+    events = [json.loads(line[6:]) for line in said.split("\n") if line.startswith("data: {")]
+    last = [each for each in events if each.get("type", each.get("event_type", "")).endswith("completed")][-1]
+    assert (last.get("response") or last["interaction"])["store"] is False
+    for method, where, more in (
+        ("GET", f"{path}/x", {}),
+        ("DELETE", f"{path}/x", {}),
+        ("POST", path, {"json": {**body, PREVIOUS[path]: "x"}}),
+    ):
+        done = house.ask(gateway, method, where, **more)
+        assert done.status_code == 503 and done.headers["retry-after"] == "5" and done.json()["error"]["message"]
+
+
+def test_state_can_be_required(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    gateway = broken(house, monkeypatch, required=True)
+    body = {"model": "anthropic-messages", "input": "Good morning."}
+    assert house.ask(gateway, "POST", RESPONSES, json=body).status_code == 503
+    said = house.ask(gateway, "POST", RESPONSES, json={**body, "stream": True}).text
+    assert "response.completed" not in said and "unavailable" in said
+    assert house.ask(gateway, "POST", RESPONSES, json={**body, "store": False}).status_code == 200
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_nothing_is_complete_before_it_is_stored(house: House, monkeypatch: pytest.MonkeyPatch, stream: bool) -> None:
+    told: list[bytes] = []
+    before: list[bytes] = []
+    put = Store.put
+
+    async def watched(self: Store, row: Stored) -> None:
+        await asyncio.sleep(0.05)
+        before.append(b"".join(told))
+        await put(self, row)
+
+    monkeypatch.setattr(Store, "put", watched)
+    gateway = house.gateway()
+    body = json.dumps({"model": "anthropic-messages", "input": "One, two.", "stream": stream}).encode()
+    given = [{"type": "http.request", "body": body}]
+
+    async def receive() -> Any:
+        return given.pop() if given else await asyncio.sleep(60)
+
+    async def send(message: Any) -> None:
+        told.append(message.get("body", b""))
+
+    headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
+    scope = {"type": "http", "method": "POST", "path": RESPONSES, "query_string": b"", "headers": headers}
+    house.run(gateway(scope, receive, send))
+    (seen,), whole = before, b"".join(told)
+    assert (b"output_text.delta" in seen) == stream and b"response.completed" not in seen
+    assert (b"response.completed" if stream else b'"completed"') in whole
+
+
+def test_the_database_is_told_no_data_in_the_log(house: House, caplog: pytest.LogCaptureFixture) -> None:
+    gateway = house.gateway(state={"url": "postgresql://nobody:s3cret@127.0.0.1:1/none"})
+    create(house, gateway, RESPONSES, "openai-chat", "A private question.")
+    assert "unavailable" in caplog.text and "s3cret" not in caplog.text and "private question" not in caplog.text

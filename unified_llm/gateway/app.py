@@ -1,0 +1,369 @@
+"""The ASGI application: routes by the installed protocols, every response in the client's protocol.
+
+Plain ASGI, no framework: adapters declare their routes, `recognise` finds them, `Translator` answers. Here is what a
+server adds to that: who may call, how much, what to do when a client disconnects, and what to answer by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple
+from urllib.parse import parse_qsl
+
+from ..client.connections.io import AsyncWire
+from ..client.connections.pool import LIMITS
+from ..client.transports.report_headers import CALLER
+from ..client.transports.route_matching import Match, recognise
+from ..client.transports.translator import Incoming, Reply, Translator
+from ..convert import write
+from ..errors import APIError, CapabilityLost, ConnectionFailed, InvalidRequest, Timeout
+from ..jsonvalue import parse
+from ..registry import adapter
+from ..secret import Secret
+from ..vault import MemoryVault
+from .access import Access, Key
+from .body import Disconnected, Peek, peek, read_body
+from .config import Config, ConfigError
+from .passthrough import Direct, direct
+from .quota import Quota
+from .replies import (
+    Events,
+    Finish,
+    Passed,
+    Receive,
+    Refusal,
+    Scope,
+    Send,
+    Whole,
+    allowed_methods,
+    error_reply,
+    json_reply,
+    protocol_for,
+    refuse_websocket,
+    send_events,
+    send_passed,
+    send_stream,
+    send_whole,
+    until_gone,
+)
+from .routing import ModelList, Router, list_document
+from .state.runs import Runs
+from .state.store import Store, StoreUnavailable
+from .state.turns import Pending, Turns, foreground, unavailable
+
+__all__ = ["Gateway"]
+
+_log = logging.getLogger("unified_llm.gateway")
+_UPSTREAM = "x-llm-upstream"
+_LIVE = frozenset(("/health/live", "/health/liveliness", "/health/liveness"))
+_READY = frozenset(("/health/ready", "/health/readiness", "/health"))
+_CLIENT = "x-client-id"
+_OWN = frozenset((CALLER, _UPSTREAM, _CLIENT, "cookie"))  # never part of a conversion
+
+
+class Head(NamedTuple):
+    """A request without its body; header names are lower case, and a repeated header is one, joined by commas."""
+
+    method: str
+    path: str
+    query: dict[str, str]
+    headers: dict[str, str]
+
+    @classmethod
+    def of(cls, scope: Scope) -> Head:
+        headers: dict[str, str] = {}
+        for raw, value in scope["headers"]:
+            name, text = raw.decode("latin-1").lower(), value.decode("latin-1")
+            headers[name] = f"{headers[name]}, {text}" if name in headers else text
+        quoted = scope.get("raw_path") or scope["path"].encode()  # a quoted slash is not a separator
+        query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
+        return cls(scope["method"], quoted.decode("latin-1").partition("?")[0], query, headers)
+
+
+class Gateway:
+    """The application. `router` gives the upstreams; without one, providers with keys in the environment.
+
+    >>> import asyncio, httpx2
+    >>> from unified_llm.gateway import Config
+    >>> async def main():
+    ...     app = Gateway(Config.model_validate({"state": {"url": "sqlite://"}}))  # in memory
+    ...     http = httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url="http://localhost")
+    ...     body = {"model": "local/echo", "messages": [{"role": "user", "content": "Hi"}]}
+    ...     done = await http.post("/v1/chat/completions", json=body)
+    ...     await app.aclose()
+    ...     return done.json()["choices"][0]["message"]["content"]
+    >>> asyncio.run(main())
+    'Hi'
+    """
+
+    def __init__(self, config: Config | None = None, router: Router | None = None) -> None:
+        self.config = config if config is not None else Config()
+        self.router = router if router is not None else Router(self.config)
+        self.access = Access(self.config)
+        self.quota = Quota(self.config)
+        self.models = ModelList(self.router)
+        most = self.config.gateway.max_parallel
+        self.wire = AsyncWire(limits=type(LIMITS)(max_connections=most, max_keepalive_connections=min(most, 100)))
+        self.vault = MemoryVault()
+        self.store = Store(self.config.state)
+        self.turns = Turns(self.store, self.config.state)
+        self.runs = Runs(self.store, self.wire)
+        self.draining = False
+        self.busy = 0
+        self._secret = self.config.gateway.secret()
+        self._interim: bytes | None = None
+        self._looking: asyncio.Future[None] | None = None
+
+    def load(self, config: Config, router: Router) -> None:
+        """Take another configuration for new requests. Raises `ConfigError` where a restart is needed."""
+        problems = [f"{each}: a change needs a restart" for each in config.fixed_changes(self.config)]
+        if self.config.keys and not config.keys:
+            problems.append("keys: all keys are gone; restart to serve without keys")
+        if problems:
+            raise ConfigError(problems)
+        access, models = Access(config), ModelList(router)
+        self.quota.load(config)
+        router.cooldown = self.router.cooldown
+        self.config, self.router, self.access, self.models = config, router, access, models
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._lifespan(receive, send)
+        elif scope["type"] == "websocket":
+            await refuse_websocket(scope, receive, send)
+        elif scope["type"] == "http":
+            await self._http(Head.of(scope), receive, send)
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        while (await receive())["type"] != "lifespan.shutdown":
+            try:
+                await self.secret()
+                await self.runs.start()
+            except StoreUnavailable:
+                pass  # without the database what needs no state is served
+            except ConfigError as error:
+                await send({"type": "lifespan.startup.failed", "message": str(error)})
+                return
+            await send({"type": "lifespan.startup.complete"})
+        await self.aclose()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def aclose(self) -> None:
+        """Close the connections to upstreams and to the database."""
+        await self.runs.aclose(self.config.gateway.graceful)
+        await self.wire.aclose()
+        await self.store.aclose()
+
+    async def secret(self) -> Secret:
+        """The secret of envelopes: the configured one, else that of the database, else one of this process.
+
+        Nobody waits for a database that was away: it is looked for beside the requests.
+        """
+        if self._secret is not None:
+            return self._secret
+        if self._looking is None or (self._looking.done() and not self.store.is_away):
+            self._looking = asyncio.ensure_future(self._look())
+        if self._interim is None:
+            self._interim = os.urandom(32)
+            await asyncio.shield(self._looking)
+        return self._secret or Secret(self._interim)
+
+    async def _look(self) -> None:
+        try:
+            found = await self.store.secret()
+        except StoreUnavailable:
+            return
+        # What was sealed in the meantime is still opened.
+        self._secret = Secret(found, self._interim) if self._interim else Secret(found)
+
+    # ---- one request ------------------------------------------------------------------------------------------------
+
+    async def _http(self, head: Head, receive: Receive, send: Send) -> None:
+        counted: Key | None = None
+        try:
+            found = self._by_itself(head)
+            if found is not None:
+                await send_whole(send, found, body=head.method != "HEAD")
+                return
+            key = self.access.admit(head.headers, head.query)
+            match = self._matched(head)
+            if self.busy >= self.config.gateway.max_parallel:
+                raise Refusal(429, "rate_limit", "too many requests at the same time", headers={"retry-after": "1"})
+            self.quota.enter(key)
+            self.busy += 1
+            counted = key
+            content = await self._content(head, receive)
+            work = asyncio.ensure_future(self._answer(head, match, key, content, send))
+            await until_gone(work, receive)
+        except Refusal as refusal:
+            reply = error_reply(refusal, protocol_for(head.path, head.headers))
+            await send_whole(send, reply.with_headers(self.access.cors(head.headers)), body=head.method != "HEAD")
+        except Disconnected:
+            pass
+        finally:
+            if counted is not None:
+                self.busy -= 1
+                self.quota.leave(counted)
+
+    def _by_itself(self, head: Head) -> Whole | None:
+        """What needs neither key nor protocol: probes, and preflight requests of configured pages."""
+        if head.path in _LIVE or head.path in _READY or head.path == "/":
+            if head.method not in ("GET", "HEAD"):
+                raise Refusal(
+                    405, "invalid_request", f"{head.path} has no {head.method}", headers={"allow": "GET, HEAD"}
+                )
+            if head.path in _READY and self.draining:
+                return json_reply({"status": "stopping"}, 503, {"retry-after": "5"})
+            return json_reply({"status": "ok"})
+        return self.access.preflight(head.method, head.headers)
+
+    def _matched(self, head: Head) -> Match:
+        match = recognise(head.method, head.path, head.headers)
+        if match is not None:
+            return match
+        allowed = allowed_methods(head.path, head.headers)
+        if allowed:
+            reason = f"{head.path} has no {head.method}; it has {', '.join(allowed)}"
+            raise Refusal(
+                405, "invalid_request", reason, code="method_not_allowed", headers={"allow": ", ".join(allowed)}
+            )
+        raise Refusal(404, "not_found", f"unknown route {head.method} {head.path}", code="unknown_route")
+
+    async def _content(self, head: Head, receive: Receive) -> bytes:
+        content = await read_body(receive, head.headers, self.config.gateway)
+        if content:
+            kind = head.headers.get("content-type", "").partition(";")[0].strip().lower()
+            if kind != "application/json" and not kind.endswith("+json"):
+                reason = f"content-type must be application/json, got {kind!r}" if kind else "content-type is missing"
+                raise Refusal(415, "invalid_request", reason, code="unsupported_media_type")
+        return content
+
+    async def _answer(self, head: Head, match: Match, key: Key, content: bytes, send: Send) -> None:
+        """Answer one request, errors included; only the disconnection of the client ends it early."""
+        cors = self.access.cors(head.headers)
+        finish: Finish | None = None
+        reply: Whole | Reply | Passed | Events
+        try:
+            reply, finish = await self._reply(head, match, key, content)
+        except Refusal as refusal:
+            reply = error_reply(refusal, match.protocol)
+        except Exception:
+            _log.exception("internal error at %s %s", head.method, head.path)
+            reply = error_reply(Refusal(500, "server_error", "internal error of the gateway"), match.protocol)
+        if isinstance(reply, Whole):
+            await send_whole(send, reply.with_headers(cors))
+        elif isinstance(reply, Passed):
+            await send_passed(send, self.wire, reply, cors)
+        elif isinstance(reply, Events):
+            await send_events(send, reply, cors)
+        elif reply.stream is None:
+            await send_whole(send, Whole(reply.status, {**reply.headers, **cors}, reply.content))
+        else:
+            await send_stream(send, self.wire, reply, cors, finish)
+
+    async def _reply(
+        self, head: Head, match: Match, key: Key, content: bytes
+    ) -> tuple[Whole | Reply | Passed | Events, Finish | None]:
+        """The response, and what has to be done before a stream may end."""
+        if match.route.kind == "models":
+            return await self._listed(head, match, key), None
+        secret = await self.secret()
+        if not match.route.kind.endswith("request"):
+            return await self._stored(match, key, head.query, secret), None
+        found = peek(match.protocol, content)
+        named = match.names.get("model") or found.model
+        model = named if isinstance(named, str) and named else None
+        route = self.router.resolve(model, key, head.headers.get(_UPSTREAM))
+        headers = {name: value for name, value in head.headers.items() if name not in _OWN}
+        meter = self.quota.meter(key, content)
+        straight = direct(match, found, route, headers, head.query, content) if meter is None else None
+        if straight is not None:
+            passed = await self._passed(straight, secret)
+            if passed is not None:
+                return passed, None
+        translator = Translator(
+            list(route.upstreams),
+            vault=self.vault,
+            secret=secret,
+            caller=key.tenant,
+            on_loss=route.on_loss,
+            on_failure=route.on_failure,
+            on_usage=meter,
+        )
+        translator.memory = recalled = await self.turns.recall(key, match.protocol, found, secret)
+        incoming = Incoming(method=head.method, path=head.path, query=head.query, headers=headers, content=content)
+        if found.background is True and match.route.kind == "request":
+            return await self._run(match, key, found, translator, incoming, secret), None
+        try:
+            reply: Reply = await self.wire.run(translator.steps(incoming))
+        except (ConnectionFailed, Timeout) as error:
+            return translator.error_reply(_with_status(error), match.protocol), None
+        except CapabilityLost as error:
+            raise Refusal(400, "invalid_request", str(error), code="capability_lost") from None
+        if match.route.kind != "request" or not self.turns.stores(match.protocol, found):
+            return reply, None
+        pending = Pending(self.turns, key, match.protocol, found, content, recalled)
+        return (await pending.whole(reply), None) if reply.stream is None else (reply, pending.streamed)
+
+    async def _run(
+        self, match: Match, key: Key, found: Peek, translator: Translator, incoming: Incoming, secret: Secret
+    ) -> Whole | Reply | Events:
+        """Begin a run in the background: the response as it is now, or the stream of its events."""
+        if found.store is False:
+            raise Refusal(400, "invalid_request", "background requires store; a run is fetched by its id", code="store")
+        try:
+            translator.memory.recalled(parse(incoming.content), match.protocol, ())
+        except APIError as error:
+            return translator.error_reply(error, match.protocol)
+        previous = found.previous if isinstance(found.previous, str) else None
+        executed = replace(incoming, content=foreground(incoming.content, match.protocol))
+        try:
+            run = await self.runs.accept(key, match.protocol, incoming.content, previous, translator, executed)
+            if found.stream is True:
+                return Events(self.runs.follow(run, -1), match.protocol)
+            document = await self.runs.document(run, match.protocol, secret)
+        except StoreUnavailable:
+            raise unavailable() from None
+        return Whole(200, {"content-type": "application/json"}, document)
+
+    async def _stored(self, match: Match, key: Key, query: Mapping[str, str], secret: Secret) -> Whole | Events:
+        """What is asked of a stored response, or of a run."""
+        try:
+            run = await self.runs.get(key.tenant, match.names.get("id", ""))
+            if run is not None:
+                return await self.runs.lifecycle(run, match, query, secret)
+        except StoreUnavailable:
+            raise unavailable() from None
+        return await self.turns.lifecycle(match, key, query, secret)
+
+    async def _listed(self, head: Head, match: Match, key: Key) -> Whole:
+        known = adapter(match.protocol)
+        alone = match.names.get("model")
+        try:
+            node = list_document(await self.models.all(self.wire, key), known, head.query, alone)
+        except InvalidRequest as error:
+            raise Refusal(400, "invalid_request", error.message) from None
+        done = write(node, match.protocol, "models")
+        return json_reply(done.value if alone is None else done.value[known.entries][0])
+
+    async def _passed(self, straight: Direct, secret: Secret) -> Passed | Reply | None:
+        """The response of an upstream as it is; None where the request is to be sent again with a repaired history."""
+        try:
+            answer = await self.wire.run(straight.steps())
+        except APIError as error:
+            if type(error) is InvalidRequest and straight.is_repairable(error):
+                return None
+            translator = Translator([straight.upstream], secret=secret)
+            return translator.error_reply(_with_status(error), straight.protocol)
+        return Passed(answer, straight.protocol)
+
+
+def _with_status(error: APIError) -> APIError:
+    """An error with the status that a gateway has for it, where no upstream gave one."""
+    if error.status is None:
+        error.status = 504 if isinstance(error, Timeout) else 502
+    return error

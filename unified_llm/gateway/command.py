@@ -1,0 +1,166 @@
+"""`unified-llm gateway`: start the gateway, check its configuration, create keys.
+
+What it prints for people goes to stdout; errors go to stderr. Exit codes: 0 done, 2 invalid configuration or usage.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from ..terminal import printable
+
+if TYPE_CHECKING:
+    from .config import Config
+    from .routing import Router
+
+__all__ = ["gateway"]
+
+gateway = typer.Typer(
+    help="Serve every installed protocol over HTTP, on any upstream.",
+    invoke_without_command=True,
+    no_args_is_help=False,
+)
+key = typer.Typer(help="API keys of the gateway.", no_args_is_help=True)
+gateway.add_typer(key, name="key")
+
+ConfigFile = Annotated[Path | None, typer.Option("--config", "-c", metavar="FILE", help="configuration file (TOML)")]
+
+
+@gateway.callback()
+def run(
+    context: typer.Context,
+    config: ConfigFile = None,
+    listen: Annotated[str | None, typer.Option(metavar="HOST:PORT", help="replaces gateway.listen")] = None,
+) -> None:
+    """Start the gateway. Without --config it serves local/echo and every provider whose API key is set."""
+    if context.invoked_subcommand is not None:
+        return
+    settings, router = _load(config, listen)
+    from .app import Gateway
+    from .reload import Reloader
+    from .server import Server
+
+    app = Gateway(settings, router)
+    reloader = Reloader(app, config, lambda text: typer.echo(printable(text), err=True), listen) if config else None
+    server = Server(app, lambda url: _announce(url, settings, router), reloader)
+    try:
+        server.run()
+    except KeyboardInterrupt:
+        pass
+    if not server.started:
+        raise typer.Exit(1)
+
+
+@gateway.command()
+def check(config: ConfigFile = None) -> None:
+    """Check a configuration without starting anything."""
+    settings, router = _load(config, None)
+    print(f"listen     {settings.gateway.listen}")
+    print(f"access     {f'{len(settings.keys)} keys' if settings.keys else 'loopback only, no keys'}")
+    for name, upstream in router.upstreams.items():
+        print(f"upstream   {name}: {upstream.name}, {upstream.protocol}, {upstream.origin}")
+    for name in router.providers:
+        print(f"provider   {name}")
+    for name, route in settings.models.items():
+        print(f"model      {name}: {', '.join(route.to)}")
+
+
+@gateway.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(metavar="FILE.yaml", help="configuration of another gateway")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="a new file (TOML)")] = None,
+) -> None:
+    """Convert the YAML configuration of another gateway. What was not imported is listed on stderr."""
+    _needs_extra()
+    from .config import ConfigError
+    from .yaml_import import imported
+
+    try:
+        found = imported(file.read_text("utf-8"))
+        if output is None:
+            print(found.text, end="")
+        else:
+            with output.open("x", encoding="utf-8") as out:
+                out.write(found.text)
+    except ConfigError as error:
+        _fail([f"{file}: {each}" for each in error.problems])
+    except UnicodeDecodeError:
+        _fail([f"{file}: not UTF-8"])
+    except OSError as error:
+        _fail([f"{error.filename}: {error.strerror}"])
+    for each in found.left:
+        typer.echo(printable(f"not imported: {each}"), err=True)
+    for variable in found.variables:
+        typer.echo(f"a key is part of {printable(str(file))}: set {variable} to it", err=True)
+
+
+@key.command()
+def new(
+    name: Annotated[str, typer.Argument(help="name of the key in the configuration")] = "NAME",
+) -> None:
+    """Create an API key, and print the lines for the configuration. The key itself is printed once and not kept."""
+    _needs_extra()
+    from .access import new_key
+
+    made, digest = new_key()
+    print(f'{made}\n\n[keys.{name}]\nsha256 = "{digest}"')
+
+
+def _load(path: Path | None, listen: str | None) -> tuple[Config, Router]:
+    _needs_extra()
+    from .config import ConfigError
+    from .reload import read
+
+    try:
+        return read(path, listen)
+    except ConfigError as error:
+        _fail(error.problems)
+    except OSError as error:
+        _fail([f"{path}: {error.strerror}"])
+
+
+def _needs_extra() -> None:
+    try:
+        import aiosqlite  # noqa: F401
+        import alembic  # noqa: F401
+        import limits  # noqa: F401
+        import msgspec  # noqa: F401
+        import sqlalchemy  # noqa: F401
+        import uvicorn  # noqa: F401
+        import yaml  # noqa: F401
+        import zstandard  # noqa: F401
+    except ModuleNotFoundError:
+        _fail(["the gateway needs an extra: pip install 'unified-llm[gateway]'"])
+
+
+def announcement(url: str, keyed: bool) -> list[str]:
+    """The lines that point each SDK and program at the gateway."""
+    rows: list[dict[str, Any]] = tomllib.loads((resources.files(__package__) / "clients.toml").read_text("utf-8"))[
+        "client"
+    ]
+    given = {"url": url, "key": "YOUR_GATEWAY_KEY" if keyed else "unused"}
+    lines = []
+    for row in rows:
+        lines.append(f"# {row['name']}")
+        lines += [f"export {name}={value.format(**given)}" for name, value in row.get("set", {}).items()]
+        if "run" in row:
+            lines.append(row["run"].format(**given))
+    return lines
+
+
+def _announce(url: str, settings: Config, router: Router) -> None:
+    names = [*settings.models, *router.upstreams, *(f"{each}/MODEL" for each in router.providers)]
+    shown = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+    lines = [f"The gateway listens on {url}", "", *announcement(url, bool(settings.keys)), "", f"Models: {shown}"]
+    print("\n".join(map(printable, lines)), flush=True)
+
+
+def _fail(problems: list[str]) -> NoReturn:
+    for each in problems:
+        typer.echo(printable(f"unified-llm: {' '.join(each.split())}"), err=True)
+    raise typer.Exit(2)

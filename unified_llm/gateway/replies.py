@@ -1,0 +1,229 @@
+"""Responses on their way to the client: the gateway's own, converted streams, and what goes through byte for byte."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping, Sequence
+from typing import Any, NamedTuple
+
+from ..bytestream import ByteStream
+from ..client.connections.io import AsyncWire
+from ..client.sending.effects import Answer, Opened
+from ..client.transports.report_headers import told
+from ..client.transports.route_matching import recognise, spoken
+from ..client.transports.stream_translation import SurfaceStream
+from ..client.transports.translator import Reply
+from ..convert import write
+from ..errors import APIError, CapabilityLost
+from ..hints import header_safe
+from ..jsonvalue import dump
+from ..losses import Losses
+from ..registry import adapter
+
+__all__ = [
+    "Events",
+    "Finish",
+    "Passed",
+    "Receive",
+    "Refusal",
+    "Scope",
+    "Send",
+    "Whole",
+    "allowed_methods",
+    "error_reply",
+    "json_reply",
+    "protocol_for",
+    "refuse_websocket",
+    "send_events",
+    "send_passed",
+    "send_stream",
+    "send_whole",
+    "until_gone",
+]
+
+_METHODS = ("GET", "POST", "DELETE", "HEAD", "OPTIONS", "PUT", "PATCH")
+
+
+class Whole(NamedTuple):
+    """A response that is not streamed; header names are lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes = b""
+
+    def with_headers(self, more: Mapping[str, str]) -> Whole:
+        """The same with more headers."""
+        return self._replace(headers={**self.headers, **more}) if more else self
+
+
+class Refusal(Exception):
+    """A request that the gateway refuses by itself. `type` is the canonical error type."""
+
+    def __init__(
+        self, status: int, type: str, message: str, *, code: str | None = None, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status, self.type, self.message, self.code, self.headers = status, type, message, code, headers or {}
+
+
+def json_reply(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Whole:
+    """A JSON document."""
+    return Whole(status, {"content-type": "application/json", **(headers or {})}, dump(value))
+
+
+def error_reply(refusal: Refusal, protocol: str) -> Whole:
+    """A refusal in the words of the client protocol."""
+    error: dict[str, Any] = {"type": refusal.type, "message": refusal.message, "status": refusal.status}
+    if refusal.code is not None:
+        error["code"] = refusal.code
+    done = write({"error": error}, protocol, "error")
+    own = {name.lower(): value for name, value in header_safe(done.http.get("headers") or {}).items()}
+    again = {} if refusal.status == 429 or refusal.status >= 500 else {"x-should-retry": "false"}
+    headers = {"content-type": "application/json", **own, **again, **refusal.headers}
+    # The status is the refusal's: a client that is told 503 must not read another one that its protocol prefers.
+    return Whole(refusal.status, headers, dump(done.value))
+
+
+def protocol_for(path: str, headers: Mapping[str, str]) -> str:
+    """The client protocol whose envelope fits a request that matches no route: by path, by headers, else the first."""
+    for method in _METHODS:
+        if (found := recognise(method, path, headers)) is not None:
+            return found.protocol
+    known = [adapter(name) for name in spoken()]
+    for each in known:
+        if any(mark in headers for mark in each.marks) or any(f"/{root}/" in path for root in each.roots):
+            return each.protocol
+    plain: Sequence[str] = [each.protocol for each in known if not each.marks and not each.roots]
+    return (plain or [each.protocol for each in known])[0]
+
+
+def allowed_methods(path: str, headers: Mapping[str, str]) -> list[str]:
+    """The methods for which a path has a route."""
+    return [method for method in _METHODS if recognise(method, path, headers) is not None]
+
+
+# ---- sending -----------------------------------------------------------------------------------------------------
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Mapping[str, Any]]]
+Send = Callable[[Mapping[str, Any]], Awaitable[None]]
+Finish = Callable[[SurfaceStream, list[bytes]], Awaitable[list[bytes]]]
+"""Called with the last events of a complete stream before they are sent; returns those that are sent."""
+
+
+class Passed(NamedTuple):
+    """A response that goes to the client as its upstream sent it."""
+
+    answer: Answer | Opened
+    protocol: str
+
+
+async def send_whole(send: Send, reply: Whole, *, body: bool = True) -> None:
+    """A response in one piece; without its body for HEAD."""
+    length = {} if reply.status == 204 else {"content-length": str(len(reply.content))}
+    await _start(send, reply.status, {**reply.headers, **length})
+    await send({"type": "http.response.body", "body": reply.content if body else b""})
+
+
+async def send_stream(
+    send: Send, wire: AsyncWire, reply: Reply, cors: Mapping[str, str], finish: Finish | None = None
+) -> None:
+    """A converted stream: one write an event, because some clients need that."""
+    assert reply.stream is not None and reply.opened is not None
+    await _start(send, reply.status, {**reply.headers, **cors})
+    stream, surface = wire.stream(reply.opened), reply.stream
+    try:
+        try:
+            async for chunk in stream:
+                out = surface.feed(chunk)
+                if finish is not None and surface.is_complete:
+                    out, finish = await finish(surface, out), None
+                for event in out:
+                    await send({"type": "http.response.body", "body": event, "more_body": True})
+            last = surface.close()
+            if finish is not None and surface.is_complete:
+                last = await finish(surface, last)
+        except APIError as error:
+            last = surface.broken(error.error)
+        except CapabilityLost as error:
+            last = surface.broken({"type": "invalid_request", "code": "capability_lost", "message": str(error)})
+        await send({"type": "http.response.body", "body": b"".join(last)})
+    finally:
+        await stream.aclose()
+        surface.leave()
+
+
+async def send_passed(send: Send, wire: AsyncWire, passed: Passed, cors: Mapping[str, str]) -> None:
+    """A response byte for byte."""
+    found = passed.answer
+    headers = {**told(Losses(), found.hops, found.upstream), **cors}
+    if found.request_id:
+        headers["x-request-id"] = found.request_id
+    if isinstance(found, Answer):
+        content = dump(found.value) if found.told else found.raw
+        await send_whole(send, Whole(found.status, {"content-type": "application/json", **headers}, content))
+        return
+    kind = found.headers.get("content-type", "text/event-stream")
+    await _start(send, 200, {"content-type": kind, "cache-control": "no-cache", **headers})
+    stream, last = wire.stream(found), b""
+    try:
+        async for chunk in stream:
+            if b'"error' in chunk:  # some servers repeat what they were sent
+                text = found.upstream.hide(chunk.decode("utf-8", "surrogateescape"))
+                chunk = text.encode("utf-8", "surrogateescape")
+            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+    except APIError as error:
+        last = b"".join(ByteStream(passed.protocol, passed.protocol).fail(error.error))
+    finally:
+        await stream.aclose()
+    await send({"type": "http.response.body", "body": last})
+
+
+class Events(NamedTuple):
+    """Events from the log of a run, in the framing of a protocol."""
+
+    events: AsyncIterator[bytes]
+    protocol: str
+
+
+async def send_events(send: Send, found: Events, cors: Mapping[str, str]) -> None:
+    """A stream from the log."""
+    kind = adapter(found.protocol).streams.framing.content_type
+    await _start(send, 200, {"content-type": kind, "cache-control": "no-cache", "x-accel-buffering": "no", **cors})
+    async for event in found.events:
+        await send({"type": "http.response.body", "body": event, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def until_gone(work: asyncio.Future[None], receive: Receive) -> None:
+    """Wait for the answer; cancel it when the client disconnects."""
+    gone = asyncio.ensure_future(_disconnected(receive))
+    try:
+        await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        gone.cancel()
+        if not work.done():
+            work.cancel()
+        await asyncio.gather(gone, work, return_exceptions=True)
+    if not work.cancelled() and (failure := work.exception()) is not None:
+        raise failure
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def refuse_websocket(scope: Scope, receive: Receive, send: Send) -> None:
+    """WebSocket is not served: clients fall back to POST when the upgrade is refused."""
+    await receive()
+    if "websocket.http.response" in scope.get("extensions", {}):
+        await send({"type": "websocket.http.response.start", "status": 426, "headers": []})
+        await send({"type": "websocket.http.response.body", "body": b"use POST"})
+    else:
+        await send({"type": "websocket.close", "code": 1008})
+
+
+async def _start(send: Send, status: int, headers: Mapping[str, str]) -> None:
+    raw = [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": status, "headers": raw})

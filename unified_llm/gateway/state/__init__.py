@@ -1,0 +1,1 @@
+"""What the gateway keeps: stored responses, and runs in the background with their event log."""

@@ -1,0 +1,205 @@
+"""Tables, connections and versions of the database, on SQLite and PostgreSQL by the same code."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import sqlite3
+import stat
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from alembic.operations import Operations
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from alembic.util import CommandError
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from ..config import ConfigError, StateSettings
+
+__all__ = [
+    "async_url",
+    "check_database",
+    "make_engine",
+    "metadata",
+    "migrate",
+    "responses",
+    "runs",
+    "segments",
+    "settings",
+    "shared_secret",
+    "upgrade_tables",
+    "writing",
+]
+
+metadata = sa.MetaData()
+settings = sa.Table(
+    "settings",
+    metadata,
+    sa.Column("name", sa.String(64), primary_key=True),
+    sa.Column("value", sa.LargeBinary, nullable=False),
+)
+responses = sa.Table(
+    "responses",
+    metadata,
+    sa.Column("tenant", sa.String(255), primary_key=True),
+    sa.Column("id", sa.String(255), primary_key=True),
+    sa.Column("surface", sa.String(64), nullable=False),
+    sa.Column("previous", sa.String(255)),
+    sa.Column("upstream", sa.String(255), nullable=False),
+    sa.Column("streamed", sa.Boolean, nullable=False),
+    sa.Column("request", sa.LargeBinary, nullable=False),
+    sa.Column("response", sa.LargeBinary, nullable=False),
+    sa.Column("created", sa.BigInteger, nullable=False),
+    sa.Column("expires", sa.BigInteger, nullable=False),
+    sa.Index("responses_expires", "expires"),
+)
+
+runs = sa.Table(
+    "runs",
+    metadata,
+    sa.Column("id", sa.String(255), primary_key=True),
+    sa.Column("tenant", sa.String(255), nullable=False),
+    sa.Column("surface", sa.String(64), nullable=False),
+    sa.Column("status", sa.String(32), nullable=False),
+    sa.Column("owner", sa.String(64), nullable=False),
+    sa.Column("cancel", sa.Boolean, nullable=False),
+    sa.Column("head", sa.LargeBinary, nullable=False),
+    sa.Column("created", sa.BigInteger, nullable=False),
+    sa.Column("expires", sa.BigInteger, nullable=False),
+    sa.Index("runs_status", "status", "owner"),
+    sa.Index("runs_expires", "expires"),
+)
+segments = sa.Table(
+    "segments",
+    metadata,
+    sa.Column("run", sa.String(255), primary_key=True),
+    sa.Column("first", sa.Integer, primary_key=True),
+    sa.Column("last", sa.Integer, nullable=False),
+    sa.Column("data", sa.LargeBinary, nullable=False),
+)
+
+_LOCK = 0x756C6C6D  # of migrations, in PostgreSQL
+_WAIT = 5.0  # seconds for the database to answer
+_MIGRATIONS = Path(__file__).parent / "migrations"
+
+
+def check_database(given: StateSettings) -> None:
+    """Raise `ConfigError` for a database that cannot be used; nothing is connected to."""
+    async_url(given.database())
+
+
+def async_url(url: str) -> sa.URL:
+    """The URL with its driver. Raises `ConfigError`."""
+    try:
+        made = sa.make_url(url)
+    except sa.exc.ArgumentError:
+        raise ConfigError(["state.url: not a database URL; use sqlite:///FILE or postgresql://..."]) from None
+    kind = made.get_backend_name()
+    if kind == "sqlite":
+        return made.set(drivername="sqlite+aiosqlite")
+    if kind in ("postgresql", "postgres"):
+        try:
+            import asyncpg  # type: ignore[import-untyped]  # noqa: F401
+        except ModuleNotFoundError:
+            raise ConfigError(["state.url: PostgreSQL needs an extra: pip install 'unified-llm[postgres]'"]) from None
+        return made.set(drivername="postgresql+asyncpg")
+    raise ConfigError([f"state.url: {kind} is not supported; use sqlite or postgresql"])
+
+
+def make_engine(url: sa.URL, given: StateSettings) -> AsyncEngine:
+    """The connections to a database."""
+    if url.get_backend_name() != "sqlite":
+        limits = {"timeout": _WAIT, "command_timeout": _WAIT}
+        return create_async_engine(url, pool_pre_ping=True, pool_timeout=_WAIT, connect_args=limits)
+    wait = {"timeout": _WAIT}
+    if url.database and url.database != ":memory:":
+        _private(Path(url.database))
+        engine = create_async_engine(url, connect_args=wait)
+    else:
+        # One connection, which one transaction has at a time: the database lives as long as it does.
+        engine = create_async_engine(
+            url, connect_args=wait, poolclass=sa.pool.AsyncAdaptedQueuePool, pool_size=1, max_overflow=0
+        )
+
+    @sa.event.listens_for(engine.sync_engine, "connect")
+    def configure(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None  # the driver's own handling of transactions commits before DDL
+        cursor = connection.cursor()
+        _use_wal(cursor)
+        cursor.execute(f"PRAGMA synchronous={given.sync.upper()}")
+        cursor.execute("PRAGMA secure_delete=ON")
+        cursor.close()
+
+    @sa.event.listens_for(engine.sync_engine, "begin")
+    def begin(connection: sa.Connection) -> None:
+        how = connection.get_execution_options().get("begin", "")
+        connection.exec_driver_sql(f"BEGIN {how}")
+
+    return engine
+
+
+def _use_wal(cursor: Any) -> None:
+    """Switch the file to WAL. SQLite does not wait for other connections that do the same, whatever its timeout."""
+    end = time.monotonic() + _WAIT
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+        sa.util.await_only(asyncio.sleep(0.01))
+
+
+def _private(path: Path) -> None:
+    """Create the file of the database for its owner alone: it holds conversations."""
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, stat.S_IRUSR | stat.S_IWUSR))
+
+
+def writing(engine: AsyncEngine) -> Any:
+    """A transaction that writes: SQLite has one writer, which must wait before it reads and not after."""
+    return engine.execution_options(begin="IMMEDIATE").begin()
+
+
+async def migrate(engine: AsyncEngine) -> None:
+    """Bring the tables to this version, in one transaction, one node at a time.
+
+    Raises `ConfigError` for a database that a newer version has migrated.
+    """
+    async with writing(engine) as connection:
+        if connection.dialect.name == "postgresql":
+            await connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+        try:
+            await connection.run_sync(upgrade_tables)
+        except CommandError as error:
+            raise ConfigError([f"state.url: the database was migrated by a newer version ({error})"]) from None
+
+
+def upgrade_tables(connection: sa.Connection) -> None:
+    """Apply the versions that are missing."""
+    script = ScriptDirectory(str(_MIGRATIONS))
+
+    def steps(revision: Any, _context: Any) -> Any:
+        return script._upgrade_revs("head", revision)
+
+    # Not alembic's environment: `alembic.op` and `alembic.context` are globals of the process, and two databases that
+    # are migrated at once (in two threads, or in two tasks of one loop) would write to each other's connection.
+    context = MigrationContext.configure(connection, opts={"fn": steps, "transactional_ddl": True})
+    context.run_migrations(op=Operations(context))
+
+
+async def shared_secret(engine: AsyncEngine) -> bytes:
+    """The secret of envelopes: made by whichever node comes first."""
+    async with writing(engine) as connection:
+        dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+        row = {"name": "secret", "value": secrets.token_bytes(32)}
+        await connection.execute(dialect.insert(settings).on_conflict_do_nothing(), [row])
+        value = (await connection.execute(sa.select(settings.c.value).where(settings.c.name == "secret"))).scalar_one()
+    return bytes(value)

@@ -1,0 +1,97 @@
+"""Which nodes are alive: each holds a lock for as long as its process lives, and the others try it.
+
+No clock and no heartbeat: a busy or stopped process keeps its lock, a killed one has lost it. On PostgreSQL the lock is
+a session advisory lock, on SQLite a lock on a file beside the database.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import sys
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+__all__ = ["NodeLock"]
+
+if sys.platform != "win32":
+    import fcntl
+else:  # pragma: no cover - one node on SQLite there
+    fcntl = None
+
+
+class NodeLock:
+    """The lock of this process (`node` is its name), and a look at those of others."""
+
+    def __init__(self) -> None:
+        self.node = uuid4().hex
+        self._file: Any = None
+        self._connection: AsyncConnection | None = None
+        self._taking = asyncio.Lock()
+
+    async def hold(self, engine: AsyncEngine) -> None:
+        """Take the lock, again where the connection that held it was lost."""
+        async with self._taking:
+            await self._hold(engine)
+
+    async def _hold(self, engine: AsyncEngine) -> None:
+        if engine.dialect.name != "postgresql":
+            path = _path(engine, self.node)
+            if self._file is None and path is not None and fcntl is not None:
+                self._file = path.open("w")
+                fcntl.flock(self._file, fcntl.LOCK_EX)
+            return
+        if self._connection is not None:
+            try:
+                await self._connection.execute(sa.text("SELECT 1"))
+                return
+            except (sa.exc.SQLAlchemyError, OSError):
+                await self._connection.invalidate()
+                await self._connection.close()
+                self._connection = None
+        connection = await engine.connect()
+        self._connection = await connection.execution_options(isolation_level="AUTOCOMMIT")
+        await self._connection.execute(sa.text("SELECT pg_advisory_lock(:key)"), {"key": _key(self.node)})
+
+    async def is_dead(self, engine: AsyncEngine, node: str) -> bool:
+        """Whether nobody holds the lock of another node."""
+        if engine.dialect.name == "postgresql":
+            async with engine.begin() as connection:
+                query = sa.text("SELECT pg_try_advisory_xact_lock(:key)")
+                return bool((await connection.execute(query, {"key": _key(node)})).scalar_one())
+        path = _path(engine, node)
+        if path is None or fcntl is None:
+            return True  # a database in memory has one node
+        with path.open("a") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+            path.unlink(missing_ok=True)
+        return True
+
+    async def release(self) -> None:
+        """Give the lock back."""
+        if self._connection is not None:
+            await self._connection.invalidate()  # a pooled connection would keep the lock
+            await self._connection.close()
+            self._connection = None
+        if self._file is not None:
+            os.unlink(self._file.name)
+            self._file.close()
+            self._file = None
+
+
+def _path(engine: AsyncEngine, node: str) -> Path | None:
+    database = engine.url.database
+    return Path(f"{database}.{node}.lock") if database and database != ":memory:" else None
+
+
+def _key(node: str) -> int:
+    """A node's key among advisory locks: 63 bits."""
+    return int.from_bytes(hashlib.sha256(node.encode()).digest()[:8], "big") >> 1

@@ -1,0 +1,321 @@
+"""Runs in the background: accepted, executed into an event log, followed from any place in it, cancelled, taken over.
+
+The law: nothing is shown before it is durable. A run appends what its client will see to the log and wakes the readers
+afterwards; every reader, also the first, reads from the log, so a resumed stream has the same bytes. Numbers are places
+in the log, and the primary key (run, place) lets exactly one writer have each. A node that dies loses its lock; another
+one then ends its runs with an error, and keeps what was shown.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+from uuid import uuid4
+
+import sqlalchemy as sa
+
+from ...client.connections.io import AsyncWire
+from ...client.state.response_memory import Turn
+from ...client.transports.memory_routes import kept
+from ...client.transports.route_matching import Match
+from ...client.transports.stream_translation import SurfaceStream
+from ...client.transports.translator import Incoming, Translator
+from ...convert import convert, write
+from ...errors import APIError, CapabilityLost
+from ...jsonvalue import dump, parse
+from ...registry import adapter
+from ...secret import Secret
+from ..access import Key
+from ..replies import Events, Refusal, Whole
+from .database import responses, runs, segments
+from .event_log import DONE, LogWriter, Run, collected, error_of, failure, place_of, read_run
+from .locks import NodeLock
+from .store import Conflict, Store, Stored, StoreUnavailable
+from .turns import Recalled
+
+__all__ = ["Runs"]
+
+_log = logging.getLogger("unified_llm.gateway")
+_EVERY = 1.0  # seconds between two looks at other nodes and at requests to cancel
+_GLANCE = 0.05  # seconds between two looks at the log of a run on another node
+_LOST = {"type": "server_error", "code": "node_lost", "message": "the node that ran this response was lost"}
+_CANCELLED = {"type": "cancelled", "code": "cancelled", "message": "the response was cancelled"}
+
+
+class Runs:
+    """The runs of one node, and a look at those of others."""
+
+    def __init__(self, store: Store, wire: AsyncWire) -> None:
+        self.store, self.wire = store, wire
+        self.lock = NodeLock()
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._live: dict[str, LogWriter] = {}
+        self._cancelled: set[str] = set()
+        self._sweeping: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Hold the node's lock, and look after runs whose node is lost. Raises `StoreUnavailable`."""
+        if self._sweeping is None:
+            await self.store.use(self.lock.hold)
+        if self._sweeping is None:
+            self._sweeping = asyncio.create_task(self._sweep())
+
+    async def aclose(self, patience: float = 0.0) -> None:
+        """Let the runs end, fail those that take longer than `patience` seconds, and give the lock back."""
+        if self._tasks:
+            await asyncio.wait(self._tasks.values(), timeout=patience)
+        tasks = [*self._tasks.values(), *([self._sweeping] if self._sweeping else [])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._sweeping = None
+        with suppress(Exception):
+            await self.lock.release()
+
+    async def accept(
+        self, key: Key, surface: str, content: bytes, previous: str | None, translator: Translator, incoming: Incoming
+    ) -> Run:
+        """Begin a run of a request; it is durable when this returns."""
+        await self.start()
+        body = parse(content)
+        asked = convert(body, source=surface, target=surface)
+        prefix = adapter(surface).id_prefix or "run_"
+        now = int(time.time())
+        head = {"model": body.get("model"), "request": content.decode("utf-8", "surrogateescape")}
+        head["settings"] = dict(asked.exchange.settings) if asked.exchange is not None else {}
+        head["previous"] = previous
+        keep = int(self.store.settings.keep)
+        run = Run(
+            f"{prefix}{uuid4().hex}", key.tenant, surface, "in_progress", self.lock.node, False, head, now, now + keep
+        )
+        self._live[run.id] = LogWriter(self.store, run)  # before it is in the database, where lost runs are looked for
+        try:
+            await self.store.insert(runs, {**run._asdict(), "head": dump(head)})
+        except BaseException:
+            del self._live[run.id]
+            raise
+        self._tasks[run.id] = asyncio.create_task(self._execute(run, translator, incoming))
+        return run
+
+    async def get(self, tenant: str, id_: str) -> Run | None:
+        """A run of a tenant."""
+        where = (runs.c.id == id_) & (runs.c.tenant == tenant) & (runs.c.expires > int(time.time()))
+        async with self.store.connection() as connection:
+            row = (await connection.execute(sa.select(runs).where(where))).first()
+        return None if row is None else read_run(row)
+
+    async def cancel(self, run: Run) -> Run:
+        """Have a run end; returns it once it has, or when it takes too long to wait for."""
+        if run.id in self._tasks:
+            self._stop(run.id)
+            await asyncio.wait([self._tasks[run.id]], timeout=5)
+        else:
+            async with self.store.connection(write=True) as connection:
+                await connection.execute(sa.update(runs).where(runs.c.id == run.id).values(cancel=True))
+            end = time.monotonic() + 5
+            while time.monotonic() < end and not (await self.get(run.tenant, run.id) or run).is_done:
+                await asyncio.sleep(_GLANCE)
+        return await self.get(run.tenant, run.id) or run
+
+    def _stop(self, id_: str) -> None:
+        if id_ not in self._cancelled:
+            self._cancelled.add(id_)
+            self._tasks[id_].cancel()
+
+    async def follow(self, run: Run, after: int) -> AsyncIterator[bytes]:
+        """The events of a run behind a place in its log, as they become durable, to its end."""
+        while True:
+            live = self._live.get(run.id)
+            seen = live.signal.version if live is not None else 0
+            # Whether it is done is asked first: then all of its events are in the log.
+            found = await self.get(run.tenant, run.id) if live is None else None
+            done = live.is_done if live is not None else found is None or found.is_done
+            for first, data in live.behind(after) if live is not None else await self._segments(run.id, after):
+                for number, event in enumerate(data.split(b"\n\n")[:-1], first):
+                    if number > after:
+                        after = number
+                        yield event + b"\n\n"
+            if done:
+                return
+            await (asyncio.sleep(_GLANCE) if live is None else live.signal.wait(seen))
+
+    async def _segments(self, id_: str, after: int) -> list[tuple[int, bytes]]:
+        query = (
+            sa.select(segments.c.first, segments.c.data)
+            .where(segments.c.run == id_, segments.c.last > after)
+            .order_by(segments.c.first)
+        )
+        async with self.store.connection() as connection:
+            return [(row.first, bytes(row.data)) for row in await connection.execute(query)]
+
+    async def document(self, run: Run, surface: str, secret: Secret) -> bytes:
+        """A run as a response of a protocol."""
+        frames = b"".join(data for _, data in await self._segments(run.id, -1)) if run.is_done else b""
+        node = collected(run, frames, secret)
+        if node is None:
+            node = {**run.head.get("settings", {}), "model": run.head.get("model"), "output": []}
+            node.pop("background", None)
+            node["created_at"] = run.created
+        node |= {"id": run.id, "status": run.status, "background": True}
+        if run.status == "cancelled":
+            node.pop("error", None)
+        elif run.head.get("error"):
+            node["error"] = run.head["error"]
+        return dump(write(node, surface, "response", secret=secret).value)
+
+    async def lifecycle(self, run: Run, match: Match, query: Mapping[str, str], secret: Secret) -> Whole | Events:
+        """Fetch, stream, cancel or delete a run, or list its input."""
+        request = run.head["request"].encode("utf-8", "surrogateescape")
+        memory = Recalled([Turn(run.tenant, run.surface, request, "", [b""], True)], secret)
+        if match.route.method == "DELETE" or match.route.kind == "input_items":
+            if match.route.method == "DELETE":
+                if not run.is_done:
+                    await self.cancel(run)
+                await self.store.delete(run.tenant, run.id)
+            told = kept(memory, match, query, run.tenant)
+            assert told is not None
+            return Whole(200, {"content-type": "application/json"}, told.content)
+        if match.route.method == "POST":
+            run = await self.cancel(run)
+        elif query.get("stream") == "true":
+            if run.surface != match.protocol:
+                raise Refusal(400, "invalid_request", f"the events of this response are those of {run.surface}")
+            return Events(self.follow(run, place_of(run, query)), run.surface)
+        return Whole(200, {"content-type": "application/json"}, await self.document(run, match.protocol, secret))
+
+    # ---- one run -----------------------------------------------------------------------------------------------------
+
+    async def _execute(self, run: Run, translator: Translator, incoming: Incoming) -> None:
+        writer = self._live[run.id]
+        surface: SurfaceStream | None = None
+        try:
+            try:
+                reply = await self.wire.run(translator.steps(incoming))
+                if reply.stream is None:
+                    await self._end(writer, "failed", error_of(run.surface, reply.content))
+                    return
+                surface = reply.stream
+                surface.keep = lambda sent, stream: None
+                upstream = reply.opened.upstream.name if reply.opened is not None else ""
+                stream = self.wire.stream(reply.opened)
+                try:
+                    async for chunk in stream:
+                        out = surface.feed(chunk)
+                        if surface.is_complete:
+                            await self._end(writer, "", None, [*out, *surface.close()], upstream)
+                            return
+                        await writer.append(out)
+                    await self._end(writer, "", None, surface.close(), upstream)
+                finally:
+                    await stream.aclose()
+                    surface.leave()
+            except APIError as error:
+                await self._end(writer, "failed", {**error.error, "message": error.message}, surface=surface)
+            except CapabilityLost as error:
+                fields = {"type": "invalid_request", "code": "capability_lost", "message": str(error)}
+                await self._end(writer, "failed", fields, surface=surface)
+            except asyncio.CancelledError:
+                cancelled = run.id in self._cancelled
+                fields = _CANCELLED if cancelled else {**_LOST, "message": "the node was stopped"}
+                ending = self._end(writer, "cancelled" if cancelled else "failed", fields, surface=surface)
+                await asyncio.shield(asyncio.ensure_future(ending))
+        except Conflict:
+            _log.warning("run %s was taken over by another node", run.id)
+        except StoreUnavailable:
+            _log.warning("run %s could not be stored; it is ended by the next look at lost runs", run.id)
+        except Exception:
+            _log.exception("run %s failed", run.id)
+            with suppress(StoreUnavailable, Conflict):
+                await self._end(writer, "failed", {**_LOST, "message": "internal error of the gateway"})
+        finally:
+            self._tasks.pop(run.id, None)
+            self._cancelled.discard(run.id)
+            self._live.pop(run.id).signal.tell()
+
+    async def _end(
+        self,
+        writer: LogWriter,
+        status: str,
+        error: Mapping[str, Any] | None,
+        events: Sequence[bytes] = (),
+        upstream: str = "",
+        surface: SurfaceStream | None = None,
+    ) -> None:
+        """The last events, the status and the stored response, in one transaction; then readers are woken."""
+        run = writer.run
+        await writer.flush()
+        if error is not None:
+            events = failure(run, error, writer.shown)
+        first = writer.count
+        numbered = writer.numbered(events)
+        row = writer.row(first, numbered) if numbered else None
+        frames = b"".join([writer.shown, *numbered])
+        node = None
+        if not status:
+            node = collected(run, frames, None)
+            status = str((node or {}).get("status") or "failed")
+            status = status if status in DONE else "completed"
+        head = {**run.head, **({"error": dict(error)} if error is not None else {})}
+        request = run.head["request"].encode("utf-8", "surrogateescape")
+        async with self.store.connection(write=True) as connection:
+            where = (runs.c.id == run.id) & (runs.c.owner == self.lock.node) & (runs.c.status == "in_progress")
+            done = await connection.execute(sa.update(runs).where(where).values(status=status, head=dump(head)))
+            if done.rowcount != 1:
+                raise Conflict(run.id)
+            if row is not None:
+                await connection.execute(sa.insert(segments), [row])
+            if status in ("completed", "incomplete"):
+                stored = Stored(
+                    run.tenant, run.id, run.surface, run.head.get("previous"), upstream, True, request, frames,
+                    run.created, run.expires,
+                )  # fmt: skip
+                await connection.execute(sa.insert(responses), [self.store.packed(stored)])
+        writer.is_done = True
+        if row is not None:
+            writer.told(row)
+        writer.signal.tell()
+
+    # ---- other nodes -------------------------------------------------------------------------------------------------
+
+    async def _sweep(self) -> None:
+        while True:
+            try:
+                await self.store.use(self.lock.hold)
+                await self._look()
+            except (StoreUnavailable, Conflict):
+                pass
+            except Exception:
+                _log.exception("looking after runs failed")
+            await asyncio.sleep(_EVERY)
+
+    async def _look(self) -> None:
+        """Cancel what is to be cancelled, and end the runs of nodes that are lost."""
+        query = sa.select(runs.c.id, runs.c.tenant, runs.c.owner, runs.c.cancel).where(runs.c.status == "in_progress")
+        async with self.store.connection() as connection:
+            found = (await connection.execute(query)).all()
+        dead = {self.lock.node: True}  # of its own runs only those are left that could not be ended
+        for id_, tenant, owner, cancel in found:
+            if id_ in self._live:
+                if cancel and id_ in self._tasks:
+                    self._stop(id_)
+                continue
+            if owner not in dead:
+                dead[owner] = await self.store.use(self.lock.is_dead, owner)
+            run = await self.get(tenant, id_) if dead[owner] else None
+            if run is not None:
+                await self._take_over(run)
+
+    async def _take_over(self, run: Run) -> None:
+        """End a run that nobody executes. What was shown stays; nothing is generated a second time."""
+        async with self.store.connection(write=True) as connection:
+            where = (runs.c.id == run.id) & (runs.c.owner == run.owner) & (runs.c.status == "in_progress")
+            done = await connection.execute(sa.update(runs).where(where).values(owner=self.lock.node))
+        if done.rowcount != 1:
+            return
+        writer = LogWriter(self.store, run, await self._segments(run.id, -1))
+        status, error = ("cancelled", _CANCELLED) if run.cancel else ("failed", _LOST)
+        await self._end(writer, status, error)

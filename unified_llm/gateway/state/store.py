@@ -1,0 +1,297 @@
+"""What is read from the database and written to it: stored responses and the event log.
+
+Writes are committed in groups: one task writes whatever is waiting in one transaction, and whoever waits goes on when
+it is durable. Every read and write names its tenant. What goes wrong with the database is `StoreUnavailable`, so that
+the rest of the gateway can go on without it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Any, NamedTuple, TypeVar
+
+import sqlalchemy as sa
+import zstandard
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from ..config import StateSettings
+from .database import async_url, make_engine, migrate, responses, runs, segments, shared_secret, writing
+
+__all__ = ["Conflict", "Store", "StoreUnavailable", "Stored"]
+
+T = TypeVar("T")
+
+_log = logging.getLogger("unified_llm.gateway")
+_GROUP = 500  # rows of one commit
+_LOT = 500  # rows that one step of retention deletes
+_SWEEP = 60.0  # seconds between two steps of retention
+_LONGEST = 1_000  # responses in one conversation
+_PAUSE = 1.0  # seconds after a failure in which it is not asked again
+
+
+class StoreUnavailable(Exception):
+    """The database did not do what was asked; the reason is in the log."""
+
+
+class Conflict(Exception):
+    """A row with this key is there already: another node has written it."""
+
+
+class Stored(NamedTuple):
+    """A response as its client saw it, and its request as the client sent it: bytes of the protocol `surface`."""
+
+    tenant: str
+    id: str
+    surface: str
+    previous: str | None
+    upstream: str
+    streamed: bool
+    request: bytes
+    response: bytes
+    created: int
+    expires: int
+
+
+class Store:
+    """The database of one gateway process. It is opened at the first use, again after it was away."""
+
+    def __init__(self, given: StateSettings) -> None:
+        self.settings = given
+        self._url = async_url(given.database())
+        self._engine: AsyncEngine | None = None
+        self._opening = asyncio.Lock()
+        self._waiting: list[tuple[sa.Table, dict[str, Any], asyncio.Future[None]]] = []
+        self._is_writing = False  # a group that is no longer in `_waiting`
+        self._wake = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._secret = b""
+        self._away = 0.0  # until when nobody waits for the database
+
+    async def open(self) -> None:
+        """Connect, and bring the tables to this version. Raises `StoreUnavailable`, and `ConfigError` for a database
+        of a newer version."""
+        if self._engine is None:  # not asked behind the lock alone: `aclose` holds it while the last group is written
+            async with self._opening:
+                await self._open()
+
+    async def _open(self) -> None:
+        if self._engine is not None:
+            return
+        self._check()
+        async with self._failures():
+            engine = make_engine(self._url, self.settings)
+            try:
+                await migrate(engine)
+                self._secret = await shared_secret(engine)
+            except BaseException:
+                await engine.dispose()
+                raise
+        self._engine = engine
+        self._tasks = [asyncio.create_task(self._write()), asyncio.create_task(self._sweep())]
+
+    async def aclose(self) -> None:
+        """Write what is waiting, and disconnect."""
+        async with self._opening:  # what is being opened is closed as well
+            while (self._waiting or self._is_writing) and self._tasks and not self._tasks[0].done():
+                await asyncio.sleep(0.01)
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+            self._tasks = []
+            if self._engine is not None:
+                await self._engine.dispose()
+                self._engine = None
+
+    @property
+    def is_away(self) -> bool:
+        """Whether the database failed a moment ago."""
+        return time.monotonic() < self._away
+
+    async def secret(self) -> bytes:
+        """The secret that all nodes of this database share."""
+        await self.open()
+        return self._secret
+
+    async def put(self, row: Stored) -> None:
+        """Store a response, in the place of one with the same id; returns when it is durable."""
+        await self.insert(responses, self.packed(row))
+
+    async def insert(self, table: sa.Table, row: dict[str, Any]) -> None:
+        """Write a row with the next group; returns when it is durable. Raises `Conflict`, but for responses."""
+        await self.open()
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((table, row, done))
+        self._wake.set()
+        await done
+
+    async def use(self, function: Callable[..., Awaitable[T]], *arguments: Any) -> T:
+        """Call a function with the engine, its failures as ours."""
+        await self.open()
+        assert self._engine is not None
+        self._check()
+        async with self._failures():
+            return await function(self._engine, *arguments)
+
+    async def get(self, tenant: str, id: str) -> Stored | None:
+        """A stored response; None for one that is unknown, another tenant's or expired."""
+        async with self.connection() as connection:
+            found = (await connection.execute(sa.select(responses).where(_is(tenant, id)))).first()
+        return None if found is None else _unpacked(found)
+
+    async def conversation(self, tenant: str, id: str) -> list[Stored] | None:
+        """A response and those it goes on from, the last first; None where one of them is unknown."""
+        first = sa.select(responses.c.id, responses.c.previous, sa.literal(1).label("depth")).where(_is(tenant, id))
+        chain = first.cte("chain", recursive=True)
+        before = responses.alias("before")
+        chain = chain.union_all(
+            sa.select(before.c.id, before.c.previous, chain.c.depth + 1).where(
+                before.c.tenant == tenant,
+                before.c.id == chain.c.previous,
+                before.c.expires > int(time.time()),
+                chain.c.depth < _LONGEST,
+            )
+        )
+        query = (
+            sa.select(responses)
+            .join(chain, chain.c.id == responses.c.id)
+            .where(responses.c.tenant == tenant)
+            .order_by(chain.c.depth)
+        )
+        async with self.connection() as connection:
+            rows = [_unpacked(each) for each in await connection.execute(query)]
+        return rows if rows and rows[-1].previous is None else None
+
+    async def delete(self, tenant: str, id: str) -> bool:
+        """Delete a response and its request; whether there was one."""
+        async with self.connection(write=True) as connection:
+            done = await connection.execute(sa.delete(responses).where(_is(tenant, id)))
+            run = await connection.execute(sa.delete(runs).where((runs.c.tenant == tenant) & (runs.c.id == id)))
+            if run.rowcount:
+                await connection.execute(sa.delete(segments).where(segments.c.run == id))
+        return bool(done.rowcount or run.rowcount)
+
+    async def expire(self) -> int:
+        """Delete one lot of what has expired; how many rows it was."""
+        now = int(time.time())
+        old = sa.select(responses.c.tenant, responses.c.id).where(responses.c.expires <= now).limit(_LOT)
+        async with self.connection(write=True) as connection:
+            names = [tuple(each) for each in await connection.execute(old)]
+            if names:
+                key = sa.tuple_(responses.c.tenant, responses.c.id)
+                await connection.execute(sa.delete(responses).where(key.in_(names)))
+            ended = sa.select(runs.c.id).where(runs.c.expires <= now, runs.c.status != "in_progress").limit(_LOT)
+            ids = [each.id for each in await connection.execute(ended)]
+            if ids:
+                await connection.execute(sa.delete(segments).where(segments.c.run.in_(ids)))
+                await connection.execute(sa.delete(runs).where(runs.c.id.in_(ids)))
+        return max(len(names), len(ids))
+
+    @asynccontextmanager
+    async def connection(self, *, write: bool = False) -> AsyncIterator[AsyncConnection]:
+        """A connection to read with, or a transaction to write in. Raises `StoreUnavailable` and `Conflict`."""
+        await self.open()
+        assert self._engine is not None
+        self._check()
+        async with self._failures():
+            async with writing(self._engine) if write else self._engine.connect() as connection:
+                yield connection
+
+    def _check(self) -> None:
+        if self.is_away:
+            raise StoreUnavailable("the database is unavailable")
+
+    @asynccontextmanager
+    async def _failures(self) -> AsyncIterator[None]:
+        """What goes wrong with the database as one exception; the reason, without any data, goes to the log."""
+        try:
+            yield
+        except sa.exc.IntegrityError:
+            raise Conflict from None
+        except (sa.exc.SQLAlchemyError, OSError, TimeoutError) as error:
+            cause = getattr(error, "orig", None) or error
+            text = str(cause).partition("\n")[0][:200]
+            _log.warning("the database is unavailable: %s: %s", type(cause).__name__, text)
+            self._away = time.monotonic() + _PAUSE
+            raise StoreUnavailable("the database is unavailable") from None
+
+    async def _write(self) -> None:
+        """Commit what is waiting, in groups. A group that fails is told so and is not tried again."""
+        while True:
+            await self._wake.wait()
+            group, self._waiting = self._waiting[:_GROUP], self._waiting[_GROUP:]
+            if not self._waiting:
+                self._wake.clear()
+            self._is_writing = True
+            try:
+                await self._try(group)
+            finally:
+                self._is_writing = False
+
+    async def _try(self, group: Sequence[tuple[sa.Table, dict[str, Any], asyncio.Future[None]]]) -> None:
+        """Commit a group, and tell those that wait."""
+        failure: Exception | None = None
+        try:
+            await self._commit([(table, row) for table, row, _ in group])
+        except Conflict as error:
+            if len(group) > 1:  # whoever collided is found one by one, and stops nobody else
+                for each in group:
+                    await self._try([each])
+                return
+            failure = error
+        except StoreUnavailable as error:
+            failure = error
+        except Exception:
+            _log.exception("writing to the database failed")
+            failure = StoreUnavailable("the database is unavailable")
+        for _, _, done in group:
+            if done.done():  # its client is gone
+                continue
+            if failure is None:
+                done.set_result(None)
+            else:
+                done.set_exception(type(failure)(*failure.args))
+
+    async def _commit(self, rows: Sequence[tuple[sa.Table, dict[str, Any]]]) -> None:
+        # The same id twice in one group: the later one is meant, as with one commit after the other.
+        replaced = {(row["tenant"], row["id"]): row for table, row in rows if table is responses}
+        async with self.connection(write=True) as connection:
+            if replaced:
+                dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+                insert = dialect.insert(responses)
+                keys = ("tenant", "id")
+                changed = {name: insert.excluded[name] for name in Stored._fields if name not in keys}
+                statement = insert.on_conflict_do_update(index_elements=keys, set_=changed)
+                await connection.execute(statement, list(replaced.values()))
+            for table in (runs, segments):
+                if added := [row for each, row in rows if each is table]:
+                    await connection.execute(sa.insert(table), added)
+
+    @staticmethod
+    def packed(row: Stored) -> dict[str, Any]:
+        """The row of a response."""
+        return {**row._asdict(), "request": _packer.compress(row.request), "response": _packer.compress(row.response)}
+
+    async def _sweep(self) -> None:
+        while True:
+            count = 0
+            with suppress(StoreUnavailable):
+                count = await self.expire()
+            await asyncio.sleep(0.1 if count == _LOT else _SWEEP)
+
+
+def _is(tenant: str, id: str) -> Any:
+    """A response of a tenant that has not expired."""
+    return (responses.c.tenant == tenant) & (responses.c.id == id) & (responses.c.expires > int(time.time()))
+
+
+_packer, _unpacker = zstandard.ZstdCompressor(level=1), zstandard.ZstdDecompressor()
+
+
+def _unpacked(row: Any) -> Stored:
+    found = Stored(*(getattr(row, name) for name in Stored._fields))
+    return found._replace(request=_unpacker.decompress(found.request), response=_unpacker.decompress(found.response))

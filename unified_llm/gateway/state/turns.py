@@ -1,0 +1,260 @@
+"""Responses that clients name: continued, fetched, listed and deleted, over every upstream.
+
+A turn is stored as its client sent and saw it and is read when somebody asks for it. Ids are known here and go to no
+upstream: what an upstream stores belongs to the gateway's credential, and so to every tenant. A response is stored
+before its client sees that it is complete.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...bytestream import ByteStream
+from ...client.state.response_memory import Memory, Turn, answer, keeps
+from ...client.state.store import takes
+from ...client.transports.memory_routes import kept, missing
+from ...client.transports.report_headers import LOSSES
+from ...client.transports.route_matching import Match
+from ...client.transports.stream_translation import SurfaceStream
+from ...client.transports.translator import Reply
+from ...convert import convert, write
+from ...errors import APIError, InvalidBody
+from ...jsonvalue import dump, parse
+from ...registry import adapter
+from ...secret import Secret
+from ..access import Key
+from ..body import Peek
+from ..config import StateSettings
+from ..replies import Refusal, Whole
+from .store import Store, Stored, StoreUnavailable
+
+__all__ = ["Pending", "Recalled", "Turns", "data_of", "foreground", "id_of", "unavailable"]
+
+_log = logging.getLogger("unified_llm.gateway")
+_FRAMES = 16  # of a stream, in which its id has to come
+
+
+class Recalled(Memory):
+    """The history that one request goes on from, already fetched, in the place of a transport's memory."""
+
+    def __init__(self, turns: Sequence[Turn] | None, secret: Secret) -> None:
+        super().__init__(0, secret)
+        self._history = turns
+        self.upstream = ""
+        self.forgotten = False
+
+    def turns(self, name: str, surface: str, caller: str = "") -> list[Turn] | None:
+        """The history, whichever protocol each turn is in."""
+        return None if self._history is None else list(self._history)
+
+    def forget(self, name: str, caller: str = "") -> None:
+        """Note that the response is to be deleted."""
+        self.forgotten = True
+
+    def recalled(self, body: Any, surface: str, asked: Any, caller: str = "") -> Any:
+        """`body` with its history. Raises `NotFound` for an id that this tenant does not have: no upstream is asked."""
+        return super().recalled(body, surface, (), caller)
+
+    def follow(self, reply: Any, surface: str, asked: bytes, body: Any, whose: Any, caller: str = "") -> None:
+        """Note who answered; a stream collects what its client is sent."""
+        self.upstream = whose.name
+        if reply.stream is not None:
+            reply.stream.keep = lambda sent, stream: None
+
+
+class Pending:
+    """A response that is to be stored once it is complete."""
+
+    def __init__(self, turns: Turns, key: Key, surface: str, found: Peek, content: bytes, recalled: Recalled) -> None:
+        self._turns, self._key, self._surface = turns, key, surface
+        self._previous = found.previous if isinstance(found.previous, str) else None
+        self._content, self._recalled = content, recalled
+
+    async def whole(self, reply: Reply) -> Reply:
+        """The reply, stored. Without the database it says that it is not stored; raises `Refusal` where it must be."""
+        if reply.status >= 300:
+            return reply
+        try:
+            await self._store(reply.content, streamed=False)
+        except StoreUnavailable:
+            if self._turns.settings.required:
+                raise unavailable() from None
+            field = takes(adapter(self._surface), "store") or ""
+            loss = [f"/{field}", "state.store", "lost", "source"]
+            headers = {**reply.headers, LOSSES: _with_loss(reply.headers.get(LOSSES, ""), loss)}
+            return Reply(status=reply.status, headers=headers, content=_unstored(reply.content, field))
+        return reply
+
+    async def streamed(self, surface: SurfaceStream, out: list[bytes]) -> list[bytes]:
+        """The last events of a complete stream, once it is stored."""
+        try:
+            await self._store(b"".join(surface.sent), streamed=True)
+        except StoreUnavailable:
+            if self._turns.settings.required:
+                error = {"type": "overloaded", "code": "state_unavailable", "message": unavailable().message}
+                return ByteStream(self._surface, self._surface).fail(error)
+            field = takes(adapter(self._surface), "store") or ""
+            return [_unstored_event(each, field) for each in out]
+        return out
+
+    async def _store(self, answered: bytes, *, streamed: bool) -> None:
+        id_ = id_of(self._surface, answered, streamed)
+        if not id_:
+            return
+        now = int(time.time())
+        keep = self._turns.settings.keep
+        row = Stored(
+            self._key.tenant,
+            id_,
+            self._surface,
+            self._previous,
+            self._recalled.upstream,
+            streamed,
+            self._content,
+            answered,
+            now,
+            now + int(keep),
+        )
+        await self._turns.store.put(row)
+
+
+class Turns:
+    """The stored responses of one gateway."""
+
+    def __init__(self, store: Store, settings: StateSettings) -> None:
+        self.store, self.settings = store, settings
+
+    async def recall(self, key: Key, surface: str, found: Peek, secret: Secret) -> Recalled:
+        """The memory of one request. Raises `Refusal` (503) where the database is needed and away."""
+        if self.settings.required and self.stores(surface, found):
+            try:
+                await self.store.open()
+            except StoreUnavailable:
+                raise unavailable() from None
+        if not isinstance(found.previous, str):
+            return Recalled(None, secret)
+        try:
+            rows = await self.store.conversation(key.tenant, found.previous)
+        except StoreUnavailable:
+            raise unavailable() from None
+        return Recalled(None if rows is None else [turn_of(each) for each in rows], secret)
+
+    def stores(self, surface: str, found: Peek) -> bool:
+        """Whether a response is to be stored: the protocol has ids to go on from, and the client does not object."""
+        return bool(keeps(surface)) and found.store is not False
+
+    async def lifecycle(self, match: Match, key: Key, query: Mapping[str, str], secret: Secret) -> Whole:
+        """Fetch, list the input of, delete or cancel a stored response, as transports do with those they remember."""
+        id_ = match.names.get("id", "")
+        try:
+            rows = await self.store.conversation(key.tenant, id_)
+            row = rows[0] if rows else await self.store.get(key.tenant, id_)
+            if row is None or not keeps(match.protocol):
+                raise Refusal(404, "not_found", missing(match), code="not_found")
+            memory = Recalled([turn_of(each) for each in rows or [row]], secret)
+            if match.route.kind == "response" and match.route.method == "GET" and row.surface != match.protocol:
+                return Whole(200, {"content-type": "application/json"}, _converted(row, match.protocol, secret))
+            try:
+                told = kept(memory, match, query, key.tenant)
+            except APIError as error:
+                raise Refusal(
+                    error.status or 400, "invalid_request", error.message, code="failed_precondition"
+                ) from None
+            if memory.forgotten:
+                await self.store.delete(key.tenant, id_)
+        except StoreUnavailable:
+            raise unavailable() from None
+        assert told is not None
+        framing = adapter(match.protocol).streams.framing
+        kind = framing.content_type if told.stream else "application/json"
+        return Whole(200, {"content-type": kind}, told.content)
+
+
+def unavailable() -> Refusal:
+    """The refusal of a request that needs the database."""
+    reason = "stored responses are unavailable; try again later"
+    return Refusal(503, "overloaded", reason, code="state_unavailable", headers={"retry-after": "5"})
+
+
+def turn_of(row: Stored) -> Turn:
+    """A stored response as the conversation code reads it."""
+    return Turn(row.tenant, row.surface, row.request, row.previous or "", [row.response], row.streamed)
+
+
+def _converted(row: Stored, surface: str, secret: Secret) -> bytes:
+    """A stored response as a document of another protocol."""
+    document: Any = row.response
+    if row.streamed:
+        document = write(answer(turn_of(row), secret) or {}, row.surface, "response", secret=secret).value
+    return dump(convert(document, source=row.surface, target=surface, kind="response", secret=secret).value)
+
+
+def id_of(surface: str, answered: bytes, streamed: bool) -> str:
+    """The id that a client was told."""
+    if not streamed:
+        found = parse(answered)
+        id_ = found.get("id") if isinstance(found, dict) else None
+        return id_ if isinstance(id_, str) else ""
+    for frame in answered.split(b"\n\n", _FRAMES)[:_FRAMES]:
+        value = data_of(frame)
+        for node in (value, *value.values()):
+            if isinstance(node, dict) and isinstance(node.get("id"), str) and node.get("status"):
+                return str(node["id"])
+    return ""
+
+
+def data_of(frame: bytes) -> dict[str, Any]:
+    """The data of one event, where it is an object."""
+    text = b"".join(line[5:] for line in frame.split(b"\n") if line.startswith(b"data:"))
+    try:
+        value = parse(text)
+    except InvalidBody:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def foreground(content: bytes, surface: str) -> bytes:
+    """A request for a run in the background as the request for a stream that the run executes."""
+    known = adapter(surface)
+    body = {name: value for name, value in parse(content).items() if name != takes(known, "background")}
+    return dump({**body, takes(known, "stream") or "stream": True})
+
+
+# ---- a response that could not be stored ----------------------------------------------------------------------------
+
+
+def _unstored(content: bytes, field: str) -> bytes:
+    """A response that says that it is not stored."""
+    value = parse(content)
+    return dump({**value, field: False}) if isinstance(value, dict) else content
+
+
+def _unstored_event(frame: bytes, field: str) -> bytes:
+    """An event whose response says so."""
+    value = data_of(frame)
+    name = next((name for name, node in value.items() if _is_response(node)), None)
+    if name is None:
+        return frame
+    value[name] = {**value[name], field: False}
+    head = b"".join(line + b"\n" for line in frame.split(b"\n") if line and not line.startswith(b"data:"))
+    return head + b"data: " + dump(value) + b"\n\n"
+
+
+def _is_response(node: Any) -> bool:
+    """Whether a value in an event is the response itself: other nodes have a status or an id, but no model's usage."""
+    return isinstance(node, dict) and isinstance(node.get("id"), str) and "status" in node and "usage" in node
+
+
+def _with_loss(header: str, loss: Sequence[str]) -> str:
+    """The header of losses with one more: path, capability, fate, side."""
+    try:
+        told = json.loads(header)
+    except ValueError:
+        told = {"count": 0, "first": []}
+    told["count"] += 1
+    told["first"].insert(0, list(loss))
+    return json.dumps(told, separators=(",", ":"))
