@@ -250,9 +250,9 @@ def test_time_is_linear_in_size() -> None:
         return {"type": "object", "properties": properties, "$defs": defs}
 
     def seconds(schema: Any) -> float:
-        start = time.perf_counter()
+        start = time.process_time()
         lower(schema, SUBSET_OF_OPENAPI)
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     small, large = wide(300), wide(3000)
     assert min(seconds(large) for _ in range(3)) < 40 * min(seconds(small) for _ in range(3))

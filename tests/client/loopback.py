@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
 import unified_llm as ul
+from waiting import PATIENCE, until
 
 ANSWER = {
     "id": "chatcmpl-1",
@@ -98,14 +98,13 @@ class Loopback:
         self._threads[0].start()
 
     def upstream(self, **fields: Any) -> ul.Upstream:
-        return ul.Upstream(**{"protocol": "openai-chat", "base_url": self.url, "model": "m", "timeout": 30, **fields})
+        return ul.Upstream(
+            **{"protocol": "openai-chat", "base_url": self.url, "model": "m", "timeout": PATIENCE, **fields}
+        )
 
-    def until(self, true: Callable[[], Any], what: str = "", seconds: float = 20) -> None:
+    def until(self, true: Callable[[], Any], what: str = "") -> None:
         """Wait for something to be so."""
-        end = time.monotonic() + seconds
-        while not true():
-            assert time.monotonic() < end, what or f"{self.open} connections are still open"
-            time.sleep(0.005)
+        until(true, lambda: what or f"{self.open} connections are still open")
 
     def _accept(self) -> None:
         while not self.stopping.is_set():
@@ -154,7 +153,7 @@ class Loopback:
                 with suppress(OSError):
                     sock.shutdown(socket.SHUT_RDWR)
         for thread in self._threads:
-            thread.join(10)
+            thread.join(PATIENCE)
             assert not thread.is_alive()
 
 

@@ -13,6 +13,7 @@ import pytest
 import unified_llm as ul
 from oracles import mounts
 from sdk_surfaces import Chat, Messages, Responses, Surface
+from waiting import PATIENCE
 
 SURFACES = pytest.mark.parametrize("surface", [Chat, Responses, Messages], ids=lambda each: each.protocol)
 
@@ -20,7 +21,8 @@ SURFACES = pytest.mark.parametrize("surface", [Chat, Responses, Messages], ids=l
 class Wired:
     """An upstream behind a Unix socket, with a pool that is looked into."""
 
-    def __init__(self, path: str, protocol: str) -> None:
+    def __init__(self, service: mounts.Oracle, path: str, protocol: str) -> None:
+        self.service = service
         self.pipe = httpx2.HTTPTransport(uds=path)
         self.apipe = httpx2.AsyncHTTPTransport(uds=path)
         self.upstream = ul.Upstream.of(f"local/echo:{protocol}").with_(
@@ -35,8 +37,9 @@ class Wired:
 @pytest.fixture(params=["openai-chat", "anthropic-messages", "google-interactions"])
 def wired(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Wired]:
     path = str(tmp_path / "echo")
-    with mounts.serve(mounts.Oracle(), uds=path):
-        found = Wired(path, request.param)
+    service = mounts.Oracle()
+    with mounts.serve(service, uds=path):
+        found = Wired(service, path, request.param)
         yield found
         found.pipe.close()
 
@@ -97,17 +100,16 @@ def test_nothing_is_left_open_by_a_cancelled_task(surface: type[Surface], wired:
         assert wired.busy(wired.apipe) == []
         await wired.apipe.aclose()
 
-    asyncio.run(asyncio.wait_for(run(), 20))
+    asyncio.run(asyncio.wait_for(run(), PATIENCE))
 
 
 @SURFACES
-@pytest.mark.timeout(15)
 def test_the_first_piece_does_not_wait_for_the_last(surface: type[Surface], wired: Wired) -> None:
-    sdk = told(surface, wired, "One two three. [[slow 100]] [[repeat 200]]")
+    sdk = told(surface, wired, "One two three. [[slow 5]] [[repeat 20000]]")
     with sdk.method(False)(**sdk.arguments(True)) as stream:
         for event in stream:
             if "One" in event.model_dump_json(warnings=False):
                 break
         else:
             raise AssertionError("nothing was said")
-    # Two hundred pieces, a tenth of a second each, would take twenty seconds: the test's own timeout is below that.
+        assert wired.service.seen[-1].ended == "open", "all of it takes minutes"

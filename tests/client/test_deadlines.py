@@ -13,7 +13,7 @@ import pytest
 import unified_llm as ul
 from client.loopback import HEAD, Exchange, Loopback, event, loopback, piece, streamed, whole
 
-PATIENT = 30.0  # of each read: what ends a call before that is its deadline
+PATIENT = 60.0  # of each read: what ends a call before that is its deadline
 SOON = 0.3
 
 
@@ -104,9 +104,9 @@ def test_the_stream_is_part_of_the_call(server: Loopback, call: Callable[..., st
 def test_sleeps_and_retries_are_part_of_the_call(server: Loopback, call: Callable[..., str]) -> None:
     server.answer = is_busy
     start = time.monotonic()
-    retry = ul.Retry(attempts=1000, base=0.1, cap=0.1, jitter=0)
+    retry = ul.Retry(attempts=1000, base=0.2, cap=0.2, jitter=0)
     with pytest.raises(ul.APIError) as caught:
-        call(server.upstream(), False, total_timeout=1, retry=retry)
+        call(server.upstream(), False, total_timeout=2, retry=retry)
     assert isinstance(caught.value, (ul.Overloaded, ul.Timeout)) and 2 <= server.asked < 20
     assert time.monotonic() - start < PATIENT
 
@@ -116,8 +116,8 @@ def test_a_sleep_that_would_be_too_long_is_not_begun(server: Loopback, call: Cal
     server.answer = lambda exchange: exchange.send(whole({"error": {"message": "slow"}}, status=429, retry_after="25"))
     start = time.monotonic()
     with pytest.raises(ul.RateLimited):
-        call(server.upstream(), False, total_timeout=5)
-    assert time.monotonic() - start < 5 and server.asked == 1
+        call(server.upstream(), False, total_timeout=20)
+    assert time.monotonic() - start < 20 and server.asked == 1
 
 
 def test_a_fallback_gets_what_is_left(server: Loopback) -> None:
@@ -151,7 +151,7 @@ def test_all_turns_of_a_tool_loop_are_one_call(server: Loopback) -> None:
     def now() -> str:
         return "noon"
 
-    with ul.Client(server.upstream(timeout=PATIENT), total_timeout=2) as client, pytest.raises(ul.Timeout):
+    with ul.Client(server.upstream(timeout=PATIENT), total_timeout=3) as client, pytest.raises(ul.Timeout):
         client.responses.run(input="Hi", tools=[now])
     assert server.asked == 3
 

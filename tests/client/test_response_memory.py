@@ -19,6 +19,7 @@ from sdk_surfaces import Interactions, Responses, Said, SDKCall, Surface, plain
 from unified_llm.client.state import response_memory
 from unified_llm.client.state.response_memory import Memory, keeps
 from upstreams import CHAT, CHAT_STREAM, Canned, streamed
+from waiting import PATIENCE
 
 PROTOCOLS = ("anthropic-messages", "google-generate-content", "google-interactions", "openai-chat", "openai-responses")
 FIELD = {"openai-responses": "previous_response_id", "google-interactions": "previous_interaction_id"}
@@ -197,7 +198,7 @@ def test_a_memory_may_be_asked_by_several_threads(monkeypatch: pytest.MonkeyPatc
     asked: dict[str, Any] = {"input": "And?", "previous_response_id": "resp_1"}
     with ThreadPoolExecutor(1) as threads:
         first = threads.submit(memory.recalled, asked, "openai-responses", [whom])
-        assert reading.wait(10)
+        assert reading.wait(PATIENCE)
         second = memory.recalled(asked, "openai-responses", [whom])
         assert first.result() == second
     assert [item["content"] for item in second["input"]] == ["Hi", "And?"]

@@ -12,6 +12,7 @@ import pytest
 import unified_llm as ul
 from client.providers import PROTOCOLS, Canned, function_call, message, response, upstream
 from unified_llm.client import Step, ToolOutput, TurnDone
+from waiting import PATIENCE
 
 
 @ul.tool
@@ -121,7 +122,7 @@ def test_six_turns_between_two_providers_are_accepted_by_both(one: str, other: s
 
 
 def test_calls_of_one_turn_run_at_once_and_answer_in_order() -> None:
-    both = threading.Barrier(2, timeout=10)
+    both = threading.Barrier(2, timeout=PATIENCE)
 
     @ul.tool
     def meet(name: str) -> str:

@@ -18,6 +18,7 @@ import asyncpg
 from gateway.serving import House
 from unified_llm.gateway.config import StateSettings
 from unified_llm.gateway.state.store import Store, Stored
+from waiting import PATIENCE
 
 SERVER = os.environ.get("UNIFIED_LLM_POSTGRES", "postgresql://postgres@127.0.0.1:5432/postgres")
 
@@ -26,7 +27,7 @@ def why_not() -> str:
     """Why there is no PostgreSQL; empty where there is one."""
 
     async def tried() -> None:
-        await (await asyncpg.connect(SERVER, timeout=3)).close()
+        await (await asyncpg.connect(SERVER, timeout=PATIENCE)).close()
 
     try:
         asyncio.run(tried())
@@ -37,7 +38,7 @@ def why_not() -> str:
 
 def execute(url: str, *statements: str) -> None:
     async def run() -> None:
-        connection = await asyncpg.connect(url, timeout=3)
+        connection = await asyncpg.connect(url, timeout=PATIENCE)
         try:
             for each in statements:
                 await connection.execute(each)

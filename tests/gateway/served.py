@@ -7,6 +7,7 @@ from typing import Any
 
 from unified_llm.gateway.app import Gateway
 from unified_llm.gateway.server import Server
+from waiting import PATIENCE
 
 
 class Served:
@@ -19,12 +20,12 @@ class Served:
         self.server = Server(app or gateway, lambda url: (setattr(self, "url", url), ready.set()))
         self.thread = threading.Thread(target=self.server.run, daemon=True)
         self.thread.start()
-        assert ready.wait(20), "the gateway did not start"
+        assert ready.wait(PATIENCE), "the gateway did not start"
 
     def __enter__(self) -> Served:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.server.should_exit = True
-        self.thread.join(20)
+        self.thread.join(PATIENCE)
         assert not self.thread.is_alive()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Mapping
 from typing import Any, TypeVar
 
 import httpx2
@@ -17,6 +16,8 @@ from sdk_surfaces import SURFACES, Contents, Interactions, Surface
 from unified_llm.gateway.app import Gateway
 from unified_llm.gateway.config import Config
 from unified_llm.gateway.routing import Router
+from waiting import PATIENCE
+from waiting import until as until
 
 PROTOCOLS = sorted(each.protocol for each in SURFACES)
 BASES = {each: ("/v1beta" if each.startswith("google") else "/v1") for each in PROTOCOLS}
@@ -67,7 +68,7 @@ class House:
         self.gateways.append(made)
         return made
 
-    def run(self, doing: Awaitable[T], seconds: float = 20) -> T:
+    def run(self, doing: Awaitable[T], seconds: float = PATIENCE) -> T:
         return self.runner.run(asyncio.wait_for(doing, seconds))
 
     def http(self, gateway: Gateway) -> httpx2.AsyncClient:
@@ -91,10 +92,3 @@ def sdk(
     made = surface(http, ahttp, base_url=root, **more)
     made.alias = model
     return made
-
-
-def until(true: Callable[[], Any], seconds: float = 10) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it never happened"
-        time.sleep(0.005)

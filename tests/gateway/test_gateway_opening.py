@@ -18,6 +18,7 @@ from unified_llm.gateway.config import ConfigError, StateSettings
 from unified_llm.gateway.state import database as stores
 from unified_llm.gateway.state.database import migrate
 from unified_llm.gateway.state.store import Store, Stored, StoreUnavailable
+from waiting import PATIENCE
 
 
 def tables(house: House, url: str) -> set[str]:
@@ -82,7 +83,7 @@ def test_databases_that_are_migrated_at_once_are_apart(tmp_path: Path, threads: 
 
     async def opened(thread: int) -> None:
         stores_ = [Store(StateSettings(url=f"sqlite:///{tmp_path}/{thread}-{number}.db")) for number in range(4)]
-        meet.wait(20)
+        meet.wait(PATIENCE)
         await asyncio.gather(*(each.open() for each in stores_))
         for each in stores_:
             await each.put(stored("a"))
@@ -138,7 +139,7 @@ def test_what_is_being_written_is_durable_before_the_store_closes(
         putting = asyncio.ensure_future(store.put(stored("a")))
         await begun.wait()
         await store.aclose()
-        await asyncio.wait_for(putting, 1)
+        await asyncio.wait_for(putting, PATIENCE)
 
     monkeypatch.setattr(Store, "_commit", slow)
     with_store(house, database, put)

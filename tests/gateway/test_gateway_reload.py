@@ -18,6 +18,7 @@ from unified_llm.gateway import reload as reload_module
 from unified_llm.gateway.access import Key
 from unified_llm.gateway.app import Gateway
 from unified_llm.gateway.reload import Reloader, read
+from waiting import PATIENCE
 
 FIRST = "[gateway]\nproviders = ['local']\n[state]\nurl = 'sqlite://'\n[models]\none = 'local/echo'\n"
 
@@ -102,14 +103,12 @@ def test_the_file_is_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         await asyncio.sleep(0.1)
         assert not found.said
         found.path.write_text(FIRST.replace("one", "two"))
-        for _ in range(250):
-            if found.said:
-                break
-            await asyncio.sleep(0.02)
+        while not found.said:
+            await asyncio.sleep(0.01)
         found.reloader.stop()
         await found.gateway.aclose()
 
-    asyncio.run(main())
+    asyncio.run(asyncio.wait_for(main(), PATIENCE))
     assert found.said == [f"{found.path}: reloaded"] and list(found.gateway.router.models) == ["two"]
 
 
@@ -126,10 +125,10 @@ def test_a_server_reads_its_file_at_sighup(tmp_path: Path) -> None:
         path.write_text(FIRST.replace("one", "two"))
         process.send_signal(signal.SIGHUP)
         assert "reloaded" in process.stderr.readline()
-        names = [each["id"] for each in httpx2.get(f"{url}/v1/models").json()["data"]]
+        names = [each["id"] for each in httpx2.get(f"{url}/v1/models", timeout=PATIENCE).json()["data"]]
         assert "two" in names and "one" not in names
         process.send_signal(signal.SIGTERM)
-        assert process.wait(10) in (0, -signal.SIGTERM)
+        assert process.wait(PATIENCE) in (0, -signal.SIGTERM)
     finally:
         process.kill()
         process.communicate()

@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from unified_llm.gateway.app import Gateway
 from unified_llm.gateway.state import database as stores
 from unified_llm.gateway.state import runs as running
 from unified_llm.gateway.state.store import Conflict, Store, StoreUnavailable
+from waiting import PATIENCE, until
 
 ROOT = Path(__file__).parents[2]
 RESPONSES, INTERACTIONS = "/v1/responses", "/v1beta/interactions"
@@ -41,13 +41,14 @@ def begun(house: House, gateway: Gateway, path: str, model: str, text: str = "On
 
 def ended(house: House, gateway: Gateway, path: str, id_: str, **options: Any) -> Any:
     """The run once it is done."""
-    end = time.monotonic() + 10
-    while True:
-        found = house.ask(gateway, "GET", f"{path}/{id_}", **options).json()
-        if found["status"] not in ("queued", "in_progress"):
-            return found
-        assert time.monotonic() < end, found
-        house.run(asyncio.sleep(0.01))
+    found: Any = {}
+
+    def done() -> bool:
+        found.update(house.ask(gateway, "GET", f"{path}/{id_}", **options).json())
+        return found["status"] not in ("queued", "in_progress")
+
+    wait_for(house, done)
+    return found
 
 
 def streamed(house: House, gateway: Gateway, path: str, id_: str, after: Any = None) -> str:
@@ -248,10 +249,7 @@ def shown(house: House, gateway: Gateway, id_: str) -> int:
 
 
 def wait_for(house: House, true: Callable[[], Any]) -> None:
-    end = time.monotonic() + 10
-    while not true():
-        assert time.monotonic() < end
-        house.run(asyncio.sleep(0.02))
+    until(true, pause=lambda seconds: house.run(asyncio.sleep(seconds)))
 
 
 @surfaces
@@ -366,7 +364,10 @@ def node(tmp_path: Path, database: str, upstream: str) -> tuple[subprocess.Popen
     return process, line.split()[-1]
 
 
-def test_a_stopped_node_keeps_its_runs_and_a_killed_one_loses_them(house: House, tmp_path: Path, database: str) -> None:
+def test_a_stopped_node_keeps_its_runs_and_a_killed_one_loses_them(
+    house: House, tmp_path: Path, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "_EVERY", 0.1)
     with loopback() as server:
         slow = Slow(server)
         process, url = node(tmp_path, database, server.url)
@@ -382,7 +383,7 @@ def test_a_stopped_node_keeps_its_runs_and_a_killed_one_loses_them(house: House,
 
             id_, _ = started()
             process.send_signal(signal.SIGSTOP)  # busy or stopped is not dead
-            house.run(asyncio.sleep(2 * running._EVERY))
+            house.run(asyncio.sleep(5 * running._EVERY))
             assert house.ask(other, "GET", f"{RESPONSES}/{id_}").json()["status"] == "in_progress"
             slow.go = True
             process.send_signal(signal.SIGCONT)
@@ -408,7 +409,7 @@ def test_a_stopped_node_keeps_its_runs_and_a_killed_one_loses_them(house: House,
 
 async def posted(url: str, body: Any) -> Any:
     """In the loop, because what waits in there may hold the database."""
-    async with httpx2.AsyncClient() as http:
+    async with httpx2.AsyncClient(timeout=PATIENCE) as http:
         return (await http.post(url, json=body)).json()
 
 

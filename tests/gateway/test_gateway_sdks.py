@@ -11,6 +11,7 @@ import pytest
 from gateway.serving import PROTOCOLS, House, Served, sdk
 from matrix.test_errors import status_of
 from sdk_surfaces import SURFACES, Interactions, Messages, Responses, Said, Surface, plain
+from waiting import PATIENCE
 
 surfaces = pytest.mark.parametrize("surface", SURFACES, ids=lambda each: each.protocol)
 upstreams = pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -132,7 +133,7 @@ def test_the_synchronous_sdks_over_http(served: Served, house: House, surface: t
 @surfaces
 def test_the_asynchronous_sdks_over_http(served: Served, house: House, surface: type[Surface]) -> None:
     async def talked() -> list[str]:
-        async with httpx2.AsyncClient() as http:
+        async with httpx2.AsyncClient(timeout=PATIENCE) as http:
             made = [sdk(surface, protocol, served.url, ahttp=http) for protocol in PROTOCOLS]
             for each in made:
                 each.ask("Good morning.")

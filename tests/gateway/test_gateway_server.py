@@ -18,6 +18,7 @@ import pytest
 
 from client.loopback import STREAM, event, loopback, piece, streamed
 from gateway.serving import House, Served, until
+from waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 ASKED = {"messages": [{"role": "user", "content": "Hi"}], "stream": True}
@@ -39,7 +40,7 @@ def test_events_come_one_by_one(house: House, model: str) -> None:
             exchange.send(b"".join(map(piece, STREAM[1:])) + b"0\r\n\r\n")
 
         up.answer = answer
-        with served_over(house, up.upstream()) as served, httpx2.Client(timeout=20) as http:
+        with served_over(house, up.upstream()) as served, httpx2.Client(timeout=PATIENCE) as http:
             body = {"model": model, **ASKED}
             with http.stream("POST", f"{served.url}/v1/chat/completions", json=body) as reply:
                 for chunk in reply.iter_bytes():
@@ -58,7 +59,9 @@ def test_a_client_that_disconnects_ends_the_request_to_the_upstream(house: House
             exchange.stall(),
         )
         with served_over(house, up.upstream()) as served:
-            with socket.create_connection(("127.0.0.1", int(served.url.rpartition(":")[2])), timeout=5) as client:
+            with socket.create_connection(
+                ("127.0.0.1", int(served.url.rpartition(":")[2])), timeout=PATIENCE
+            ) as client:
                 body = json.dumps({"model": "m", **ASKED, "stream": stream, "max_tokens": 9}).encode()
                 head = f"POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
                 client.sendall(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
@@ -72,7 +75,7 @@ def test_a_client_that_disconnects_ends_the_request_to_the_upstream(house: House
 def test_headers_without_end(house: House) -> None:
     with served_over(house, house.upstream("openai-chat"), max_headers=2_000) as served:
         port = int(served.url.rpartition(":")[2])
-        with socket.create_connection(("127.0.0.1", port), timeout=5) as client:
+        with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as client:
             client.sendall(b"GET / HTTP/1.1\r\nhost: localhost\r\n")
             for number in range(100):
                 try:
@@ -80,19 +83,19 @@ def test_headers_without_end(house: House) -> None:
                 except OSError:
                     break
             assert client.recv(100).startswith(b"HTTP/1.1 431 ")
-        assert httpx2.get(f"{served.url}/health").status_code == 200
+        assert httpx2.get(f"{served.url}/health", timeout=PATIENCE).status_code == 200
 
 
 def test_two_user_agents_are_accepted(served: Served) -> None:
     port = int(served.url.rpartition(":")[2])
-    with socket.create_connection(("127.0.0.1", port), timeout=5) as client:
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as client:
         client.sendall(b"GET /v1/models HTTP/1.1\r\nhost: localhost\r\nuser-agent: a\r\nuser-agent: b\r\n\r\n")
         assert client.recv(100).startswith(b"HTTP/1.1 200 ")
 
 
 def test_a_websocket_is_refused_so_that_clients_fall_back(served: Served, caplog: pytest.LogCaptureFixture) -> None:
     port = int(served.url.rpartition(":")[2])
-    with socket.create_connection(("127.0.0.1", port), timeout=5) as client:
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as client:
         upgrade = "upgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-version: 13\r\nsec-websocket-key: "
         client.sendall(
             f"GET /v1/responses HTTP/1.1\r\nhost: localhost\r\n{upgrade}dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n".encode()
@@ -100,7 +103,7 @@ def test_a_websocket_is_refused_so_that_clients_fall_back(served: Served, caplog
         assert client.recv(100).startswith(b"HTTP/1.1 426 ")
         while client.recv(1000):
             pass
-    assert httpx2.get(f"{served.url}/health").status_code == 200
+    assert httpx2.get(f"{served.url}/health", timeout=PATIENCE).status_code == 200
     assert not caplog.records, "a client that falls back is no error"
 
 
@@ -116,7 +119,7 @@ def test_open_streams_are_finished_before_the_end(house: House) -> None:
 
         up.answer = answer
         served = served_over(house, up.upstream())
-        with httpx2.Client(timeout=20) as http:
+        with httpx2.Client(timeout=PATIENCE) as http:
             body = {"model": "m", **ASKED}
             with http.stream("POST", f"{served.url}/v1/chat/completions", json=body) as reply:
                 chunks = reply.iter_bytes()
@@ -127,7 +130,7 @@ def test_open_streams_are_finished_before_the_end(house: House) -> None:
                 go.append(True)
                 rest = b"".join(chunks)
         assert first + rest == b"".join(STREAM)
-        served.thread.join(20)
+        served.thread.join(PATIENCE)
         assert not served.thread.is_alive()
 
 
@@ -148,10 +151,12 @@ def test_the_command_starts_says_how_to_use_it_and_stops(tmp_path: Path) -> None
         url = lines[0].split()[-1]
         assert f"export OPENAI_BASE_URL={url}/v1\n" in lines and "local/MODEL" in lines[-1]
         body = {"model": "local/echo", "max_tokens": 9, "messages": ASKED["messages"]}
-        done = httpx2.post(f"{url}/v1/messages", json=body, headers={"anthropic-version": "2023-06-01"})
+        done = httpx2.post(
+            f"{url}/v1/messages", json=body, headers={"anthropic-version": "2023-06-01"}, timeout=PATIENCE
+        )
         assert done.json()["content"][0]["text"] == "Hi"
         process.send_signal(signal.SIGTERM)
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=PATIENCE)
         assert (process.returncode, err) in ((0, ""), (-signal.SIGTERM, ""))
     finally:
         process.kill()
@@ -169,7 +174,7 @@ def test_many_streams_at_once(house: House, served: Served) -> None:
         return said
 
     async def all_of_them() -> list[str]:
-        async with httpx2.AsyncClient(timeout=20) as http:
+        async with httpx2.AsyncClient(timeout=PATIENCE) as http:
             return await asyncio.gather(*(one(http, number) for number in range(40)))
 
     assert len(set(house.run(all_of_them()))) == 40 and served.gateway.busy == 0

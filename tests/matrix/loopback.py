@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import itertools
 import json
-import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
@@ -22,6 +22,7 @@ from oracles import mounts
 from oracles.service import Reply, Seen
 from sdk_surfaces import SURFACES, Said, Surface
 from sealed import opaque
+from waiting import PATIENCE, until
 
 PROTOCOLS = sorted(each.protocol for each in SURFACES)
 SIGNING = [each for each in PROTOCOLS if each != "openai-chat"]
@@ -85,7 +86,7 @@ class Loopback:
         self.runner.close()
         self.server.close()
 
-    def run(self, doing: Awaitable[T], seconds: float = 20) -> T:
+    def run(self, doing: Awaitable[T], seconds: float = PATIENCE) -> T:
         """Await something in the session's event loop."""
         return self.runner.run(asyncio.wait_for(doing, seconds))
 
@@ -119,18 +120,18 @@ class Loopback:
     def settle(self) -> None:
         """Let generators end that an SDK left lying, as google-genai does: its own are closed by the collector alone,
         in the loop that an application keeps running."""
-        for tried in range(60 if self.abandons else 0):
-            if not self.busy:
-                break
-            gc.collect(min(tried // 10, 2))  # what was left just now is young; looking through all takes long
-            self.run(asyncio.sleep(0.002))
+        tries = itertools.count()
 
-    def until(self, true: Callable[[], Any], seconds: float = 10) -> None:
+        def looked(seconds: float) -> None:
+            gc.collect(min(next(tries) // 10, 2))  # what was left just now is young; looking through all takes long
+            self.run(asyncio.sleep(seconds))
+
+        if self.abandons:
+            until(lambda: not self.busy, "a connection is still busy", looked)
+
+    def until(self, true: Callable[[], Any]) -> None:
         """Wait for the server's side to hear of something."""
-        end = time.monotonic() + seconds
-        while not true():
-            assert time.monotonic() < end, f"the server never heard of it: {[each.ended for each in self.seen]}"
-            time.sleep(0.002)
+        until(true, lambda: f"the server never heard of it: {[each.ended for each in self.seen]}")
 
 
 class Talk:

@@ -16,7 +16,7 @@ import unified_llm as ul
 from matrix.loopback import ABANDONING, PROTOCOLS, Loopback, upstreams, words_in
 from sdk_surfaces import SURFACES, Chat, Contents, Interactions, Messages, Responses, Surface
 
-pytestmark = pytest.mark.timeout(30)
+pytestmark = pytest.mark.timeout(120)
 
 TEXT = "One two three four five six."
 SDKS: dict[str, type[Surface]] = {each.protocol: each for each in SURFACES}
@@ -125,7 +125,7 @@ def test_a_refused_connection(house: Loopback, door: str, stream: bool) -> None:
     upstream = house.upstream(UPSTREAM_OF[door]).with_(base_url=nobody())
     heard = Heard(house, door, upstream, TEXT, stream)
     heard.failed(ul.ConnectionFailed, NO_ANSWER.get(heard.surface, "APIConnectionError"))  # type: ignore[arg-type]
-    assert heard.words == [] and heard.took < 5
+    assert heard.words == [] and heard.took < 60
 
 
 @doors
@@ -150,9 +150,9 @@ def test_an_upstream_that_stalls(house: Loopback, door: str, stream: bool) -> No
     else:
         assert heard.error is not None
         assert heard.surface is not None or isinstance(heard.error, ul.Timeout)
-    assert 0.05 < heard.took < 10 and len(house.seen) == 1
+    assert 0.05 < heard.took < 18
     house.settle()
-    house.until(lambda: house.seen[0].ended == "closed")
+    house.until(lambda: [each.ended for each in house.seen] == ["closed"])
 
 
 @forms
@@ -161,9 +161,9 @@ def test_an_sdks_own_timeout_is_kept(house: Loopback, surface: type[Surface], st
     """Where the upstream has none of its own, the patience is that of who asks."""
     patience: dict[str, Any] = {"timeout": 150 if surface in (Contents, Interactions) else 0.15}
     heard = Heard(house, surface.protocol, house.upstream("openai-chat"), f"{TEXT} [[slow 20000]]", stream, **patience)
-    assert heard.error is not None and 0.05 < heard.took < 10
+    assert heard.error is not None and 0.05 < heard.took < 18
     house.settle()
-    house.until(lambda: house.seen[0].ended == "closed")
+    house.until(lambda: [each.ended for each in house.seen] == ["closed"])
 
 
 # ---- it breaks off --------------------------------------------------------------------------------------------------

@@ -239,9 +239,9 @@ def test_trap_131_large_media_are_not_decoded_and_not_scanned_twice(target: str)
         url = f"data:image/png;base64,{PNG[:-1]}{'A' * size}"
         best = 9.0
         for _ in range(3):
-            start = time.perf_counter()
+            start = time.process_time()
             value = chat({"type": "image_url", "image_url": {"url": url}}, target=target).value
-            best = min(best, time.perf_counter() - start)
+            best = min(best, time.process_time() - start)
         assert "A" * size in str(value)
         return best
 
