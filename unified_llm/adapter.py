@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from .bulk import NOTHING_MORE, ReadMore, WriteMore
 
 if TYPE_CHECKING:
+    from .file_api import CacheApi, FileApi
     from .mapping import Mapping
     from .reading import Reader
     from .repair import Rules
@@ -184,6 +185,9 @@ class Adapter:
     # How a stream that is kept is taken up again: the query parameter of its GET route that says behind which event,
     # and the field of an event's data that is such a place; empty where streams are not kept.
     resume: tuple[str, ...] = ()
+    # Files and cached prompts that clients upload and then name in requests; None where the protocol has none.
+    files: FileApi | None = None
+    caches: CacheApi | None = None
     # HTTP header names that carry a credential, in the order they are tried; "{}" stands for the key.
     auth: tuple[tuple[str, str], ...] = ()
     # Kind to "module:name" of the official SDK's type, and the extra that installs it.

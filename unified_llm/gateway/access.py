@@ -66,9 +66,8 @@ class Access:
 
     def admit(self, headers: Mapping[str, str], query: Mapping[str, str]) -> Key:
         """The key of a request. Raises `Refusal` (401, 403)."""
-        self._check_origin(headers)
+        self.check_page(headers)
         if not self.keys:
-            self._check_host(headers)
             return Key()
         for given in _credentials(headers, query):
             # A dict lookup by digest tells a timing attacker nothing about the key.
@@ -85,7 +84,7 @@ class Access:
             return None
         self._check_origin(headers)
         allowed = {
-            "access-control-allow-methods": "GET, POST, DELETE",
+            "access-control-allow-methods": "GET, POST, DELETE, PATCH",
             "access-control-allow-headers": headers.get("access-control-request-headers", ""),
             "access-control-max-age": "600",
         }
@@ -97,6 +96,19 @@ class Access:
         if origin.lower() not in self.origins:
             return {}
         return {"access-control-allow-origin": origin, "access-control-expose-headers": "*", "vary": "origin"}
+
+    def check_page(self, headers: Mapping[str, str]) -> None:
+        """Raise `Refusal` (403) for a request that a web page of another origin may have sent."""
+        self._check_origin(headers)
+        # Browsers send this with every request, also with those for which they leave out the origin.
+        if headers.get("sec-fetch-site") in ("cross-site", "same-site") and "origin" not in headers:
+            raise Refusal(403, "permission", "this web page may not use the gateway", code="origin_not_allowed")
+        if not self.keys:
+            self._check_host(headers)
+
+    def is_served(self, tenant: str) -> bool:
+        """Whether there is still a key of a tenant."""
+        return not self.keys or any(each.tenant == tenant for each in self.keys.values())
 
     def _check_origin(self, headers: Mapping[str, str]) -> None:
         origin = headers.get("origin")

@@ -21,6 +21,7 @@ from ..client.transports.route_matching import Match, recognise
 from ..client.transports.translator import Incoming, Reply, Translator
 from ..convert import write
 from ..errors import APIError, CapabilityLost, ConnectionFailed, InvalidRequest, Timeout
+from ..file_api import KINDS
 from ..jsonvalue import parse
 from ..registry import adapter
 from ..secret import Secret
@@ -28,6 +29,7 @@ from ..vault import MemoryVault
 from .access import Access, Key
 from .body import Disconnected, Peek, peek, read_body
 from .config import Config, ConfigError
+from .files import Files, Sent
 from .passthrough import Direct, direct
 from .quota import Quota
 from .replies import (
@@ -51,6 +53,7 @@ from .replies import (
     until_gone,
 )
 from .routing import ModelList, Router, list_document
+from .state.files import FileStore
 from .state.runs import Runs
 from .state.store import Store, StoreUnavailable
 from .state.turns import Pending, Turns, foreground, unavailable
@@ -72,6 +75,7 @@ class Head(NamedTuple):
     path: str
     query: dict[str, str]
     headers: dict[str, str]
+    scheme: str = "http"
 
     @classmethod
     def of(cls, scope: Scope) -> Head:
@@ -81,7 +85,9 @@ class Head(NamedTuple):
             headers[name] = f"{headers[name]}, {text}" if name in headers else text
         quoted = scope.get("raw_path") or scope["path"].encode()  # a quoted slash is not a separator
         query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
-        return cls(scope["method"], quoted.decode("latin-1").partition("?")[0], query, headers)
+        return cls(
+            scope["method"], quoted.decode("latin-1").partition("?")[0], query, headers, scope.get("scheme", "http")
+        )
 
 
 class Gateway:
@@ -112,6 +118,7 @@ class Gateway:
         self.store = Store(self.config.state)
         self.turns = Turns(self.store, self.config.state)
         self.runs = Runs(self.store, self.wire)
+        self.files = Files(FileStore(self.store, self.config.state), self.config.state)
         self.draining = False
         self.busy = 0
         self._secret = self.config.gateway.secret()
@@ -189,14 +196,14 @@ class Gateway:
             if found is not None:
                 await send_whole(send, found, body=head.method != "HEAD")
                 return
-            key = self.access.admit(head.headers, head.query)
+            key = await self._admitted(head)
             match = self._matched(head)
             if self.busy >= self.config.gateway.max_parallel:
                 raise Refusal(429, "rate_limit", "too many requests at the same time", headers={"retry-after": "1"})
             self.quota.enter(key)
             self.busy += 1
             counted = key
-            content = await self._content(head, receive)
+            content = await self._content(head, match, receive)
             work = asyncio.ensure_future(self._answer(head, match, key, content, send))
             await until_gone(work, receive)
         except Refusal as refusal:
@@ -233,9 +240,20 @@ class Gateway:
             )
         raise Refusal(404, "not_found", f"unknown route {head.method} {head.path}", code="unknown_route")
 
-    async def _content(self, head: Head, receive: Receive) -> bytes:
-        content = await read_body(receive, head.headers, self.config.gateway)
-        if content:
+    async def _admitted(self, head: Head) -> Key:
+        """The key of a request. Raises `Refusal`."""
+        match = recognise(head.method, head.path, head.headers)
+        if secret := self.files.secret(match, head.query, head.headers):
+            try:
+                return await self.files.admit(secret, head.headers, self.access)
+            except StoreUnavailable:
+                raise unavailable() from None
+        return self.access.admit(head.headers, head.query)
+
+    async def _content(self, head: Head, match: Match, receive: Receive) -> bytes:
+        most = self.files.limit(match)
+        content = await read_body(receive, head.headers, self.config.gateway, most)
+        if content and most is None:
             kind = head.headers.get("content-type", "").partition(";")[0].strip().lower()
             if kind != "application/json" and not kind.endswith("+json"):
                 reason = f"content-type must be application/json, got {kind!r}" if kind else "content-type is missing"
@@ -271,6 +289,12 @@ class Gateway:
         """The response, and what has to be done before a stream may end."""
         if match.route.kind == "models":
             return await self._listed(head, match, key), None
+        if match.route.kind in KINDS:
+            url = f"{head.scheme}://{head.headers.get('host', '')}{head.path}"
+            try:
+                return await self.files.reply(Sent(match, key.tenant, head.query, head.headers, content, url)), None
+            except StoreUnavailable:
+                raise unavailable() from None
         secret = await self.secret()
         if not match.route.kind.endswith("request"):
             return await self._stored(match, key, head.query, secret), None

@@ -90,22 +90,28 @@ class _Zstandard:
         return out
 
 
-async def read_body(receive: Receive, headers: Mapping[str, str], limits: GatewaySettings) -> bytes:
-    """The body of a request, decompressed. Raises `Refusal` (400, 413, 415) and `Disconnected`."""
+async def read_body(
+    receive: Receive, headers: Mapping[str, str], limits: GatewaySettings, most: int | None = None
+) -> bytes:
+    """The body of a request, decompressed; `most` are the bytes that it may have, by default `max_body`.
+
+    Raises `Refusal` (400, 413, 415) and `Disconnected`.
+    """
+    most = limits.max_body if most is None else most
     coding = headers.get("content-encoding", "identity").strip().lower()
     taken = made = 0
 
     def check(size: int) -> None:
         nonlocal made
         made += size
-        if made > limits.max_body:
-            raise _too_large(limits)
+        if made > most:
+            raise _too_large(most)
         if made > _FREE and made > taken * limits.max_ratio:
             raise Refusal(413, "too_large", f"the body expands more than {limits.max_ratio} times", code="body_ratio")
 
     declared = headers.get("content-length", "")
-    if declared.isdecimal() and int(declared) > limits.max_body:
-        raise _too_large(limits)
+    if declared.isdecimal() and int(declared) > most:
+        raise _too_large(most)
     inner = _decompressor(coding, check)
     pieces: list[bytes] = []
     more = True
@@ -116,8 +122,8 @@ async def read_body(receive: Receive, headers: Mapping[str, str], limits: Gatewa
         chunk: bytes = message.get("body", b"")
         more = message.get("more_body", False)
         taken += len(chunk)
-        if taken > limits.max_body:
-            raise _too_large(limits)
+        if taken > most:
+            raise _too_large(most)
         if inner is None:
             pieces.append(chunk)
             continue
@@ -142,8 +148,8 @@ def _decompressor(coding: str, check: Callable[[int], None]) -> _Decompressor | 
     raise Refusal(415, "invalid_request", f"content-encoding {coding!r} is not supported; use gzip, deflate or zstd")
 
 
-def _too_large(limits: GatewaySettings) -> Refusal:
-    return Refusal(413, "too_large", f"the body is larger than {limits.max_body} bytes", code="body_too_large")
+def _too_large(most: int) -> Refusal:
+    return Refusal(413, "too_large", f"the body is larger than {most} bytes", code="body_too_large")
 
 
 # ---- what a body contains, without parsing all of it ----------------------------------------------------------------

@@ -116,6 +116,12 @@ class StateSettings(_Table):
         default=False,
         description="Refuse requests whose response cannot be stored (503), instead of answering with `store: false`.",
     )
+    files_keep: Duration = Field(default=30 * 86_400.0, description="How long an uploaded file is kept at most.")
+    max_file: Size = Field(default=64_000_000, description="Largest file in bytes.")
+    max_files: int = Field(default=10_000, gt=0, description="Files and cached prompts of one tenant.")
+    max_files_size: Size = Field(
+        default=1_000_000_000, description="Bytes of all files and cached prompts of one tenant, open uploads included."
+    )
     sync: Literal["normal", "full"] = Field(
         default="normal", description="SQLite only. `full` survives power loss, `normal` a crash of the process."
     )

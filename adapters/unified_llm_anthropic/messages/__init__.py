@@ -10,6 +10,7 @@ from .citations import citations
 from .content import answer_parts, parts
 from .demands import DEMANDS
 from .errors import read_error, write_error
+from .files import FILE_ROUTES, FILES
 from .mcp import servers
 from .models import models, read_models, write_models
 from .request import read_request, write_count_request, write_request
@@ -55,7 +56,9 @@ adapter = Adapter(
         Route("POST", "v1/messages/count_tokens", "count_tokens_request"),
         Route("GET", "v1/models", "models"),
         Route("GET", "v1/models/{model}", "models"),
+        *FILE_ROUTES,
     ),
+    files=FILES,
     # https://docs.claude.com/en/api/models-list
     paging=Paging("limit", "after_id", "last_id", 1000, more="has_more", before="before_id"),
     auth=(("authorization", "Bearer {}"), ("x-api-key", "{}")),

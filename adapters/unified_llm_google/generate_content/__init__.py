@@ -10,6 +10,7 @@ from . import calls, hosted, hosted_tools
 from .content import items, parts
 from .counting import read_count, read_count_request, write_count, write_count_request
 from .errors import read_error, write_error
+from .files import FILE_ROUTES, FILES, UPLOAD_MARK
 from .models import models, read_model_list, write_model_list
 from .request import read_request, write_request
 from .response import read_response, write_response
@@ -70,11 +71,13 @@ adapter = Adapter(
         Route("POST", "{model}:generateContent", "request", False),
         Route("POST", "{model}:streamGenerateContent", "request", True),
         Route("POST", "{model}:countTokens", "count_tokens_request", False),
-    ),
+    )
+    + FILE_ROUTES,
+    files=FILES,
     # https://ai.google.dev/api/models#method:-models.list
     paging=Paging("pageSize", "pageToken", "nextPageToken", 1000),
     auth=(("x-goog-api-key", "{}"), ("authorization", "Bearer {}")),
-    marks=("x-goog-api-key", "x-goog-api-client"),
+    marks=("x-goog-api-key", "x-goog-api-client", UPLOAD_MARK),
     roots=("v1beta", "v1alpha"),
     entries="models",
     clients={"google.genai": "unified_llm_google.sdk_client:upstream"},

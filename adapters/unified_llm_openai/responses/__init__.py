@@ -10,6 +10,7 @@ from ..dialects import Dialects
 from . import lists
 from .content import answer_parts, assistant_parts, citations, parts, user_parts
 from .errors import read_error, write_error
+from .files import FILE_ROUTES, FILES
 from .items import ORIGIN, answer_items, items, request_items
 from .request import read_request, write_compact_request, write_count_tokens_request, write_request
 from .response import read_response, write_response
@@ -76,7 +77,9 @@ adapter = Adapter(
         Route("GET", "responses/{id}/input_items", "input_items", False),
         Route("GET", "models", "models", False),
         Route("GET", "models/{model}", "models", False),
+        *FILE_ROUTES,
     ),
+    files=FILES,
     auth=(("authorization", "Bearer {}"), ("api-key", "{}")),
     clients={"openai": "unified_llm_openai.sdk_client:upstream"},
     sdk={

@@ -25,6 +25,7 @@ from ...errors import (
     UnknownProtocol,
     UnknownProvider,
 )
+from ...file_api import KINDS
 from ...hints import header_safe
 from ...jsonvalue import dump, parse
 from ...losses import Levels, Losses
@@ -159,7 +160,7 @@ class Translator:
     def steps(self, incoming: Incoming) -> Generator[Any, Any, Reply]:
         """Answer a request. Raises `ConnectionFailed` and `Timeout`, which transports have their own errors for."""
         match = recognise(incoming.method, incoming.path, incoming.headers, self.surface)
-        if match is None:
+        if match is None or match.route.kind in KINDS:  # files are kept by the gateway alone
             surface = self.surface or _likeliest(incoming.headers)
             return self.error_reply(NotFound(f"no surface has the route {incoming.method} {incoming.path}"), surface)
         try:

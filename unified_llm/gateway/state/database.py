@@ -25,6 +25,9 @@ from ..config import ConfigError, StateSettings
 __all__ = [
     "async_url",
     "check_database",
+    "file_parts",
+    "file_uses",
+    "files",
     "make_engine",
     "metadata",
     "migrate",
@@ -82,6 +85,44 @@ segments = sa.Table(
     sa.Column("first", sa.Integer, primary_key=True),
     sa.Column("last", sa.Integer, nullable=False),
     sa.Column("data", sa.LargeBinary, nullable=False),
+)
+
+files = sa.Table(
+    "files",
+    metadata,
+    sa.Column("tenant", sa.String(255), primary_key=True),
+    sa.Column("kind", sa.String(16), primary_key=True),
+    sa.Column("id", sa.String(64), primary_key=True),
+    sa.Column("status", sa.String(16), nullable=False),
+    sa.Column("reserved", sa.BigInteger, nullable=False),
+    sa.Column("received", sa.BigInteger, nullable=False),
+    sa.Column("secret", sa.String(64)),
+    sa.Column("head", sa.LargeBinary, nullable=False),
+    sa.Column("created", sa.BigInteger, nullable=False),
+    sa.Column("updated", sa.BigInteger, nullable=False),
+    sa.Column("expires", sa.BigInteger, nullable=False),
+    sa.Index("files_expires", "expires"),
+    sa.Index("files_secret", "secret", unique=True),
+)
+file_parts = sa.Table(
+    "file_parts",
+    metadata,
+    sa.Column("tenant", sa.String(255), primary_key=True),
+    sa.Column("kind", sa.String(16), primary_key=True),
+    sa.Column("id", sa.String(64), primary_key=True),
+    sa.Column("part", sa.String(64), primary_key=True),
+    sa.Column("place", sa.BigInteger, nullable=False),
+    sa.Column("data", sa.LargeBinary, nullable=False),
+)
+file_uses = sa.Table(
+    "file_uses",
+    metadata,
+    sa.Column("tenant", sa.String(255), primary_key=True),
+    sa.Column("file", sa.String(64), primary_key=True),
+    sa.Column("response", sa.String(255), primary_key=True),
+    sa.Column("expires", sa.BigInteger, nullable=False),
+    sa.Index("file_uses_response", "tenant", "response"),
+    sa.Index("file_uses_expires", "expires"),
 )
 
 _LOCK = 0x756C6C6D  # of migrations, in PostgreSQL

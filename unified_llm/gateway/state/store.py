@@ -21,6 +21,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from ..config import StateSettings
 from .database import async_url, make_engine, migrate, responses, runs, segments, shared_secret, writing
+from .files import expire_files, release_files
 
 __all__ = ["Conflict", "Store", "StoreUnavailable", "Stored"]
 
@@ -173,6 +174,7 @@ class Store:
             run = await connection.execute(sa.delete(runs).where((runs.c.tenant == tenant) & (runs.c.id == id)))
             if run.rowcount:
                 await connection.execute(sa.delete(segments).where(segments.c.run == id))
+            await release_files(connection, tenant, id)
         return bool(done.rowcount or run.rowcount)
 
     async def expire(self) -> int:
@@ -189,7 +191,8 @@ class Store:
             if ids:
                 await connection.execute(sa.delete(segments).where(segments.c.run.in_(ids)))
                 await connection.execute(sa.delete(runs).where(runs.c.id.in_(ids)))
-        return max(len(names), len(ids))
+            files = await expire_files(connection)
+        return max(len(names), len(ids), files)
 
     @asynccontextmanager
     async def connection(self, *, write: bool = False) -> AsyncIterator[AsyncConnection]:
