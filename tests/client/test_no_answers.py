@@ -12,6 +12,7 @@ import httpx2
 import pytest
 
 import unified_llm as ul
+from client.drivers import OverAiohttp, aiohttp_installed
 from client.loopback import ANSWER, HEAD, STREAM, Exchange, Loopback, event, loopback, piece, streamed, whole
 from corpus import records
 from unified_llm.client.sending.response_check import is_answer, is_event
@@ -58,16 +59,21 @@ def sync(upstreams: list[Any], stream: bool, **options: Any) -> str:
         return "".join(found.text_deltas) if stream else found.output_text  # type: ignore[union-attr]
 
 
-def in_loop(upstreams: list[Any], stream: bool, **options: Any) -> str:
+def in_loop(upstreams: list[Any], stream: bool, *, made: Any = ul.AsyncClient, **options: Any) -> str:
     async def run() -> str:
-        async with ul.AsyncClient(retry=QUICK) as client:
+        async with made(retry=QUICK) as client:
             found: Any = await client.responses.create(models=upstreams, input="Hi", stream=stream or None, **options)
             return "".join([text async for text in found.text_deltas]) if stream else found.output_text
 
     return asyncio.run(run())
 
 
+def over_aiohttp(upstreams: list[Any], stream: bool, **options: Any) -> str:
+    return in_loop(upstreams, stream, made=OverAiohttp, **options)
+
+
 both = pytest.mark.parametrize("call", [sync, in_loop])
+drivers = pytest.mark.parametrize("call", [sync, in_loop, pytest.param(over_aiohttp, marks=aiohttp_installed)])
 forms = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 
 
@@ -214,7 +220,7 @@ def breaking(broken: bytes, good: int) -> Callable[[Exchange], Any]:
     return answer
 
 
-@both
+@drivers
 @pytest.mark.parametrize("how", BROKEN)
 def test_an_answer_that_breaks_is_asked_for_again(server: Loopback, call: Callable[..., str], how: str) -> None:
     server.answer = breaking(BROKEN[how], 3)
@@ -222,7 +228,7 @@ def test_an_answer_that_breaks_is_asked_for_again(server: Loopback, call: Callab
     assert server.asked == 3
 
 
-@both
+@drivers
 @pytest.mark.parametrize("how", BROKEN)
 def test_and_no_more_often_than_is_allowed(server: Loopback, call: Callable[..., str], how: str) -> None:
     server.answer = breaking(BROKEN[how], 1000)
@@ -246,7 +252,7 @@ def test_an_sdk_sees_no_other_exception_than_its_http_librarys(server: Loopback,
     assert answer.status_code >= 500 or (stream and "event: error" in answer.text)
 
 
-@both
+@drivers
 def test_what_was_handed_out_is_not_asked_for_again(server: Loopback, call: Callable[..., str]) -> None:
     server.answer = lambda exchange: bool(exchange.send(HEAD + piece(event("a"))))
     with pytest.raises(ul.StreamBroken):

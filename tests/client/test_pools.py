@@ -17,6 +17,7 @@ import pytest
 import trio
 
 import unified_llm as ul
+from client.drivers import clients
 from client.loopback import Exchange, Loopback, event, loopback, streamed
 
 BODY = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}
@@ -138,9 +139,10 @@ def test_a_child_process_has_connections_of_its_own(server: Loopback) -> None:
 # ---- event loops ----------------------------------------------------------------------------------------------------
 
 
+@clients
 @loops
-def test_one_client_in_one_loop_after_the_other(server: Loopback, run: Callable[..., Any]) -> None:
-    client = ul.AsyncClient(server.upstream())
+def test_one_client_in_one_loop_after_the_other(server: Loopback, run: Callable[..., Any], client_class: Any) -> None:
+    client = client_class(server.upstream())
 
     async def ask() -> str:
         async with await client.responses.create(input="Hi", stream=True) as events:
@@ -163,8 +165,9 @@ def test_one_transport_in_one_loop_after_the_other(server: Loopback, run: Callab
     server.until(lambda: server.open == 0)
 
 
-def test_one_client_in_several_loops_at_once(server: Loopback) -> None:
-    client = ul.AsyncClient(server.upstream())
+@clients
+def test_one_client_in_several_loops_at_once(server: Loopback, client_class: Any) -> None:
+    client = client_class(server.upstream())
     said: list[Any] = []
 
     async def ask() -> list[str]:
@@ -256,15 +259,21 @@ def test_a_stream_that_is_dropped_under_an_sdk(server: Loopback, unraisable: lis
         server.until(lambda: server.open == 0)
 
 
+@clients
 @pytest.mark.parametrize("read", [0, 1])
 @pytest.mark.parametrize("collected", [True, False], ids=["collected", "at the end of the loop"])
 def test_a_stream_that_is_dropped_in_an_event_loop(
-    server: Loopback, unraisable: list[Any], caplog: pytest.LogCaptureFixture, read: int, collected: bool
+    server: Loopback,
+    unraisable: list[Any],
+    caplog: pytest.LogCaptureFixture,
+    read: int,
+    collected: bool,
+    client_class: Any,
 ) -> None:
     server.answer = endless
 
     async def run() -> None:
-        client = ul.AsyncClient(server.upstream())
+        client = client_class(server.upstream())
         for _ in range(3):
             events = await client.responses.create(input="Hi", stream=True)
             for _ in range(read):
@@ -280,13 +289,14 @@ def test_a_stream_that_is_dropped_in_an_event_loop(
     assert caplog.text == "", "asyncio logs what a task raised that nobody awaits"
 
 
+@clients
 def test_a_run_that_is_dropped_in_an_event_loop(
-    server: Loopback, unraisable: list[Any], caplog: pytest.LogCaptureFixture
+    server: Loopback, unraisable: list[Any], caplog: pytest.LogCaptureFixture, client_class: Any
 ) -> None:
     server.answer = endless
 
     async def run() -> None:
-        client = ul.AsyncClient(server.upstream())
+        client = client_class(server.upstream())
         events = await client.responses.run(input="Hi", stream=True)
         await anext(events)
         del events
@@ -298,13 +308,14 @@ def test_a_run_that_is_dropped_in_an_event_loop(
     assert caplog.text == ""
 
 
+@clients
 def test_a_stream_that_outlives_its_loop(
-    server: Loopback, unraisable: list[Any], caplog: pytest.LogCaptureFixture
+    server: Loopback, unraisable: list[Any], caplog: pytest.LogCaptureFixture, client_class: Any
 ) -> None:
     server.answer = endless
 
     async def run() -> Any:
-        events = await ul.AsyncClient(server.upstream()).responses.create(input="Hi", stream=True)
+        events = await client_class(server.upstream()).responses.create(input="Hi", stream=True)
         await anext(events)
         return events
 
@@ -360,12 +371,13 @@ def test_closing_during_use_is_a_typed_error(server: Loopback) -> None:
     events.close()
 
 
+@clients
 @loops
-def test_closing_during_use_in_an_event_loop(server: Loopback, run: Callable[..., Any]) -> None:
+def test_closing_during_use_in_an_event_loop(server: Loopback, run: Callable[..., Any], client_class: Any) -> None:
     server.answer = endless
 
     async def close() -> None:
-        client = ul.AsyncClient(server.upstream())
+        client = client_class(server.upstream())
         events = await client.responses.create(input="Hi", stream=True)
         await anext(events)
         await client.aclose()

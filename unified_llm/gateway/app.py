@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import NamedTuple
 from urllib.parse import parse_qsl
 
-from ..client.connections.io import AsyncWire
+from ..client.connections.aiohttp_wire import AiohttpWire
 from ..client.connections.pool import LIMITS
 from ..client.transports.report_headers import CALLER
 from ..client.transports.route_matching import Match, recognise
@@ -113,7 +113,7 @@ class Gateway:
         self.quota = Quota(self.config)
         self.models = ModelList(self.router)
         most = self.config.gateway.max_parallel
-        self.wire = AsyncWire(limits=type(LIMITS)(max_connections=most, max_keepalive_connections=min(most, 100)))
+        self.wire = AiohttpWire(limits=type(LIMITS)(max_connections=most, max_keepalive_connections=min(most, 100)))
         self.vault = MemoryVault()
         self.store = Store(self.config.state)
         self.turns = Turns(self.store, self.config.state)

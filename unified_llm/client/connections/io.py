@@ -1,8 +1,8 @@
 """What does the work for `wire.steps`: connections, for threads and for event loops.
 
-Two drivers with the same verbs, and no rule in either. Every answer that was opened is closed: when its stream is at
-its end, when the caller stops listening, when anything is raised or cancelled. An upstream that brings its own HTTP
-client uses that one; all others share the driver's pool.
+Two drivers with the same verbs, and no rule in either; `aiohttp_wire.py` has a third one, for servers. Every answer
+that was opened is closed: when its stream is at its end, when the caller stops listening, when anything is raised or
+cancelled. An upstream that brings its own HTTP client uses that one; all others share the driver's pool.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .event_loops import Chunks
 from .pool import TIMEOUT, AsyncPool, Pool, checked
 from .transport_errors import as_http_error
 
-__all__ = ["PATH", "TIMEOUT", "AsyncStream", "AsyncWire", "Stream", "Wire"]
+__all__ = ["PATH", "TIMEOUT", "AsyncStream", "AsyncWire", "Stream", "Wire", "crowded", "dated", "parsed"]
 
 PATH = "unified_llm.path"
 """The extension of a request that holds its path below the protocol's root."""
@@ -48,7 +48,7 @@ def _request(
         timeout = deadline.capped(timeout if timeout is not None else client.timeout)
     built: httpx2.Request = client.build_request(
         outgoing.method,
-        _url(outgoing.url),
+        parsed(outgoing.url),
         headers=dict(outgoing.headers),
         content=outgoing.content,
         params=dict(outgoing.query) or None,
@@ -65,12 +65,12 @@ def _auth(client: Any, upstream: Upstream, outgoing: Outgoing) -> httpx2.Auth:
 
 
 @lru_cache(256)
-def _url(text: str) -> httpx2.URL:
+def parsed(text: str) -> httpx2.URL:
     """A URL, taken apart once: the same few are asked again and again."""
     return httpx2.URL(text)
 
 
-def _crowded(error: httpx2.PoolTimeout, limits: httpx2.Limits) -> httpx2.PoolTimeout:
+def crowded(limits: httpx2.Limits) -> httpx2.PoolTimeout:
     """The error of a request that got no connection, with the limit and the remedy."""
     most = limits.max_connections
     return httpx2.PoolTimeout(
@@ -79,7 +79,7 @@ def _crowded(error: httpx2.PoolTimeout, limits: httpx2.Limits) -> httpx2.PoolTim
     )
 
 
-def _dated(response: httpx2.Response) -> httpx2.Response:
+def dated(response: Any) -> Any:
     """An answer with the time at which it came, which dates among its headers are counted from."""
     response.headers.setdefault("date", formatdate(usegmt=True))
     return response
@@ -156,17 +156,18 @@ class Wire(_Driver):
         client = own or self._pool.client()
         request = _request(client, upstream, outgoing, None if own is not None else self._timeout, deadline)
         auth = _auth(client, upstream, outgoing)
-        crowded = None
+        full = False
         try:
             response = client.send(request, stream=True, auth=auth, follow_redirects=False)
-        except httpx2.PoolTimeout as error:
+        except httpx2.PoolTimeout:
             if own is not None or self._pool.given is not None:
                 raise
-            crowded = _crowded(error, self._pool.limits)
-        if crowded is not None:
-            raise crowded
+            full = True
+        if full:
+            raise crowded(self._pool.limits)
         opened.append(response)
-        return _dated(response)
+        found: httpx2.Response = dated(response)
+        return found
 
     def _read(self, opened: list[Any], deadline: Deadline | None, response: httpx2.Response) -> bytes:
         raw = response.read()
@@ -204,7 +205,11 @@ class Wire(_Driver):
 
 
 class AsyncWire(_Driver):
-    """The same for event loops, asyncio's and trio's."""
+    """The same for event loops, asyncio's and trio's.
+
+    A driver over another HTTP library overrides `_send`, which opens an answer, and `_chunks_of`. Of an answer the
+    rules use `status_code`, `headers.raw`, `aread()`, its chunks and `aclose()`.
+    """
 
     def _pooled(self, given: Any, limits: httpx2.Limits | None) -> AsyncPool:
         return AsyncPool(given, limits)
@@ -220,7 +225,7 @@ class AsyncWire(_Driver):
 
     async def run(self, doing: Any, deadline: Deadline | None = None) -> Any:
         """Do what a generator of effects asks for until `deadline`, and return what it returns."""
-        opened: list[httpx2.Response] = []
+        opened: list[Any] = []
         try:
             effect: Effect = next(doing)
             while True:
@@ -248,35 +253,35 @@ class AsyncWire(_Driver):
                     for response in opened:
                         await response.aclose()
 
-    async def _send(
-        self, opened: list[Any], deadline: Deadline | None, upstream: Upstream, outgoing: Outgoing
-    ) -> httpx2.Response:
+    async def _send(self, opened: list[Any], deadline: Deadline | None, upstream: Upstream, outgoing: Outgoing) -> Any:
         own = upstream.async_http_client
         if own is not None:
             checked(own)
         client = own or await self._pool.client()
         request = _request(client, upstream, outgoing, None if own is not None else self._timeout, deadline)
         auth = _auth(client, upstream, outgoing)
-        crowded = None
+        full = False
         try:
             response = await client.send(request, stream=True, auth=auth, follow_redirects=False)
-        except httpx2.PoolTimeout as error:
+        except httpx2.PoolTimeout:
             if own is not None or self._pool.given is not None:
                 raise
-            crowded = _crowded(error, self._pool.limits)
-        if crowded is not None:
-            raise crowded
+            full = True
+        if full:
+            raise crowded(self._pool.limits)
         opened.append(response)
-        return _dated(response)
+        return dated(response)
 
     async def _read(self, opened: list[Any], deadline: Deadline | None, response: httpx2.Response) -> bytes:
         raw = await response.aread()
         await self._close(opened, deadline, response)
         return raw
 
-    async def _chunks(
-        self, opened: list[Any], deadline: Deadline | None, response: httpx2.Response
-    ) -> AsyncIterator[bytes]:
+    async def _chunks(self, opened: list[Any], deadline: Deadline | None, response: httpx2.Response) -> Any:
+        return self._chunks_of(response)
+
+    def _chunks_of(self, response: Any) -> Any:
+        """The iterator over a response, which `aclose` ends where it stands."""
         return Chunks(response)
 
     async def _next(self, opened: list[Any], deadline: Deadline | None, chunks: AsyncIterator[bytes]) -> bytes | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import weakref
+from collections.abc import Callable
 from threading import Lock, Thread
 from typing import Any
 
@@ -83,15 +84,27 @@ class Pool:
 
 
 class AsyncPool:
-    """The pool of a client for event loops: an HTTP client for each loop."""
+    """The pool of a client for event loops: an HTTP client for each loop.
 
-    def __init__(self, given: httpx2.AsyncClient | None = None, limits: httpx2.Limits | None = None) -> None:
+    `make` makes one, in the loop that it is for; by default httpx2's. It has `is_closed` and `aclose`.
+    """
+
+    def __init__(
+        self,
+        given: httpx2.AsyncClient | None = None,
+        limits: httpx2.Limits | None = None,
+        make: Callable[[], Any] | None = None,
+    ) -> None:
         self.given, self.limits = given, limits or LIMITS
-        self._made: dict[Any, httpx2.AsyncClient] = {}
+        self._make = make if make is not None else self._httpx2
+        self._made: dict[Any, Any] = {}
         self._open, self._lock = True, Lock()
         _pools.add(self)
 
-    async def client(self) -> httpx2.AsyncClient:
+    def _httpx2(self) -> httpx2.AsyncClient:
+        return httpx2.AsyncClient(timeout=TIMEOUT, headers=_HEADERS, limits=self.limits)
+
+    async def client(self) -> Any:
         """The HTTP client of the running event loop. Raises `ConnectionFailed` once it is closed."""
         if self.given is not None:
             checked(self.given)
@@ -104,7 +117,7 @@ class AsyncPool:
             if made is None or made.is_closed:
                 # Loops that have ended since are forgotten.
                 kept = {at: each for at, each in self._made.items() if not each.is_closed and not has_ended(at)}
-                made = httpx2.AsyncClient(timeout=TIMEOUT, headers=_HEADERS, limits=self.limits)
+                made = self._make()
                 self._made = {**kept, loop: made}
                 at_end_of(loop, made.aclose)
                 weakref.finalize(self, run_later, loop, made.aclose).atexit = False

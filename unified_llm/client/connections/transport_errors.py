@@ -15,6 +15,19 @@ __all__ = ["as_http_error"]
 # The layers below a request: HTTP, sockets, event loops, TLS, content encodings.
 _LAYERS = frozenset(("httpx2", "httpcore2", "httpx", "httpcore", "h11", "h2", "hpack", "anyio", "trio", "ssl", "zlib"))
 _LOOP = "event loop"
+_CLOSED = ("Connection closed.", "Session is closed")  # aiohttp's words for what was closed during use
+# Those of aiohttp, by the names of their classes: it is not imported for this. The first that fits.
+_OF_AIOHTTP = {
+    "ConnectionTimeoutError": httpx2.ConnectTimeout,
+    "ServerTimeoutError": httpx2.ReadTimeout,
+    "ClientConnectorError": httpx2.ConnectError,
+    "ServerFingerprintMismatch": httpx2.ConnectError,
+    "InvalidURL": httpx2.UnsupportedProtocol,
+    "ClientResponseError": httpx2.RemoteProtocolError,
+    "ClientPayloadError": httpx2.RemoteProtocolError,
+    "ServerDisconnectedError": httpx2.RemoteProtocolError,
+    "ClientError": httpx2.ReadError,
+}
 
 
 def as_http_error(error: Exception) -> httpx2.HTTPError | APIError | None:
@@ -28,8 +41,12 @@ def as_http_error(error: Exception) -> httpx2.HTTPError | APIError | None:
     if isinstance(error, (httpx2.HTTPError, APIError)):
         return error
     module = type(error).__module__.partition(".")[0]
-    # An event loop that has ended, or another one than the connection was made in.
-    foreign = isinstance(error, RuntimeError) and _LOOP in str(error).lower()
+    # An event loop that has ended, or another one than the connection was made in; or a pool that was closed.
+    foreign = isinstance(error, RuntimeError) and (_LOOP in str(error).lower() or str(error) in _CLOSED)
+    if module == "aiohttp":
+        kinds = {each.__name__ for each in type(error).__mro__}
+        kind = next((kind for name, kind in _OF_AIOHTTP.items() if name in kinds), httpx2.ReadError)
+        return kind(str(error) or type(error).__name__)
     if isinstance(error, TimeoutError):
         return httpx2.ReadTimeout(str(error))
     if module in _LAYERS or isinstance(error, ConnectionError) or foreign:

@@ -8,7 +8,7 @@ registers the credentials of the request as it leaves, whoever put them there.
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Callable, Generator, Sequence, Set
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Sequence, Set
 from importlib import import_module
 from typing import Any
 
@@ -18,7 +18,7 @@ import httpx2
 from ...errors import AuthenticationFailed
 from .redaction import Secrets, is_sendable
 
-__all__ = ["KeyAuth", "Watched", "load_source", "loaded"]
+__all__ = ["KeyAuth", "Watched", "load_source", "loaded", "register"]
 
 _UNSENDABLE = "contains a line break, outer spaces or another character that HTTP headers cannot contain"
 
@@ -63,24 +63,33 @@ class KeyAuth(httpx2.Auth):
             secrets.add(self._key)
 
     def sync_auth_flow(self, request: httpx2.Request) -> Generator[httpx2.Request, httpx2.Response, None]:
-        self._put(request, self._key() if callable(self._key) else self._key)
+        header = self._header(self._key() if callable(self._key) else self._key)
+        if header is not None:
+            request.headers[header[0]] = header[1]
         yield request
 
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        key = await anyio.to_thread.run_sync(self._key) if callable(self._key) else self._key
-        self._put(request, key)
+        header = await self.login()
+        if header is not None:
+            request.headers[header[0]] = header[1]
         yield request
 
-    def _put(self, request: httpx2.Request, key: str | None) -> None:
+    async def login(self) -> tuple[str, str] | None:
+        """The header that holds the key; None without a key. Raises `AuthenticationFailed` where one is needed."""
+        key = await anyio.to_thread.run_sync(self._key) if callable(self._key) else self._key
+        return self._header(key)
+
+    def _header(self, key: str | None) -> tuple[str, str] | None:
         key = key or next((found for each in self.env if (found := os.environ.get(each))), None)
         whose = f" for {self.whose}" if self.whose else ""
         if key and not is_sendable(key):
             raise _unusable(f"the API key{whose} {_UNSENDABLE}; set it again without them")
         if key:
-            request.headers[self.header] = self.template.replace("{key}", key)
-        elif self.needed:
+            return self.header, self.template.replace("{key}", key)
+        if self.needed:
             where = f"set {' or '.join(self.env)}, or pass api_key=" if self.env else "pass api_key="
             raise _unusable(f"no API key{whose}; {where}")
+        return None
 
 
 class Watched(httpx2.Auth):
@@ -144,14 +153,23 @@ class Watched(httpx2.Auth):
 
     def _register(self, request: httpx2.Request) -> None:
         headers = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in request.headers.raw]
-        added = [pair for pair in headers if pair not in self._public]
-        self._secrets.add_headers(added)
-        if request.url.query:
-            query = request.url.params.multi_items()
-            self._secrets.add_query(pair for pair in query if pair not in self._public)
-        wrong = next((name for name, value in added if not is_sendable(value) and value), None)
-        if wrong is not None:
-            raise _unusable(f"the header {wrong} {_UNSENDABLE}")
+        register(self._secrets, headers, request.url, self._public)
+
+
+def register(
+    secrets: Secrets, headers: Iterable[tuple[str, str]], url: httpx2.URL, public: Set[tuple[str, str]]
+) -> None:
+    """Tell `secrets` of the credentials in a request that is about to leave; names of headers are in lower case.
+
+    Raises `AuthenticationFailed` for a header that HTTP cannot send, without showing it.
+    """
+    added = [pair for pair in headers if pair not in public]
+    secrets.add_headers(added)
+    if url.query:
+        secrets.add_query(pair for pair in url.params.multi_items() if pair not in public)
+    wrong = next((name for name, value in added if not is_sendable(value) and value), None)
+    if wrong is not None:
+        raise _unusable(f"the header {wrong} {_UNSENDABLE}")
 
 
 def _unusable(message: str) -> AuthenticationFailed:

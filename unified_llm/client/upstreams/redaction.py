@@ -204,4 +204,12 @@ def watch_logs(*names: str) -> None:
 
 
 _redacting = _Redacting()
-watch_logs("httpx2", "httpcore2.http11", "httpcore2.http2", "httpcore2.connection", "httpcore2.proxy")
+watch_logs(
+    "aiohttp.client",
+    "aiohttp.internal",
+    "httpx2",
+    "httpcore2.http11",
+    "httpcore2.http2",
+    "httpcore2.connection",
+    "httpcore2.proxy",
+)

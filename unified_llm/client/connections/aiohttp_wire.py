@@ -1,0 +1,343 @@
+"""The driver over aiohttp: what an event loop asks of an upstream, at a fraction of the processor time.
+
+It sends and receives, and holds no rule. The verbs are those of `AsyncWire`, and so is all that they are used for:
+which URL, headers, body and time limits a request has comes from there, what an answer means is `request_flow.py`'s,
+and a failure is told in the same errors (`as_http_error`). What only httpx2 can do goes over httpx2: an HTTP client
+or a login of the caller's own, proxies, event loops of trio, and other methods than POST, which aiohttp would send a
+second time by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import aiohttp
+import aiohttp.abc
+import httpx2
+from yarl import URL
+
+from ..sending.deadline import Deadline
+from ..sending.effects import Outgoing
+from ..upstreams.credentials import KeyAuth, register
+from ..upstreams.upstream import Upstream
+from .event_loops import current_loop
+from .io import AsyncWire, crowded, dated, parsed
+from .pool import TIMEOUT, AsyncPool
+
+__all__ = ["AiohttpWire"]
+
+_HEAD = 100 * 1024  # bytes of a header that are taken, as httpx2 does
+_HEADERS = 1_000
+_SMALL = 1 << 16  # bytes of a body that a connection takes at once
+_MOST = 128  # fewer than the credentials that an upstream remembers: what was prepared is registered
+_WAYS = 1_000
+
+
+class AiohttpWire(AsyncWire):
+    """`AsyncWire`, over aiohttp wherever it can be."""
+
+    def _pooled(self, given: Any, limits: httpx2.Limits | None) -> AsyncPool:
+        pool = super()._pooled(given, limits)
+        self._sessions = AsyncPool(None, pool.limits, lambda: _Session(pool.limits))
+        self._prepared: OrderedDict[Any, _Prepared] = OrderedDict()
+        return pool
+
+    async def _send(self, opened: list[Any], deadline: Deadline | None, upstream: Upstream, outgoing: Outgoing) -> Any:
+        auth = upstream.auth
+        plain = outgoing.method == "POST" and upstream.async_http_client is None and self._pool.given is None
+        if not plain or (auth is not None and type(auth) is not KeyAuth) or not _is_asyncio():
+            return await super()._send(opened, deadline, upstream, outgoing)
+        client: httpx2.AsyncClient = await self._pool.client()
+        session: _Session = await self._sessions.client()
+        login = await auth.login() if type(auth) is KeyAuth else None
+        ready = self._ready(client, upstream, outgoing, login)
+        if not session.is_direct(client, ready.url):
+            return await super()._send(opened, deadline, upstream, outgoing)
+        timeout = outgoing.timeout if outgoing.timeout is not None else self._timeout
+        timeout = TIMEOUT if timeout is None else timeout
+        patience = _patience(timeout if deadline is None else deadline.capped(timeout))
+        response = await session.post(ready, outgoing.content, patience)
+        opened.append(response)
+        return dated(response)
+
+    def _ready(
+        self, client: httpx2.AsyncClient, upstream: Upstream, outgoing: Outgoing, login: tuple[str, str] | None
+    ) -> _Prepared:
+        """URL and headers of a request, whose credentials are registered."""
+        query = tuple((name, _hashable(value)) for name, value in outgoing.query.items())
+        key = (outgoing.url, query, tuple(outgoing.headers.items()), login, id(upstream.secrets), outgoing.public)
+        found = self._prepared.get(key)
+        if found is not None and found.upstream.secrets is upstream.secrets:
+            self._prepared.move_to_end(key)
+            return found
+        url = parsed(outgoing.url)
+        if outgoing.query:
+            url = url.copy_merge_params(dict(outgoing.query))
+        headers = httpx2.Headers(client.headers)
+        headers.update(dict(outgoing.headers))
+        if login is not None:
+            headers[login[0]] = login[1]
+        register(upstream.secrets, headers.multi_items(), url, outgoing.public)
+        # The path as httpx2 quotes it: two quotings of one URL would be two resources.
+        found = _Prepared(url, URL(str(url), encoded=True), dict(headers.multi_items()), upstream)
+        self._prepared[key] = found
+        if len(self._prepared) > _MOST:
+            self._prepared.popitem(last=False)
+        return found
+
+    def _chunks_of(self, response: Any) -> Any:
+        return _Chunks(response) if isinstance(response, _Response) else super()._chunks_of(response)
+
+    async def aclose(self) -> None:
+        """Close the pool, if it is the driver's own."""
+        await self._sessions.aclose()
+        await super().aclose()
+
+    async def __aenter__(self) -> AiohttpWire:
+        self._sessions.reopen()
+        await super().__aenter__()
+        return self
+
+
+class _Prepared(NamedTuple):
+    url: httpx2.URL
+    address: URL
+    headers: Mapping[str, str]
+    upstream: Upstream
+
+
+class _Patience(NamedTuple):
+    """Seconds that are waited for a connection of the pool and for the body to be taken, and aiohttp's own."""
+
+    pool: float | None
+    write: float | None
+    client: aiohttp.ClientTimeout
+
+
+class _WriteStalled(TimeoutError):
+    """Nobody took more of a body."""
+
+
+class _Session:
+    """The connections in one event loop."""
+
+    def __init__(self, limits: httpx2.Limits) -> None:
+        expiry = limits.keepalive_expiry
+        self._http = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=1e9 if expiry is None else max(expiry, 0.001)),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+            max_line_size=_HEAD,
+            max_field_size=_HEAD,
+            max_headers=_HEADERS,
+        )
+        self._limits = limits
+        self._slots = None if limits.max_connections is None else asyncio.Semaphore(limits.max_connections)
+        self._tls: Any = None
+        self._direct: dict[tuple[str, str, int | None], bool] = {}
+
+    @property
+    def is_closed(self) -> bool:
+        return self._http.closed
+
+    async def aclose(self) -> None:
+        await self._http.close()
+
+    def is_direct(self, client: httpx2.AsyncClient, url: httpx2.URL) -> bool:
+        """Whether httpx2 would ask the server itself, and no proxy."""
+        if url.scheme not in ("http", "https") or not url.host:
+            return False
+        origin = (url.scheme, url.host, url.port)
+        found = self._direct.get(origin)
+        if found is None:
+            if len(self._direct) >= _WAYS:
+                self._direct.clear()
+            found = self._direct[origin] = client._transport_for_url(url) is client._transport
+        return found
+
+    async def post(self, ready: _Prepared, content: bytes | None, patience: _Patience) -> Any:
+        """The response, once its head is here."""
+        slots = self._slots
+        if slots is not None:
+            await self._enter(slots, patience.pool)
+        stalled = False
+        try:
+            received = await self._http.post(
+                ready.address,
+                data=_body(content, patience.write),
+                headers=ready.headers,
+                timeout=patience.client,
+                allow_redirects=False,
+                ssl=self._context() if ready.url.scheme == "https" else True,
+            )
+        except _WriteStalled:
+            stalled = True
+        except BaseException:
+            self._leave()
+            raise
+        if stalled:
+            self._leave()
+            raise httpx2.WriteTimeout("")
+        response = _Response(received, self._leave)
+        coded = received.headers.get("content-encoding")
+        return response if coded is None else response.decoded()
+
+    async def _enter(self, slots: asyncio.Semaphore, seconds: float | None) -> None:
+        if not slots.locked():
+            await slots.acquire()
+            return
+        try:
+            await asyncio.wait_for(slots.acquire(), seconds)
+            return
+        except TimeoutError:
+            pass
+        raise crowded(self._limits)
+
+    def _leave(self) -> None:
+        if self._slots is not None:
+            self._slots.release()
+
+    def _context(self) -> Any:
+        if self._tls is None:
+            self._tls = httpx2.create_ssl_context()
+            self._tls.set_alpn_protocols(["http/1.1"])
+        return self._tls
+
+
+class _Headers:
+    """Names and values as they came."""
+
+    __slots__ = ("raw",)
+
+    def __init__(self, raw: list[tuple[bytes, bytes]]) -> None:
+        self.raw = raw
+
+    def setdefault(self, name: str, value: str) -> None:
+        key = name.encode()
+        if all(each.lower() != key for each, _ in self.raw):
+            self.raw.append((key, value.encode()))
+
+
+class _Response:
+    """What the rules look at of a response; its bytes as they came."""
+
+    __slots__ = ("_free", "_received", "extensions", "headers", "status_code")
+
+    def __init__(self, received: aiohttp.ClientResponse, free: Callable[[], None]) -> None:
+        self._received, self._free = received, free
+        self.status_code = received.status
+        self.headers = _Headers(list(received.raw_headers))
+        self.extensions: Mapping[str, Any] = {}
+
+    def decoded(self) -> httpx2.Response:
+        """The same, with a body that HTTP has compressed: httpx2 has the codings, and their errors."""
+        return httpx2.Response(
+            self.status_code, headers=self.headers.raw, stream=_Coded(self), extensions={"network_stream": self}
+        )
+
+    async def aread(self) -> bytes:
+        return await self._received.read()
+
+    async def next(self) -> bytes:
+        """Whatever is here, or comes next; empty at the end."""
+        return await self._received.content.readany()
+
+    async def aclose(self) -> None:
+        self._received.close()
+        free, self._free = self._free, _nothing
+        free()
+
+
+def _nothing() -> None:
+    pass
+
+
+class _Chunks:
+    """The chunks of a response."""
+
+    __slots__ = ("_next",)
+
+    def __init__(self, response: _Response) -> None:
+        self._next = response.next
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        chunk = await self._next()
+        if not chunk:
+            raise StopAsyncIteration
+        return chunk
+
+    async def aclose(self) -> None:
+        """Nothing is left to unwind."""
+
+
+class _Coded(httpx2.AsyncByteStream):
+    """The bytes of a response for httpx2."""
+
+    def __init__(self, response: _Response) -> None:
+        self._response = response
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return _Chunks(self._response)
+
+    async def aclose(self) -> None:
+        await self._response.aclose()
+
+
+class _Body(aiohttp.Payload):
+    """A body that is written piece by piece, each in a time of its own: aiohttp itself would wait without end."""
+
+    def __init__(self, content: bytes, seconds: float | None) -> None:
+        super().__init__(content)
+        self._size = len(content)
+        self._seconds = seconds
+
+    def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
+        return str(self._value, encoding, errors)
+
+    async def write(self, writer: aiohttp.abc.AbstractStreamWriter) -> None:
+        for start in range(0, len(self._value), _SMALL):
+            try:
+                async with asyncio.timeout(self._seconds):
+                    await writer.write(self._value[start : start + _SMALL])
+            except BaseException as error:
+                # Closed, a connection would first write what nobody takes.
+                if (transport := getattr(writer, "transport", None)) is not None:
+                    transport.abort()
+                if isinstance(error, TimeoutError):
+                    raise _WriteStalled from None
+                raise
+
+
+def _body(content: bytes | None, seconds: float | None) -> Any:
+    return content if content is None or len(content) <= _SMALL else _Body(content, seconds)
+
+
+def _hashable(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _is_asyncio() -> bool:
+    return isinstance(current_loop(), asyncio.AbstractEventLoop)
+
+
+def _patience(timeout: Any) -> _Patience:
+    phases = (
+        httpx2.Timeout(timeout).as_dict() if not isinstance(timeout, (int, float)) else dict.fromkeys(_PHASES, timeout)
+    )
+    return _limits(*(phases.get(phase) for phase in _PHASES))
+
+
+_PHASES = ("connect", "read", "write", "pool")
+
+
+@lru_cache(64)
+def _limits(connect: float | None, read: float | None, write: float | None, pool: float | None) -> _Patience:
+    # Nobody waits in aiohttp's own pool, so that `connect` is the time for a name, a connection and TLS.
+    return _Patience(pool, write, aiohttp.ClientTimeout(total=None, connect=connect, sock_read=read))
