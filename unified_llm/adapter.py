@@ -209,6 +209,8 @@ class Adapter:
     # dialect names under "schemas" stands before a use that is different there ("openapi:tools").
     schemas: MappingABC[str, SchemaProfile] = field(default_factory=dict)
     dialects: MappingABC[str, MappingABC[str, Any]] = field(default_factory=dict)
+    # What a request for a response is called in telemetry (`gen_ai.operation.name`).
+    operation: str = "chat"
     # What the ids of answers begin with, where clients of this protocol check that.
     id_prefix: str = ""
     # Headers of a request that has no document, and so no writer to set them.

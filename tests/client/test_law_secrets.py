@@ -2,7 +2,7 @@
 
 One canary is given in every way there is, to servers that repeat all they were sent in every failure there is. Then
 everything that a caller or a log may print is walked through: the error, its attributes and its chain, its traceback,
-its pickled form, events, losses, headers, log records.
+its pickled form, events, losses, headers, log records, spans, what hooks get.
 """
 
 from __future__ import annotations
@@ -20,6 +20,12 @@ from urllib.parse import quote, quote_plus, unquote
 
 import httpx2
 import pytest
+
+pytest.importorskip("opentelemetry.sdk")
+
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 import unified_llm as ul
 from unified_llm.client.upstreams.credentials import KeyAuth
@@ -212,9 +218,30 @@ FAILURES: dict[str, Handler] = {
 }
 
 
+class Traced(InMemorySpanExporter):
+    """The spans of all calls; hooks get `seen.append`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.provider = TracerProvider(shutdown_on_exit=False)
+        self.provider.add_span_processor(SimpleSpanProcessor(self))
+
+    def options(self, seen: list[Any]) -> dict[str, Any]:
+        hooks = dict.fromkeys(("on_request", "on_response", "on_retry"), seen.append)
+        return {**hooks, "tracer_provider": self.provider}
+
+    def taken(self) -> list[str]:
+        found = [each.to_json() for each in self.get_finished_spans()]
+        self.clear()
+        return found
+
+
+TRACED = Traced()
+
+
 def _seen_by_client(way: str, failure: str, stream: bool, seen: list[Any]) -> None:
     upstream, settings, given = WAYS[way](FAILURES[failure])
-    with ul.Client(upstream, retry=ul.Retry.never(), **settings) as client:
+    with ul.Client(upstream, retry=ul.Retry.never(), **settings, **TRACED.options(seen)) as client:
         result = client.responses.create(input="Hi", stream=stream or None, **given)
         for event in result if stream else ():
             seen.append(event.dump())
@@ -223,7 +250,7 @@ def _seen_by_client(way: str, failure: str, stream: bool, seen: list[Any]) -> No
 
 async def _aseen_by_client(way: str, failure: str, stream: bool, seen: list[Any]) -> None:
     upstream, settings, given = WAYS[way](FAILURES[failure])
-    async with ul.AsyncClient(upstream, retry=ul.Retry.never(), **settings) as client:
+    async with ul.AsyncClient(upstream, retry=ul.Retry.never(), **settings, **TRACED.options(seen)) as client:
         result: Any = await client.responses.create(input="Hi", stream=stream or None, **given)
         if not stream:
             seen.append([result.dump(), result.losses, result.raw])
@@ -246,8 +273,9 @@ def test_the_client_shows_no_secret(
             run(way, failure, stream, seen)
         except ul.UnifiedLLMError as error:
             seen += [error, pickle.dumps(error)]
-        assert seen
-        assert_clean(seen, [record.getMessage() for record in caplog.records], caplog.text)
+        spans = TRACED.taken()
+        assert seen and spans and "unified_llm.client" in {record.name for record in caplog.records}
+        assert_clean(spans, seen, [record.getMessage() for record in caplog.records], caplog.text)
     assert_clean(repr(WAYS[way](FAILURES[failure])[0]))
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .sending.retry import Retry
     from .state.store import MemoryStore, Store
     from .streams import AsyncEventStream, AsyncRunStream, EventStream, RunStream
+    from .telemetry.events import RequestEvent, ResponseEvent, RetryEvent
     from .tools.function_tools import Tool, ToolContext, tool
     from .tools.mcp import AsyncToolServer, ToolServer
     from .tools.tool_loop import Hooks, ToolOutput, TurnDone
@@ -34,8 +35,11 @@ __all__ = [
     "Hooks",
     "Listed",
     "MemoryStore",
+    "RequestEvent",
+    "ResponseEvent",
     "Result",
     "Retry",
+    "RetryEvent",
     "RunResult",
     "RunStream",
     "Step",
@@ -64,6 +68,7 @@ _HOMES = {
     "results": "Listed Result RunResult Step TokenCount",
     "state.store": "MemoryStore Store",
     "streams": "AsyncEventStream AsyncRunStream EventStream RunStream",
+    "telemetry.events": "RequestEvent ResponseEvent RetryEvent",
     "tools.tool_loop": "Hooks ToolOutput TurnDone",
     "tools.function_tools": "Tool ToolContext tool",
     "sending.retry": "Retry",

@@ -21,6 +21,8 @@ from .results import Listed, TokenCount
 from .sending.flows import Send, Steps, ado, adrive, do, drive
 from .sending.retry import Retry
 from .state.store import Store
+from .telemetry.events import RequestEvent, ResponseEvent, RetryEvent
+from .telemetry.operation import Telemetry
 
 __all__ = ["AsyncClient", "Client"]
 
@@ -53,6 +55,11 @@ class _Both(Generic[H, W]):
         http_client: H | None = None,
         limits: httpx2.Limits | None = None,
         store: Store | None = None,
+        on_request: Callable[[RequestEvent], Any] | None = None,
+        on_response: Callable[[ResponseEvent], Any] | None = None,
+        on_retry: Callable[[RetryEvent], Any] | None = None,
+        tracer_provider: Any = None,
+        meter_provider: Any = None,
     ) -> None:
         self._core = Core(
             upstream,
@@ -69,6 +76,13 @@ class _Both(Generic[H, W]):
             retry=retry,
             headers=headers,
             store=store,
+            telemetry=Telemetry(
+                on_request=on_request,
+                on_response=on_response,
+                on_retry=on_retry,
+                tracer_provider=tracer_provider,
+                meter_provider=meter_provider,
+            ),
         )
         self._wire = self._waits(http_client=http_client, retry=self._core.retry, timeout=timeout, limits=limits)
         self._equip()
@@ -94,6 +108,10 @@ class Client(_Both[httpx2.Client, Wire]):
     the connection pool, 100 connections by default. `http_client` brings a pool; it is not closed.
     `store` (a `MemoryStore`) keeps answers, so that `previous_response_id=`, `background=True` and
     `responses.retrieve` work over providers that keep none.
+    `on_request`, `on_retry` and `on_response` are called with a `RequestEvent` for each request that is sent, a
+    `RetryEvent` where another one follows, and a `ResponseEvent` at the end; an `AsyncClient` awaits async functions.
+    An exception of a hook is logged. Spans and metrics go to the `tracer_provider` and `meter_provider` of
+    OpenTelemetry, by default to the global ones.
 
     It may be used by several threads, and after a fork. Close it, or use it as a context manager; afterwards calls
     raise `ConnectionFailed` with the code `client_closed`.

@@ -12,12 +12,10 @@ from typing import Any
 from uuid import uuid4
 
 from ..errors import (
-    APIError,
     CapabilityRefused,
     InvalidBody,
     InvalidRequest,
     NotFound,
-    StreamBroken,
     UnknownModel,
     UnknownProvider,
 )
@@ -27,11 +25,11 @@ from ..registry import split
 from ..urls import filled
 from ..vault import Vault
 from .history import Segment
+from .opening import Opening
 from .requests import Call, call_of, travelling
 from .results import Listed, Made, Result, TokenCount, items_of, result_of
-from .sending.api_errors import failed
 from .sending.deadline import Deadline
-from .sending.decoding import EventReader, read_answer
+from .sending.decoding import read_answer
 from .sending.effects import Answer, Ask
 from .sending.flows import Send, Steps
 from .sending.model_list import merged
@@ -39,13 +37,14 @@ from .sending.retry import Retry
 from .state.store import PREVIOUS, Store, takes
 from .state.stored_responses import keep, kept_result, resolve
 from .structured import STRATEGIES, Wanted, choose, parsing, wanted
+from .telemetry.operation import SILENT, Telemetry
 from .token_estimate import estimate
 from .upstreams.protocol_selection import settled
 from .upstreams.resolve import credited
 from .upstreams.resolve import upstream as choose_upstream
 from .upstreams.upstream import Upstream
 
-__all__ = ["Core", "Opening"]
+__all__ = ["Core"]
 
 Node = dict[str, Any]
 
@@ -70,6 +69,7 @@ class Core:
         retry: Retry | None = None,
         headers: Mapping[str, str] | None = None,
         store: Store | None = None,
+        telemetry: Telemetry = SILENT,
     ) -> None:
         self.model, self.models, self.protocol = model, models, protocol
         self.api_key, self.base_url = api_key, base_url
@@ -79,6 +79,7 @@ class Core:
         self.headers = headers or {}
         Deadline.of(total_timeout)
         self.total_timeout, self.store = total_timeout, store
+        self.telemetry = telemetry
         self._known: dict[Any, Upstream] = {}
         self._ref = upstream
         self.upstream = None if upstream is None else self._upstream(upstream, None)
@@ -175,8 +176,12 @@ class Core:
         call.deadline = Deadline.of(self.total_timeout if call.total_timeout is None else call.total_timeout)
         return call
 
-    def _deadline(self) -> Deadline | None:
-        return Deadline.of(self.total_timeout)
+    def _plain(self, kind: str, http: Mapping[str, Any], *, stream: bool = False) -> Ask:
+        """A request without a body."""
+        deadline = Deadline.of(self.total_timeout)
+        return Ask(
+            kind=kind, http=http, stream=stream, timeout=self.timeout, deadline=deadline, telemetry=self.telemetry
+        )
 
     def _asking(self, call: Call, *, kind: str = "request", stream: bool = False) -> tuple[Ask, tuple[Upstream, ...]]:
         upstreams = self.upstreams(call)
@@ -203,6 +208,8 @@ class Core:
             at=int(time.time()),
             answer_id=uuid4().hex,
             previous=call.previous,
+            losses=call.losses,
+            telemetry=self.telemetry,
         )
         if call.extra_body:
             upstreams = tuple(each.with_(fixed={**each.fixed, **call.extra_body}) for each in upstreams)
@@ -284,7 +291,7 @@ class Core:
         if turn is not None and takes(split(upstream.protocol)[0], PREVIOUS) is None:
             return kept_result(turn, upstream)
         route = self._route(upstream, method, ("response",), id_, end)
-        ask = Ask(kind="response", http=route, timeout=self.timeout, deadline=self._deadline())
+        ask = self._plain("response", route)
         answer: Answer = yield Send(ask, (upstream,))
         return self.result(answer, None, body or {})
 
@@ -293,7 +300,7 @@ class Core:
         if self.store is not None and self.store.delete(id_) and not takes(split(upstream.protocol)[0], PREVIOUS):
             return True
         route = self._route(upstream, "DELETE", ("deleted", "response"), id_)
-        ask = Ask(kind=route["kind"], http=route, timeout=self.timeout, deadline=self._deadline())
+        ask = self._plain(route["kind"], route)
         answer: Answer = yield Send(ask, (upstream,))
         return not isinstance(answer.value, dict) or answer.value.get("deleted") is not False
 
@@ -304,7 +311,7 @@ class Core:
             raise CapabilityRefused("", "state.background", f"streams of {adapter.title} cannot be taken up again")
         query = {"stream": "true", **({} if after is None else {adapter.resume[0]: after})}
         route = {**self._route(upstream, "GET", ("response",), id_), "query": query}
-        ask = Ask(kind="response", http=route, stream=True, timeout=self.timeout, deadline=self._deadline())
+        ask = self._plain("response", route, stream=True)
         stream = yield Send(ask, (upstream,))
         return Opening(self, stream, None, body or {}, resumed=after is not None)
 
@@ -319,7 +326,7 @@ class Core:
         return [Listed(str(node.get("id")), upstream.provider, node) for upstream, node in found]
 
     def _sent(self, ask: Ask, upstream: Upstream) -> Steps[Answer]:
-        answer: Answer = yield Send(replace(ask, timeout=self.timeout, deadline=self._deadline()), (upstream,))
+        answer: Answer = yield Send(self._plain(ask.kind, ask.http), (upstream,))
         return answer
 
     def count_tokens(self, call: Call) -> Steps[TokenCount]:
@@ -336,50 +343,6 @@ class Core:
                 # A server that speaks the protocol, but not all of it.
                 why = f"{upstream.name} does not count: {error}"
         return TokenCount(estimate(call.body), True, why)
-
-
-class Opening:
-    """A stream that was opened: wire events in, canonical events out, and the result at its end."""
-
-    def __init__(self, core: Core, stream: Any, call: Call | None, body: Node, *, resumed: bool = False) -> None:
-        self.core, self.stream, self.call, self.body = core, stream, call, body
-        upstream = stream.upstream
-        self.reader = EventReader(
-            upstream.protocol,
-            exchange=stream.sent.exchange,
-            provider=upstream.provider,
-            scope=upstream.scope,
-            resumed=resumed,
-        )
-
-    def finished(self) -> None:
-        """The stream is at its end: its answer is kept where there is a store."""
-        if self.call is not None and self.reader.response is not None:
-            keep(self.core.store, self.call, self.reader.response, self.stream.upstream)
-
-    def failure(self) -> APIError | None:
-        """The typed error of a stream that ended in one."""
-        found = self.reader.failure
-        if found is None or self.reader.response is not None:
-            return None
-        if found.get("code") == "stream_truncated":
-            return self.broken(str(found.get("message")))
-        return failed(self.stream.upstream, found, found, self.stream.model)
-
-    def broken(self, message: str) -> APIError:
-        """The error of a stream that broke off, or broke its own rules."""
-        upstream = self.stream.upstream
-        message = upstream.hide(message)
-        error = {"type": "server_error", "code": "stream_broken", "message": message}
-        named = {"provider": upstream.provider, "model": self.stream.model, "protocol": upstream.protocol}
-        return StreamBroken(message, error=error, **named)
-
-    def result(self) -> Result:
-        """The result; raises what the stream ended with where it was cut off."""
-        node = self.reader.response
-        if node is None:
-            raise self.failure() or self.broken("the stream was not read to its end")
-        return result_of(node, self.core._made(self.stream, self.call, self.body, node, None))
 
 
 def _bare(name: Any, upstream: Upstream) -> str:

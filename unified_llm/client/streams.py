@@ -13,9 +13,10 @@ from typing import Any
 from ..errors import RemoteProtocolError
 from ..losses import Losses
 from ..model.validate import validate
-from .core import Opening
+from .opening import Opening
 from .results import Result, RunResult
 from .sending.flows import Steps, Turn
+from .telemetry.hooks import acall_hook, call_hook
 
 __all__ = ["AsyncEventStream", "AsyncRunStream", "EventStream", "RunStream"]
 
@@ -28,6 +29,7 @@ class _Seen:
         self._wire: Any = opening.stream.events()
         self._ready: deque[Any] = deque()
         self._over = self._raised = False
+        self._error: BaseException | None = None
         self._resume = _place(opening)
         self.last: Any = None
         self.upstream = opening.stream.upstream
@@ -105,7 +107,8 @@ class EventStream(_Seen):
             while not self._ready and not self._over:
                 self._check()
                 self._take(next(self._wire, None))
-        except BaseException:
+        except BaseException as error:
+            self._error = error
             self.close()
             raise
         if not self._ready:
@@ -130,6 +133,9 @@ class EventStream(_Seen):
         self._over = True
         self._ready.clear()
         self._opening.stream.close()
+        hooked = self._opening.ended(self._error)
+        if hooked is not None:
+            call_hook(*hooked)
 
     def __enter__(self) -> EventStream:
         return self
@@ -158,7 +164,8 @@ class AsyncEventStream(_Seen):
             while not self._ready and not self._over:
                 self._check()
                 self._take(await anext(self._wire, None))
-        except BaseException:
+        except BaseException as error:
+            self._error = error
             await self.aclose()
             raise
         if not self._ready:
@@ -189,6 +196,9 @@ class AsyncEventStream(_Seen):
         self._over = True
         self._ready.clear()
         await self._opening.stream.aclose()
+        hooked = self._opening.ended(self._error)
+        if hooked is not None:
+            await acall_hook(*hooked)
 
     async def __aenter__(self) -> AsyncEventStream:
         return self

@@ -91,6 +91,7 @@ adapter = Adapter(
     # `openapi`: servers and models from before JSON schemas were taken.
     constants=CONSTANTS,
     family="google",
+    operation="generate_content",
     carries=frozenset(("reasoning", "compaction", "function_call", "custom_tool_call", "output_text")),
     # https://ai.google.dev/gemini-api/docs/function-calling https://ai.google.dev/api/caching#Content
     repair=Rules(

@@ -19,7 +19,7 @@ from ...reading import Reader
 from ...registry import adapter, split
 from ...streaming import convert_stream
 from ..connections.io import Stream, Wire
-from ..core import Opening
+from ..opening import Opening
 from ..sending.api_errors import failed
 from ..sending.decoding import read_answer
 from ..sending.effects import Answer, Ask
@@ -226,6 +226,7 @@ class _Back:
             yield "".join(waiting), []
         self.losses = back.losses
         reader.close()
+        opening.ended(None)
         if reader.response is None:
             raise opening.failure() or opening.broken("the stream ended before the answer did")
         if reader.failure is not None:

@@ -80,6 +80,9 @@ class _Received:
         self.http = opened.http
         self.request_id = opened.request_id
         self.model = opened.model
+        self.operation = opened.operation
+        if self.operation is not None:
+            weakref.finalize(self, self.operation.end).atexit = False  # of a stream that nobody closed
 
     def _broken(self, error: Exception) -> APIError | None:
         known = as_http_error(error)

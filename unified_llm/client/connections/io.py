@@ -21,6 +21,7 @@ from ..sending.deadline import Deadline
 from ..sending.effects import Answer, Ask, Effect, Opened, Outgoing
 from ..sending.request_flow import steps
 from ..sending.retry import Retry
+from ..telemetry.hooks import acall_hook, call_hook
 from ..upstreams.credentials import Watched
 from ..upstreams.upstream import Upstream
 from .byte_streams import AsyncStream, Stream
@@ -33,7 +34,7 @@ __all__ = ["PATH", "TIMEOUT", "AsyncStream", "AsyncWire", "Stream", "Wire", "cro
 PATH = "unified_llm.path"
 """The extension of a request that holds its path below the protocol's root."""
 
-_UNTIMED = frozenset(("close", "sleep"))  # closing is never too late, and a sleep looks at the clock itself
+_UNTIMED = frozenset(("close", "hook", "sleep"))  # closing is never too late, and a sleep looks at the clock itself
 
 
 SECRETS = "unified_llm.secrets"
@@ -185,6 +186,9 @@ class Wire(_Driver):
         if response in opened:
             opened.remove(response)
 
+    def _hook(self, opened: list[Any], deadline: Deadline | None, hook: Any, event: Any) -> None:
+        call_hook(hook, event)
+
     def _sleep(self, opened: list[Any], deadline: Deadline | None, seconds: float) -> bool:
         """Whether there was time for it."""
         if deadline is not None and seconds >= deadline.left:
@@ -291,6 +295,9 @@ class AsyncWire(_Driver):
         await response.aclose()
         if response in opened:
             opened.remove(response)
+
+    async def _hook(self, opened: list[Any], deadline: Deadline | None, hook: Any, event: Any) -> None:
+        await acall_hook(hook, event)
 
     async def _sleep(self, opened: list[Any], deadline: Deadline | None, seconds: float) -> bool:
         """Whether there was time for it."""

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...convert import Converted, Repair, convert
 from ...errors import APIError, InvalidBody
-from ...losses import Levels
+from ...losses import Levels, Losses
 from ...secret import SecretLike
 from ...vault import Vault
 from ..upstreams.upstream import Upstream
 from .api_errors import unusable
 from .deadline import Deadline
+
+if TYPE_CHECKING:
+    from ..telemetry.operation import Operation, Telemetry
 
 __all__ = ["Answer", "Ask", "Effect", "Hop", "OnFailure", "Opened", "Outgoing", "answer_kind", "lowered"]
 
@@ -33,6 +36,7 @@ class Ask:
     stands for it where the upstream says nothing either. `deadline` is when the call ends, with everything in it.
     `at` and `answer_id` are the time (seconds since 1970) and the id of an answer that has none, `previous` is the
     answer that the caller went on from. `on_failure` is called with each upstream that failed, and its error.
+    `losses` came about before the conversion. `telemetry` has the hooks that are called.
     Headers and queries of the caller's are the upstream's: they go to no other.
     """
 
@@ -52,6 +56,8 @@ class Ask:
     previous: str | None = None
     repair: Repair = "auto"
     on_failure: OnFailure | None = None
+    losses: Losses = field(default_factory=Losses)
+    telemetry: Telemetry | None = None
 
 
 class Hop(NamedTuple):
@@ -140,11 +146,15 @@ class Answer(_Head):
 
 @dataclass(slots=True, kw_only=True)
 class Opened(_Head):
-    """A stream that has begun: `first` are the bytes that were read already, `rest` is where the others come from."""
+    """A stream that has begun: `first` are the bytes that were read already, `rest` is where the others come from.
+
+    `operation` is what has to be told when it ends; None where nobody listens.
+    """
 
     first: list[bytes]
     response: Any
     rest: Any
+    operation: Operation | None = None
 
 
 def answer_kind(kind: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx2
 
@@ -25,6 +25,7 @@ from ...registry import provider_of, split
 from ...sse import SSEDecoder, parse_data
 from ...urls import check_headers, check_query, check_text
 from ..state.store import check_state, takes
+from ..telemetry.operation import SILENT, Hooked, Operation, log_skipped
 from ..upstreams.upstream import Upstream
 from .api_errors import failed, refused, shown, unreachable, unusable
 from .effects import Answer, Ask, Effect, Hop, Opened, Outgoing, answer_kind, lowered
@@ -58,35 +59,88 @@ def steps(ask: Ask, upstreams: Sequence[Upstream], retry: Retry) -> Steps:
             if last:
                 raise
             hops.append(Hop(upstream.name, 0, f"{type(error).__name__}: {error}", error))
+            log_skipped(upstream, error)
             continue
-        tried = 0
-        refusal: APIError | None = None
-        while True:
-            tried += 1
-            try:
-                found = yield from _once(ask, upstream, sent)
-            except APIError as error:
-                mended = _mended(ask, upstream, sent, error) if refusal is None else None
-                if mended is not None:
-                    sent, refusal = mended, error
-                    continue
-                if refusal is not None and isinstance(error, InvalidRequest):
-                    error = refusal  # of what the caller wrote
-                late = error.code == "total_timeout"
-                once = not (made_nothing(error) or _repeatable(upstream, sent))
-                wait = None if late or once else retry.delay(error, tried)
-                if wait is not None and (yield Effect("sleep", (wait,))) is not False:
-                    continue
-                if ask.on_failure is not None:
-                    ask.on_failure(upstream, error)
-                error.hops = tuple(hops)
-                if last or late or once:
-                    raise error from None
-                hops.append(Hop(upstream.name, tried, f"{type(error).__name__}: {error}", error))
-                break
-            found.hops, found.attempts = tuple(hops), tried
+        operation = (ask.telemetry or SILENT).begin(ask, upstream, sent.losses, _model_of(upstream, sent))
+        try:
+            found = yield from _attempts(ask, upstream, sent, retry, operation)
+        except BaseException:
+            if operation is not None:
+                operation.end()  # nothing was sent, or the call was cancelled
+            raise
+        if not isinstance(found, _Failed):
+            found.hops = tuple(hops)
+            if operation is not None and isinstance(found, Answer):
+                yield from _tell(operation.answered(found))
+            elif operation is not None and isinstance(found, Opened):
+                operation.opened(found)
             return found
+        failure = found.error
+        if ask.on_failure is not None:
+            ask.on_failure(upstream, failure)
+        failure.hops = tuple(hops)
+        if last or found.final:
+            if operation is not None:
+                yield from _tell(operation.failed(failure))
+            raise failure
+        hops.append(Hop(upstream.name, found.attempts, f"{type(failure).__name__}: {failure}", failure))
+        if operation is not None:
+            yield from _tell(operation.left(failure, upstreams[place + 1].name))
     raise AssertionError("the last upstream either answers or raises")
+
+
+class _Failed(NamedTuple):
+    """No attempt at an upstream succeeded. `final` says that no other upstream may be tried either."""
+
+    error: APIError
+    attempts: int
+    final: bool
+
+
+def _attempts(
+    ask: Ask, upstream: Upstream, sent: Converted, retry: Retry, operation: Operation | None
+) -> Generator[Effect, Any, Answer | Opened | _Failed]:
+    """The answer of one upstream, retries included."""
+    tried = 0
+    refusal: APIError | None = None
+    while True:
+        tried += 1
+        try:
+            found = yield from _once(ask, upstream, sent, operation, tried)
+        except APIError as error:
+            failure = error
+        else:
+            found.attempts = tried
+            return found
+        mended = _mended(ask, upstream, sent, failure) if refusal is None else None
+        if mended is not None:
+            sent, refusal = mended, failure
+            if operation is not None:
+                yield from _tell(operation.retrying(failure, "repair"))
+            continue
+        if refusal is not None and isinstance(failure, InvalidRequest):
+            failure = refusal  # of what the caller wrote
+        late = failure.code == "total_timeout"
+        once = not (made_nothing(failure) or _repeatable(upstream, sent))
+        wait = None if late or once else retry.delay(failure, tried)
+        if wait is None:
+            return _Failed(failure, tried, late or once)
+        if operation is not None:
+            operation.waiting(failure, wait)
+        if (yield Effect("sleep", (wait,))) is False:
+            return _Failed(failure, tried, False)
+        if operation is not None:
+            yield from _tell(operation.retrying(failure, "retry", wait))
+
+
+def _tell(hooked: Hooked | None) -> Generator[Effect, Any, None]:
+    """Call a hook, if there is one."""
+    if hooked is not None:
+        yield Effect("hook", hooked)
+
+
+def _model_of(upstream: Upstream, sent: Converted) -> str | None:
+    return upstream.model or (sent.exchange.model if sent.exchange is not None else None)
 
 
 def _converted(ask: Ask, upstream: Upstream) -> Converted:
@@ -202,10 +256,13 @@ def _asking_all(body: dict[str, Any], upstream: Upstream) -> dict[str, Any]:
     return body
 
 
-def _once(ask: Ask, upstream: Upstream, sent: Converted) -> Steps:
-    model = upstream.model or (sent.exchange.model if sent.exchange is not None else None)
+def _once(ask: Ask, upstream: Upstream, sent: Converted, operation: Operation | None, attempt: int) -> Steps:
+    model = _model_of(upstream, sent)
     try:
-        response = yield Effect("send", (upstream, _outgoing(ask, upstream, sent, model)))
+        outgoing = _outgoing(ask, upstream, sent, model)
+        if operation is not None:
+            yield from _tell(operation.sending(attempt, outgoing))
+        response = yield Effect("send", (upstream, outgoing))
         headers = shown(upstream, lowered(response.headers))
         status = response.status_code
         head: dict[str, Any] = {"upstream": upstream, "sent": sent, "status": status, "headers": headers}

@@ -10,11 +10,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...bytestream import ByteStream
-from ...errors import ProtocolError
+from ...errors import APIError, ProtocolError
 from ...losses import Levels, Losses
 from ...secret import Secret
 from ...vault import Vault
+from ..sending.api_errors import failed
 from ..sending.effects import Opened
+from ..telemetry.hooks import call_hook
 
 __all__ = ["SurfaceStream"]
 
@@ -49,6 +51,7 @@ class SurfaceStream:
         self._told = told
         self._opened = opened
         self._over = self._closing = False
+        self._failure: APIError | None = None
         self.keep: Callable[[list[bytes], bool], None] | None = None
         self._sent: list[bytes] = []
 
@@ -84,6 +87,7 @@ class SurfaceStream:
             # What is illegal behind the end takes nothing from the answer.
             self._closing, self._stream.error = True, None
             return self.close()
+        self._failure = failed(self._opened.upstream, error, error, self._opened.model)
         out = self._without_keys(self._stream.fail(error))
         self._end()
         return out
@@ -124,4 +128,9 @@ class SurfaceStream:
         self._over = True
         if self.keep is not None:
             self.keep(self._sent, True)
+        operation = self._opened.operation
+        if operation is not None:
+            hooked = operation.end(usage=self.usage, error=self._failure, complete=self.is_complete)
+            if hooked is not None:
+                call_hook(*hooked)
         self._told(self._stream.pipe.losses.report())

@@ -39,6 +39,7 @@ from ..sending.model_list import kin, merged, page
 from ..sending.request_flow import steps
 from ..sending.retry import Retry
 from ..state.response_memory import Memory, keeps
+from ..telemetry.operation import SILENT, Telemetry, count_losses
 from ..upstreams.protocol_selection import settled
 from ..upstreams.resolve import credited
 from ..upstreams.resolve import upstream as choose
@@ -88,6 +89,7 @@ class Translator:
     it serves; a request may say otherwise (the header `x-unified-llm-caller`). `secret` is of this process by default.
     `on_failure` is called with each upstream that failed, and its error; `on_usage` at the end of each response with
     its head, the canonical usage (None where the upstream gave none or the client left), and the number of events.
+    `telemetry` has hooks of the requests to upstreams.
     """
 
     def __init__(
@@ -103,6 +105,7 @@ class Translator:
         on_failure: OnFailure | None = None,
         on_usage: OnUsage | None = None,
         retry: Retry | None = None,
+        telemetry: Telemetry = SILENT,
         **options: Any,
     ) -> None:
         given = list(upstreams) if isinstance(upstreams, (list, tuple)) else [upstreams]
@@ -114,6 +117,7 @@ class Translator:
         self.on_losses = on_losses
         self.on_failure = on_failure
         self.on_usage = on_usage
+        self.telemetry = telemetry
         # The SDK above tries again by itself; twice is many times.
         self.retry = retry if retry is not None else Retry.never()
         self.memory = Memory(secret=self.secret)
@@ -200,6 +204,7 @@ class Translator:
             at=int(time.time()),
             answer_id=uuid4().hex,
             on_failure=self.on_failure,
+            telemetry=self.telemetry,
         )
 
     def _caller(self, incoming: Incoming) -> str:
@@ -260,7 +265,7 @@ class Translator:
         path = filled(match.route.path, **match.names)
         http = {"method": incoming.method, "path": path, "query": ask.http["query"]}
         stream = incoming.query.get("stream") == "true"
-        plain = Ask(kind=kind, http=http, stream=stream, patience=ask.patience)
+        plain = Ask(kind=kind, http=http, stream=stream, patience=ask.patience, telemetry=self.telemetry)
         found = yield from steps(plain, own[:1], self.retry)
         return self._shown(found, match.protocol)
 
@@ -305,6 +310,7 @@ class Translator:
         done = found.to(surface, vault=vault, secret=self.secret, on_loss=self.on_loss)
         losses = Losses([*found.sent.losses, *done.losses])
         self._tell(losses)
+        count_losses(self.telemetry, found.upstream, done.losses)
         reply = self._reply(done, losses, found.hops, found.upstream)
         if found.request_id:
             reply.headers = header_safe({"x-request-id": found.request_id, **reply.headers})
@@ -324,6 +330,7 @@ class Translator:
 
         def ended(losses: Losses) -> None:
             self._tell(Losses([*given, *losses]))
+            count_losses(self.telemetry, found.upstream, losses)
             if self.on_usage is not None:
                 self.on_usage(found, stream.usage, stream.events)
 

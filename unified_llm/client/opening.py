@@ -1,0 +1,75 @@
+"""A stream between its wire events and the result at its end; both forms of `streams.py` share it. No I/O."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..errors import APIError, StreamBroken
+from .requests import Call
+from .results import Result, result_of
+from .sending.api_errors import failed
+from .sending.decoding import EventReader
+from .state.stored_responses import keep
+from .telemetry.operation import Hooked
+
+if TYPE_CHECKING:
+    from .core import Core
+
+__all__ = ["Opening"]
+
+Node = dict[str, Any]
+
+
+class Opening:
+    """A stream that was opened: wire events in, canonical events out, and the result at its end."""
+
+    def __init__(self, core: Core, stream: Any, call: Call | None, body: Node, *, resumed: bool = False) -> None:
+        self.core, self.stream, self.call, self.body = core, stream, call, body
+        upstream = stream.upstream
+        self.reader = EventReader(
+            upstream.protocol,
+            exchange=stream.sent.exchange,
+            provider=upstream.provider,
+            scope=upstream.scope,
+            resumed=resumed,
+        )
+
+    def finished(self) -> None:
+        """The stream is at its end: its answer is kept where there is a store."""
+        if self.call is not None and self.reader.response is not None:
+            keep(self.core.store, self.call, self.reader.response, self.stream.upstream)
+
+    def failure(self) -> APIError | None:
+        """The typed error of a stream that ended in one."""
+        found = self.reader.failure
+        if found is None or self.reader.response is not None:
+            return None
+        if found.get("code") == "stream_truncated":
+            return self.broken(str(found.get("message")))
+        return failed(self.stream.upstream, found, found, self.stream.model)
+
+    def broken(self, message: str) -> APIError:
+        """The error of a stream that broke off, or broke its own rules."""
+        upstream = self.stream.upstream
+        message = upstream.hide(message)
+        error = {"type": "server_error", "code": "stream_broken", "message": message}
+        named = {"provider": upstream.provider, "model": self.stream.model, "protocol": upstream.protocol}
+        return StreamBroken(message, error=error, **named)
+
+    def ended(self, error: BaseException | None) -> Hooked | None:
+        """The stream is closed, with an error or without; returns the hook that is to be called."""
+        operation = self.stream.operation
+        if operation is None:
+            return None
+        if not isinstance(error, Exception):
+            error = self.failure() if self.reader.failure is not None else None
+        response = self.reader.response
+        found: Hooked | None = operation.end(response, usage=(response or {}).get("usage"), error=error)
+        return found
+
+    def result(self) -> Result:
+        """The result; raises what the stream ended with where it was cut off."""
+        node = self.reader.response
+        if node is None:
+            raise self.failure() or self.broken("the stream was not read to its end")
+        return result_of(node, self.core._made(self.stream, self.call, self.body, node, None))

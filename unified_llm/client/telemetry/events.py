@@ -1,0 +1,90 @@
+"""The events of a call, as hooks receive them: a request is sent, it is repeated, its response is complete.
+
+Each `RequestEvent` is followed by one `RetryEvent` or one `ResponseEvent` that refers to it. No event contains a
+credential or any content of the conversation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ...losses import Losses
+
+__all__ = ["RequestEvent", "ResponseEvent", "RetryEvent", "RetryReason"]
+
+RetryReason = Literal["retry", "repair", "fallback"]
+"""Why there is another request: the error is temporary, the history was repaired, or the next upstream is tried."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestEvent:
+    """A request is about to be sent.
+
+    `call` is the same for all requests of one call, `attempt` counts the requests to this upstream from 1. `url` has
+    neither a query nor credentials. `kind` is "request" for a response of a model; lists of models, token counts and
+    stored responses have others. `why` says what decided against the provider's other protocols. `losses` are the
+    values of the request that do not reach the upstream unchanged.
+
+    >>> import unified_llm as ul
+    >>> client = ul.Client(on_request=lambda event: print(event.attempt, event.method, event.upstream, event.protocol))
+    >>> _ = client.responses.create(model="local/echo", input="Hello")
+    1 POST local/echo openai-responses
+    """
+
+    call: str
+    attempt: int
+    upstream: str
+    provider: str | None
+    model: str | None
+    protocol: str
+    kind: str
+    stream: bool
+    method: str
+    url: str
+    why: str = ""
+    losses: Losses = field(default_factory=Losses)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryEvent:
+    """A request failed, and another one follows: to the same upstream after `wait` seconds, or to `next_upstream`.
+
+    `duration` is how many seconds the failed request took.
+    """
+
+    request: RequestEvent
+    reason: RetryReason
+    error: Exception
+    duration: float
+    wait: float = 0.0
+    next_upstream: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResponseEvent:
+    """A call is over: its response is complete, it failed (`error`), or its stream was closed early.
+
+    `complete` is False for the last two. `duration` and `time_to_first_event` (of streams) are seconds since the
+    request was sent. `usage` is canonical (`input_tokens`, `output_tokens`, ...), as the provider counted it; None
+    where it did not. `response_id` is the id of the result, `model` the name that the provider returned, `finish` the
+    canonical reason why the model stopped.
+
+    >>> import unified_llm as ul
+    >>> client = ul.Client(on_response=lambda event: print(event.status, event.usage["output_tokens"], event.finish))
+    >>> _ = client.responses.create(model="local/echo", input="Good morning.")
+    200 2 stop
+    """
+
+    request: RequestEvent
+    status: int | None
+    duration: float
+    complete: bool = True
+    time_to_first_event: float | None = None
+    request_id: str | None = None
+    response_id: str | None = None
+    model: str | None = None
+    finish: str | None = None
+    usage: Mapping[str, Any] | None = None
+    error: Exception | None = None

@@ -1,0 +1,271 @@
+"""What is told of one call: the only place from which hooks, log records, spans and metrics get their events.
+
+`request_flow.steps` begins an `Operation` for each upstream it tries, and tells it of each request. Streams end theirs
+when they are closed. Where nobody listens (no hook, the logger is off, no provider of spans or metrics) `begin` gives
+None, and nothing else is computed.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import uuid4
+
+from ...errors import InvalidBody
+from ...losses import Losses
+from ...terminal import printable
+from ..sending.decoding import read_answer
+from ..upstreams.upstream import Upstream
+from .events import RequestEvent, ResponseEvent, RetryEvent, RetryReason
+from .opentelemetry import Instruments, Span, instruments
+
+if TYPE_CHECKING:
+    from ..sending.effects import Answer, Ask, Opened, Outgoing
+
+__all__ = ["SILENT", "Hooked", "Operation", "Telemetry", "count_losses", "log_skipped"]
+
+_log = logging.getLogger("unified_llm.client")
+_CALLS = frozenset(("function_call", "custom_tool_call"))
+_LONGEST = 300  # characters of an error in a log record
+
+Hook = Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Telemetry:
+    """Who is told of calls: hooks, and providers of OpenTelemetry (default: the global ones)."""
+
+    on_request: Hook | None = None
+    on_response: Hook | None = None
+    on_retry: Hook | None = None
+    tracer_provider: Any = None
+    meter_provider: Any = None
+
+    def begin(self, ask: Ask, upstream: Upstream, losses: Losses, model: str | None) -> Operation | None:
+        """The operation of a call at one upstream; None where nobody listens."""
+        found = instruments(self.tracer_provider, self.meter_provider)
+        hooked = self.on_request or self.on_response or self.on_retry
+        if found is None and not hooked and not _log.isEnabledFor(logging.INFO):
+            return None
+        return Operation(self, found, ask, upstream, losses, model)
+
+
+SILENT = Telemetry()
+"""No hooks; log records and global providers of OpenTelemetry only."""
+
+
+def count_losses(telemetry: Telemetry, upstream: Upstream, losses: Losses) -> None:
+    """Count the losses of a response that was converted for the client."""
+    if losses and (found := instruments(telemetry.tracer_provider, telemetry.meter_provider)) is not None:
+        found.losses(upstream, losses)
+
+
+def log_skipped(upstream: Upstream, error: Exception) -> None:
+    """Log an upstream that the request cannot be sent to."""
+    if _log.isEnabledFor(logging.INFO):
+        told = _plain(upstream, str(error))
+        _log.info("%s is skipped: %s: %s", _plain(upstream, upstream.name), type(error).__name__, told)
+
+
+class Hooked(NamedTuple):
+    """A hook that is to be called with an event, by whoever can wait for it."""
+
+    function: Hook
+    event: Any
+
+
+class Operation:
+    """All requests to one upstream for one call, and their response."""
+
+    __slots__ = ("_ask", "_began", "_event", "_first", "_found", "_model", "_over", "_sent", "_span", "_telemetry",
+                 "_upstream", "call", "losses")  # fmt: skip
+
+    def __init__(
+        self,
+        telemetry: Telemetry,
+        made: Instruments | None,
+        ask: Ask,
+        upstream: Upstream,
+        losses: Losses,
+        model: str | None,
+    ) -> None:
+        self._telemetry, self._ask, self._upstream, self._model = telemetry, ask, upstream, model
+        self._span: Span | None = None if made is None else made.begin(ask, upstream, model)
+        self.call = ask.answer_id or uuid4().hex
+        self.losses = Losses([*ask.losses, *losses]) if ask.losses else losses
+        if self._span is not None:
+            self._span.losses(upstream, self.losses)
+        self._over = False
+        self._event: RequestEvent | None = None
+        self._found: Answer | Opened | None = None
+        self._first: float | None = None
+        self._began = self._sent = time.monotonic()
+        if _log.isEnabledFor(logging.DEBUG):
+            why = f" ({_plain(upstream, upstream.why)})" if upstream.why else ""
+            _log.debug("%s: protocol %s%s, %d losses", self._name, upstream.protocol, why, len(self.losses))
+
+    @property
+    def _name(self) -> str:
+        return f"{self.call[:8]} {_plain(self._upstream, self._upstream.name)}"
+
+    # ---- requests ----------------------------------------------------------------------------------------------------
+
+    def sending(self, attempt: int, outgoing: Outgoing) -> Hooked | None:
+        """A request is about to be sent."""
+        upstream, ask = self._upstream, self._ask
+        self._sent = time.monotonic()
+        self._event = RequestEvent(
+            call=self.call,
+            attempt=attempt,
+            upstream=upstream.name,
+            provider=upstream.provider,
+            model=self._model,
+            protocol=upstream.protocol,
+            kind=ask.kind,
+            stream=ask.stream,
+            method=outgoing.method,
+            url=upstream.hide(outgoing.url.partition("?")[0].partition("#")[0]),
+            why=upstream.why,
+            losses=self.losses,
+        )
+        if _log.isEnabledFor(logging.DEBUG):
+            form = " (stream)" if ask.stream else ""
+            size = len(outgoing.content or b"")
+            where = _plain(upstream, self._event.url)
+            _log.debug("%s: %s %s, attempt %d, %d bytes%s", self._name, outgoing.method, where, attempt, size, form)
+        hook = self._telemetry.on_request
+        return None if hook is None else Hooked(hook, self._event)
+
+    def waiting(self, error: Exception, wait: float) -> None:
+        """A request failed; if there is time, another one follows after `wait` seconds."""
+        if _log.isEnabledFor(logging.INFO):
+            _log.info("%s: %s; retry in %.1f s", self._name, self._told(error), wait)
+
+    def retrying(self, error: Exception, reason: RetryReason, wait: float = 0.0, after: str = "") -> Hooked | None:
+        """A request failed; another one follows now, or at the upstream `after`."""
+        if reason != "retry" and _log.isEnabledFor(logging.INFO):
+            then = f"fallback to {_plain(self._upstream, after)}" if after else "retry with a repaired history"
+            _log.info("%s: %s; %s", self._name, self._told(error), then)
+        if self._span is not None:
+            self._span.retried(reason, error, wait)
+        hook, event = self._telemetry.on_retry, self._event
+        if hook is None or event is None:
+            return None
+        lasted = time.monotonic() - self._sent
+        return Hooked(hook, RetryEvent(request=event, reason=reason, error=error, duration=lasted, wait=wait,
+                                       next_upstream=after))  # fmt: skip
+
+    # ---- the end -----------------------------------------------------------------------------------------------------
+
+    def answered(self, found: Answer) -> Hooked | None:
+        """The whole response is here."""
+        self._found = found
+        node, error = None, None
+        if found.kind == "response":
+            try:
+                node = read_answer(found.value, self._upstream.protocol, exchange=found.sent.exchange)
+            except InvalidBody as problem:
+                error = found.unread(problem)
+        return self._end(node if isinstance(node, dict) else None, None, error, error is None)
+
+    def opened(self, found: Opened) -> None:
+        """The first event of a stream is here; whoever closes the stream tells `end`."""
+        self._found, self._first, found.operation = found, time.monotonic(), self
+
+    def failed(self, error: Exception) -> Hooked | None:
+        """The call failed."""
+        return self._end(None, None, error, False)
+
+    def left(self, error: Exception, after: str) -> Hooked | None:
+        """The call goes on at the upstream `after`."""
+        hooked = self.retrying(error, "fallback", 0.0, after)
+        self._over = True
+        if self._span is not None and self._event is not None:
+            self._span.end(self._response(self._event, {}, None, error, False))
+        return hooked
+
+    def end(
+        self,
+        response: Mapping[str, Any] | None = None,
+        *,
+        usage: Mapping[str, Any] | None = None,
+        error: Exception | None = None,
+        complete: bool = False,
+    ) -> Hooked | None:
+        """A stream is closed: with its canonical response, its usage, or an error. Only the first end counts."""
+        return self._end(response, usage, error, error is None and (complete or response is not None))
+
+    def _end(
+        self,
+        node: Mapping[str, Any] | None,
+        usage: Mapping[str, Any] | None,
+        error: Exception | None,
+        complete: bool,
+    ) -> Hooked | None:
+        if self._over:
+            return None
+        self._over = True
+        event = None if self._event is None else self._response(self._event, node or {}, usage, error, complete)
+        self._found = None
+        if self._span is not None:
+            self._span.end(event)
+        if event is None:
+            return None
+        if _log.isEnabledFor(logging.INFO):
+            how = "complete" if complete else f"failed: {self._told(error)}" if error is not None else "closed early"
+            counts = event.usage or {}
+            tokens = f", {counts.get('input_tokens')} + {counts.get('output_tokens')} tokens" if counts else ""
+            _log.info("%s: %s in %.3f s%s", self._name, how, event.duration, tokens)
+        hook = self._telemetry.on_response
+        return None if hook is None else Hooked(hook, event)
+
+    def _response(
+        self,
+        request: RequestEvent,
+        node: Mapping[str, Any],
+        usage: Mapping[str, Any] | None,
+        error: Exception | None,
+        complete: bool,
+    ) -> ResponseEvent:
+        found: Any = self._found if self._found is not None else error
+        told = {"id": node.get("id"), "model": node.get("model"), "finish": _finish(node)}
+        texts = {name: self._upstream.hide(text) for name, text in told.items() if isinstance(text, str)}
+        given = node.get("usage")
+        return ResponseEvent(
+            request=request,
+            status=getattr(found, "status", None),
+            duration=time.monotonic() - self._began,
+            complete=complete,
+            time_to_first_event=None if self._first is None else self._first - self._began,
+            request_id=getattr(found, "request_id", None),
+            response_id=texts.get("id"),
+            model=texts.get("model"),
+            finish=texts.get("finish"),
+            usage=given if isinstance(given, Mapping) else usage,
+            error=error,
+        )
+
+    def _told(self, error: Exception | None) -> str:
+        """An error in one line."""
+        return f"{type(error).__name__}: {_plain(self._upstream, str(error))}"
+
+
+def _finish(node: Mapping[str, Any]) -> Any:
+    """Why the model stopped; some protocols have a word for it only where it was not at the end."""
+    for name in ("finish", "incomplete_details"):
+        found = node.get(name)
+        if isinstance(found, Mapping) and found.get("reason"):
+            return found["reason"]
+    if node.get("status") not in ("completed", "requires_action"):
+        return None
+    output = node.get("output")
+    called = any(each.get("type") in _CALLS for each in output) if isinstance(output, list) else False
+    return "tool_calls" if called else "stop"
+
+
+def _plain(upstream: Upstream, text: str) -> str:
+    """A text from elsewhere as part of one line of a log."""
+    return printable(" ".join(upstream.hide(text).split()))[:_LONGEST]
