@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PIP = -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pythons steady fuzz frameworks frameworks-most frameworks-google agents lint types bench growth docs clean
+.PHONY: help demo test pythons steady fuzz soak frameworks frameworks-most frameworks-google agents lint types bench growth docs clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -35,6 +35,9 @@ steady: $(VENV)/.stamp-dev ## run the tests ten times with every core kept busy 
 
 fuzz: $(VENV)/.stamp-dev ## run 200,000 mutants of requests, responses and streams (ARGS="--count 5000 --seed 7")
 	PYTHONPATH=tests $(VENV)/bin/python -m fuzz $(ARGS)
+
+soak: $(VENV)/.stamp-dev ## break gateways at every point of a background run, on both databases (ARGS="--count 20 --seed 2")
+	PYTHONPATH=tests $(VENV)/bin/python -m gateway.soak $(ARGS)
 
 frameworks: frameworks-most frameworks-google ## run agent frameworks of PyPI on other providers, in two environments (-j 2 halves it)
 

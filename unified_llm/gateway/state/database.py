@@ -81,7 +81,8 @@ runs = sa.Table(
 segments = sa.Table(
     "segments",
     metadata,
-    sa.Column("run", sa.String(255), primary_key=True),
+    # A run that was deleted takes its log with it, and a node that still executes it cannot write any more.
+    sa.Column("run", sa.String(255), sa.ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
     sa.Column("first", sa.Integer, primary_key=True),
     sa.Column("last", sa.Integer, nullable=False),
     sa.Column("data", sa.LargeBinary, nullable=False),
@@ -175,6 +176,7 @@ def make_engine(url: sa.URL, given: StateSettings) -> AsyncEngine:
         _use_wal(cursor)
         cursor.execute(f"PRAGMA synchronous={given.sync.upper()}")
         cursor.execute("PRAGMA secure_delete=ON")
+        cursor.execute("PRAGMA foreign_keys=ON")
         cursor.close()
 
     @sa.event.listens_for(engine.sync_engine, "begin")

@@ -95,6 +95,7 @@ class LogWriter:
         self.is_done = False
         self._ahead: list[bytes] = []  # numbered, and not yet on their way to the database
         self._flight: asyncio.Task[None] | None = None
+        self._failure: Exception | None = None  # behind it nothing is written: the log would have a gap
         self.field = adapter(run.surface).resume[1] if adapter(run.surface).resume else ""
         self._id: bytes | None = None
 
@@ -110,12 +111,16 @@ class LogWriter:
             self._flight = asyncio.create_task(self._write())
 
     async def flush(self) -> None:
-        """Wait until everything is durable."""
-        if self._flight is not None:
+        """Wait until everything is durable. What is on its way gets there although the wait is cancelled."""
+        while self._flight is not None or self._ahead:
+            if self._failure is not None:
+                raise self._failure
+            flight = self._flight = self._flight or asyncio.create_task(self._write())
             try:
-                await self._flight
+                await asyncio.shield(flight)
             finally:
-                self._flight = None
+                if flight.done():
+                    self._flight = None
 
     async def _write(self) -> None:
         """One segment after the other, each with all the events that came during the last one."""
@@ -123,7 +128,11 @@ class LogWriter:
             events, self._ahead = self._ahead, []
             first = self.count - len(events)
             row = self.row(first, events)
-            await self.store.insert(segments, row)
+            try:
+                await self.store.insert(segments, row)
+            except Exception as error:
+                self._failure = error
+                raise
             self.told(row)
 
     def numbered(self, events: Sequence[bytes]) -> list[bytes]:

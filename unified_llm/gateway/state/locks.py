@@ -7,9 +7,11 @@ a session advisory lock, on SQLite a lock on a file beside the database.
 from __future__ import annotations
 
 import asyncio
+import glob
 import hashlib
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -43,8 +45,8 @@ class NodeLock:
         if engine.dialect.name != "postgresql":
             path = _path(engine, self.node)
             if self._file is None and path is not None and fcntl is not None:
-                self._file = path.open("w")
-                fcntl.flock(self._file, fcntl.LOCK_EX)
+                self._file = _locked(path)
+                _remove_stale(engine)
             return
         if self._connection is not None:
             try:
@@ -67,13 +69,7 @@ class NodeLock:
         path = _path(engine, node)
         if path is None or fcntl is None:
             return True  # a database in memory has one node
-        with path.open("a") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return False
-            path.unlink(missing_ok=True)
-        return True
+        return _removed(path)
 
     async def release(self) -> None:
         """Give the lock back."""
@@ -85,6 +81,41 @@ class NodeLock:
             os.unlink(self._file.name)
             self._file.close()
             self._file = None
+
+
+def _locked(path: Path) -> Any:
+    """The file, created and locked. A node that looks for lost ones may remove it before it is locked: then again."""
+    while True:
+        file = path.open("w")
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with suppress(FileNotFoundError):
+            if os.fstat(file.fileno()).st_ino == path.stat().st_ino:
+                return file
+        file.close()
+
+
+def _removed(path: Path) -> bool:
+    """Remove the file of a node that is lost; whether it is."""
+    try:
+        file = path.open("r")
+    except FileNotFoundError:
+        return True
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        path.unlink(missing_ok=True)
+    return True
+
+
+def _remove_stale(engine: AsyncEngine) -> None:
+    """Remove the files of nodes that were killed."""
+    path = _path(engine, "*")
+    if path is not None:
+        for each in path.parent.glob(f"{glob.escape(path.name[:-6])}*.lock"):
+            with suppress(OSError):
+                _removed(each)
 
 
 def _path(engine: AsyncEngine, node: str) -> Path | None:

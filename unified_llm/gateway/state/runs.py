@@ -41,6 +41,7 @@ __all__ = ["Runs"]
 
 _log = logging.getLogger("unified_llm.gateway")
 _EVERY = 1.0  # seconds between two looks at other nodes and at requests to cancel
+_PATIENCE = 60.0  # seconds that a reader waits for a database that is away
 _GLANCE = 0.05  # seconds between two looks at the log of a run on another node
 _LOST = {"type": "server_error", "code": "node_lost", "message": "the node that ran this response was lost"}
 _CANCELLED = {"type": "cancelled", "code": "cancelled", "message": "the response was cancelled"}
@@ -92,14 +93,19 @@ class Runs:
         run = Run(
             f"{prefix}{uuid4().hex}", key.tenant, surface, "in_progress", self.lock.node, False, head, now, now + keep
         )
+        # A client that leaves now has its run all the same: nobody knows whether it is in the database.
+        await asyncio.shield(asyncio.ensure_future(self._begin(run, translator, incoming)))
+        return run
+
+    async def _begin(self, run: Run, translator: Translator, incoming: Incoming) -> None:
+        """Write a run down, and begin to execute it."""
         self._live[run.id] = LogWriter(self.store, run)  # before it is in the database, where lost runs are looked for
         try:
-            await self.store.insert(runs, {**run._asdict(), "head": dump(head)})
+            await self.store.insert(runs, {**run._asdict(), "head": dump(run.head)})
         except BaseException:
             del self._live[run.id]
             raise
         self._tasks[run.id] = asyncio.create_task(self._execute(run, translator, incoming))
-        return run
 
     async def get(self, tenant: str, id_: str) -> Run | None:
         """A run of a tenant."""
@@ -128,13 +134,23 @@ class Runs:
 
     async def follow(self, run: Run, after: int) -> AsyncIterator[bytes]:
         """The events of a run behind a place in its log, as they become durable, to its end."""
+        patience = 0.0
         while True:
             live = self._live.get(run.id)
             seen = live.signal.version if live is not None else 0
-            # Whether it is done is asked first: then all of its events are in the log.
-            found = await self.get(run.tenant, run.id) if live is None else None
-            done = live.is_done if live is not None else found is None or found.is_done
-            for first, data in live.behind(after) if live is not None else await self._segments(run.id, after):
+            try:
+                # Whether it is done is asked first: then all of its events are in the log.
+                found = await self.get(run.tenant, run.id) if live is None else None
+                done = live.is_done if live is not None else found is None or found.is_done
+                new = live.behind(after) if live is not None else await self._segments(run.id, after)
+            except StoreUnavailable:
+                patience = patience or time.monotonic() + _PATIENCE
+                if time.monotonic() > patience:
+                    return  # without its last event, so that a client goes on from here later
+                await asyncio.sleep(_GLANCE)
+                continue
+            patience = 0.0
+            for first, data in new:
                 for number, event in enumerate(data.split(b"\n\n")[:-1], first):
                     if number > after:
                         after = number
@@ -196,7 +212,7 @@ class Runs:
             try:
                 reply = await self.wire.run(translator.steps(incoming))
                 if reply.stream is None:
-                    await self._end(writer, "failed", error_of(run.surface, reply.content))
+                    await self._ended(writer, "failed", error_of(run.surface, reply.content))
                     return
                 surface = reply.stream
                 surface.keep = lambda sent, stream: None
@@ -206,35 +222,44 @@ class Runs:
                     async for chunk in stream:
                         out = surface.feed(chunk)
                         if surface.is_complete:
-                            await self._end(writer, "", None, [*out, *surface.close()], upstream)
+                            await self._ended(writer, "", None, [*out, *surface.close()], upstream)
                             return
                         await writer.append(out)
-                    await self._end(writer, "", None, surface.close(), upstream)
+                    await self._ended(writer, "", None, surface.close(), upstream)
                 finally:
                     await stream.aclose()
                     surface.leave()
             except APIError as error:
-                await self._end(writer, "failed", {**error.error, "message": error.message}, surface=surface)
+                await self._ended(writer, "failed", {**error.error, "message": error.message})
             except CapabilityLost as error:
                 fields = {"type": "invalid_request", "code": "capability_lost", "message": str(error)}
-                await self._end(writer, "failed", fields, surface=surface)
+                await self._ended(writer, "failed", fields)
             except asyncio.CancelledError:
                 cancelled = run.id in self._cancelled
                 fields = _CANCELLED if cancelled else {**_LOST, "message": "the node was stopped"}
-                ending = self._end(writer, "cancelled" if cancelled else "failed", fields, surface=surface)
-                await asyncio.shield(asyncio.ensure_future(ending))
+                await self._ended(writer, "cancelled" if cancelled else "failed", fields)
         except Conflict:
-            _log.warning("run %s was taken over by another node", run.id)
+            _log.warning("run %s was taken over by another node, or deleted", run.id)
         except StoreUnavailable:
             _log.warning("run %s could not be stored; it is ended by the next look at lost runs", run.id)
         except Exception:
             _log.exception("run %s failed", run.id)
             with suppress(StoreUnavailable, Conflict):
-                await self._end(writer, "failed", {**_LOST, "message": "internal error of the gateway"})
+                await self._ended(writer, "failed", {**_LOST, "message": "internal error of the gateway"})
         finally:
             self._tasks.pop(run.id, None)
             self._cancelled.discard(run.id)
             self._live.pop(run.id).signal.tell()
+
+    async def _ended(self, writer: LogWriter, *ending: Any) -> None:
+        """The end of a run, once. What ends is no longer cancelled: nobody knows what of it is in the database."""
+        if writer.is_done:
+            return
+        task = asyncio.ensure_future(self._end(writer, *ending))
+        while not task.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.shield(task)
+        await task
 
     async def _end(
         self,
@@ -243,7 +268,6 @@ class Runs:
         error: Mapping[str, Any] | None,
         events: Sequence[bytes] = (),
         upstream: str = "",
-        surface: SurfaceStream | None = None,
     ) -> None:
         """The last events, the status and the stored response, in one transaction; then readers are woken."""
         run = writer.run
@@ -251,14 +275,32 @@ class Runs:
         if error is not None:
             events = failure(run, error, writer.shown)
         first = writer.count
-        numbered = writer.numbered(events)
-        row = writer.row(first, numbered) if numbered else None
-        frames = b"".join([writer.shown, *numbered])
-        node = None
-        if not status:
-            node = collected(run, frames, None)
-            status = str((node or {}).get("status") or "failed")
-            status = status if status in DONE else "completed"
+        try:
+            numbered = writer.numbered(events)
+            row = writer.row(first, numbered) if numbered else None
+            frames = b"".join([writer.shown, *numbered])
+            if not status:
+                status = str((collected(run, frames, None) or {}).get("status") or "failed")
+                status = status if status in DONE else "completed"
+            await self._finish(run, status, error, row, frames, upstream)
+        except BaseException:
+            writer.count = first  # another end may be written
+            raise
+        writer.is_done = True
+        if row is not None:
+            writer.told(row)
+        writer.signal.tell()
+
+    async def _finish(
+        self,
+        run: Run,
+        status: str,
+        error: Mapping[str, Any] | None,
+        row: Mapping[str, Any] | None,
+        frames: bytes,
+        upstream: str,
+    ) -> None:
+        """The transaction that ends a run. Raises `Conflict` where it is no longer this node's."""
         head = {**run.head, **({"error": dict(error)} if error is not None else {})}
         request = run.head["request"].encode("utf-8", "surrogateescape")
         async with self.store.connection(write=True) as connection:
@@ -274,10 +316,6 @@ class Runs:
                     run.created, run.expires,
                 )  # fmt: skip
                 await connection.execute(sa.insert(responses), [self.store.packed(stored)])
-        writer.is_done = True
-        if row is not None:
-            writer.told(row)
-        writer.signal.tell()
 
     # ---- other nodes -------------------------------------------------------------------------------------------------
 

@@ -168,12 +168,11 @@ class Store:
         return rows if rows and rows[-1].previous is None else None
 
     async def delete(self, tenant: str, id: str) -> bool:
-        """Delete a response and its request; whether there was one."""
+        """Delete a response, its request and its event log; whether there was one."""
         async with self.connection(write=True) as connection:
-            done = await connection.execute(sa.delete(responses).where(_is(tenant, id)))
+            # The run first: the end of one that is under way is waited for, and its response is seen afterwards.
             run = await connection.execute(sa.delete(runs).where((runs.c.tenant == tenant) & (runs.c.id == id)))
-            if run.rowcount:
-                await connection.execute(sa.delete(segments).where(segments.c.run == id))
+            done = await connection.execute(sa.delete(responses).where(_is(tenant, id)))
             await release_files(connection, tenant, id)
         return bool(done.rowcount or run.rowcount)
 
@@ -189,7 +188,6 @@ class Store:
             ended = sa.select(runs.c.id).where(runs.c.expires <= now, runs.c.status != "in_progress").limit(_LOT)
             ids = [each.id for each in await connection.execute(ended)]
             if ids:
-                await connection.execute(sa.delete(segments).where(segments.c.run.in_(ids)))
                 await connection.execute(sa.delete(runs).where(runs.c.id.in_(ids)))
             files = await expire_files(connection)
         return max(len(names), len(ids), files)

@@ -27,7 +27,7 @@ def upgrade(op: Operations) -> None:
     op.create_index("runs_expires", "runs", ["expires"])
     op.create_table(
         "segments",
-        sa.Column("run", sa.String(255), primary_key=True),
+        sa.Column("run", sa.String(255), sa.ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
         sa.Column("first", sa.Integer, primary_key=True),
         sa.Column("last", sa.Integer, nullable=False),
         sa.Column("data", sa.LargeBinary, nullable=False),
