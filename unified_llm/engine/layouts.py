@@ -14,12 +14,12 @@ from typing import Any
 
 from .fields import json, string
 from .runtime import drawers, native_of, said, unknown
-from .shape import Place, Shape
+from .shape import Family, Place, Shape
 from .signals import FAULTS, NATIVE, REST, DeclarationError, Mismatch, Node
 from .slots import Slots
 from .unions import Union
 
-__all__ = ["Blocks", "Layout", "Slots", "Turns"]
+__all__ = ["Blocks", "Layout", "Slots", "Turns", "members"]
 
 
 class Blocks:
@@ -284,24 +284,45 @@ class Turns:
                     x.trace.append((item, found[0]))
         out += found
 
-    def walk(self, items: list[Node], wires: Any, path: tuple[Any, ...]) -> Iterator[Place]:
-        """Where the items of a list of messages are, message by message.
+    def family(self, items: list[Node], wires: list[Any], path: tuple[Any, ...]) -> Family:
+        """The items of a list of messages, and what is listed with them; found message by message.
 
         A pass may have changed the list: only the items that still have the turn they were read with are there.
         """
         groups: dict[Any, list[Node]] = {}
+        nodes = members(items)
+        turns: list[Any] = []
         for item in items:
-            groups.setdefault(item.get("turn"), []).append(item)
-        for number, group in groups.items():
-            if type(number) is not int or not 0 <= number < len(wires):
-                continue
-            w = wires[number]
-            layout = self.layouts.get(w.get(self.tag)) if type(w) is dict and type(w.get(self.tag)) is str else None
-            if layout is None or native_of(group[0]) == self.messages.name:
-                for item in group:
-                    yield Place(item, (*path, number), self.messages.shape_of(w, item), w)
-            else:
-                yield from layout.walk(group, w, (*path, number), False)
+            turn = item.get("turn")
+            groups.setdefault(turn, []).append(item)
+            turns.append(turn)
+        for item in items:
+            if item["type"] == "message" and type(item.get("content")) is list:
+                turns += [item.get("turn")] * len(item["content"])
+
+        def find(number: int | None) -> Iterator[Place]:
+            for turn in groups if number is None else (turns[number],):
+                if type(turn) is int and 0 <= turn < len(wires):
+                    yield from self._places(groups[turn], wires[turn], (*path, turn))
+
+        return Family(nodes, find)
+
+    def _places(self, group: list[Node], w: Any, path: tuple[Any, ...]) -> Iterator[Place]:
+        layout = self.layouts.get(w.get(self.tag)) if type(w) is dict and type(w.get(self.tag)) is str else None
+        if layout is not None and native_of(group[0]) != self.messages.name:
+            yield from layout.walk(group, w, path, False)
+            return
+        for item in group:
+            yield Place(item, path, self.messages.shape_of(w, item), w)
+
+
+def members(items: list[Node]) -> list[Node]:
+    """The items of messages, and then the parts of those that are messages in the canonical form."""
+    found = list(items)
+    for item in items:
+        if item["type"] == "message" and type(item.get("content")) is list:
+            found += item["content"]
+    return found
 
 
 def _keep_turn(item: Node, rest: Node | None, x: Any) -> None:

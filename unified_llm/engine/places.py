@@ -8,22 +8,24 @@ follow the report, the spelling that `read` keeps on nodes, and the certificate.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
-from .layouts import Blocks, Turns
+from .layouts import Layout, Turns, members
 from .runtime import spell
-from .shape import Place, Shape
+from .shape import Family, Place, Shape
 from .signals import Node
-from .slots import Choices, Slots
+from .slots import Choices
 from .spelling import compared
 from .unions import Union
 
-__all__ = ["Places", "keep_spelling", "leaves", "walk"]
+__all__ = ["Places", "at", "keep_spelling", "leaves", "walk"]
 
 
 class Places:
-    """The places of the nodes of one document, found in the order of the document and no further than asked.
+    """The places of the nodes of one document. Nodes are listed field by field, as far as one is looked for; places
+    are worked out for the nodes that are asked for, and their neighbors in one message.
 
     >>> from unified_llm.engine import Context, Shape, Union, string, union
     >>> tools = Union("tools", tag=None)
@@ -37,24 +39,59 @@ class Places:
 
     def __init__(self, shape: Shape, node: Node, wire: Any, moved: dict[int, tuple[Node, Node]] | None = None) -> None:
         self.moved = moved or {}
-        self.found: dict[int, Place] = {}
+        root = Place(node, (), shape, wire)
+        self.found: dict[int, Place] = {id(node): root}
         self.turns: dict[int, tuple[Any, ...]] = {}  # the message of which a node is the first item
-        self._walk = walk(shape, node, wire)
+        self._families = families(root)
+        self._listed: dict[int, tuple[Family, int]] = {}
+        self._owners: dict[int, Node] | None = None
 
     def of(self, node: Node) -> Place | None:
         """The place of a node; None for one that was not read from the document."""
         stands = self.moved.get(id(node))
         mark = id(stands[1]) if stands is not None else id(node)
-        found = self.found
-        while mark not in found:
-            place = next(self._walk, None)
-            if place is None:
-                return None
+        place = self.found.get(mark)
+        while place is None:
+            known = self._listed.pop(mark, None)
+            if known is not None:
+                self._note(known[0].find(known[1]))
+                place = self.found.get(mark)
+                continue
+            family = next(self._families, None)
+            if family is None:
+                return self._inside(mark)
+            for number, each in enumerate(family.nodes):
+                self._listed.setdefault(id(each), (family, number))
+        return place
+
+    def _note(self, places: Iterable[Place]) -> None:
+        for place in places:
             if place.kind == "turn":
                 self.turns[id(place.node)] = place.path
             else:
-                found.setdefault(id(place.node), place)
-        return found[mark]
+                self.found.setdefault(id(place.node), place)
+
+    def _inside(self, mark: int) -> Place | None:
+        """The place of a node that is deeper inside one of those that were listed."""
+        if self._owners is None:
+            self._owners = {}
+            tops = [place.node for place in self.found.values() if place.path]
+            tops += [family.nodes[number] for family, number in self._listed.values()]
+            marks = set(map(id, tops))
+            for top in tops:
+                stack: list[Any] = [*top.values()]
+                while stack:
+                    value = stack.pop()
+                    if type(value) is list:
+                        stack += value
+                    elif type(value) is dict and id(value) not in marks:
+                        self._owners[id(value)] = top
+                        stack += value.values()
+        owner = self._owners.pop(mark, None)
+        above = self.of(owner) if owner is not None else None
+        if above is not None:
+            self._note(_walk(above))
+        return self.found.get(mark)
 
     def path_of(self, node: Node, keys: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """The wire path of a canonical path below a node; of the node itself where only that is known."""
@@ -76,7 +113,7 @@ def path_in(shape: Shape, keys: tuple[Any, ...], wire: Any) -> tuple[Any, ...] |
     """Where a canonical path is in a wire object of this shape, however that spells it."""
     for row in shape.spread:
         if keys[0] in row.field.inner.roots:
-            value = _at(wire, row.wire)
+            value = at(wire, row.wire)
             if isinstance(row.field.inner, Choices):
                 inner = path_in(row.field.inner.shape, keys, value[0] if type(value) is list and value else None)
                 return None if inner is None else (*row.wire, 0, *inner)
@@ -87,7 +124,7 @@ def path_in(shape: Shape, keys: tuple[Any, ...], wire: Any) -> tuple[Any, ...] |
             return row.wire
     found = shape.path_of(keys)
     for alias, main in shape.aliases.items():
-        if found == main and _at(wire, main) is None and _at(wire, alias) is not None:
+        if found == main and at(wire, main) is None and at(wire, alias) is not None:
             return alias
     if found is None and shape.tag is not None and ".".join(map(str, keys)) in shape.constants:
         return (shape.tag,)
@@ -107,60 +144,74 @@ def _follow(wire: Any, path: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def walk(shape: Shape, node: Node, wire: Any) -> Iterator[Place]:
-    """Every node of a document with its place; what is near the root first, the turns of a conversation last."""
-    yield Place(node, (), shape, wire)
-    queue: deque[Place] = deque([Place(node, (), shape, wire)])
-    late: deque[Place] = deque()
-    while queue or late:
-        here = queue.popleft() if queue else late.popleft()
-        for place in _inner(here):
-            yield place
-            if place.shape is not None and place.shape.structural:
-                queue.append(place)
+    """Every node of a document with its place; what is near the root first."""
+    root = Place(node, (), shape, wire)
+    yield root
+    yield from _walk(root)
 
 
-def _inner(here: Place) -> Iterator[Place]:
-    """The nodes inside one, by its structural fields; the turns after the others."""
-    assert here.shape is not None
-    for row in here.shape.structural:
-        wire = _at(here.wire, row.wire)
+def _walk(root: Place) -> Iterator[Place]:
+    queue = deque([root])
+    while queue:
+        for family in families(queue.popleft()):
+            for place in family.find(None):
+                yield place
+                if place.shape is not None and place.shape.structural:
+                    queue.append(place)
+
+
+def families(here: Place) -> Iterator[Family]:
+    """The nodes inside one, field by field; the turns of a conversation last."""
+    for row in here.shape.structural if here.shape is not None else ():
+        wire = at(here.wire, row.wire)
         if wire is None:
             continue
-        value, inner, path = _at(here.node, row.key), row.field.inner, here.path + row.wire
+        value, inner, path = at(here.node, row.key), row.field.inner, here.path + row.wire
         if isinstance(inner, Choices):
             if type(wire) is list and wire:
-                yield from inner.walk(here.node, wire, path)
-                yield from _inner(Place(here.node, (*path, 0), inner.shape, wire[0]))
+                yield inner.family(here.node, wire, path)
+                yield from families(Place(here.node, (*path, 0), inner.shape, wire[0]))
         elif row.field.kind == "flatten":
-            for case in inner.candidates(wire):
-                if case.matches_wire(wire):
-                    yield from _inner(Place(here.node, path, case, wire))
-                    break
-        elif value is None:
-            continue
-        elif isinstance(inner, Shape):
-            if type(value) is dict:
-                yield Place(value, path, inner, wire)
-        elif isinstance(inner, Union):
-            yield from _of_union(inner, row.field.kind, value, wire, path)
-        elif isinstance(inner, Turns):
-            if type(value) is list and type(wire) is list:
-                yield from inner.walk(value, wire, path)
-        elif isinstance(inner, (Blocks, Slots)) and type(value) is list:
-            yield from inner.walk(value, wire, path, True)
+            case = next((case for case in inner.candidates(wire) if case.matches_wire(wire)), None)
+            yield from families(Place(here.node, path, case, wire))
+        elif isinstance(inner, (Shape, Union)) and (type(value) is dict or type(wire) is dict):
+            node = value[0] if type(value) is list and value else value
+            if type(node) is dict:
+                shape = inner if isinstance(inner, Shape) else inner.shape_of(wire, node)
+                yield Family([node], partial(_lone, Place(node, path, shape, wire)))
+        elif type(value) is list and isinstance(inner, Turns):
+            if type(wire) is list:
+                yield inner.family(value, wire, path)
+        elif type(value) is list and isinstance(inner, Union):
+            if type(wire) is list:
+                yield Family(value, partial(_of_union, inner, value, wire, path))
+        elif type(value) is list:
+            yield Family(members(value), partial(_of_turn, inner, value, wire, path))
 
 
-def _of_union(union: Union, kind: str, value: Any, wire: Any, path: tuple[Any, ...]) -> Iterator[Place]:
-    if kind == "one" or type(wire) is dict:
-        node = value if kind == "one" else value[0] if type(value) is list and value else None
-        if type(node) is dict:
-            yield Place(node, path, union.shape_of(wire, node), wire)
-    elif type(value) is list and type(wire) is list:
-        for number, (node, w) in enumerate(zip(value, wire)):
-            yield Place(node, (*path, number), union.shape_of(w, node), w)
+def _lone(place: Place, number: int | None) -> tuple[Place]:
+    return (place,)
 
 
-def _at(value: Any, path: tuple[Any, ...]) -> Any:
+def _of_turn(
+    layout: Layout, items: list[Node], wire: Any, path: tuple[Any, ...], number: int | None
+) -> Iterator[Place]:
+    return layout.walk(items, wire, path, True)
+
+
+def _of_union(
+    union: Union, nodes: list[Node], wires: list[Any], path: tuple[Any, ...], number: int | None
+) -> list[Place]:
+    if number is not None:
+        nodes, wires, first = nodes[number : number + 1], wires[number : number + 1], number
+    else:
+        first = 0
+    pairs = enumerate(zip(nodes, wires), first)
+    return [Place(node, (*path, each), union.shape_of(w, node), w) for each, (node, w) in pairs]
+
+
+def at(value: Any, path: tuple[Any, ...]) -> Any:
+    """What is at a path of objects; None where nothing is."""
     for key in path:
         value = value.get(key) if type(value) is dict else None
     return value

@@ -13,7 +13,7 @@ from typing import Any
 from .. import _tables
 from ..losses import Fate, Loss
 from .context import Context, Raw
-from .places import Places, leaves
+from .places import Places, at, leaves
 from .rows import pointer
 from .runtime import said
 from .shape import Place, Shape
@@ -37,18 +37,54 @@ def located(x: Context, shape: Shape, root: Node, doc: Any, result: Any) -> list
     """
     if not x.raw:
         return []
-    told, report = shape.told or _told(shape), None
-    lost = f"{x.target} has no equivalent"
+    report: _Report | None = None
     out: dict[Loss, None] = {}
+    lost = f"{x.target} has no equivalent"
     for raw in x.raw:
-        here = told.get(raw.keys) if raw.node is root else None
-        if here is not None:
-            out[_loss(here[0], here[1], raw.fate, raw.detail or (lost if raw.fate == "lost" else ""))] = None
-            continue
+        if raw.node is root:
+            entries = _entries(shape, raw.keys, doc)
+            if entries is not None:
+                detail = raw.detail or (lost if raw.fate == "lost" else "")
+                for where, found in entries:
+                    out[_loss(where, found, raw.fate, detail)] = None
+                continue
         if report is None:
             report = _Report(x, shape, root, doc, result)
-        out.update(dict.fromkeys(report.losses(raw)))
+        report.add(raw, out)
     return list(out)
+
+
+def _entries(shape: Shape, keys: tuple[Any, ...], wire: Any) -> list[tuple[str, str]] | None:
+    """Pointer below the wire object, and capability, of what is said at canonical keys; None if that is not declared.
+
+    A key that is an object of several fields is the leaves of these that are said.
+    """
+    found = (shape.told or _told(shape)).get(keys)
+    if found is not None:
+        if len(found) == 1 and found[0][0] == ():
+            return [found[0][1:]]
+        return [(where, named) for path, where, named in found if said(at(wire, path))]
+    for row in shape.spread:
+        if row.field.kind == "flatten" and keys[:1] and keys[0] in row.field.inner.roots:
+            value = at(wire, row.wire)
+            for case in row.field.inner.candidates(value):
+                if case.matches_wire(value):
+                    inner = _of_case(shape, row.wire, case, keys)
+                    return [inner] if inner is not None else None
+    return None
+
+
+def _of_case(shape: Shape, above: tuple[str, ...], case: Shape, keys: tuple[Any, ...]) -> tuple[str, str] | None:
+    """The same of a field of a flattened case, or of the constant that is told by its tag."""
+    known = shape.told_in.get((case.name, keys))
+    if known is None:
+        where = case.places.get(keys)
+        if where is None and case.tag is not None and ".".join(map(str, keys)) in case.constants:
+            where = (case.tag,)
+        if where is None or where in case.aliases.values():
+            return None
+        known = shape.told_in[case.name, keys] = (pointer(above + where), capability(shape.node, {}, keys))
+    return known
 
 
 class _Report:
@@ -56,59 +92,51 @@ class _Report:
         self.x, self.result, self.doc = x, result, doc
         self.places = Places(shape, x.before or root, doc, x.moved)
         self.pointers: dict[int, str] | None = None
+        self.prefixes: dict[tuple[Any, ...], str] = {}
         self.last: tuple[Any, Place | None, str] = (None, None, "")  # most losses come node by node
+        self.lost = f"{x.target} has no equivalent"
 
-    def losses(self, raw: Raw) -> Iterator[Loss]:
+    def add(self, raw: Raw, out: dict[Loss, None]) -> None:
+        """The losses of one entry of the book."""
         node, keys, fate, detail, about = raw
         if fate == "added":
             found = capability(about[0], node, about[1]) if about else "native.field"
             where = self.in_result(node) + pointer(keys)
-            yield _loss(where, found, fate, detail or f"required by {self.x.target}; generated", "target")
+            out[_loss(where, found, fate, detail or f"required by {self.x.target}; generated", "target")] = None
             return
         if node is not self.last[0]:
-            at = self.places.of(node)
-            self.last = (node, at, "" if at is None else pointer(at.path))
+            here = self.places.of(node)
+            self.last = (node, here, "" if here is None else self.above(here.path))
         _, place, above = self.last
-        if place is not None and place.shape is not None:
-            told = (place.shape.told or _told(place.shape)).get(keys)
-            if told is not None:
-                yield _loss(above + told[0], told[1], fate, detail or self.default(fate))
-                return
         if place is None:
             return  # a pass made it; what it stands for is reported where that was
         if keys and keys[0] == "extra":
-            yield from self.of_extra(raw, place)
+            out.update(dict.fromkeys(self.of_extra(raw, place)))
         elif not keys:
-            yield from self.of_node(raw, place)
+            out.update(dict.fromkeys(self.of_node(raw, place)))
         else:
-            yield from self.of_key(raw, place)
+            detail = detail or (self.lost if fate == "lost" else "")
+            entries = _entries(place.shape, keys, place.wire) if place.shape is not None else None
+            for where, found in entries if entries is not None else ():
+                out[_loss(above + where, found, fate, detail)] = None
+            if entries is None:
+                path = self.places.path_of(node, keys) or place.path
+                out[_loss(pointer(path), capability(_name(place, node), node, keys), fate, detail)] = None
 
-    def of_key(self, raw: Raw, place: Place) -> Iterator[Loss]:
-        """A canonical key: the leaf behind it, or the leaves, if it is an object of several fields."""
-        node, keys, fate, detail, _ = raw
-        shape = place.shape
-        detail = detail or self.default(fate)
-        below: list[Any] = []
-        if shape is not None and keys in shape.inside:
-            below = [key for key in shape.places if key[: len(keys)] == keys]
-        for key in below:
-            value: Any = place.wire  # not the node: a pass may have taken it away by now
-            for step in shape.places[key] if shape is not None else ():
-                value = value.get(step) if type(value) is dict else None
-            if said(value):
-                yield self.at(node, key, fate, detail, place)
-        if not below:
-            yield self.at(node, keys, fate, detail, place)
-
-    def at(self, node: Node, keys: tuple[Any, ...], fate: Fate, detail: str, place: Place) -> Loss:
-        path = self.places.path_of(node, keys) or place.path
-        return _loss(pointer(path), capability(_name(place, node), node, keys), fate, detail)
+    def above(self, path: tuple[Any, ...]) -> str:
+        """The pointer of a node, which mostly is the element of a list that others are in."""
+        if not path or type(path[-1]) is not int:
+            return pointer(path)
+        prefix = self.prefixes.get(path[:-1])
+        if prefix is None:
+            prefix = self.prefixes[path[:-1]] = pointer(path[:-1])
+        return f"{prefix}/{path[-1]}"
 
     def of_node(self, raw: Raw, place: Place) -> Iterator[Loss]:
         """A node of which nothing was written."""
         node, _, fate, detail, _ = raw
         found = capability(_name(place, node), node, ())
-        detail = detail or (f"{self.x.source}-only" if node.get("type") == NATIVE else self.default(fate))
+        detail = detail or (f"{self.x.source}-only" if node.get("type") == NATIVE else self.lost)
         if place.kind != "part":
             yield _loss(pointer(place.path), found, fate, detail)
         elif type(node.get("content")) is list and place.shape is not None and place.shape.is_view:
@@ -143,17 +171,11 @@ class _Report:
         """The capability of a wire key: of the field it is a value for, or what the shape says of it."""
         if shape is None:
             return "native.content"
+        known = shape.named or _named(shape)
         for depth in range(len(path), 0, -1):
-            for key, wire in shape.places.items():
-                if wire == path[:depth]:
-                    return capability(shape.node, {}, key)
-            named = shape.natives.get(".".join(map(str, path[:depth])))
-            if named is not None:
-                return named
+            if path[:depth] in known:
+                return known[path[:depth]]
         return "native.field"
-
-    def default(self, fate: str) -> str:
-        return f"{self.x.target} has no equivalent" if fate == "lost" else ""
 
     def in_result(self, wire: Any) -> str:
         """The pointer of an object of the result."""
@@ -169,16 +191,33 @@ class _Report:
         return self.pointers.get(id(wire), "")
 
 
-def _told(shape: Shape) -> dict[tuple[str, ...], tuple[str, str]]:
-    """The pointer and capability of the fields of a shape that are at one place in every document."""
+def _told(shape: Shape) -> dict[tuple[Any, ...], list[tuple[tuple[str, ...], str, str]]]:
+    """Of the canonical keys that are at one place in every document: wire path, pointer, and capability of each leaf.
+
+    The wire path is left out of what is a single leaf, which was looked at when it was lost.
+    """
     moving = {*shape.aliases.values(), *(row.wire for row in shape.rows if row.field.lone)}
-    told = {
-        key: (pointer(wire), capability(shape.node, {}, key))
+    leaves = {
+        key: (wire, pointer(wire), capability(shape.node, {}, key))
         for key, wire in shape.places.items()
-        if wire not in moving and key[0] != "opaque"
+        if key[0] != "opaque"
     }
-    shape.told.update(told)
-    return told
+    still: dict[tuple[Any, ...], list[tuple[tuple[str, ...], str, str]]]
+    still = {key: [((), *leaf[1:])] for key, leaf in leaves.items() if leaf[0] not in moving}
+    for keys in shape.inside:
+        below = [leaf for key, leaf in leaves.items() if key[: len(keys)] == keys]
+        if not any(leaf[0] in moving for leaf in below):
+            still[keys] = below
+    shape.told.update(still)
+    return shape.told
+
+
+def _named(shape: Shape) -> dict[tuple[Any, ...], str]:
+    """The capability of each wire key that a shape has a field for, or says something of."""
+    known = {wire: capability(shape.node, {}, key) for key, wire in shape.places.items()}
+    shape.named.update({tuple(key.split(".")): found for key, found in shape.natives.items()})
+    shape.named.update(known)
+    return shape.named
 
 
 def _name(place: Place, node: Node) -> str:

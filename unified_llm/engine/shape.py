@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from . import interpret
@@ -21,7 +21,7 @@ from .compile import compiled, source_of
 from .rows import SPREAD, Branch, key_tree, pointer, roots_of, rows_of, wire_tree
 from .signals import FAULTS, DeclarationError, Node, Path, is_same
 
-__all__ = ["Place", "Shape"]
+__all__ = ["Family", "Place", "Shape"]
 
 _LOCK = threading.RLock()
 _FUNCTIONS = {
@@ -45,6 +45,13 @@ class Place(NamedTuple):
     shape: Shape | None
     wire: Any
     kind: str = "whole"
+
+
+class Family(NamedTuple):
+    """Nodes that one field holds. `find(number)` gives the place of one of them, maybe others' too; of None, all."""
+
+    nodes: list[Node]
+    find: Callable[[int | None], Iterable[Place]]
 
 
 class Shape:
@@ -120,7 +127,11 @@ class Shape:
         nodes = [r for r in inner if r.field.kind != "flatten" or any(case.structural for case in r.field.inner.cases)]
         self.structural = tuple(sorted(nodes, key=lambda row: row.field.kind in ("turn", "turns")))
         self.spread = tuple(row for row in inner if row.field.kind in SPREAD)
-        self.told: dict[Path, tuple[str, str]] = {}  # pointer and capability of each field, for the report
+        # For the report, made when there is one: where fields are and their capabilities, the same of those of cases
+        # that are part of the node, and capabilities by wire key.
+        self.told: dict[Path, list[tuple[Path, str, str]]] = {}
+        self.told_in: dict[tuple[str, Path], tuple[str, str]] = {}
+        self.named: dict[Path, str] = {}
         for key in self.cannot:
             if tuple(key.split(".")) in self.leaves:
                 raise DeclarationError(f"shape {name}: cannot[{key!r}] names a key that has a field")

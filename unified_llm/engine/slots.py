@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from .runtime import native_of, put, said, spell, unknown
-from .shape import Place, Shape
+from .shape import Family, Place, Shape
 from .signals import ABSENT, FAULTS, NATIVE, REST, DeclarationError, Mismatch, Node
 from .unions import Union
 
@@ -268,8 +268,13 @@ class Choices:
                     x.dropped(other, f"{'.'.join(map(str, error.path))} {error.reason}")
         return [first, *rest], tuple(root for root in (*used, self.key) if root in c)
 
-    def walk(self, node: Node, wires: Any, path: tuple[Any, ...]) -> Iterator[Place]:
-        """Where the other choices are."""
-        for number, other in enumerate(node.get(self.key) or ()):
-            if number + 1 < len(wires):
-                yield Place(other, (*path, number + 1), self.shape, wires[number + 1])
+    def family(self, node: Node, wires: list[Any], path: tuple[Any, ...]) -> Family:
+        """The other choices."""
+        others = node.get(self.key) or []
+
+        def find(number: int | None) -> Iterator[Place]:
+            for each in range(min(len(others), len(wires) - 1)) if number is None else (number,):
+                if each + 1 < len(wires):
+                    yield Place(others[each], (*path, each + 1), self.shape, wires[each + 1])
+
+        return Family(others, find)
