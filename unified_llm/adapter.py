@@ -35,6 +35,7 @@ __all__ = [
     "ReadMore",
     "ReadsMore",
     "Route",
+    "Socket",
     "Streams",
     "WireReader",
     "WireWriter",
@@ -74,6 +75,32 @@ class Route(NamedTuple):
     path: str
     kind: str
     stream: bool | None = None
+
+
+class Socket(NamedTuple):
+    """A surface over WebSocket: a message of the client is a request, and each event of a response a message.
+
+    `path` is that of the route which creates responses. A message with `type` `create` is the body of a request,
+    beside the fields of `own`. `prepares` tells of a body whether its response is only to be gone on from, without the
+    model. `lane` is the field that says which lane of the socket a message belongs to. `error` makes a message of an
+    error document, or of an event that is an error, and its HTTP status (None for an event); `refused` one of a message
+    of another type, where there is an own answer for it. `active` responses at a time, `lanes` with a name, and
+    `lifetime` seconds are the limits of a socket; the codes tell of a lane with an ill-formed name, of too many lanes,
+    and of the end of the time.
+    """
+
+    path: str
+    create: str
+    own: frozenset[str]
+    prepares: Callable[[MappingABC[str, Any]], bool]
+    error: Callable[[MappingABC[str, Any], int | None], Event]
+    refused: Callable[[MappingABC[str, Any]], Event | None]
+    lane: str
+    lane_form: str
+    active: int
+    lanes: int
+    lifetime: float
+    codes: tuple[str, str, str]
 
 
 class Paging(NamedTuple):
@@ -178,6 +205,8 @@ class Adapter:
     # Canonical fields and types this protocol has no form for, with the reason.
     refuses: MappingABC[str, str] = field(default_factory=dict)
     routes: tuple[Route, ...] = ()
+    # How requests come over WebSocket; None where the protocol has no such form.
+    socket: Socket | None = None
     # How a list of models comes in pages; None where it comes whole.
     paging: Paging | None = None
     # The key of the list in a document of models: a model alone is one entry of it.

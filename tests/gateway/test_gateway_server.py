@@ -93,20 +93,6 @@ def test_two_user_agents_are_accepted(served: Served) -> None:
         assert client.recv(100).startswith(b"HTTP/1.1 200 ")
 
 
-def test_a_websocket_is_refused_so_that_clients_fall_back(served: Served, caplog: pytest.LogCaptureFixture) -> None:
-    port = int(served.url.rpartition(":")[2])
-    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as client:
-        upgrade = "upgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-version: 13\r\nsec-websocket-key: "
-        client.sendall(
-            f"GET /v1/responses HTTP/1.1\r\nhost: localhost\r\n{upgrade}dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n".encode()
-        )
-        assert client.recv(100).startswith(b"HTTP/1.1 426 ")
-        while client.recv(1000):
-            pass
-    assert httpx2.get(f"{served.url}/health", timeout=PATIENCE).status_code == 200
-    assert not caplog.records, "a client that falls back is no error"
-
-
 def test_open_streams_are_finished_before_the_end(house: House) -> None:
     """SIGTERM: ready says no, the stream that is open goes on to its end, the listener is gone."""
     with loopback() as up:

@@ -117,7 +117,8 @@ class Access:
 
     def _check_host(self, headers: Mapping[str, str]) -> None:
         given = headers.get("host", "")
-        host = given if given.endswith("]") else given.rpartition(":")[0] if ":" in given else given
+        name, _, port = given.rpartition(":")
+        host = name if name and (port.isdecimal() or not port) else given  # two Host lines have no port
         if not is_loopback(host) and host.lower() not in self.hosts:
             reason = "the Host header is not a loopback name; add it to gateway.hosts, or add keys"
             raise Refusal(403, "permission", reason, code="host_not_allowed")

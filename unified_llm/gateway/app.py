@@ -9,14 +9,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import NamedTuple
-from urllib.parse import parse_qsl
 
 from ..client.connections.aiohttp_wire import AiohttpWire
 from ..client.connections.pool import LIMITS
-from ..client.transports.report_headers import CALLER
 from ..client.transports.route_matching import Match, recognise
 from ..client.transports.translator import Incoming, Reply, Translator
 from ..convert import write
@@ -30,6 +28,7 @@ from .access import Access, Key
 from .body import Disconnected, Peek, peek, read_body
 from .config import Config, ConfigError
 from .files import Files, Sent
+from .head import Head
 from .passthrough import Direct, direct
 from .quota import Quota
 from .replies import (
@@ -45,7 +44,6 @@ from .replies import (
     error_reply,
     json_reply,
     protocol_for,
-    refuse_websocket,
     send_events,
     send_passed,
     send_stream,
@@ -53,6 +51,7 @@ from .replies import (
     until_gone,
 )
 from .routing import ModelList, Router, list_document
+from .socket import serve
 from .state.files import FileStore
 from .state.runs import Runs
 from .state.store import Store, StoreUnavailable
@@ -61,33 +60,8 @@ from .state.turns import Pending, Turns, foreground, unavailable
 __all__ = ["Gateway"]
 
 _log = logging.getLogger("unified_llm.gateway")
-_UPSTREAM = "x-llm-upstream"
 _LIVE = frozenset(("/health/live", "/health/liveliness", "/health/liveness"))
 _READY = frozenset(("/health/ready", "/health/readiness", "/health"))
-_CLIENT = "x-client-id"
-_OWN = frozenset((CALLER, _UPSTREAM, _CLIENT, "cookie"))  # never part of a conversion
-
-
-class Head(NamedTuple):
-    """A request without its body; header names are lower case, and a repeated header is one, joined by commas."""
-
-    method: str
-    path: str
-    query: dict[str, str]
-    headers: dict[str, str]
-    scheme: str = "http"
-
-    @classmethod
-    def of(cls, scope: Scope) -> Head:
-        headers: dict[str, str] = {}
-        for raw, value in scope["headers"]:
-            name, text = raw.decode("latin-1").lower(), value.decode("latin-1")
-            headers[name] = f"{headers[name]}, {text}" if name in headers else text
-        quoted = scope.get("raw_path") or scope["path"].encode()  # a quoted slash is not a separator
-        query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
-        return cls(
-            scope["method"], quoted.decode("latin-1").partition("?")[0], query, headers, scope.get("scheme", "http")
-        )
 
 
 class Gateway:
@@ -120,7 +94,7 @@ class Gateway:
         self.runs = Runs(self.store, self.wire)
         self.files = Files(FileStore(self.store, self.config.state), self.config.state)
         self.draining = False
-        self.busy = 0
+        self.busy = self.sockets = 0
         self._secret = self.config.gateway.secret()
         self._interim: bytes | None = None
         self._looking: asyncio.Future[None] | None = None
@@ -141,7 +115,7 @@ class Gateway:
         if scope["type"] == "lifespan":
             await self._lifespan(receive, send)
         elif scope["type"] == "websocket":
-            await refuse_websocket(scope, receive, send)
+            await serve(self, Head.of(scope), scope, receive, send)
         elif scope["type"] == "http":
             await self._http(Head.of(scope), receive, send)
 
@@ -190,7 +164,6 @@ class Gateway:
     # ---- one request ------------------------------------------------------------------------------------------------
 
     async def _http(self, head: Head, receive: Receive, send: Send) -> None:
-        counted: Key | None = None
         try:
             found = self._by_itself(head)
             if found is not None:
@@ -198,23 +171,28 @@ class Gateway:
                 return
             key = await self._admitted(head)
             match = self._matched(head)
-            if self.busy >= self.config.gateway.max_parallel:
-                raise Refusal(429, "rate_limit", "too many requests at the same time", headers={"retry-after": "1"})
-            self.quota.enter(key)
-            self.busy += 1
-            counted = key
-            content = await self._content(head, match, receive)
-            work = asyncio.ensure_future(self._answer(head, match, key, content, send))
-            await until_gone(work, receive)
+            with self.counted(key):
+                content = await self._content(head, match, receive)
+                work = asyncio.ensure_future(self._answer(head, match, key, content, send))
+                await until_gone(work, receive)
         except Refusal as refusal:
             reply = error_reply(refusal, protocol_for(head.path, head.headers))
             await send_whole(send, reply.with_headers(self.access.cors(head.headers)), body=head.method != "HEAD")
         except Disconnected:
             pass
+
+    @contextmanager
+    def counted(self, key: Key) -> Iterator[None]:
+        """Count a request while it is answered. Raises `Refusal` (429) where there are too many."""
+        if self.busy >= self.config.gateway.max_parallel:
+            raise Refusal(429, "rate_limit", "too many requests at the same time", headers={"retry-after": "1"})
+        self.quota.enter(key)
+        self.busy += 1
+        try:
+            yield
         finally:
-            if counted is not None:
-                self.busy -= 1
-                self.quota.leave(counted)
+            self.busy -= 1
+            self.quota.leave(key)
 
     def _by_itself(self, head: Head) -> Whole | None:
         """What needs neither key nor protocol: probes, and preflight requests of configured pages."""
@@ -266,7 +244,7 @@ class Gateway:
         finish: Finish | None = None
         reply: Whole | Reply | Passed | Events
         try:
-            reply, finish = await self._reply(head, match, key, content)
+            reply, finish = await self.reply(head, match, key, content, self.turns)
         except Refusal as refusal:
             reply = error_reply(refusal, match.protocol)
         except Exception:
@@ -283,10 +261,10 @@ class Gateway:
         else:
             await send_stream(send, self.wire, reply, cors, finish)
 
-    async def _reply(
-        self, head: Head, match: Match, key: Key, content: bytes
+    async def reply(
+        self, head: Head, match: Match, key: Key, content: bytes, turns: Turns
     ) -> tuple[Whole | Reply | Passed | Events, Finish | None]:
-        """The response, and what has to be done before a stream may end."""
+        """The response, and what has to be done before a stream may end; `turns` know what it may go on from."""
         if match.route.kind == "models":
             return await self._listed(head, match, key), None
         if match.route.kind in KINDS:
@@ -301,10 +279,11 @@ class Gateway:
         found = peek(match.protocol, content)
         named = match.names.get("model") or found.model
         model = named if isinstance(named, str) and named else None
-        route = self.router.resolve(model, key, head.headers.get(_UPSTREAM))
-        headers = {name: value for name, value in head.headers.items() if name not in _OWN}
+        route = self.router.resolve(model, key, head.upstream)
+        headers = head.shown
         meter = self.quota.meter(key, content)
-        straight = direct(match, found, route, headers, head.query, content) if meter is None else None
+        plain = meter is None and turns is self.turns  # nobody counts, or remembers, what goes through
+        straight = direct(match, found, route, headers, head.query, content) if plain else None
         if straight is not None:
             passed = await self._passed(straight, secret)
             if passed is not None:
@@ -318,7 +297,7 @@ class Gateway:
             on_failure=route.on_failure,
             on_usage=meter,
         )
-        translator.memory = recalled = await self.turns.recall(key, match.protocol, found, secret)
+        translator.memory = recalled = await turns.recall(key, match.protocol, found, secret)
         incoming = Incoming(method=head.method, path=head.path, query=head.query, headers=headers, content=content)
         if found.background is True and match.route.kind == "request":
             return await self._run(match, key, found, translator, incoming, secret), None
@@ -328,9 +307,9 @@ class Gateway:
             return translator.error_reply(_with_status(error), match.protocol), None
         except CapabilityLost as error:
             raise Refusal(400, "invalid_request", str(error), code="capability_lost") from None
-        if match.route.kind != "request" or not self.turns.stores(match.protocol, found):
+        if match.route.kind != "request" or not turns.stores(match.protocol, found):
             return reply, None
-        pending = Pending(self.turns, key, match.protocol, found, content, recalled)
+        pending = Pending(turns, key, match.protocol, found, content, recalled)
         return (await pending.whole(reply), None) if reply.stream is None else (reply, pending.streamed)
 
     async def _run(

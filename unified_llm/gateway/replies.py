@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, MutableMapping, Sequence
+from contextlib import aclosing
 from typing import Any, NamedTuple
 
 from ..bytestream import ByteStream
@@ -31,9 +32,9 @@ __all__ = [
     "Whole",
     "allowed_methods",
     "error_reply",
+    "events_of",
     "json_reply",
     "protocol_for",
-    "refuse_websocket",
     "send_events",
     "send_passed",
     "send_stream",
@@ -125,12 +126,9 @@ async def send_whole(send: Send, reply: Whole, *, body: bool = True) -> None:
     await send({"type": "http.response.body", "body": reply.content if body else b""})
 
 
-async def send_stream(
-    send: Send, wire: AsyncWire, reply: Reply, cors: Mapping[str, str], finish: Finish | None = None
-) -> None:
-    """A converted stream: one write an event, because some clients need that."""
+async def events_of(wire: AsyncWire, reply: Reply, finish: Finish | None = None) -> AsyncGenerator[bytes, None]:
+    """The events of a converted stream, one by one, to an end in any case."""
     assert reply.stream is not None and reply.opened is not None
-    await _start(send, reply.status, {**reply.headers, **cors})
     stream, surface = wire.stream(reply.opened), reply.stream
     try:
         try:
@@ -139,7 +137,7 @@ async def send_stream(
                 if finish is not None and surface.is_complete:
                     out, finish = await finish(surface, out), None
                 for event in out:
-                    await send({"type": "http.response.body", "body": event, "more_body": True})
+                    yield event
             last = surface.close()
             if finish is not None and surface.is_complete:
                 last = await finish(surface, last)
@@ -147,10 +145,22 @@ async def send_stream(
             last = surface.broken(error.error)
         except CapabilityLost as error:
             last = surface.broken({"type": "invalid_request", "code": "capability_lost", "message": str(error)})
-        await send({"type": "http.response.body", "body": b"".join(last)})
+        for event in last:
+            yield event
     finally:
         await stream.aclose()
         surface.leave()
+
+
+async def send_stream(
+    send: Send, wire: AsyncWire, reply: Reply, cors: Mapping[str, str], finish: Finish | None = None
+) -> None:
+    """A converted stream: one write an event, because some clients need that."""
+    await _start(send, reply.status, {**reply.headers, **cors})
+    async with aclosing(events_of(wire, reply, finish)) as events:
+        async for event in events:
+            await send({"type": "http.response.body", "body": event, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})
 
 
 async def send_passed(send: Send, wire: AsyncWire, passed: Passed, cors: Mapping[str, str]) -> None:
@@ -212,16 +222,6 @@ async def until_gone(work: asyncio.Future[None], receive: Receive) -> None:
 async def _disconnected(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
-
-
-async def refuse_websocket(scope: Scope, receive: Receive, send: Send) -> None:
-    """WebSocket is not served: clients fall back to POST when the upgrade is refused."""
-    await receive()
-    if "websocket.http.response" in scope.get("extensions", {}):
-        await send({"type": "websocket.http.response.start", "status": 426, "headers": []})
-        await send({"type": "websocket.http.response.body", "body": b"use POST"})
-    else:
-        await send({"type": "websocket.close", "code": 1008})
 
 
 async def _start(send: Send, status: int, headers: Mapping[str, str]) -> None:

@@ -15,6 +15,7 @@ from .items import ORIGIN, answer_items, items, request_items
 from .request import read_request, write_compact_request, write_count_tokens_request, write_request
 from .response import read_response, write_response
 from .schema import SCHEMAS
+from .socket import SOCKET
 from .stream import ResponsesReader
 from .stream_writer import ResponsesWriter
 from .tables import NATIVES, REFUSES, REQUEST, RESPONSE
@@ -80,6 +81,7 @@ adapter = Adapter(
         *FILE_ROUTES,
     ),
     files=FILES,
+    socket=SOCKET,
     auth=(("authorization", "Bearer {}"), ("api-key", "{}")),
     clients={"openai": "unified_llm_openai.sdk_client:upstream"},
     sdk={

@@ -43,13 +43,13 @@ class Recalled(Memory):
 
     def __init__(self, turns: Sequence[Turn] | None, secret: Secret) -> None:
         super().__init__(0, secret)
-        self._history = turns
+        self.history = turns
         self.upstream = ""
         self.forgotten = False
 
     def turns(self, name: str, surface: str, caller: str = "") -> list[Turn] | None:
         """The history, whichever protocol each turn is in."""
-        return None if self._history is None else list(self._history)
+        return None if self.history is None else list(self.history)
 
     def forget(self, name: str, caller: str = "") -> None:
         """Note that the response is to be deleted."""
@@ -91,8 +91,12 @@ class Pending:
 
     async def streamed(self, surface: SurfaceStream, out: list[bytes]) -> list[bytes]:
         """The last events of a complete stream, once it is stored."""
+        return await self.ended(b"".join(surface.sent), out)
+
+    async def ended(self, answered: bytes, out: list[bytes]) -> list[bytes]:
+        """The last events of a response whose events are `answered`, once it is stored."""
         try:
-            await self._store(b"".join(surface.sent), streamed=True)
+            await self._store(answered, streamed=True)
         except StoreUnavailable:
             if self._turns.settings.required:
                 error = {"type": "overloaded", "code": "state_unavailable", "message": unavailable().message}

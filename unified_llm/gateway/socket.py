@@ -1,0 +1,300 @@
+"""A surface over WebSocket: a message is a request, and each event of its response is a message.
+
+A socket has lanes. The requests of a lane are answered one after the other, those of different lanes side by side. What
+was answered can be continued on the same socket although it is not stored (`socket_turns.py`). An error is a message
+like any other, and the socket stays open.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import time
+from collections.abc import Mapping
+from contextlib import aclosing
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import uuid4
+
+from ..client.state.response_memory import Turn, keeps
+from ..client.state.store import takes
+from ..client.transports.route_matching import Match, recognise
+from ..client.transports.translator import Reply, Translator
+from ..convert import convert
+from ..errors import APIError, InvalidBody
+from ..jsonvalue import dump, parse
+from ..registry import adapter
+from ..sse import encode
+from ..stream import decompose
+from ..stream_writing import write_stream
+from .access import Key
+from .body import peek
+from .head import Head
+from .replies import Receive, Refusal, Scope, Send, Whole, error_reply, events_of, protocol_for
+from .socket_turns import SocketTurns
+from .state.turns import Pending, data_of, id_of
+
+if TYPE_CHECKING:
+    from .app import Gateway
+
+__all__ = ["Session", "serve"]
+
+_log = logging.getLogger("unified_llm.gateway")
+_HANDSHAKE = ("connection", "upgrade")
+_FAILED = frozenset(("failed", "cancelled"))
+Node = dict[str, Any]
+
+
+class _Waiting(NamedTuple):
+    size: int
+    body: Node
+
+
+async def serve(gateway: Gateway, head: Head, scope: Scope, receive: Receive, send: Send) -> None:
+    """One connection: refused with a response of HTTP, or accepted and served to its end."""
+    await receive()
+    try:
+        gateway.access.admit(head.headers, head.query)
+        match = _matched(head)
+        if gateway.draining:
+            raise Refusal(503, "overloaded", "the gateway is stopping", headers={"retry-after": "5"})
+        if gateway.sockets >= gateway.config.gateway.max_parallel:
+            raise Refusal(429, "rate_limit", "too many WebSockets at the same time", headers={"retry-after": "1"})
+    except Refusal as refusal:
+        await _refuse(scope, send, error_reply(refusal, protocol_for(head.path, head.headers)))
+        return
+    gateway.sockets += 1
+    try:
+        await Session(gateway, head, match, receive, send).run()
+    except OSError:
+        pass  # the client is gone
+    finally:
+        gateway.sockets -= 1
+
+
+def _matched(head: Head) -> Match:
+    """The route of the requests that come over the socket."""
+    match = recognise("POST", head.path, head.headers)
+    socket = adapter(match.protocol).socket if match is not None else None
+    if match is not None and socket is not None and socket.path == match.route.path:
+        return match
+    if match is not None:
+        raise Refusal(426, "invalid_request", f"{head.path} is not served over WebSocket; use POST")
+    raise Refusal(404, "not_found", f"unknown route {head.path}", code="unknown_route")
+
+
+async def _refuse(scope: Scope, send: Send, reply: Whole) -> None:
+    if "websocket.http.response" not in scope.get("extensions", {}):
+        await send({"type": "websocket.close", "code": 1008})
+        return
+    headers = {**reply.headers, "content-length": str(len(reply.content))}
+    raw = [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in headers.items()]
+    await send({"type": "websocket.http.response.start", "status": reply.status, "headers": raw})
+    await send({"type": "websocket.http.response.body", "body": reply.content})
+
+
+class Session:
+    """One open socket."""
+
+    def __init__(self, gateway: Gateway, head: Head, match: Match, receive: Receive, send: Send) -> None:
+        self._gateway, self._match, self._receive, self._send = gateway, match, receive, send
+        own = {name: value for name, value in head.headers.items() if not name.startswith("sec-websocket-")}
+        self._head = head._replace(
+            method="POST", headers={name: value for name, value in own.items() if name not in _HANDSHAKE}
+        )
+        declared = adapter(match.protocol).socket
+        assert declared is not None
+        self._socket = declared
+        self._limit = gateway.config.gateway.max_body
+        self._turns = SocketTurns(gateway.turns, self._limit)
+        self._lanes: dict[str, asyncio.Queue[_Waiting]] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+        self._active = asyncio.Semaphore(declared.active)
+        self._waiting = 0
+
+    async def run(self) -> None:
+        """Serve the socket until its client leaves, or its time is over."""
+        await self._send({"type": "websocket.accept"})
+        try:
+            async with asyncio.timeout(self._socket.lifetime):
+                while (message := await self._receive())["type"] != "websocket.disconnect":
+                    await self._take(message)
+        except TimeoutError:
+            reason = f"this connection is open for {self._socket.lifetime / 60:g} minutes; open another one"
+            await self._fail("", Refusal(400, "invalid_request", reason, code=self._socket.codes[2]))
+            await self._send({"type": "websocket.close", "code": 1000})
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _take(self, message: Mapping[str, Any]) -> None:
+        """Put a message into its lane, or answer what is none."""
+        text = message.get("text")
+        content = text.encode() if isinstance(text, str) else message.get("bytes") or b""
+        lane = ""
+        try:
+            body = _object(content)
+            lane = self._lane(body)
+            if body.get("type") != self._socket.create:
+                refused = self._socket.refused(body)
+                if refused is None:
+                    reason = f"unknown event type {body.get('type')!r}; send {self._socket.create!r}"
+                    raise Refusal(400, "invalid_request", reason, code="unknown_event_type")
+                await self._tell(lane, dump(refused))
+                return
+            if self._waiting + len(content) > self._limit:
+                raise Refusal(429, "rate_limit", "too many requests wait on this connection", code="too_many_requests")
+            if lane not in self._lanes:
+                if len(self._lanes.keys() - {""}) >= self._socket.lanes and lane:
+                    reason = f"more than {self._socket.lanes} lanes on one connection"
+                    raise Refusal(400, "invalid_request", reason, code=self._socket.codes[1])
+                self._lanes[lane] = asyncio.Queue()
+                self._tasks.append(asyncio.create_task(self._work(lane)))
+        except Refusal as refusal:
+            await self._fail(lane, refusal)
+            return
+        self._waiting += len(content)
+        self._lanes[lane].put_nowait(_Waiting(len(content), body))
+
+    def _lane(self, body: Node) -> str:
+        name = body.get(self._socket.lane)
+        if name is None:
+            return ""
+        if not isinstance(name, str) or not re.fullmatch(self._socket.lane_form, name):
+            reason = f"{self._socket.lane} must match {self._socket.lane_form}"
+            raise Refusal(400, "invalid_request", reason, code=self._socket.codes[0])
+        return name
+
+    async def _work(self, lane: str) -> None:
+        """Answer the requests of a lane in their order."""
+        while True:
+            size, body = await self._lanes[lane].get()
+            async with self._active:
+                try:
+                    done = await self._answer(lane, body)
+                except Refusal as refusal:
+                    done = False
+                    await self._fail(lane, refusal)
+                except OSError:
+                    return  # the client is gone
+                except Exception:
+                    _log.exception("internal error at a WebSocket of %s", self._head.path)
+                    done = False
+                    await self._fail(lane, Refusal(500, "server_error", "internal error of the gateway"))
+            self._waiting -= size
+            previous = body.get(keeps(self._match.protocol))
+            if not done and isinstance(previous, str):
+                self._turns.evict(previous, lane)
+
+    async def _answer(self, lane: str, body: Node) -> bool:
+        """Answer one request; whether its response is one to go on from."""
+        gateway, surface = self._gateway, self._match.protocol
+        key = gateway.access.admit(self._head.headers, self._head.query)  # a key may have been removed
+        field = takes(adapter(surface), "background")
+        if field and body.get(field):
+            raise Refusal(400, "invalid_request", f"{field} is not supported over WebSocket; use POST", code=field)
+        request = {name: value for name, value in body.items() if name not in self._socket.own}
+        content = dump({**request, takes(adapter(surface), "stream") or "stream": True})
+        with gateway.counted(key):
+            if self._socket.prepares(body):
+                return await self._prepare(lane, key, content)
+            reply, finish = await gateway.reply(self._head, self._match, key, content, self._turns)
+            if not isinstance(reply, Reply) or reply.stream is None:
+                assert isinstance(reply, (Reply, Whole))
+                await self._tell_error(lane, parse(reply.content), reply.status)
+                return False
+            last, failure = b"", None
+            async with aclosing(events_of(gateway.wire, reply, finish)) as events:
+                async for event in events:
+                    data = _data(event)
+                    if not data:
+                        continue
+                    last = event
+                    # One message ends a response: an error only where no failed response follows.
+                    failure = parse(data) if b'"type":"error"' in data[:200] else None
+                    if failure is None or failure.get("type") != "error":
+                        await self._tell(lane, data)
+                        failure = None
+            if failure is not None:
+                await self._tell_error(lane, failure, None)
+                return False
+            complete = reply.stream.is_complete
+        return complete and self._keep(lane, key, content, reply.stream.sent, last)
+
+    async def _prepare(self, lane: str, key: Key, content: bytes) -> bool:
+        """A response without output, for a client that goes on from it later."""
+        gateway, surface = self._gateway, self._match.protocol
+        found, secret = peek(surface, content), await gateway.secret()
+        model = found.model if isinstance(found.model, str) else None
+        gateway.router.resolve(model, key, self._head.upstream)
+        memory = await self._turns.recall(key, surface, found, secret)
+        try:
+            memory.recalled(parse(content), surface, ())
+            exchange = convert(content, source=surface, target=surface).exchange
+        except APIError as error:
+            reply = Translator([], secret=secret).error_reply(error, surface)
+            await self._tell_error(lane, parse(reply.content), reply.status)
+            return False
+        except InvalidBody as error:
+            raise Refusal(400, "invalid_request", str(error)) from None
+        now = int(time.time())
+        usage = {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
+        node: Node = {"id": f"{adapter(surface).id_prefix}{uuid4().hex}", "model": model, "status": "completed"}
+        node |= {"output": [], "usage": usage, "created_at": now, "completed_at": now}
+        if exchange is not None:
+            exchange = replace(exchange, previous=found.previous)
+        events = write_stream(decompose(node), surface, exchange=exchange)
+        frames = [encode(each["event"], _text(each["data"])) for each in events]
+        if self._turns.stores(surface, found):
+            frames = await Pending(self._turns, key, surface, found, content, memory).ended(b"".join(frames), frames)
+        for frame in frames:
+            await self._tell(lane, _data(frame))
+        return self._keep(lane, key, content, frames, frames[-1])
+
+    def _keep(self, lane: str, key: Key, content: bytes, sent: list[bytes], last: bytes) -> bool:
+        """Remember a complete response; whether it is one to go on from."""
+        nodes = [node for node in data_of(last).values() if isinstance(node, dict)]
+        if any(node.get("status") in _FAILED for node in nodes):
+            return False
+        surface, answered = self._match.protocol, b"".join(sent)
+        previous = parse(content).get(keeps(surface))
+        turn = Turn(key.tenant, surface, content, previous if isinstance(previous, str) else "", [answered], True)
+        if id_ := id_of(surface, answered, True):
+            self._turns.keep(id_, turn, lane)
+        return True
+
+    # ---- messages to the client --------------------------------------------------------------------------------------
+
+    async def _tell_error(self, lane: str, value: Any, status: int | None) -> None:
+        await self._tell(lane, dump(self._socket.error(value if isinstance(value, dict) else {}, status)))
+
+    async def _fail(self, lane: str, refusal: Refusal) -> None:
+        reply = error_reply(refusal, self._match.protocol)
+        await self._tell_error(lane, parse(reply.content), reply.status)
+
+    async def _tell(self, lane: str, message: bytes) -> None:
+        if lane:
+            message = b'%b,"%b":%b}' % (message.rstrip()[:-1], self._socket.lane.encode(), dump(lane))
+        await self._send({"type": "websocket.send", "text": message.decode()})
+
+
+def _object(content: bytes) -> Node:
+    try:
+        body = parse(content)
+    except InvalidBody as error:
+        raise Refusal(400, "invalid_request", str(error), code="invalid_json") from None
+    if not isinstance(body, dict):
+        raise Refusal(400, "invalid_request", "a message must be a JSON object", code="invalid_json")
+    return body
+
+
+def _data(event: bytes) -> bytes:
+    """The data of an event without its framing; empty for comments and end markers."""
+    data = b"".join(line[5:].strip() for line in event.split(b"\n") if line.startswith(b"data:"))
+    return data if data.startswith(b"{") else b""
+
+
+def _text(data: Any) -> str:
+    return data if isinstance(data, str) else dump(data).decode()

@@ -1,0 +1,86 @@
+"""The responses of one socket: continued by their id without being stored, and forgotten when it closes.
+
+What its client stores is in the database as well. A continuation that failed forgets the response that it named, as
+the API does: the client begins anew with the whole conversation.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..client.state.response_memory import Turn
+from ..convert import read
+from ..errors import InvalidRequest
+from ..registry import adapter
+from ..secret import Secret
+from .access import Key
+from .body import Peek
+from .state.turns import Recalled, Turns
+
+__all__ = ["SocketTurns"]
+
+
+class SocketTurns(Turns):
+    """The stored responses of a gateway, and those that one socket remembers, `limit` bytes of them."""
+
+    def __init__(self, turns: Turns, limit: int) -> None:
+        super().__init__(turns.store, turns.settings)
+        self._limit, self._size = limit, 0
+        self._kept: OrderedDict[str, tuple[Turn, str]] = OrderedDict()
+
+    def keep(self, id_: str, turn: Turn, lane: str) -> None:
+        """Remember a response that was made on a lane."""
+        self._kept[id_] = turn, lane
+        self._size += turn.size
+        while self._size > self._limit:
+            _, (oldest, _) = self._kept.popitem(last=False)
+            self._size -= oldest.size
+
+    def evict(self, id_: str, lane: str) -> None:
+        """Forget a response whose continuation failed, unless it was made on another lane, which may go on from it."""
+        if id_ in self._kept and self._kept[id_][1] == lane:
+            self._size -= self._kept.pop(id_)[0].size
+
+    async def recall(self, key: Key, surface: str, found: Peek, secret: Secret) -> Recalled:
+        """The memory of one request, from the socket as far as it goes back."""
+        turns: list[Turn] = []
+        named = found.previous
+        while isinstance(named, str) and named in self._kept:
+            self._kept.move_to_end(named)
+            turns.append(self._kept[named][0])
+            named = turns[-1].before
+        stored = await super().recall(key, surface, found._replace(previous=named or None), secret)
+        if not turns:
+            return _Checked(stored.history, secret)
+        earlier = stored.history or [] if not named else stored.history
+        return _Checked(None if earlier is None else [*turns, *earlier], secret)
+
+
+class _Checked(Recalled):
+    """A history that knows the calls which a continuation brings results of."""
+
+    def recalled(self, body: Any, surface: str, asked: Any, caller: str = "") -> Any:
+        whole = super().recalled(body, surface, asked, caller)
+        if whole is not body:
+            _check_results(whole, surface)
+        return whole
+
+
+def _check_results(body: Mapping[str, Any], surface: str) -> None:
+    """Raise `InvalidRequest` for the result of a call that is nowhere in the conversation."""
+    rules = adapter(surface).repair
+    request: Any = read(body, surface)
+    items: Sequence[Any] = request.input if isinstance(request.input, list) else []
+    if rules is None:
+        return
+    called: set[Any] = set()
+    for item in items:
+        kind, call = str(getattr(item, "type", "")), getattr(item, "call_id", None)
+        if kind in rules.calls:
+            called.add(call)
+        elif kind in rules.calls.values() and call is not None and call not in called:
+            message = f"No tool call found for {kind.replace('_', ' ')} with call_id {call}."
+            fields = {"type": "invalid_request", "message": message, "param": "input"}
+            raise InvalidRequest(message, error=fields, status=400)
