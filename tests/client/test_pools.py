@@ -23,6 +23,13 @@ from client.loopback import Exchange, Loopback, event, loopback, streamed
 BODY = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _young() -> None:
+    """The collector is called often here, and need not look at what was there before."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture
 def server() -> Iterator[Loopback]:
     with loopback() as found:

@@ -1,4 +1,4 @@
-"""`unified-llm models`, run as people run it."""
+"""`unified-llm models`: what it prints, and its exit codes."""
 
 from __future__ import annotations
 
@@ -11,20 +11,18 @@ from typing import Any
 
 import pytest
 
+from client import commandline
+from models.catalogues import DATA
 from unified_llm.models import catalog
 
-DATA = Path(catalog.__file__).parent / "data"
+
+@pytest.fixture(autouse=True)
+def _bundled(own_catalogue: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
 
 
 def run(*arguments: str) -> tuple[int, str, str]:
-    environment = {**os.environ, catalog.ENVIRONMENT: str(DATA / "models_dev.json.gz"), "COLUMNS": "80"}
-    done = subprocess.run(
-        [sys.executable, "-m", "unified_llm.cli", "models", *arguments],
-        capture_output=True,
-        check=False,
-        env=environment,
-    )
-    return done.returncode, done.stdout.decode(), done.stderr.decode()
+    return commandline.run("models", *arguments)
 
 
 def as_json(*arguments: str) -> Any:
@@ -41,6 +39,13 @@ def test_a_filter_lists_what_it_matches() -> None:
         assert told in row
     assert "anthropic-messages openai-chat" in row
     assert err.startswith("1 models; catalogue of 2026-05-21")
+
+
+def test_it_runs_as_people_run_it() -> None:
+    environment = {**os.environ, catalog.ENVIRONMENT: str(DATA / "models_dev.json.gz")}
+    command = [sys.executable, "-m", "unified_llm.cli", "models", "openai/gpt-5.5"]
+    done = subprocess.run(command, capture_output=True, check=False, env=environment)
+    assert (done.returncode, done.stderr) == (0, b"") and b"922k input" in done.stdout
 
 
 def test_a_name_shows_one_model() -> None:
