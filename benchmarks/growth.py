@@ -28,6 +28,7 @@ from benchmarks.growth_nodes import (
 )  # fmt: skip
 from benchmarks.growth_requests import DEEP, REQUESTS
 from benchmarks.growth_returns import LARGEST, returns
+from benchmarks.growth_tools import tools
 from unified_llm.jsonarray import JSONArrayDecoder
 from unified_llm.sse import Passing, SSEDecoder, encode
 
@@ -190,6 +191,11 @@ def _returns() -> Iterator[Series]:
         yield Series(name, make, run, LARGEST)
 
 
+def _tools() -> Iterator[Series]:
+    for name, make, run in tools():
+        yield Series(name, make, run)
+
+
 def _losses(n: int) -> ul.Losses:
     return ul.Losses(ul.Loss(f"/input/{i}/content", "text.input", "lost", f"reason {i}") for i in range(n))
 
@@ -302,5 +308,5 @@ def _strings() -> Iterator[Series]:
 
 def series() -> list[Series]:
     """All of them."""
-    groups = (_conversions, _own_operations, _custody, _returns, _reports, _bytes, _strings)
+    groups = (_conversions, _own_operations, _custody, _returns, _tools, _reports, _bytes, _strings)
     return [each for group in groups for each in group()]

@@ -261,3 +261,18 @@ def test_found_tools_stay_results_where_the_api_has_them() -> None:
     steps = ask(INTERACTIONS, call, found).value["input"]
     assert [step["type"] for step in steps] == ["user_input", "tool_search_call", "tool_search_result"]
     assert [tool["name"] for tool in steps[2]["result"]] == ["search"]
+
+
+def test_a_found_tool_takes_the_place_of_the_one_of_its_namespace() -> None:
+    """What the search found is what is declared, and what it replaced is reported, in a namespace too."""
+    found = {**SEARCH, "description": "Search anew."}
+    done = ask(CHAT, {**FOUND, "tools": [{**GROUP, "tools": [found]}]}, tools=[GROUP])
+    assert [tool["function"]["description"].split("\n")[0] for tool in done.value["tools"]] == ["Search anew."]
+    assert ("/tools/0/tools/0/description", "lost") in {(loss.path, loss.fate) for loss in done.losses}
+
+
+def test_a_namespace_that_is_listed_twice_is_chosen_once() -> None:
+    choice = {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "namespace", "name": "web"}] * 2}
+    done = ask(CHAT, tools=[OTHER, GROUP], tool_choice=choice)
+    (chosen,) = done.value["tool_choice"]["allowed_tools"]["tools"]
+    assert chosen["function"]["name"] == "web__search"

@@ -14,6 +14,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from bisect import bisect_left
 from collections.abc import Iterable
 from hashlib import blake2b
 from hmac import compare_digest
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TURN",
+    "Anchored",
     "Secret",
     "SecretLike",
     "anchor_of",
@@ -44,6 +46,7 @@ __all__ = [
     "looks_sealed",
     "matches",
     "opaque_piece",
+    "open_anchored",
     "open_sealed",
     "origin_of",
     "plain_text",
@@ -232,6 +235,14 @@ def open_sealed(text: str, anchor: str | None, reader: Reader) -> Node | None:
     With a secret the envelope is our own, and the node is what was put in. Without one anybody may have made it, and
     what is left of the node is its type and its opaque data (`untrusted.py`), for `restore` to add to what is there.
     """
+    found = open_anchored(text, reader)
+    if found is None or (anchor is not None and not _belongs(found[0], anchor)):
+        return None
+    return found[1]
+
+
+def open_anchored(text: str, reader: Reader) -> tuple[Any, Node] | None:
+    """The same wherever it belongs, with the anchor of the item that it belongs to."""
     if not reader.opens or len(text) > MAX_SIZE:
         return None
     try:
@@ -247,10 +258,43 @@ def open_sealed(text: str, anchor: str | None, reader: Reader) -> Node | None:
         return None
     if type(content) is not dict or content.get("version") != VERSION or type(content.get("node")) is not dict:
         return None
-    if anchor is not None and not _belongs(content.get("anchor"), anchor):
+    node: Node | None = content["node"] if secret is not None else untrusted(content["node"])
+    return None if node is None else (content.get("anchor"), node)
+
+
+class Anchored:
+    """The items that an envelope beside them may belong to, by type and anchor, each with its place."""
+
+    def __init__(self, items: Iterable[tuple[int, Node]]) -> None:
+        self._places: dict[tuple[Any, ...], list[int]] = {}
+        for place, item in items:
+            here = anchor_of(item)
+            keys = {here, ""}
+            if here.startswith("call:"):
+                keys.add(here.partition("\n")[0] + "\n")
+            for key in keys:
+                self._places.setdefault((item["type"], key), []).append(place)
+
+    def nearest(self, node: Node, anchor: Any, place: int) -> int | None:
+        """The place of the item that an envelope at `place` with this node belongs to."""
+        if type(anchor) is not str:
+            return None
+        keys = [anchor]
+        if anchor.startswith("call:"):
+            # Arguments that one of the two does not know say nothing (`_belongs`).
+            head, known, _ = anchor.partition("\n")
+            keys.append(head if known else head + "\n")
+        found = [
+            each for key in keys if (each := _closest(self._places.get((node.get("type"), key)), place)) is not None
+        ]
+        return min(found, key=lambda at: (abs(at - place), at), default=None)
+
+
+def _closest(places: list[int] | None, place: int) -> int | None:
+    if not places:
         return None
-    node: Node = content["node"]
-    return node if secret is not None else untrusted(node)
+    at = bisect_left(places, place)
+    return min(places[max(at - 1, 0) : at + 1], key=lambda each: abs(each - place))
 
 
 def restore(text: str, shown: Node, anchor: str | None, reader: Reader) -> Node | None:

@@ -12,28 +12,17 @@ from typing import Any
 
 from ._tables import NARROWS
 from .adapter import Adapter, Kind
+from .tool_choice import ChoiceIndex, entry_keys, tool_keys
 from .trial import Trial, write_trial
 from .writing import Writer
 
-__all__ = ["is_meant", "keep_restrictions"]
+__all__ = ["keep_restrictions"]
 
 Node = dict[str, Any]
 Keys = tuple[Any, ...]
 
 # What a choice, or an entry of one, names tools by.
 _KNOWN = frozenset(("type", "name", "server_label", "tools"))
-# What tells one tool from another of its type.
-_NAMING = {"function": "name", "custom": "name", "mcp": "server_label"}
-
-
-def is_meant(tool: Node, entry: Node) -> bool:
-    """Whether an entry of a tool choice names this tool."""
-    kind, declared = str(entry.get("type")), str(tool.get("type"))
-    key = _NAMING.get(kind)
-    if key is not None:
-        return bool(declared == kind and tool.get(key) == entry.get(key))
-    # Hosted tools have versions and previews.
-    return kind == declared or kind.startswith(f"{declared}_") or declared.startswith(f"{kind}_")
 
 
 def keep_restrictions(
@@ -176,12 +165,13 @@ class _Restricting:
         if type(named) is not list or any(type(entry) is not dict for entry in named):
             return
         listed: list[tuple[int, Node]] = list(enumerate(named))
-        gone = [
-            place
-            for place, entry in listed
-            if not any(is_meant(tool, entry) for tool in self.tools)
-            and (any(is_meant(tool, entry) for tool in self.declared) or (allowed and self.lacks_some))
-        ]
+        there, declared = (ChoiceIndex(map(tool_keys, tools)) for tools in (self.tools, self.declared))
+        keys = [entry_keys(entry) for entry in named]
+        gone = {
+            place: None
+            for place, each in enumerate(keys)
+            if there.first(each) is None and (declared.first(each) is not None or (allowed and self.lacks_some))
+        }
         left = [(place, entry) for place, entry in listed if place not in gone]
         if allowed:
             for place in gone:
@@ -229,19 +219,22 @@ class _Restricting:
     def _declare_only(self, choice: Node, left: list[tuple[int, Node]]) -> None:
         """Where the target has no such choice, the tools that may not be called are not declared."""
         kept = []
+        entries, tools = ChoiceIndex(entry_keys(entry) for _, entry in left), ChoiceIndex(map(tool_keys, self.tools))
+        unnamed = []
         for tool in self.tools:
-            entry = next((entry for _, entry in left if is_meant(tool, entry)), None)
-            if entry is None:
+            place = entries.first(tool_keys(tool))
+            if place is None:
+                unnamed.append(tool)
                 continue
+            entry = left[place][1]
             if tool.get("type") == "mcp" and type(entry.get("name")) is str:
                 tool = {**tool, "allowed_tools": [entry["name"]]}
-                self.replaced.append((tool, next(each for each in self.tools if is_meant(each, entry))))
+                self.replaced.append((tool, self.tools[tools.first(entry_keys(entry)) or 0]))
             kept.append(tool)
         if not kept:
             return
-        for tool in self.tools:
-            if not any(is_meant(tool, entry) for _, entry in left):
-                self.writer.drop(tool, "not among the tools that may be called")
+        for tool in unnamed:
+            self.writer.drop(tool, "not among the tools that may be called")
         allowed = choice.get("type") == "allowed_tools"
         mode = choice.get("mode") if allowed else "required"
         fates = [fate for _, fate in self._fates(kept, mode)] if mode is not None else []
@@ -250,8 +243,9 @@ class _Restricting:
         self._leave_out(choice, left)
         if allowed:
             self.writer.report(self.request, ("tool_choice", "tools"), "approximated", "no other tool is declared")
+            found = ChoiceIndex(map(tool_keys, kept))
             for place, entry in left:
-                if not any(is_meant(tool, entry) for tool in kept):
+                if found.first(entry_keys(entry)) is None:
                     at = ("tool_choice", "tools", place)
                     self.writer.report(self.request, at, "lost", "no such tool is declared")
             if fates:

@@ -16,6 +16,8 @@ __all__ = ["goes_home", "opened", "readdress", "restored", "returned"]
 
 Node = dict[str, Any]
 
+_LOOKS = 16
+
 
 def goes_home(origin: Node, target: Writer | None) -> bool:
     """True if what has this origin may be put back for this target: for its origin, and for a client.
@@ -58,6 +60,8 @@ class _Opening:
         self.clean = 0
         self.back: set[int] = set()
         self.restored = 0
+        # How many carriers from `begun` on were not put back, and the place that no carrier looks back beyond.
+        self.missed = self.begun = self.floor = 0
 
     def opened(self) -> list[Node]:
         """All items, without a carrier."""
@@ -79,14 +83,18 @@ class _Opening:
             readdress(self.items, self.clean, end, self.names, self.reader, self.wires)
             self.clean = end
 
-    def _answer(self, place: int, known: frozenset[str]) -> tuple[int, int]:
-        """From where to where the answer goes that the item at `place` is in (`regions`)."""
-        start = end = place
-        while start and not _ends(self.items[start - 1], known):
+    def _around(self, place: int, known: frozenset[str]) -> tuple[int, int]:
+        """The items, from and to, among which an answer is that the item at `place` carries.
+
+        They end where the client says something (`regions`), at another carrier, and at what was put back.
+        """
+        items, back = self.items, self.back
+        start, end = place, place + 1
+        while start > self.floor and not (_ends(items[start - 1], known) or id(items[start - 1]) in back):
             start -= 1
-        while end < len(self.items):
+        while end < len(items):
             self._clean(end + 1)
-            if _ends(self.items[end], known):
+            if _ends(items[end], known) or _turn(items[end]) is not None:
                 break
             end += 1
         return start, end
@@ -95,12 +103,9 @@ class _Opening:
         """The items, from and to, in whose place an answer stood, and those to put there: no carrier among them."""
         reader, items, wires = self.reader, self.items, self.wires
         known = frozenset(i["call_id"] for i in turn["items"] if is_reply(i) and type(i.get("call_id")) is str)
-        start, end = self._answer(place, known)
         self.back.update(id(item) for item, _ in reader.restored[self.restored :])
         self.restored = len(reader.restored)
-        marks = [at for at in range(start, end) if _turn(items[at]) is not None or id(items[at]) in self.back]
-        before = max((at for at in marks if at < place), default=start - 1)
-        after = min((at for at in marks if at > place), default=end)
+        start, after = self._around(place, known)
         carrying = items[place]
         if not goes_home(turn.get("origin") or {}, reader.target):
             # What the client shows goes on as it is.
@@ -109,17 +114,18 @@ class _Opening:
         wire = wires.get(id(carrying))
         wanted = shown(turn["items"])
         if reader.secret is None:
-            there = [item for item in items[before + 1 : after] if item is not carrying]
-            return before + 1, after, _added(turn, there, reader)
+            there = [item for item in items[start:after] if item is not carrying]
+            self._miss(start, place)
+            return start, after, _added(turn, there, reader)
         if reader.target is None or reader.target.facing == "client":
             # A result of a call that the client made is the client's to say.
             made = {item.get("call_id") for item in turn["items"] if item.get("type") in CALLS}
             turn = {**turn, "items": [i for i in turn["items"] if not (is_reply(i) and i.get("call_id") in made)]}
-        spans = ((before + 1, after), (place, after), (before + 1, place + 1))
+        spans = ((start, after), (place, after), (start, place + 1))
         if not any(wanted):
             # It shows nothing by which it is known: it stood where its envelope does, for what shows nothing either.
             first = place
-            while first > before + 1 and not any(shown((items[first - 1],))):
+            while first > start and not any(shown((items[first - 1],))):
                 first -= 1
             spans = ((first, place + 1),) * 3
         for first, last in spans:
@@ -132,11 +138,25 @@ class _Opening:
                 # What follows in the same answer was looked at before these names were known.
                 readdress(items, last, self.clean, self.names, reader, wires)
                 return first, last, restored(turn, there, wire, reader, wires)
-        there = [item for item in items[before + 1 : after] if item is not carrying]
+        there = [item for item in items[start:after] if item is not carrying]
         found = _pieces_of(turn, there, reader, wires)
         if found == there:
             reader.note(carrying, ("opaque",), "lost", "an envelope that does not belong here")
-        return before + 1, after, _without_leading(turn, found, reader)
+        found = _without_leading(turn, found, reader)
+        self._miss(start, place - (len(there) - len(found)))
+        return start, after, found
+
+    def _miss(self, start: int, place: int) -> None:
+        """Count a carrier whose answer does not stand between `start` and its own `place` as it was.
+
+        A client may send any number of them: behind the first few, each looks back no further than to the last.
+        """
+        if start not in (self.begun, self.floor):
+            self.missed = 0
+        self.begun = start
+        self.missed += 1
+        if self.missed > _LOOKS:
+            self.floor = place
 
 
 def _ends(item: Node, known: frozenset[str]) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 from .adapter import Kind
 from .mapping import Fated
+from .tool_list import ToolList, key_of, word
 from .trial import write_trial
 from .writing import Writer
 
@@ -74,68 +75,70 @@ class _Flattening:
         changes = [item for item in items if item.get("type") in _CHANGES]
         lacking = write_trial(self.writer, self.kind, model=self.request.get("model"), input=changes).whole
         gone = [item for item in changes if id(item) in lacking and _declares(item)]
-        tools = before = list(self.request.get("tools") or ())
+        before = list(self.request.get("tools") or ())
+        tools = ToolList(before)
+        declared: ToolList | None = None
         for item in gone:
             if item["type"] == "additional_tools":
-                tools = self._with(tools, item.get("tools") or ())
+                self._add(tools, item.get("tools") or ())
             elif item["type"] in _FOUND:
-                tools = self._found(tools, item.get("tools") or ())
+                self._found(tools, item.get("tools") or ())
             elif item.get("action") == "add" and type(item.get("tool")) is dict:
-                tools = self._with(tools, [item["tool"]])
+                self._add(tools, [item["tool"]])
             elif item.get("action") == "add":
-                tools = self._with(tools, [tool for tool in before if _is_changed(tool, item)])
+                declared = declared or ToolList(before)
+                self._add(tools, [declared.tools[number] for number in declared.meant(item)])
             elif item.get("action") == "remove":
-                tools = [left for tool in tools for left in self._without(tool, item)]
+                for number in tools.meant(item):
+                    self._remove(tools, number, item)
             else:
                 continue
             self.writer.piece(_hold, item)
         applied = {id(item) for item in gone if item.get("action", "add") in ("add", "remove")}
         if applied:
             self.added = True
-            self.put("tools", tools)
+            self.put("tools", tools.listed(self.copy))
             self.put("input", [item for item in items if id(item) not in applied])
 
-    def _without(self, tool: Node, change: Node) -> list[Node]:
-        """What is left of a tool by a change that removes it, or one tool of its server."""
-        if not _is_changed(tool, change):
-            return [tool]
-        name, allowed = change.get("name"), tool.get("allowed_tools")
-        if tool.get("type") == "mcp" and name is not None and type(allowed) is list and allowed != [name]:
-            return [self.copy(tool, allowed_tools=[each for each in allowed if each != name])]
+    def _remove(self, tools: ToolList, number: int, change: Node) -> None:
+        """Take away a tool that a change removes, or one tool of its server."""
+        tool, name = tools.tools[number], change.get("name")
+        if tool.get("type") == "mcp" and name is not None and type(tool.get("allowed_tools")) is list:
+            if tools.withdraw(number, name):
+                return
         self.writer.drop(tool, "removed in the course of the conversation")
-        return []
+        tools.drop(number)
 
-    def _with(self, tools: list[Node], more: Any) -> list[Node]:
-        """The tools and `more` of them: what is declared anew takes the place of what went by its name."""
+    def _add(self, tools: ToolList, more: Any) -> None:
+        """Declare more tools: what is declared anew takes the place of what went by its name."""
         more = [tool for tool in more if type(tool) is dict]
-        keys = {_key(tool) for tool in more}
-        for tool in tools:
-            if _key(tool) in keys and not any(tool is each for each in more):
-                self.writer.piece(_anew, tool)
-        return [*(tool for tool in tools if _key(tool) not in keys), *more]
-
-    def _found(self, tools: list[Node], more: Any) -> list[Node]:
-        """The tools and those of `more` that are not declared: what a search loads may be declared to be loaded."""
-        out = list(tools)
+        same = {id(tool) for tool in more}
+        for number in tools.declared(dict.fromkeys(map(key_of, more))):
+            if id(tools.tools[number]) not in same:
+                self.writer.piece(_anew, tools.tools[number])
+            tools.drop(number)
         for tool in more:
-            place = next((index for index, each in enumerate(out) if _key(each) == _key(tool)), None)
-            if place is None:
-                out.append(self._loaded(tool))
+            tools.add(tool)
+
+    def _found(self, tools: ToolList, more: Any) -> None:
+        """Declare those of the tools that a search found which are not: what it loads may be declared to be loaded."""
+        for tool in more:
+            number = tools.first(tool)
+            if number is None:
+                tools.add(self._loaded(tool))
                 continue
-            known = out[place].get("tools")
-            if tool.get("type") != "namespace" or type(known) is not list or type(tool.get("tools")) is not list:
-                loaded = self._loaded(tool)
-                if _undeferred(out[place]) == _undeferred(tool):
-                    self.writer.drop(tool, "declared among the tools", "approximated")
-                else:
-                    self.writer.piece(_anew, out[place])
-                    out[place] = loaded
+            known = tools.tools[number]
+            grouped = tool.get("type") == "namespace" and type(known.get("tools")) is list
+            if grouped and type(tool.get("tools")) is list:
+                self._found(tools.members(number), tool["tools"])
+                self.writer.piece(_regroup, tool)
                 continue
-            members = self._found(known, tool["tools"])
-            self.writer.piece(_regroup, tool)
-            if len(members) > len(known):
-                out[place] = self.copy(out[place], tools=members)
-        return out
+            loaded = self._loaded(tool)
+            if _undeferred(known) == _undeferred(tool):
+                self.writer.drop(tool, "declared among the tools", "approximated")
+            else:
+                self.writer.piece(_anew, known)
+                tools.replace(number, loaded)
 
     def _loaded(self, tool: Node) -> Node:
         """A tool that was found is there from now on, and so are those of a namespace."""
@@ -157,13 +160,13 @@ class _Flattening:
         groups = [tool for tool in tools if tool.get("type") == "namespace"]
         call = {"type": "function_call", "call_id": "call", "name": "n", "arguments": "{}", "namespace": "s"}
         trial = write_trial(self.writer, self.kind, model=self.request.get("model"), input=[call], tools=tools)
-        lacking = [group for group in groups if id(group) in trial.whole]
+        lacking = {id(group) for group in groups if id(group) in trial.whole}
         if not lacking and ("namespace",) not in trial.parts.get(id(call), ()):
             return
         names = _Names({str(tool.get("name")) for tool in tools if tool.get("type") in _NAMED})
         out: list[Node] = []
         for tool in tools:
-            if not any(tool is group for group in lacking):
+            if id(tool) not in lacking:
                 out.append(tool)
                 continue
             out += self._members(tool, names)
@@ -226,10 +229,15 @@ class _Flattening:
             self.put("tool_choice", entries[0] if len(entries) == 1 else several)
             return
         made: list[Node] = []
+        chosen: set[Any] = set()  # a joined name is listed once, however often its namespace is
         for place, entry in enumerate(listed):
-            entries = names.meant(entry) if type(entry) is dict else [entry]
+            said = tuple(word(entry.get(key)) for key in ("type", "name", "namespace")) if type(entry) is dict else None
+            entries = [] if said in chosen else names.meant(entry) if said else [entry]
             if entries != [entry]:
                 self.writer.report(self.request, ("tool_choice", "tools", place), "approximated", "by the joined names")
+                entries = [each for each in entries if each["name"] not in chosen]
+                chosen.update(each["name"] for each in entries)
+                chosen.add(said)
             made += entries
         if made != listed:
             self.put("tool_choice", {**choice, "tools": made})
@@ -239,8 +247,10 @@ class _Names:
     """Joined names of tools by namespace and name, none of which another tool goes by."""
 
     def __init__(self, taken: set[str]) -> None:
-        self.taken = taken
+        self.own, self.taken = frozenset(taken), taken
         self.joined: dict[tuple[str, str], str] = {}
+        # The joined names by namespace, by name and by both, made when a choice asks for them.
+        self._meant: dict[tuple[Any, ...], list[str]] | None = None
 
     def join(self, space: Any, name: Any) -> str | None:
         if type(name) is not str:
@@ -258,13 +268,18 @@ class _Names:
 
     def meant(self, entry: Node) -> list[Node]:
         """What an entry of a choice says with the joined names: all tools of a namespace, one of them, or itself."""
+        if self._meant is None:
+            self._meant = {}
+            for (group, own), new in self.joined.items():
+                for key in (("group", group), ("name", own), ("both", group, own)):
+                    self._meant.setdefault(key, []).append(new)
         kind, name, space = entry.get("type"), entry.get("name"), entry.get("namespace")
         if kind == "namespace":
-            return [{"type": "function", "name": new} for (group, _), new in self.joined.items() if group == name]
-        if kind not in _NAMED or name in self.taken - set(self.joined.values()):
+            return [{"type": "function", "name": new} for new in self._meant.get(("group", word(name)), ())]
+        if kind not in _NAMED or name in self.own:
             return [entry]
-        found = [new for (group, own), new in self.joined.items() if own == name and space in (None, group)]
-        return [{"type": kind, "name": new} for new in found] or [entry]
+        key = ("name", word(name)) if space is None else ("both", word(space), word(name))
+        return [{"type": kind, "name": new} for new in self._meant.get(key, ())] or [entry]
 
 
 def _hold(c: Node, w: Writer) -> None:
@@ -281,7 +296,9 @@ def _declares(item: Node) -> bool:
     """Whether an item changes what is declared: a result of a search may name tools only, or have found nothing."""
     tools = item.get("tools")
     return item["type"] not in _FOUND or (
-        type(tools) is list and bool(tools) and all(type(tool) is dict and _key(tool)[1] is not None for tool in tools)
+        type(tools) is list
+        and bool(tools)
+        and all(type(tool) is dict and key_of(tool)[1] is not None for tool in tools)
     )
 
 
@@ -312,15 +329,3 @@ def _group(held: bool, c: Node, w: Writer) -> None:
         c["description"] = (
             Fated("approximated", "in the description of its first tool") if held else Fated("lost", "it has no tools")
         )
-
-
-def _key(tool: Node) -> tuple[Any, Any]:
-    return (tool.get("type"), tool.get("server_label") if tool.get("type") == "mcp" else tool.get("name"))
-
-
-def _is_changed(tool: Node, change: Node) -> bool:
-    """Whether a change is about this tool."""
-    label, name = change.get("server_label"), change.get("name")
-    if label is not None:
-        return bool(tool.get("type") == "mcp" and tool.get("server_label") == label)
-    return name is not None and tool.get("name") == name

@@ -9,7 +9,7 @@ once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +43,7 @@ class _Now:
         # Where nodes stand, in the event that was read and in those that are written: many words are of one node.
         self.read: dict[int, tuple[str, Node, dict[str, str]] | None] = {}
         self.written: dict[int, Keys] = {}
+        self.goes: dict[int, Keys] | None = None
 
 
 class Trail:
@@ -131,11 +132,13 @@ class Trail:
 
     def _goes(self, node: Node, now: _Now) -> Keys:
         """Where a node stands in the events that are written, in no list."""
-        for number, data in enumerate(now.target):
-            place = _within(data, node, 3) if type(data) is dict else ()
-            if place or data is node:
-                return (now.sent + number, "data", *place)
-        return ()
+        if now.goes is None:
+            now.goes = {}
+            for number, data in enumerate(now.target):
+                if type(data) is dict:
+                    for held, place in _nodes_within(data, 3):
+                        now.goes.setdefault(id(held), (now.sent + number, "data", *place))
+        return now.goes.get(id(node), ())
 
     def _plain(self, entry: Entry, now: _Now) -> Loss | None:
         (node, keys, fate, detail, capability), known = entry, id(entry[0])
@@ -338,6 +341,14 @@ def _within(holder: Node, node: Any, depth: int) -> Keys:
         if below:
             return (key, *below)
     return ()
+
+
+def _nodes_within(holder: Node, depth: int) -> Iterator[tuple[Node, Keys]]:
+    """Every object in an object, that deep, and in no list; those above first."""
+    level: list[tuple[Node, Keys]] = [(holder, ())]
+    for _ in range(depth + 1):
+        yield from level
+        level = [(value, (*at, key)) for node, at in level for key, value in node.items() if type(value) is dict]
 
 
 def _holder(target: Any, node: Any, keys: Keys) -> Keys:

@@ -106,6 +106,7 @@ class Lowering:
         self.wrapped = False
         self.rooted: set[str] = set()  # the containers of definitions at the root of the result
         self.hoisted: dict[Keys, str] = {}
+        self.taken: set[str] = set()  # the names of definitions that are there, and of those hoisted
         self.waiting: list[tuple[str, Any, Keys]] = []
         # Container to what has to be in it at the root of the result.
         self.definitions: dict[str, Schema] = {}
@@ -126,8 +127,7 @@ class Lowering:
         from .rewrite import rewrite_root
 
         out = rewrite_root(self)
-        while self.waiting:
-            name, target, at = self.waiting.pop(0)
+        for name, target, at in self.waiting:  # which grows meanwhile
             self.definitions.setdefault("$defs", {})[name] = self.node(target, at, 1, (at,))
         for key, members in self.definitions.items():
             out = {**out, key: {**out.get(key, {}), **members}}
@@ -142,11 +142,13 @@ class Lowering:
     def mark(self) -> tuple[Any, ...]:
         """The state to go `back_to` when what is lowered from here on turns out to be of no use."""
         lengths = len(self.changes), len(self.undo), len(self.used), len(self.waiting)
-        return *lengths, self.properties, self.enum_values, dict(self.hoisted)
+        return *lengths, self.properties, self.enum_values, len(self.hoisted)
 
     def back_to(self, mark: tuple[Any, ...]) -> None:
         """Forget all that was noted since the mark."""
-        changes, undo, used, waiting, self.properties, self.enum_values, self.hoisted = mark
+        changes, undo, used, waiting, self.properties, self.enum_values, hoisted = mark
+        while len(self.hoisted) > hoisted:
+            self.taken.discard(self.hoisted.popitem()[1])
         del self.changes[changes:], self.undo[undo:], self.used[used:], self.waiting[waiting:]
 
     def node(self, schema: Any, at: Keys, depth: int, stack: tuple[Keys, ...], optional: bool = False) -> Any:
@@ -277,13 +279,15 @@ class Lowering:
         self.used.append(target_at)
         name = self.hoisted.get(target_at)
         if name is None:
-            known = self.schema.get("$defs")
-            taken = {*(known if type(known) is dict and profile.accepts("$defs") else ()), *self.hoisted.values()}
+            if not self.hoisted:
+                known = self.schema.get("$defs")
+                self.taken = {*(known if type(known) is dict and profile.accepts("$defs") else ())}
             stem = name = str(target_at[-1]) if target_at else "root"
-            while name in taken:
-                name = f"{stem}_{len(taken)}"
+            while name in self.taken:
+                name = f"{stem}_{len(self.taken)}"
                 stem += "_"
             self.hoisted[target_at] = name
+            self.taken.add(name)
             self.waiting.append((name, target, target_at))
         moved = self.origins.copy(schema, at)
         self.references.stands_for(moved, schema)
@@ -318,7 +322,8 @@ class Lowering:
 
     def merge(self, into: Schema, other: Schema, at: Keys, said_at: Keys) -> None:
         """Add to a fresh schema what another one demands, which the schema at `said_at` brought in."""
-        before, additions = dict(into), self.origins.additions
+        touched = (*other, "description")
+        before, additions = {key: into.get(key, ...) for key in touched}, self.origins.additions
 
         def note(keyword: str, value: Any, place: Keys, weighed: bool) -> None:
             if weighed:
@@ -330,8 +335,8 @@ class Lowering:
                     self.origins.set(into, "description", place)
 
         merge(into, other, at, self.origins, note)
-        same = additions == self.origins.additions and before.keys() == into.keys()
-        if same and all(before[key] is into[key] for key in into):
+        same = additions == self.origins.additions
+        if same and all(before[key] is into.get(key, ...) for key in before):
             for place in dict.fromkeys((said_at, at)):
                 self.note(place, "", "approximated", "says nothing that can be added, left out")
 

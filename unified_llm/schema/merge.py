@@ -37,6 +37,7 @@ class Origins:
         self._grown: dict[int, int] = {}
         self.additions = 0  # how often one of them was added to
         self._numbered: dict[int, tuple[dict[str, int], int]] = {}
+        self._texts: dict[int, dict[str, list[int]]] = {}
 
     def fresh(self, container: Any, places: dict[Any, Keys]) -> Any:
         """Remember the places of the entries of a new container."""
@@ -63,6 +64,16 @@ class Origins:
                 known[names[index]] = index
         self._numbered[id(names)] = known, len(names)
         return known
+
+    def texts(self, members: list[Any]) -> dict[str, list[int]]:
+        """Where each value stands in a list, by its text: found once for a list that meets many others."""
+        found = self._texts.get(id(members))
+        if found is None:
+            found = self._texts[id(members)] = {}
+            self._alive.append(members)
+            for at, member in enumerate(members):
+                found.setdefault(_sorted(member), []).append(at)
+        return found
 
     def copy(self, schema: Schema, at: Keys) -> Schema:
         """A copy that knows where its entries come from."""
@@ -177,7 +188,7 @@ def _meet(
             note(key, value, place, True)
         into[key] = names
     elif key == "prefixItems" and type(mine) is list and type(value) is list:
-        into[key] = _tuples(mine, my_place, value, place, origins)
+        into[key] = _tuples(mine, my_place, value, place, into, origins)
     elif key == "nullable" and type(mine) is bool and type(value) is bool:
         # Written beside a reference or allOf it is meant to add null, whatever the other schema says.
         if mine != value:
@@ -194,7 +205,7 @@ def _meet(
         if my_place != place:
             note(key, mine, my_place, True)
     else:
-        kept = _stricter(key, mine, value)
+        kept = _stricter(key, mine, value, origins)
         if kept is None:
             note(key, value, place, False)
             return
@@ -203,7 +214,7 @@ def _meet(
         into[key] = kept
 
 
-def _stricter(key: str, mine: Any, value: Any) -> Any:
+def _stricter(key: str, mine: Any, value: Any, origins: Origins) -> Any:
     """The stricter of two values of a keyword, or None where neither says what both say."""
     if key in LARGEST or key in SMALLEST:
         if all(type(bound) in (int, float) for bound in (mine, value)):
@@ -214,8 +225,8 @@ def _stricter(key: str, mine: Any, value: Any) -> Any:
         met += [kind for kind in two if kind == "integer" and "number" in one and "integer" not in one]
         return None if not met else met[0] if len(met) == 1 else met
     elif key == "enum" and type(mine) is list and type(value) is list:
-        texts = {_sorted(member) for member in value}
-        return [member for member in mine if _sorted(member) in texts] or None
+        texts = origins.texts(mine)
+        return [mine[at] for at in sorted({at for member in value for at in texts.get(_sorted(member), ())})] or None
     elif key == "uniqueItems" and type(mine) is bool and type(value) is bool:
         return mine or value
     return None
@@ -237,9 +248,11 @@ def _named(mine: Schema, my_place: Keys, value: Schema, place: Keys, owner: Sche
     return out
 
 
-def _tuples(mine: list[Any], my_place: Keys, value: list[Any], place: Keys, origins: Origins) -> list[Any]:
-    out = list(mine)
-    places = {index: origins.place(mine, index, my_place) for index in range(len(mine))}
+def _tuples(
+    mine: list[Any], my_place: Keys, value: list[Any], place: Keys, owner: Schema, origins: Origins
+) -> list[Any]:
+    out: list[Any]
+    out, places = origins.grow(mine, owner, my_place)
     for index, schema in enumerate(value):
         where = origins.place(value, index, place)
         if index < len(out):
@@ -247,4 +260,4 @@ def _tuples(mine: list[Any], my_place: Keys, value: list[Any], place: Keys, orig
         else:
             out.append(schema)
             places[index] = where
-    return origins.fresh(out, places)  # type: ignore[no-any-return]
+    return out

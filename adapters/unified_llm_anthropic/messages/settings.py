@@ -12,7 +12,7 @@ from typing import Any
 
 from unified_llm.mapping import Fated, IllTyped, Mapping, lookup, take, take_all
 from unified_llm.reading import Reader
-from unified_llm.restrictions import is_meant
+from unified_llm.tool_choice import ChoiceIndex, entry_keys, tool_keys
 from unified_llm.writing import Writer
 
 from .content import own_born
@@ -158,9 +158,9 @@ def _write_allowed(c: Node, choice: Node, wire: Node, w: Writer) -> Node | None:
         own["mode"] = Fated("approximated", "sent as 'auto'")
     w.report(w.doc, ("tool_choice", "tools"), "approximated", "the other tools are not sent")
     dropped = {id(node) for node, keys, fate, *_ in w.raw if not keys and fate == "lost"}
-    sent = [tool for tool in w.context.get("allowed", ()) if id(tool) not in dropped]
+    sent = ChoiceIndex(tool_keys(tool) for tool in w.context.get("allowed", ()) if id(tool) not in dropped)
     for entry in take_all(own, "tools"):
-        if any(is_meant(tool, entry) for tool in sent):
+        if sent.first(entry_keys(entry)) is not None:
             for key in ("type", _NAMING.get(entry["type"], "type")):
                 entry.pop(key, None)
     out: Node = {"type": word}
@@ -186,9 +186,12 @@ def only_allowed(c: Node, w: Writer) -> None:
     listed = choice.get("tools")
     if _word(choice) is None or type(listed) is not list or any(type(entry) is not dict for entry in listed):
         return
-    kept = w.context["allowed"] = [tool for tool in tools if any(is_meant(tool, entry) for entry in listed)]
+    named = ChoiceIndex(map(entry_keys, listed))
+    kept = w.context["allowed"] = list[Node]()
     for tool in tools:
-        if not any(tool is each for each in kept):
+        if named.first(tool_keys(tool)) is not None:
+            kept.append(tool)
+        else:
             w.drop(tool, "not among the tools that may be called")
     c["tools"] = kept
 

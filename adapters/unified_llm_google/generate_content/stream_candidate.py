@@ -6,6 +6,7 @@ or in pieces that are put together.
 
 from __future__ import annotations
 
+from json import dumps
 from typing import Any
 
 from unified_llm.jsonvalue import dump_text
@@ -44,6 +45,7 @@ class Candidate:
         "at",
         "call",
         "final",
+        "grown",
         "index",
         "item",
         "joined",
@@ -78,6 +80,8 @@ class Candidate:
         self.told: dict[str, tuple[int | None, Node, int]] = {}
         # Members of joined lists: in which frame, as which, and which of all they are.
         self.joined: list[tuple[tuple[int | None, Node, int], tuple[Any, ...], tuple[Any, ...]]] = []
+        # The joined fields that grow, each with the texts of what its lists hold.
+        self.grown: dict[str, tuple[Node, dict[str, set[str]]]] = {}
         # Where it came last.
         self.last: tuple[int | None, Node, int] = (None, {}, 0)
 
@@ -94,16 +98,22 @@ class Candidate:
         if all(known == value[key][: len(known)] for key, known in before.items()):
             self.joined = [each for each in self.joined if each[2][0] != name]
             return value
-        placed = {above for _, _, above in self.joined}
-        whole: Node = {}
-        for key, known in before.items():
-            for place in ((name, key, index) for index in range(len(known))):
-                if place not in placed:
-                    self.joined.append((self.told[name], place, place))
-            fresh = [index for index, each in enumerate(value[key]) if name != CITED or each not in known]
-            for count, index in enumerate(fresh, len(known)):
-                self.joined.append((here, (name, key, index), (name, key, count)))
-            whole[key] = [*known, *(value[key][index] for index in fresh)]
+        grown = self.grown.get(name)
+        if grown is None or grown[0] is not before:
+            places = ((name, key, index) for key, known in before.items() for index in range(len(known)))
+            self.joined += [(self.told[name], place, place) for place in places]
+            whole = {key: [*known] for key, known in before.items()}
+            told = {key: {_text_of(each) for each in known if name == CITED} for key, known in before.items()}
+            grown = self.grown[name] = (whole, told)
+        whole, told = grown
+        for key, known in whole.items():
+            for index, each in enumerate(value[key]):
+                if name == CITED and _text_of(each) in told[key]:
+                    continue
+                self.joined.append((here, (name, key, index), (name, key, len(known))))
+                known.append(each)
+            if name == CITED:
+                told[key].update(map(_text_of, value[key]))
         return whole
 
     # ---- parts ------------------------------------------------------------------------------------------------------
@@ -304,6 +314,10 @@ class Candidate:
         out.append({"type": "response.output_item.done", **at, "item": item})
         self.nodes.append(item)
         self.index += 1
+
+
+def _text_of(value: Any) -> str:
+    return dumps(value, sort_keys=True)
 
 
 def _parts_of(item: Node) -> list[Node]:

@@ -15,7 +15,7 @@ from .content import are_pictures, citations, pictures
 from .messages import AUDIO_KEYS
 from .response import message_and_choice
 from .stream_calls import Calls
-from .stream_merge import merged
+from .stream_merge import Growing, merged
 from .stream_open import NULLS, TYPES, UNDERSTOOD, Open
 from .stream_reasoning import ReasoningReader
 from .tags import Scanner
@@ -51,6 +51,7 @@ class ChoiceReader(ReasoningReader):
         self.messages: list[Node] = []
         self.count = 0
         self.message: Node = {}
+        self.grown: dict[str, Growing] = {}  # the lists in it that are added to
         self.rest: Node = {}
         self.logprobs: Node = {}
         self.content: str | None = None
@@ -148,9 +149,11 @@ class ChoiceReader(ReasoningReader):
                     if self.sources.setdefault(("logprobs", key), here) != here:
                         self.sources["logprobs", key, len(self.sources)] = here
                 if type(value) is list and (known is None or type(known) is list):
-                    self.logprobs[key] = [*(known or ()), *value]
                     if known and value and self.open is not None:
                         self.open.sources["logprobs", key, len(known)] = self.r.here(*self.path, "logprobs", key)
+                    if known is None:
+                        known = self.logprobs[key] = []  # not the wire's: it grows
+                    known += value
                 else:
                     self.logprobs.setdefault(key, value)
         elif "logprobs" in wire and not self.logprobs:
@@ -161,7 +164,15 @@ class ChoiceReader(ReasoningReader):
 
     def add(self, key: str, value: Any) -> None:
         """What nobody understands of a delta; it was said where it was said first."""
-        self.message = merged(self.message, {key: value})
+        known = self.message.get(key)
+        if type(known) is list and type(value) is list:
+            grown = self.grown.get(key)
+            if grown is None or grown.entries is not known:
+                grown = self.grown[key] = Growing(known, "index")
+                self.message[key] = grown.entries
+            grown.add(value)
+        else:
+            self.message = merged(self.message, {key: value})
         here = self.r.here(*self.path, "delta", key)
         if self.sources.setdefault(("message", key), here) != here and type(value) in (list, dict):
             # Each of its pieces is lost with it.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["ONCE", "merged", "merged_details"]
+__all__ = ["ONCE", "Growing", "details_of", "merged"]
 
 Node = dict[str, Any]
 
@@ -27,36 +27,48 @@ def merged(old: Any, new: Any) -> Any:
     if type(old) is str and type(new) is str:
         return old + new
     if type(old) is list and type(new) is list:
-        return _lists(old, new)
+        return Growing(old, "index").add(new)
     return new
 
 
-def _lists(old: list[Any], new: list[Any]) -> list[Any]:
-    out = list(old)
-    for entry in new:
-        index = entry.get("index") if type(entry) is dict else None
-        place = None
-        if index is not None:
-            place = next((i for i, one in enumerate(out) if type(one) is dict and one.get("index") == index), None)
-        if place is None:
-            out.append(entry)
-        else:
-            out[place] = merged(out[place], entry)
-    return out
+class Growing:
+    """A list that fragments are merged into: entries that say the same under `keys` are one.
+
+    The first of the keys has to be there, and only with `null` may it be null.
+    """
+
+    __slots__ = ("_keys", "_null", "_places", "entries")
+
+    def __init__(self, entries: list[Any], *keys: str, null: bool = False) -> None:
+        self._keys, self._null = keys, null
+        self._places: dict[str, int] = {}
+        self.entries: list[Any] = []
+        for entry in entries:
+            self._append(entry)
+
+    def add(self, fragments: list[Any]) -> list[Any]:
+        """The list with these."""
+        for entry in fragments:
+            place = self._places.get(self._told(entry)) if self._is_named(entry) else None
+            if place is None:
+                self._append(entry)
+            else:
+                self.entries[place] = merged(self.entries[place], entry)
+        return self.entries
+
+    def _append(self, entry: Any) -> None:
+        if type(entry) is dict:
+            self._places.setdefault(self._told(entry), len(self.entries))
+        self.entries.append(entry)
+
+    def _told(self, entry: Node) -> str:
+        return repr([entry.get(key) for key in self._keys])
+
+    def _is_named(self, entry: Any) -> bool:
+        first = self._keys[0]
+        return type(entry) is dict and (first in entry if self._null else entry.get(first) is not None)
 
 
-def merged_details(old: list[Any], new: list[Any]) -> list[Any]:
-    """`reasoning_details` with more fragments: entries of one index and type are one."""
-    out = list(old)
-    for entry in new:
-        same = None
-        if type(entry) is dict and "index" in entry:
-            keys = ("index", "type")
-            same = next(
-                (i for i, x in enumerate(out) if type(x) is dict and all(x.get(k) == entry.get(k) for k in keys)), None
-            )
-        if same is None:
-            out.append(entry)
-        else:
-            out[same] = merged(out[same], entry)
-    return out
+def details_of() -> Growing:
+    """`reasoning_details`, to be added to: entries of one index and type are one."""
+    return Growing([], "index", "type", null=True)

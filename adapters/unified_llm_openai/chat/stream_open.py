@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .stream_merge import details_of
 from .tables import REASONING_FIELDS
 
 __all__ = ["NULLS", "TYPES", "UNDERSTOOD", "Open", "copied", "terminal_type"]
@@ -37,7 +38,7 @@ class Open:
         self.item = item
         self.parts: list[tuple[Node, list[str]]] = []
         self.fields: list[str] = []
-        self.details: list[Any] = []
+        self.details = details_of()
         # What the details said so far, but for their text.
         self.told: dict[Any, Any] = {}
         self.sealed: str | None = None

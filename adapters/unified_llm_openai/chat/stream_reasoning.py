@@ -9,7 +9,7 @@ from unified_llm.provenance import anchor_of, is_envelope, opaque_piece, open_se
 from unified_llm.reading import Reader
 
 from .reasoning import LATE, THINKING, detail_text, fields_of
-from .stream_merge import ONCE, merged_details
+from .stream_merge import ONCE
 from .stream_open import Open
 from .tags import TAGS, Scanner
 
@@ -79,7 +79,7 @@ class ReasoningReader:
         first = ("reasoning_details",) not in open_.sources
         if first:
             open_.sources[("reasoning_details",)] = self.r.here(*path, "reasoning_details")
-        open_.details = merged_details(open_.details, details)
+        open_.details.add(details)
         for place, detail in enumerate(details):
             for keys in _news(detail, open_.told):
                 if not first:
@@ -173,7 +173,7 @@ class ReasoningReader:
             r.form(item, "also", fields[1:])
         r.place(item, ("content",), ("reasoning_text",))
         for key, data in (
-            ("reasoning_details", dump_text(open_.details) if open_.details else None),
+            ("reasoning_details", dump_text(open_.details.entries) if open_.details.entries else None),
             ("reasoning_opaque", open_.sealed),
         ):
             if data is not None:

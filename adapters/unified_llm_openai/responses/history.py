@@ -15,7 +15,16 @@ from unified_llm._tables import KNOWN_TYPES
 from unified_llm.code_results import failed, said_by, take_printed
 from unified_llm.ids import is_made, made_id
 from unified_llm.mapping import Fated
-from unified_llm.provenance import anchor_of, is_envelope, is_reply, joined_parts, open_sealed, restore, seal
+from unified_llm.provenance import (
+    Anchored,
+    anchor_of,
+    is_envelope,
+    is_reply,
+    joined_parts,
+    open_anchored,
+    restore,
+    seal,
+)
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
@@ -75,6 +84,7 @@ def _unslugged(node: Node, r: Reader) -> None:
 def _opened(nodes: list[Node], wires: list[Any], sealed: list[int], r: Reader) -> list[Node]:
     """The list with sealed items as they were; an envelope that fits nothing is nobody's and goes."""
     out: list[Node | None] = list(nodes)
+    others: Anchored | None = None
     for index in sealed:
         text = wires[index]["encrypted_content"]
         bearer = nodes[index]
@@ -85,13 +95,14 @@ def _opened(nodes: list[Node], wires: list[Any], sealed: list[int], r: Reader) -
             out[index] = r.made(opened, wires[index])
             continue
         out[index] = None
-        for place in sorted(range(len(nodes)), key=lambda at: abs(at - index)):
-            if place in sealed:
-                continue
-            opened = _neighbour(text, nodes[place], r)
-            if opened is not None:
-                out[place] = r.made(opened, wires[place])
-                break
+        if others is None:
+            carrying = frozenset(sealed)
+            seen = ((place, node) for place, node in enumerate(nodes) if place not in carrying)
+            others = Anchored((place, node) for place, node in seen if not is_reply(node))
+        inside = open_anchored(text, r)
+        place = others.nearest(inside[1], inside[0], index) if inside is not None else None
+        if inside is not None and place is not None:
+            out[place] = r.made(_with(nodes[place], inside[1], r), wires[place])
         else:
             if bearer.get("summary") or bearer.get("content"):
                 bearer.pop("opaque", None)
@@ -100,13 +111,8 @@ def _opened(nodes: list[Node], wires: list[Any], sealed: list[int], r: Reader) -
     return [node for node in out if node is not None]
 
 
-def _neighbour(text: str, item: Node, r: Reader) -> Node | None:
-    """An item of the assistant's with what an envelope beside it holds for it; None where it holds nothing for it."""
-    if is_reply(item):
-        return None
-    opened = open_sealed(text, anchor_of(item), r)
-    if opened is None or opened.get("type") != item["type"]:
-        return None
+def _with(item: Node, opened: Node, r: Reader) -> Node:
+    """An item of the assistant's with what an envelope beside it holds for it."""
     if r.secret is not None:
         return opened
     added = {"opaque": opened["opaque"]} if opened.get("opaque") else {}
