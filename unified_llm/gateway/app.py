@@ -52,10 +52,9 @@ from .replies import (
 )
 from .routing import ModelList, Router, list_document
 from .socket import serve
-from .state.files import FileStore
 from .state.runs import Runs
 from .state.store import Store, StoreUnavailable
-from .state.turns import Pending, Turns, foreground, unavailable
+from .state.turns import Pending, Recalled, Turns, foreground, unavailable
 
 __all__ = ["Gateway"]
 
@@ -92,7 +91,7 @@ class Gateway:
         self.store = Store(self.config.state)
         self.turns = Turns(self.store, self.config.state)
         self.runs = Runs(self.store, self.wire)
-        self.files = Files(FileStore(self.store, self.config.state), self.config.state)
+        self.files = Files(self.turns.files, self.config.state)
         self.draining = False
         self.busy = self.sockets = 0
         self._secret = self.config.gateway.secret()
@@ -297,7 +296,7 @@ class Gateway:
             on_failure=route.on_failure,
             on_usage=meter,
         )
-        translator.memory = recalled = await turns.recall(key, match.protocol, found, secret)
+        translator.memory = recalled = await turns.recall(key, match.protocol, found, secret, content, match.route.kind)
         incoming = Incoming(method=head.method, path=head.path, query=head.query, headers=headers, content=content)
         if found.background is True and match.route.kind == "request":
             return await self._run(match, key, found, translator, incoming, secret), None
@@ -326,6 +325,8 @@ class Gateway:
         executed = replace(incoming, content=foreground(incoming.content, match.protocol))
         try:
             run = await self.runs.accept(key, match.protocol, incoming.content, previous, translator, executed)
+            assert isinstance(translator.memory, Recalled)
+            await self.turns.refer(key.tenant, run.id, translator.memory)
             if found.stream is True:
                 return Events(self.runs.follow(run, -1), match.protocol)
             document = await self.runs.document(run, match.protocol, secret)

@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ..client.transports.route_matching import Match, spoken
+from ..client.transports.route_matching import Match
 from ..file_api import FileApi, ResumableApi, UploadApi
 from ..jsonvalue import parse
 from ..registry import adapter
@@ -21,9 +20,10 @@ from .config import StateSettings
 from .forms import form_of, media_type_of, name_of
 from .replies import Refusal, Whole, json_reply
 from .state.files import FILE, FileStore, StorageFull, StoredFile
+from .state.references import file_id
 from .state.store import Conflict
 
-__all__ = ["Files", "Sent", "file_id", "listed", "object_of"]
+__all__ = ["Files", "Sent", "listed", "object_of"]
 
 _UPLOADS = frozenset(("files", "upload_parts", "resumable_upload"))
 _ID = re.compile(r"[0-9A-Za-z](?:[0-9A-Za-z-]{0,62}[0-9A-Za-z])?")
@@ -279,20 +279,6 @@ def _progress(how: ResumableApi, file: StoredFile) -> dict[str, str]:
 
 
 # ---- shared with other routes ---------------------------------------------------------------------------------------
-
-
-@lru_cache(1)
-def _patterns() -> tuple[re.Pattern[str], ...]:
-    """How the installed protocols name files."""
-    return tuple(re.compile(api.pattern) for name in spoken() if (api := adapter(name).files) is not None)
-
-
-def file_id(name: str) -> str:
-    """The id of a file in any protocol's spelling of it."""
-    for pattern in _patterns():
-        if (found := pattern.fullmatch(name)) is not None:
-            return found[1]
-    return name
 
 
 def _missing(sent: Sent, what: str = "file") -> Refusal:

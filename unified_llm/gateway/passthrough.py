@@ -22,6 +22,7 @@ from ..errors import InvalidBody, InvalidRequest
 from ..provenance import looks_sealed
 from .body import Peek
 from .routing import Route
+from .state.references import has_references
 
 __all__ = ["Direct", "direct"]
 
@@ -77,7 +78,7 @@ def direct(
     """The request as one that needs no conversion; None where it has to be converted.
 
     A fallback needs a conversion, a name that is not the upstream's changes request and response, an envelope in the
-    history has to be opened, and a response that is stored has to be read.
+    history has to be opened, a file has to be put in, and a response that is stored has to be read.
     """
     if match.route.kind != "request" or len(route.upstreams) != 1 or route.on_loss != "ignore":
         return None
@@ -89,6 +90,8 @@ def direct(
     if not model or (same.model is not None and same.model != model):
         return None
     if found.previous or found.conversation or found.background or (keeps(match.protocol) and found.store is not False):
+        return None
+    if has_references(content):
         return None
     if looks_sealed(content.decode("latin-1")):
         return None

@@ -229,7 +229,7 @@ class Session:
         found, secret = peek(surface, content), await gateway.secret()
         model = found.model if isinstance(found.model, str) else None
         gateway.router.resolve(model, key, self._head.upstream)
-        memory = await self._turns.recall(key, surface, found, secret)
+        memory = await self._turns.recall(key, surface, found, secret, content)
         try:
             memory.recalled(parse(content), surface, ())
             exchange = convert(content, source=surface, target=surface).exchange

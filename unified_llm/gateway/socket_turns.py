@@ -14,7 +14,6 @@ from ..client.state.response_memory import Turn
 from ..convert import read
 from ..errors import InvalidRequest
 from ..registry import adapter
-from ..secret import Secret
 from .access import Key
 from .body import Peek
 from .state.turns import Recalled, Turns
@@ -22,8 +21,20 @@ from .state.turns import Recalled, Turns
 __all__ = ["SocketTurns"]
 
 
+class _Checked(Recalled):
+    """A history that knows the calls which a continuation brings results of."""
+
+    def recalled(self, body: Any, surface: str, asked: Any, caller: str = "") -> Any:
+        whole = super().recalled(body, surface, asked, caller)
+        if whole is not body and self.history is not None:
+            _check_results(whole, surface)
+        return whole
+
+
 class SocketTurns(Turns):
     """The stored responses of a gateway, and those that one socket remembers, `limit` bytes of them."""
+
+    memory = _Checked
 
     def __init__(self, turns: Turns, limit: int) -> None:
         super().__init__(turns.store, turns.settings)
@@ -43,29 +54,19 @@ class SocketTurns(Turns):
         if id_ in self._kept and self._kept[id_][1] == lane:
             self._size -= self._kept.pop(id_)[0].size
 
-    async def recall(self, key: Key, surface: str, found: Peek, secret: Secret) -> Recalled:
-        """The memory of one request, from the socket as far as it goes back."""
+    async def past(self, key: Key, found: Peek) -> list[Turn] | None:
+        """The history of a request, from the socket as far as it goes back."""
         turns: list[Turn] = []
         named = found.previous
         while isinstance(named, str) and named in self._kept:
             self._kept.move_to_end(named)
             turns.append(self._kept[named][0])
             named = turns[-1].before
-        stored = await super().recall(key, surface, found._replace(previous=named or None), secret)
+        stored = await super().past(key, found._replace(previous=named or None))
         if not turns:
-            return _Checked(stored.history, secret)
-        earlier = stored.history or [] if not named else stored.history
-        return _Checked(None if earlier is None else [*turns, *earlier], secret)
-
-
-class _Checked(Recalled):
-    """A history that knows the calls which a continuation brings results of."""
-
-    def recalled(self, body: Any, surface: str, asked: Any, caller: str = "") -> Any:
-        whole = super().recalled(body, surface, asked, caller)
-        if whole is not body:
-            _check_results(whole, surface)
-        return whole
+            return stored
+        earlier = stored or [] if not named else stored
+        return None if earlier is None else [*turns, *earlier]
 
 
 def _check_results(body: Mapping[str, Any], surface: str) -> None:

@@ -224,7 +224,7 @@ class Translator:
         ask = self._ask(incoming, match, {} if known is None else known)
         if ask.kind != "request":
             return (yield from self._counted(ask, match, asked))
-        if known is not body:
+        if known is not body and body.get(keeps(match.protocol)):
             ask = replace(ask, previous=body[keeps(match.protocol)])
         found = yield from steps(ask, asked, self.retry)
         reply = self._shown(found, match.protocol, ask.vault)

@@ -30,6 +30,8 @@ from ..access import Key
 from ..body import Peek
 from ..config import StateSettings
 from ..replies import Refusal, Whole
+from .files import FileStore
+from .references import References, find_references
 from .store import Store, Stored, StoreUnavailable
 
 __all__ = ["Pending", "Recalled", "Turns", "data_of", "foreground", "id_of", "unavailable"]
@@ -41,9 +43,10 @@ _FRAMES = 16  # of a stream, in which its id has to come
 class Recalled(Memory):
     """The history that one request goes on from, already fetched, in the place of a transport's memory."""
 
-    def __init__(self, turns: Sequence[Turn] | None, secret: Secret) -> None:
+    def __init__(self, turns: Sequence[Turn] | None, secret: Secret, files: References | None = None) -> None:
         super().__init__(0, secret)
         self.history = turns
+        self.files = files
         self.upstream = ""
         self.forgotten = False
 
@@ -56,8 +59,12 @@ class Recalled(Memory):
         self.forgotten = True
 
     def recalled(self, body: Any, surface: str, asked: Any, caller: str = "") -> Any:
-        """`body` with its history. Raises `NotFound` for an id that this tenant does not have: no upstream is asked."""
-        return super().recalled(body, surface, (), caller)
+        """`body` with its history and its files.
+
+        Raises `NotFound` for an id that this tenant does not have: no upstream is asked.
+        """
+        whole = super().recalled(body, surface, (), caller)
+        return whole if self.files is None else self.files.put(whole, surface, asked)
 
     def follow(self, reply: Any, surface: str, asked: bytes, body: Any, whose: Any, caller: str = "") -> None:
         """Note who answered; a stream collects what its client is sent."""
@@ -123,29 +130,49 @@ class Pending:
             now,
             now + int(keep),
         )
+        await self._turns.refer(self._key.tenant, id_, self._recalled)
         await self._turns.store.put(row)
 
 
 class Turns:
-    """The stored responses of one gateway."""
+    """The stored responses of one gateway; `memory` is what their requests are given."""
+
+    memory: type[Recalled] = Recalled
 
     def __init__(self, store: Store, settings: StateSettings) -> None:
         self.store, self.settings = store, settings
+        self.files = FileStore(store, settings)
 
-    async def recall(self, key: Key, surface: str, found: Peek, secret: Secret) -> Recalled:
-        """The memory of one request. Raises `Refusal` (503) where the database is needed and away."""
+    async def recall(
+        self, key: Key, surface: str, found: Peek, secret: Secret, content: bytes = b"", kind: str = "request"
+    ) -> Recalled:
+        """The memory of one request, with the files that it names.
+
+        Raises `Refusal` (413 for too many files, 503 where the database is needed and away).
+        """
         if self.settings.required and self.stores(surface, found):
             try:
                 await self.store.open()
             except StoreUnavailable:
                 raise unavailable() from None
-        if not isinstance(found.previous, str):
-            return Recalled(None, secret)
         try:
-            rows = await self.store.conversation(key.tenant, found.previous)
+            turns = await self.past(key, found)
+            files = await find_references(self.files, key.tenant, (surface, kind, content), turns or (), secret)
         except StoreUnavailable:
             raise unavailable() from None
-        return Recalled(None if rows is None else [turn_of(each) for each in rows], secret)
+        return self.memory(turns, secret, files)
+
+    async def past(self, key: Key, found: Peek) -> list[Turn] | None:
+        """The turns that a request goes on from, the last first; None where it names none, or one is unknown."""
+        if not isinstance(found.previous, str):
+            return None
+        rows = await self.store.conversation(key.tenant, found.previous)
+        return None if rows is None else [turn_of(each) for each in rows]
+
+    async def refer(self, tenant: str, id_: str, recalled: Recalled) -> None:
+        """Note the files of a response that is stored. Raises `StoreUnavailable`."""
+        if recalled.files is not None and recalled.files.own:
+            await self.files.used(tenant, id_, recalled.files.own, self.settings.keep)
 
     def stores(self, surface: str, found: Peek) -> bool:
         """Whether a response is to be stored: the protocol has ids to go on from, and the client does not object."""

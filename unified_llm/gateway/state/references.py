@@ -1,0 +1,220 @@
+"""Files that requests name: fetched for the tenant, and put into the request in the place of their names.
+
+An upstream never gets an id of ours, and no id of its own from a client either: what it keeps belongs to the gateway's
+credential, and so to every tenant. A name that is not a file of the tenant is an error.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from ...client.state.response_memory import Turn
+from ...client.transports.route_matching import spoken
+from ...client.upstreams.upstream import Upstream
+from ...convert import write
+from ...errors import InvalidBody, InvalidRequest, NotFound
+from ...jsonvalue import parse
+from ...losses import Losses
+from ...reading import Reader
+from ...registry import adapter, provider_of, split
+from ...secret import Secret
+from ..replies import Refusal
+from .files import FILE, FileStore, StoredFile
+
+__all__ = ["References", "file_id", "find_references", "has_references"]
+
+Node = dict[str, Any]
+
+_MEDIA = {
+    "input_image": "image_url",
+    "computer_screenshot": "image_url",
+    "input_video": "video_url",
+    "input_file": "file_data",
+    "input_audio": "data",
+}
+"""Canonical part -> the field for its data."""
+_FORMATS = {"mpeg": "mp3", "x-wav": "wav", "wave": "wav"}
+_TEXTS = ("text/", "application/json", "application/xml", "application/yaml", "application/x-yaml")
+# JSON may spell a key with escapes, which nobody does for these letters without an intention.
+_ESCAPED = re.compile(rb"\\u00[2-7]")
+
+
+@lru_cache(1)
+def _marks() -> tuple[bytes, ...]:
+    """The keys with which requests of the installed protocols name files and cached prompts."""
+    found = [api.marks for name in spoken() for api in (adapter(name).files, adapter(name).caches) if api is not None]
+    return tuple(dict.fromkeys(mark.encode() for marks in found for mark in marks))
+
+
+@lru_cache(1)
+def _patterns() -> tuple[re.Pattern[str], ...]:
+    """How the installed protocols name files."""
+    return tuple(re.compile(api.pattern) for name in spoken() if (api := adapter(name).files) is not None)
+
+
+def file_id(name: str) -> str:
+    """The id of a file in any protocol's spelling of it."""
+    return _file_id(name) or name
+
+
+def _file_id(name: str) -> str | None:
+    for pattern in _patterns():
+        if (found := pattern.fullmatch(name)) is not None:
+            return found[1]
+    return None
+
+
+def has_references(content: bytes) -> bool:
+    """Whether a request may name files or a cached prompt: a look at its bytes."""
+    return any(mark in content for mark in _marks()) or _ESCAPED.search(content) is not None
+
+
+class _Named(NamedTuple):
+    """A part of a canonical request that names a file, where it is, and the name."""
+
+    part: Node
+    path: str
+    name: str
+
+
+def _named(node: Any, path: str = "") -> Iterator[_Named]:
+    """The parts that name files, from the canonical input down."""
+    if type(node) is list:
+        for place, each in enumerate(node):
+            yield from _named(each, f"{path}/{place}")
+    elif type(node) is dict:
+        name = node.get("file_id")
+        if type(name) is not str:
+            name = node.get("file_uri")
+            # A URI that is no file of an upload is one in a bucket, or on the web.
+            name = name if type(name) is str and _file_id(name) is not None else None
+        if node.get("type") in _MEDIA and name:
+            yield _Named(node, path, name)
+        for key, each in node.items():
+            if key != "extra" and type(each) in (list, dict):
+                yield from _named(each, f"{path}/{key}")
+
+
+def _read(surface: str, kind: str, content: Any, secret: Secret) -> Node:
+    known, dialect = split(surface)
+    provider = provider_of(surface, dialect)
+    reader = Reader(known.protocol, dialect=dialect, facing="client", provider=provider, opens=True, secret=secret)
+    node: Node = reader.root(known.kinds[kind].read, content)
+    return node
+
+
+class References:
+    """The files that one request, with its history, names; `own` are the ids in the request itself."""
+
+    def __init__(self, kind: str, secret: Secret) -> None:
+        self.kind, self.secret = kind, secret
+        self.own: tuple[str, ...] = ()
+        self.losses: list[tuple[str, str, str, str]] = []
+        self._found: dict[str, tuple[StoredFile, str]] = {}
+
+    async def fetch(self, files: FileStore, tenant: str, names: Sequence[str], most: int) -> None:
+        """Read the files. Raises `Refusal` (413) where they are more than `most` bytes together."""
+        ids = [file_id(each) for each in names]
+        size = 0
+        for id in dict.fromkeys(ids):
+            found = await files.get(tenant, FILE, id)
+            if found is None or found.status != "ready":
+                continue
+            size += found.received * ids.count(id)
+            if size > most:
+                reason = f"the files of this request have more than {most} bytes together"
+                raise Refusal(413, "too_large", reason, code="files_too_large")
+            self._found[id] = found, base64.b64encode(await files.content(found)).decode()
+
+    def put(self, body: Any, surface: str, asked: Sequence[Upstream]) -> Any:
+        """The body with its files in it. Raises `NotFound`, and `InvalidRequest` for what a protocol cannot hold."""
+        node = _read(surface, self.kind, body, self.secret)
+        named = list(_named(node.get("input"), "/input"))
+        if not named:
+            return body
+        files = [self._file(each.name) for each in named]
+        before = [dict(each.part) for each in named]
+        # Between two protocols data is converted to what the target takes; the same protocol gets it as it is here.
+        own = any(each.protocol.partition(":")[0] == surface.partition(":")[0] for each in asked[:1])
+        texts = [own and found.head["media_type"].startswith(_TEXTS) for found, _ in files]
+        for as_text in (True, False):
+            for each, was, (found, data), is_text in zip(named, before, files, texts):
+                each.part.clear()
+                each.part.update(_inlined(was, found, data, as_text=as_text and is_text))
+            done = write(node, surface, self.kind, facing="client", secret=self.secret)
+            bad = [_is_hurt(each.path, done.losses) for each in named]
+            if not any(bad):
+                break
+            texts = [is_text and not is_bad for is_text, is_bad in zip(texts, bad)]
+        else:
+            each, (found, _) = next(pair for pair, is_bad in zip(zip(named, files), bad) if is_bad)
+            reason = f"file {each.name!r} of type {found.head['media_type']} cannot be used in this place"
+            raise InvalidRequest(reason, error={"type": "invalid_request"}, status=400)
+        return done.value
+
+    def _file(self, name: str) -> tuple[StoredFile, str]:
+        found = self._found.get(file_id(name))
+        if found is None:
+            raise NotFound(
+                f"file {name!r} not found", error={"type": "not_found", "code": "file_not_found"}, status=404
+            )
+        return found
+
+
+def _is_hurt(path: str, losses: Losses) -> bool:
+    """Whether the data of a part was lost; its name, which no client has said, may be."""
+    data = {f"{path}/{key}" for key in (*_MEDIA.values(), "text")}
+    return any(each.fate == "lost" and (each.path in data or f"{path}/".startswith(f"{each.path}/")) for each in losses)
+
+
+def _inlined(part: Node, file: StoredFile, data: str, *, as_text: bool) -> Node:
+    """A part with the data of a file in the place of its name."""
+    new = {key: value for key, value in part.items() if key not in ("file_id", "file_uri", "media_type")}
+    media_type = part.get("media_type") or file.head["media_type"]
+    family, _, subtype = media_type.partition("/")
+    if part["type"] == "input_file":
+        if family == "image":
+            new["type"] = "input_image"
+        elif file.head.get("filename"):
+            new.setdefault("filename", file.head["filename"])
+    key = _MEDIA[new["type"]]
+    if as_text and key == "file_data":
+        return {**new, "text": base64.b64decode(data).decode("utf-8", "replace"), "media_type": "text/plain"}
+    if key == "data":
+        return {**new, "data": data, "format": _FORMATS.get(subtype, subtype)}
+    return {**new, key: f"data:{media_type};base64,{data}"}
+
+
+async def find_references(
+    files: FileStore,
+    tenant: str,
+    request: tuple[str, str, bytes],
+    turns: Sequence[Turn],
+    secret: Secret,
+) -> References | None:
+    """What a request (surface, kind, body) and its history name; None where that is nothing.
+
+    Raises `Refusal` (413) and `StoreUnavailable`.
+    """
+    surface, kind, content = request
+    documents = [(turn.surface, "request", turn.asked) for turn in turns if has_references(turn.asked)]
+    own = _names(surface, kind, content, secret) if has_references(content) else []
+    names = [*own, *(name for each in documents for name in _names(*each, secret))]
+    if not names:
+        return None
+    found = References(kind, secret)
+    found.own = tuple(dict.fromkeys(map(file_id, own)))
+    await found.fetch(files, tenant, names, files.settings.max_file)
+    return found
+
+
+def _names(surface: str, kind: str, content: bytes, secret: Secret) -> list[str]:
+    try:
+        node = _read(surface, kind, parse(content), secret)
+    except InvalidBody:
+        return []  # told where it is converted
+    return [each.name for each in _named(node.get("input"))]
