@@ -164,7 +164,7 @@ class Search:
     def object(self, node: Any, value: Any) -> Keys:
         """The path of this very object in `node`, () when it is not there."""
         index = self._index(node)
-        return _find_object(node, value) if index is None else index.first.get(id(value), ())
+        return _find_object(node, value) if index is None else _keys(index.first.get(id(value)))
 
     def _index(self, node: Any) -> _Index | None:
         index = self._indexes.get(id(node))
@@ -175,31 +175,44 @@ class Search:
 
 
 def _find(node: Any, value: Any, name: Any = None) -> Keys:
-    equal: list[Keys] = []
-    for path, below in _below(node):
+    equal: list[_Place] = []
+    for place, below in _below(node):
         if type(below) is type(value) and below == value:
             if below is value and type(value) in (str, dict, list):
-                return path
-            equal.append(path)
+                return _keys(place)
+            equal.append(place)
     if len(equal) > 1 and type(name) is str:
-        equal = [path for path in equal if path[-1] == name]
-    return equal[0] if len(equal) == 1 else ()
+        equal = [place for place in equal if place[1] == name]
+    return _keys(equal[0]) if len(equal) == 1 else ()
 
 
 def _find_object(node: Any, value: Any) -> Keys:
-    return next((path for path, below in _below(node) if below is value), ())
+    return _keys(next((place for place, below in _below(node) if below is value), None))
 
 
-def _below(node: Any) -> Iterator[tuple[Keys, Any]]:
-    """All values below a node, each with its path."""
-    stack: list[tuple[Any, Keys]] = [(node, ())] if type(node) is dict or type(node) is list else []
+_Place = tuple[Any, Any]
+"""Where a value is: the place around it (None for the node itself) and its key there. Paths of all that is in a node
+would be quadratic in its depth."""
+
+
+def _keys(place: _Place | None) -> Keys:
+    out: list[Any] = []
+    while place is not None:
+        place, key = place
+        out.append(key)
+    return tuple(reversed(out))
+
+
+def _below(node: Any) -> Iterator[tuple[_Place, Any]]:
+    """All values below a node, each with its place."""
+    stack: list[tuple[Any, _Place | None]] = [(node, None)] if type(node) is dict or type(node) is list else []
     while stack:
-        here, path = stack.pop()
+        here, around = stack.pop()
         for key, below in here.items() if type(here) is dict else enumerate(here):
-            inner = (*path, key)
-            yield inner, below
+            place = (around, key)
+            yield place, below
             if type(below) is dict or type(below) is list:
-                stack.append((below, inner))
+                stack.append((below, place))
 
 
 class _Index:
@@ -208,20 +221,20 @@ class _Index:
     __slots__ = ("_classes", "_equal", "_held", "_known", "first")
 
     def __init__(self, node: Any) -> None:
-        self.first: dict[int, Keys] = {}
-        # The only path of a value, None where it has several; and its only path that ends in a key.
-        self._equal: dict[Any, Keys | None] = {}
+        self.first: dict[int, _Place] = {}
+        # The only place of a value, None where it has several; and its only place with a key.
+        self._equal: dict[Any, _Place | None] = {}
         # What equal objects and lists have in common: by what is in them, and by their identity.
         self._classes: dict[Any, tuple[int]] = {}
         self._known: dict[int, tuple[int]] = {}
         self._held: list[Any] = []  # what is known by its identity must not vanish
         self._classify(node)
-        for path, below in _below(node):
+        for place, below in _below(node):
             if type(below) in (str, dict, list):
-                self.first.setdefault(id(below), path)
+                self.first.setdefault(id(below), place)
             key = self._key(below)
-            for each in (key, (key, path[-1])):
-                self._equal[each] = None if each in self._equal else path
+            for each in (key, (key, place[1])):
+                self._equal[each] = None if each in self._equal else place
 
     def _classify(self, node: Any) -> None:
         known, classes = self._known, self._classes
@@ -244,12 +257,12 @@ class _Index:
 
     def value(self, value: Any, name: Any) -> Keys:
         if type(value) in (str, dict, list) and id(value) in self.first:
-            return self.first[id(value)]
+            return _keys(self.first[id(value)])
         key = self._key(value)
         found = self._equal.get(key)
         if found is None and type(name) is str:
             found = self._equal.get((key, name))
-        return found or ()
+        return _keys(found)
 
 
 def kept(rest: Any, wire: Any) -> list[Keys]:
