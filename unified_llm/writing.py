@@ -300,6 +300,10 @@ class Writer:
             self._leftover(node, (), node, rest)
         return wire
 
+    def leftover(self, node: Node, key: str) -> None:
+        """Record that nothing of a key was written, unless it holds what the library itself made."""
+        self._leftover(node, (), node, {key: node[key]})
+
     def _leftover(self, node: Node, keys: tuple[Any, ...], original: Any, rest: Node) -> None:
         for key, value in rest.items():
             if type(value) is Owned:

@@ -74,7 +74,7 @@ def _demand(branch: Branch, w: Node, tag: str | None) -> None:
                 if key != tag and not is_same(value, child.field.default):
                     raise Mismatch((), f"is not {child.field.default!r}")
             elif not _is_typed(value, child, child.field.types):
-                raise Mismatch((), f"is {_json(value)}, not {' or '.join(map(_name, child.field.types)) or 'a value'}")
+                raise Mismatch((), f"is {_json(value)}, not {_names(child.field.types)}")
         except Mismatch as error:
             raise Mismatch((key, *error.path), error.reason) from None
 
@@ -305,12 +305,14 @@ def _has(c: Any, path: tuple[str, ...]) -> bool:
     return True
 
 
-_JSON = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", int: "a number", float: "a number"}
+_JSON: dict[type, str] = {dict: "an object", list: "a list", str: "a string", bool: "a boolean"}
+_JSON |= {int: "a whole number", float: "a number"}
 
 
 def _json(value: Any) -> str:
     return _JSON.get(type(value), "null")
 
 
-def _name(type_: type) -> str:
-    return _JSON[type_]
+def _names(types: tuple[type, ...]) -> str:
+    """The JSON types that a field takes."""
+    return " or ".join(_JSON[each] for each in types if each is not int or float not in types) or "a value"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from unified_llm.adapter import Adapter, Framing, Kind, Paging, Route, Streams
+from unified_llm.bridge import reads, writes
 
 from . import calls, hosted, reasoning, results  # noqa: F401  (they declare the pairs of `blocks`)
 from .blocks import blocks
@@ -12,9 +13,9 @@ from .demands import DEMANDS
 from .errors import read_error, write_error
 from .files import FILE_ROUTES, FILES
 from .mcp import servers
-from .models import models, read_models, write_models
+from .models import fill_page, models
 from .request import read_request, write_count_request, write_request
-from .response import read_count_response, read_response, write_count_response, write_response
+from .response import count, read_response, write_response
 from .schema import SCHEMAS
 from .settings import edits
 from .stream import MessagesReader
@@ -40,13 +41,13 @@ adapter = Adapter(
         ),
         "error": Kind(read_error, write_error, "error", signs=("error",)),
         "count_tokens_request": Kind(read_request, write_count_request, "request", "provider"),
-        "count_tokens_response": Kind(read_count_response, write_count_response, "usage"),
-        "models": Kind(read_models, write_models, "models"),
+        "count_tokens_response": Kind(reads(count), writes(count), "usage"),
+        "models": Kind(reads(models), writes(models, fill_page, lists=("models",)), "models"),
     },
     streams=Streams(
         MessagesReader, MessagesWriter, Framing(named=True), proof={"type": ("message_", "content_block_")}
     ),
-    mappings=(parts, answer_parts, blocks, citations, results.hits, tools, servers, edits, models),
+    mappings=(parts, answer_parts, blocks, citations, results.hits, tools, servers, edits),
     settings={"request": REQUEST, "response": RESPONSE},
     natives=NATIVES,
     narrows={"mcp_toolset": "mcp", "tool_configuration": "mcp", "url_sources": "url_fetch"},

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from unified_llm.engine import Shape, integer
 from unified_llm.ids import made_id
 from unified_llm.mapping import Fated, IllTyped, Owned
 from unified_llm.reading import Reader
@@ -24,11 +25,10 @@ from .usage import read_usage, write_usage
 
 __all__ = [
     "answered",
+    "count",
     "finish_keys",
-    "read_count_response",
     "read_message",
     "read_response",
-    "write_count_response",
     "write_head",
     "write_response",
 ]
@@ -364,12 +364,8 @@ def _write_failure(c: Node, w: Writer) -> Any:
 # ---- counting -------------------------------------------------------------------------------------------------------
 
 
-def read_count_response(w: Node, r: Reader) -> Node:
-    if type(w.get("input_tokens")) is not int:
-        raise IllTyped("input_tokens")
-    return {"input_tokens": w.pop("input_tokens")}
-
-
-def write_count_response(c: Node, w: Writer) -> Node:
-    count = c.pop("input_tokens", None)
-    return {"input_tokens": count if type(count) is int else 0}
+count = Shape(
+    {"input_tokens": integer("input_tokens").required(0, "the source does not say")},
+    name=f"{PROTOCOL} count",
+    node="usage",
+)

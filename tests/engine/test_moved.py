@@ -1,0 +1,110 @@
+"""The kinds of documents of adapters that are shapes, at the front door; the engine's laws over their own shapes."""
+
+from __future__ import annotations
+
+import random
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+import unified_llm as ul
+from engine import laws
+from unified_llm.engine import Shape
+from unified_llm_anthropic.messages.models import models
+from unified_llm_anthropic.messages.response import count
+
+MESSAGES, CHAT, RESPONSES = "anthropic-messages", "openai-chat", "openai-responses"
+Node = dict[str, Any]
+
+ENTRY = {"type": "model", "id": "m", "display_name": "M", "created_at": "2026-02-19T00:00:00Z"}
+DOCUMENTS: list[tuple[str, Shape, Node]] = [
+    ("models", models, {"data": []}),
+    ("models", models, {"data": [ENTRY], "has_more": False, "first_id": "m", "last_id": "m"}),
+    (
+        "models",
+        models,
+        {"data": [ENTRY, {**ENTRY, "id": "n", "max_tokens": 5, "a": {"b": [1]}}], "has_more": True, "last_id": "n"},
+    ),
+    ("models", models, {"data": [{"id": "x"}, {"type": "other", "id": "q"}, 3, None], "first_id": None, "zz": 1}),
+    ("models", models, {"data": [{**ENTRY, "created_at": "2026-02-19T00:00:00.5Z", "display_name": None}]}),
+    ("count_tokens_response", count, {"input_tokens": 12}),
+    ("count_tokens_response", count, {"input_tokens": 0, "context_management": {"original_input_tokens": 20}}),
+]
+IDS = [f"{kind}-{number}" for number, (kind, _, _) in enumerate(DOCUMENTS)]
+
+
+@pytest.mark.parametrize(("kind", "shape", "doc"), DOCUMENTS, ids=IDS)
+def test_the_laws_of_the_engine_hold(kind: str, shape: Shape, doc: Node) -> None:
+    assert laws.identity(shape, doc) == []
+    for path, moved, expected in laws.edits(shape, doc, random.Random(1), 99):
+        assert moved == expected, path
+    assert list(laws.silent(shape, Shape({}, name="nothing"), deepcopy(doc), random.Random(2), 99)) == []
+
+
+@pytest.mark.parametrize(("kind", "shape", "doc"), DOCUMENTS, ids=IDS)
+def test_the_front_door_gives_the_document_back(kind: str, shape: Shape, doc: Node) -> None:
+    done = ul.convert(doc, source=MESSAGES, target=MESSAGES, kind=kind)
+    assert done.value == doc and not done.losses
+
+
+@pytest.mark.parametrize("target", [CHAT, "google-generate-content"])
+def test_every_altered_value_is_seen_or_reported(target: str) -> None:
+    doc = {"data": [{**ENTRY, "max_tokens": 5}], "has_more": True, "first_id": "m", "last_id": "m"}
+    before = ul.convert(doc, source=MESSAGES, target=target, kind="models").value
+    for path, value in laws.leaves(doc):
+        changed = deepcopy(doc)
+        laws.at(changed, path[:-1])[path[-1]] = laws.altered(value)
+        done = ul.convert(changed, source=MESSAGES, target=target, kind="models")
+        told = {loss.path for loss in done.losses}
+        page = path[0] in ("has_more", "first_id", "last_id")  # what is said of the page follows from the list
+        assert page or done.value != before or laws.names(path, told), (path, told)
+
+
+def test_a_page_says_what_clients_read_of_it() -> None:
+    listed = {"object": "list", "data": [{"id": "a", "object": "model", "created": 1}, {"id": "b", "object": "model"}]}
+    page = ul.convert(listed, source=CHAT, target=MESSAGES, kind="models").value
+    assert page == {
+        "data": [
+            {"type": "model", "id": "a", "created_at": "1970-01-01T00:00:01Z", "display_name": "a"},
+            {"type": "model", "id": "b", "display_name": "b"},
+        ],
+        "has_more": False,
+        "first_id": "a",
+        "last_id": "b",
+    }
+    empty = ul.convert({"object": "list", "data": []}, source=CHAT, target=MESSAGES, kind="models").value
+    assert empty == {"data": [], "has_more": False, "first_id": None, "last_id": None}
+    more = ul.write({"models": [], "next": "token"}, MESSAGES, "models")
+    assert more.value["has_more"] is True and not more.losses
+
+
+def test_what_is_no_entry_is_reported_where_it_stands() -> None:
+    doc = {"data": [{"type": "other", "id": "q"}, 3, None]}
+    done = ul.convert(doc, source=MESSAGES, target=CHAT, kind="models")
+    assert [(loss.path, loss.fate) for loss in done.losses] == [(f"/data/{n}", "lost") for n in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "doc", "path", "reason"),
+    [
+        ("models", {}, "/data", "data is missing"),
+        ("models", {"data": {}}, "/data", "data is an object, not a list"),
+        ("count_tokens_response", {"input_tokens": 1.5}, "/input_tokens", "is a number, not a whole number"),
+        ("count_tokens_response", [], "", "a list where an object is expected"),
+    ],
+)
+def test_a_document_of_another_shape_is_refused_with_path_and_reason(
+    kind: str, doc: Any, path: str, reason: str
+) -> None:
+    with pytest.raises(ul.InvalidBody, match=f"not a document of anthropic-messages: .*{reason}") as caught:
+        ul.convert(doc, source=MESSAGES, target=CHAT if kind == "models" else RESPONSES, kind=kind)
+    assert caught.value.path == path
+
+
+def test_a_count_that_nobody_gave_is_reported() -> None:
+    done = ul.convert(
+        {"object": "response.input_tokens"}, source=RESPONSES, target=MESSAGES, kind="count_tokens_response"
+    )
+    assert done.value == {"input_tokens": 0}
+    assert [(loss.path, loss.fate, loss.side) for loss in done.losses] == [("/input_tokens", "added", "target")]
