@@ -98,7 +98,7 @@ class Log(RuleBasedStateMachine):
         self.id = run.id
 
         async def begun() -> None:
-            self.writer = self.owner._live[run.id] = LogWriter(self.owner.store, run)
+            self.writer = self.owner.log.live[run.id] = LogWriter(self.owner.store, run)
             await self.owner.store.insert(tables.runs, {**run._asdict(), "head": dump(head)})
 
         self.run_(begun())
@@ -140,7 +140,7 @@ class Log(RuleBasedStateMachine):
         error = {"type": "cancelled", "code": "cancelled", "message": "cancelled"} if cancelled else None
         events = () if cancelled else self.events
         self.run_(self.owner._ended(self.writer, "cancelled" if cancelled else "", error, events))
-        self.owner._live.pop(self.id)
+        self.owner.log.live.pop(self.id)
         self.writer, self.is_over = None, True
 
     @precondition(lambda self: self.writer is not None)
@@ -152,7 +152,7 @@ class Log(RuleBasedStateMachine):
             self.stale.append((self.writer, self.owner))
         elif self.writer._flight is not None:
             self.writer._flight.cancel()
-        self.owner._live.pop(self.id)
+        self.owner.log.live.pop(self.id)
         self.writer = None
         self.cluster.restart(self.cluster.nodes.index(self.owner))
 
@@ -195,14 +195,14 @@ class Log(RuleBasedStateMachine):
         after = round(share * len(whole)) - 1
 
         async def read() -> bytes:
-            return b"".join([each async for each in self.cluster.nodes[node].follow(run, after)])
+            return b"".join([each async for each in self.cluster.nodes[node].log.follow(run, after)])
 
         assert self.run_(read()).decode() == "".join(whole[after + 1 :])
 
     @invariant()
     def every_number_once(self) -> None:
         shown = self.writer.shown if self.writer is not None else b""
-        segments = self.run_(self.cluster.nodes[0]._segments(self.id, -1)) if hasattr(self, "id") else []
+        segments = self.run_(self.cluster.nodes[0].log.segments(self.id, -1)) if hasattr(self, "id") else []
         stored = b"".join(data for _, data in segments)
         assert stored.startswith(shown), "told, and not stored"
         assert stored.startswith(self.told), "what was shown has changed"

@@ -19,6 +19,7 @@ from gateway.serving import House
 from gateway.strict_client import RESPONSES, check_numbers, events_of
 from unified_llm.gateway.app import Gateway
 from unified_llm.gateway.state import database as stores
+from unified_llm.gateway.state import log_reader
 from unified_llm.gateway.state import runs as running
 from unified_llm.gateway.state.store import Conflict, Store, StoreUnavailable
 from waiting import PATIENCE
@@ -149,7 +150,7 @@ def streamed_so_far(house: House, gateway: Gateway, id_: str) -> str:
     """What the log of a run holds now."""
 
     async def read() -> str:
-        return b"".join(data for _, data in await gateway.runs._segments(id_, -1)).decode()
+        return b"".join(data for _, data in await gateway.runs.log.segments(id_, -1)).decode()
 
     return house.run(read())
 
@@ -181,3 +182,38 @@ def test_a_node_that_stops_ends_its_runs(house: House, database: str) -> None:
         done = ended(house, other, RESPONSES, id_)
         assert done["status"] == "failed" and "stopped" in done["error"]["message"]
         server.until(lambda: server.open == 0)
+
+
+def test_a_reader_on_another_node_is_told_what_is_new(
+    house: House, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On PostgreSQL by NOTIFY, and nobody looks again and again; on SQLite by looking."""
+    is_told = database.startswith("postgresql")
+    if is_told:
+        monkeypatch.setattr(log_reader, "_GLANCE", 1_000)
+    monkeypatch.setattr(log_reader, "_LOOK", 1_000)
+    monkeypatch.setattr(running, "_EVERY", 0.1)
+    with loopback() as server:
+        slow = Slow(server)
+        one, other = (house.gateway({"slow": server.upstream()}, state={"url": database}) for _ in range(2))
+        house.run(one.runs.start())
+        id_ = begun(house, one, RESPONSES, "slow")["id"]
+
+        async def read() -> bytes:
+            run = await other.runs.get("", id_)
+            assert run is not None
+            await other.runs.start()
+            assert other.runs.lock.is_listening == is_told
+            data = b""
+            async for event in other.runs.log.follow(run, -1):
+                data += event
+                slow.go = slow.go or b"upon " in data
+            return data
+
+        text = house.run(read()).decode()
+        assert text == streamed(house, one, RESPONSES, id_) and "response.completed" in text
+        slow.go = False
+        id_ = begun(house, one, RESPONSES, "slow")["id"]
+        wait_for(house, lambda: shown(house, one, id_) >= 4)
+        monkeypatch.setattr(running, "_EVERY", 0.1 if not is_told else 1_000)
+        assert house.ask(other, "POST", f"{RESPONSES}/{id_}/cancel").json()["status"] == "cancelled"

@@ -328,7 +328,7 @@ class Gateway:
             assert isinstance(translator.memory, Recalled)
             await self.turns.refer(key.tenant, run.id, translator.memory)
             if found.stream is True:
-                return Events(self.runs.follow(run, -1), match.protocol)
+                return Events(self.runs.log.follow(run, -1), match.protocol)
             document = await self.runs.document(run, match.protocol, secret)
         except StoreUnavailable:
             raise unavailable() from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, MutableMapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, MutableMapping, Sequence
 from contextlib import aclosing
 from typing import Any, NamedTuple
 
@@ -192,7 +192,7 @@ async def send_passed(send: Send, wire: AsyncWire, passed: Passed, cors: Mapping
 class Events(NamedTuple):
     """Events from the log of a run, in the framing of a protocol."""
 
-    events: AsyncIterator[bytes]
+    events: AsyncGenerator[bytes, None]
     protocol: str
 
 
@@ -200,8 +200,9 @@ async def send_events(send: Send, found: Events, cors: Mapping[str, str]) -> Non
     """A stream from the log."""
     kind = adapter(found.protocol).streams.framing.content_type
     await _start(send, 200, {"content-type": kind, "cache-control": "no-cache", "x-accel-buffering": "no", **cors})
-    async for event in found.events:
-        await send({"type": "http.response.body", "body": event, "more_body": True})
+    async with aclosing(found.events) as events:
+        async for event in events:
+            await send({"type": "http.response.body", "body": event, "more_body": True})
     await send({"type": "http.response.body", "body": b""})
 
 

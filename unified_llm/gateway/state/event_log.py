@@ -112,15 +112,15 @@ class LogWriter:
 
     async def flush(self) -> None:
         """Wait until everything is durable. What is on its way gets there although the wait is cancelled."""
-        while self._flight is not None or self._ahead:
-            if self._failure is not None:
-                raise self._failure
+        while self._failure is None and (self._flight is not None or self._ahead):
             flight = self._flight = self._flight or asyncio.create_task(self._write())
             try:
                 await asyncio.shield(flight)
             finally:
                 if flight.done():
                     self._flight = None
+        if self._failure is not None:
+            raise self._failure
 
     async def _write(self) -> None:
         """One segment after the other, each with all the events that came during the last one."""
@@ -131,8 +131,8 @@ class LogWriter:
             try:
                 await self.store.insert(segments, row)
             except Exception as error:
-                self._failure = error
-                raise
+                self._failure = error  # for whoever waits next
+                return
             self.told(row)
 
     def numbered(self, events: Sequence[bytes]) -> list[bytes]:

@@ -2,6 +2,9 @@
 
 No clock and no heartbeat: a busy or stopped process keeps its lock, a killed one has lost it. On PostgreSQL the lock is
 a session advisory lock, on SQLite a lock on a file beside the database.
+
+The connection that holds the lock on PostgreSQL also listens: nodes tell each other which runs have something new
+(NOTIFY, in the transaction that writes it). On SQLite there is no such thing, and readers look again and again.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import glob
 import hashlib
 import os
 import sys
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,7 +23,7 @@ from uuid import uuid4
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-__all__ = ["NodeLock"]
+__all__ = ["NodeLock", "notify"]
 
 if sys.platform != "win32":
     import fcntl
@@ -27,12 +31,35 @@ else:  # pragma: no cover - one node on SQLite there
     fcntl = None
 
 
-class NodeLock:
-    """The lock of this process (`node` is its name), and a look at those of others."""
+_CHANNEL = "unified_llm_runs"
+_MOST = 7_900  # bytes of one notice
 
-    def __init__(self) -> None:
+
+async def notify(connection: AsyncConnection, words: Iterable[str]) -> None:
+    """Tell all nodes some words, once the transaction is committed. Does nothing on SQLite."""
+    if connection.dialect.name != "postgresql":
+        return
+    lines = [""]
+    for word in words:
+        if len(lines[-1]) + len(word) >= _MOST:
+            lines.append("")
+        lines[-1] += f" {word}" if lines[-1] else word
+    statement = sa.text("SELECT pg_notify(:channel, :line)")
+    for line in filter(None, lines):
+        await connection.execute(statement, {"channel": _CHANNEL, "line": line})
+
+
+class NodeLock:
+    """The lock of this process (`node` is its name), and a look at those of others.
+
+    `heard` is called with each word that a node told (`notify`), this one included.
+    """
+
+    def __init__(self, heard: Callable[[str], None] | None = None) -> None:
         self.node = uuid4().hex
+        self._heard = heard
         self._file: Any = None
+        self._raw: Any = None  # the connection of the driver that listens
         self._connection: AsyncConnection | None = None
         self._taking = asyncio.Lock()
 
@@ -59,6 +86,20 @@ class NodeLock:
         connection = await engine.connect()
         self._connection = await connection.execution_options(isolation_level="AUTOCOMMIT")
         await self._connection.execute(sa.text("SELECT pg_advisory_lock(:key)"), {"key": _key(self.node)})
+        if self._heard is not None:
+            raw: Any = (await self._connection.get_raw_connection()).driver_connection
+            await raw.add_listener(_CHANNEL, self._told)
+            self._raw = raw
+
+    def _told(self, _connection: Any, _process: int, _channel: str, line: str) -> None:
+        assert self._heard is not None
+        for word in line.split():
+            self._heard(word)
+
+    @property
+    def is_listening(self) -> bool:
+        """Whether the words of other nodes arrive."""
+        return self._raw is not None and not self._raw.is_closed()
 
     async def is_dead(self, engine: AsyncEngine, node: str) -> bool:
         """Whether nobody holds the lock of another node."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 from uuid import uuid4
@@ -33,7 +33,8 @@ from ..access import Key
 from ..replies import Events, Refusal, Whole
 from .database import responses, runs, segments
 from .event_log import DONE, LogWriter, Run, collected, error_of, failure, place_of, read_run
-from .locks import NodeLock
+from .locks import NodeLock, notify
+from .log_reader import LogReader
 from .store import Conflict, Store, Stored, StoreUnavailable
 from .turns import Recalled
 
@@ -41,8 +42,8 @@ __all__ = ["Runs"]
 
 _log = logging.getLogger("unified_llm.gateway")
 _EVERY = 1.0  # seconds between two looks at other nodes and at requests to cancel
-_PATIENCE = 60.0  # seconds that a reader waits for a database that is away
-_GLANCE = 0.05  # seconds between two looks at the log of a run on another node
+_CANCEL = "cancel:"
+_GLANCE = 0.05  # seconds between two looks at a run that is to end on another node
 _LOST = {"type": "server_error", "code": "node_lost", "message": "the node that ran this response was lost"}
 _CANCELLED = {"type": "cancelled", "code": "cancelled", "message": "the response was cancelled"}
 
@@ -52,10 +53,11 @@ class Runs:
 
     def __init__(self, store: Store, wire: AsyncWire) -> None:
         self.store, self.wire = store, wire
-        self.lock = NodeLock()
+        self.lock = NodeLock(self._heard)
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._live: dict[str, LogWriter] = {}
+        self.log = LogReader(store, self.lock)
         self._cancelled: set[str] = set()
+        self._hurry = asyncio.Event()
         self._sweeping: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -99,11 +101,13 @@ class Runs:
 
     async def _begin(self, run: Run, translator: Translator, incoming: Incoming) -> None:
         """Write a run down, and begin to execute it."""
-        self._live[run.id] = LogWriter(self.store, run)  # before it is in the database, where lost runs are looked for
+        self.log.live[run.id] = LogWriter(
+            self.store, run
+        )  # before it is in the database, where lost runs are looked for
         try:
             await self.store.insert(runs, {**run._asdict(), "head": dump(run.head)})
         except BaseException:
-            del self._live[run.id]
+            del self.log.live[run.id]
             raise
         self._tasks[run.id] = asyncio.create_task(self._execute(run, translator, incoming))
 
@@ -122,55 +126,27 @@ class Runs:
         else:
             async with self.store.connection(write=True) as connection:
                 await connection.execute(sa.update(runs).where(runs.c.id == run.id).values(cancel=True))
+                await notify(connection, [f"{_CANCEL}{run.id}"])
             end = time.monotonic() + 5
             while time.monotonic() < end and not (await self.get(run.tenant, run.id) or run).is_done:
                 await asyncio.sleep(_GLANCE)
         return await self.get(run.tenant, run.id) or run
+
+    def _heard(self, word: str) -> None:
+        """A node told that a run has something new, or is to be cancelled."""
+        if not word.startswith(_CANCEL):
+            self.log.heard(word)
+        elif word.removeprefix(_CANCEL) in self._tasks:
+            self._hurry.set()
 
     def _stop(self, id_: str) -> None:
         if id_ not in self._cancelled:
             self._cancelled.add(id_)
             self._tasks[id_].cancel()
 
-    async def follow(self, run: Run, after: int) -> AsyncIterator[bytes]:
-        """The events of a run behind a place in its log, as they become durable, to its end."""
-        patience = 0.0
-        while True:
-            live = self._live.get(run.id)
-            seen = live.signal.version if live is not None else 0
-            try:
-                # Whether it is done is asked first: then all of its events are in the log.
-                found = await self.get(run.tenant, run.id) if live is None else None
-                done = live.is_done if live is not None else found is None or found.is_done
-                new = live.behind(after) if live is not None else await self._segments(run.id, after)
-            except StoreUnavailable:
-                patience = patience or time.monotonic() + _PATIENCE
-                if time.monotonic() > patience:
-                    return  # without its last event, so that a client goes on from here later
-                await asyncio.sleep(_GLANCE)
-                continue
-            patience = 0.0
-            for first, data in new:
-                for number, event in enumerate(data.split(b"\n\n")[:-1], first):
-                    if number > after:
-                        after = number
-                        yield event + b"\n\n"
-            if done:
-                return
-            await (asyncio.sleep(_GLANCE) if live is None else live.signal.wait(seen))
-
-    async def _segments(self, id_: str, after: int) -> list[tuple[int, bytes]]:
-        query = (
-            sa.select(segments.c.first, segments.c.data)
-            .where(segments.c.run == id_, segments.c.last > after)
-            .order_by(segments.c.first)
-        )
-        async with self.store.connection() as connection:
-            return [(row.first, bytes(row.data)) for row in await connection.execute(query)]
-
     async def document(self, run: Run, surface: str, secret: Secret) -> bytes:
         """A run as a response of a protocol."""
-        frames = b"".join(data for _, data in await self._segments(run.id, -1)) if run.is_done else b""
+        frames = b"".join(data for _, data in await self.log.segments(run.id)) if run.is_done else b""
         node = collected(run, frames, secret)
         if node is None:
             node = {**run.head.get("settings", {}), "model": run.head.get("model"), "output": []}
@@ -200,13 +176,14 @@ class Runs:
         elif query.get("stream") == "true":
             if run.surface != match.protocol:
                 raise Refusal(400, "invalid_request", f"the events of this response are those of {run.surface}")
-            return Events(self.follow(run, place_of(run, query)), run.surface)
+            await self.start()  # it listens to other nodes
+            return Events(self.log.follow(run, place_of(run, query)), run.surface)
         return Whole(200, {"content-type": "application/json"}, await self.document(run, match.protocol, secret))
 
     # ---- one run -----------------------------------------------------------------------------------------------------
 
     async def _execute(self, run: Run, translator: Translator, incoming: Incoming) -> None:
-        writer = self._live[run.id]
+        writer = self.log.live[run.id]
         surface: SurfaceStream | None = None
         try:
             try:
@@ -249,7 +226,7 @@ class Runs:
         finally:
             self._tasks.pop(run.id, None)
             self._cancelled.discard(run.id)
-            self._live.pop(run.id).signal.tell()
+            self.log.live.pop(run.id).signal.tell()
 
     async def _ended(self, writer: LogWriter, *ending: Any) -> None:
         """The end of a run, once. What ends is no longer cancelled: nobody knows what of it is in the database."""
@@ -310,6 +287,7 @@ class Runs:
                 raise Conflict(run.id)
             if row is not None:
                 await connection.execute(sa.insert(segments), [row])
+            await notify(connection, [run.id])
             if status in ("completed", "incomplete"):
                 stored = Stored(
                     run.tenant, run.id, run.surface, run.head.get("previous"), upstream, True, request, frames,
@@ -328,7 +306,9 @@ class Runs:
                 pass
             except Exception:
                 _log.exception("looking after runs failed")
-            await asyncio.sleep(_EVERY)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._hurry.wait(), _EVERY)
+            self._hurry.clear()
 
     async def _look(self) -> None:
         """Cancel what is to be cancelled, and end the runs of nodes that are lost."""
@@ -337,7 +317,7 @@ class Runs:
             found = (await connection.execute(query)).all()
         dead = {self.lock.node: True}  # of its own runs only those are left that could not be ended
         for id_, tenant, owner, cancel in found:
-            if id_ in self._live:
+            if id_ in self.log.live:
                 if cancel and id_ in self._tasks:
                     self._stop(id_)
                 continue
@@ -354,6 +334,6 @@ class Runs:
             done = await connection.execute(sa.update(runs).where(where).values(owner=self.lock.node))
         if done.rowcount != 1:
             return
-        writer = LogWriter(self.store, run, await self._segments(run.id, -1))
+        writer = LogWriter(self.store, run, await self.log.segments(run.id))
         status, error = ("cancelled", _CANCELLED) if run.cancel else ("failed", _LOST)
         await self._end(writer, status, error)

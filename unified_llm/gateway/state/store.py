@@ -22,6 +22,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from ..config import StateSettings
 from .database import async_url, make_engine, migrate, responses, runs, segments, shared_secret, writing
 from .files import expire_files, release_files
+from .locks import notify
 
 __all__ = ["Conflict", "Store", "StoreUnavailable", "Stored"]
 
@@ -271,6 +272,7 @@ class Store:
             for table in (runs, segments):
                 if added := [row for each, row in rows if each is table]:
                     await connection.execute(sa.insert(table), added)
+            await notify(connection, {row["run"] for table, row in rows if table is segments})
 
     @staticmethod
     def packed(row: Stored) -> dict[str, Any]:
