@@ -20,10 +20,11 @@ from ..registry import adapter
 from .config import Config, is_loopback
 from .replies import Refusal, Whole
 
-__all__ = ["Access", "Key", "credential_headers", "new_key"]
+__all__ = ["Access", "Key", "credential_headers", "is_private", "new_key"]
 
 _PREFIX = "ulk_"
 _QUERY = "key"
+_PRIVATE = ("auth", "cookie", "key", "password", "secret", "session", "signature", "token")
 
 
 class Key(NamedTuple):
@@ -78,6 +79,12 @@ class Access:
         reason = "no API key; send one as Authorization: Bearer, in the SDK's own header, or as ?key="
         raise Refusal(401, "authentication", reason, code="invalid_api_key", headers={"www-authenticate": "Bearer"})
 
+    def named(self, name: str) -> Key | None:
+        """The key with a name; None where there is none any more."""
+        if not self.keys:
+            return Key() if not name else None
+        return next((each for each in self.keys.values() if each.name == name), None)
+
     def preflight(self, method: str, headers: Mapping[str, str]) -> Whole | None:
         """The response to a CORS preflight request of a configured origin; None for any other request."""
         if method != "OPTIONS" or "access-control-request-method" not in headers or "origin" not in headers:
@@ -129,6 +136,11 @@ def credential_headers() -> tuple[tuple[str, str], ...]:
     """The headers in which the installed protocols carry a key, each with what stands before it."""
     found = (each for name in spoken() for each in adapter(name).auth)
     return tuple(dict.fromkeys((header, template.replace("{}", "")) for header, template in found))
+
+
+def is_private(name: str) -> bool:
+    """Whether a header or a query parameter may hold a credential, so that it is not stored."""
+    return name in dict(credential_headers()) or any(each in name.lower() for each in _PRIVATE)
 
 
 def _credentials(headers: Mapping[str, str], query: Mapping[str, str]) -> Iterable[str]:

@@ -11,20 +11,20 @@ import logging
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from functools import partial
 
 from ..client.connections.aiohttp_wire import AiohttpWire
 from ..client.connections.pool import LIMITS
 from ..client.transports.route_matching import Match, recognise
-from ..client.transports.translator import Incoming, Reply, Translator
+from ..client.transports.translator import Incoming, OnUsage, Reply, Translator
 from ..convert import write
 from ..errors import APIError, CapabilityLost, ConnectionFailed, InvalidRequest, Timeout
 from ..file_api import KINDS
-from ..jsonvalue import parse
 from ..registry import adapter
 from ..secret import Secret
 from ..vault import MemoryVault
 from .access import Access, Key
+from .background import again, begin
 from .body import Disconnected, Peek, peek, read_body
 from .config import Config, ConfigError
 from .files import Files, Sent
@@ -50,11 +50,11 @@ from .replies import (
     send_whole,
     until_gone,
 )
-from .routing import ModelList, Router, list_document
+from .routing import ModelList, Route, Router, list_document
 from .socket import serve
 from .state.runs import Runs
 from .state.store import Store, StoreUnavailable
-from .state.turns import Pending, Recalled, Turns, foreground, unavailable
+from .state.turns import Pending, Turns, unavailable
 
 __all__ = ["Gateway"]
 
@@ -90,7 +90,7 @@ class Gateway:
         self.vault = MemoryVault()
         self.store = Store(self.config.state)
         self.turns = Turns(self.store, self.config.state)
-        self.runs = Runs(self.store, self.wire)
+        self.runs = Runs(self.store, self.wire, partial(again, self))
         self.files = Files(self.turns.files, self.config.state)
         self.draining = False
         self.busy = self.sockets = 0
@@ -276,9 +276,7 @@ class Gateway:
         if not match.route.kind.endswith("request"):
             return await self._stored(match, key, head.query, secret), None
         found = peek(match.protocol, content)
-        named = match.names.get("model") or found.model
-        model = named if isinstance(named, str) and named else None
-        route = self.router.resolve(model, key, head.upstream)
+        route = self.route(head, match, key, found)
         headers = head.shown
         meter = self.quota.meter(key, content)
         plain = meter is None and turns is self.turns  # nobody counts, or remembers, what goes through
@@ -287,19 +285,11 @@ class Gateway:
             passed = await self._passed(straight, secret)
             if passed is not None:
                 return passed, None
-        translator = Translator(
-            list(route.upstreams),
-            vault=self.vault,
-            secret=secret,
-            caller=key.tenant,
-            on_loss=route.on_loss,
-            on_failure=route.on_failure,
-            on_usage=meter,
-        )
+        translator = self.translator(route, key, meter, secret)
         translator.memory = recalled = await turns.recall(key, match.protocol, found, secret, content, match.route.kind)
         incoming = Incoming(method=head.method, path=head.path, query=head.query, headers=headers, content=content)
         if found.background is True and match.route.kind == "request":
-            return await self._run(match, key, found, translator, incoming, secret), None
+            return await begin(self, head, match, key, found, translator, incoming, secret), None
         try:
             reply: Reply = await self.wire.run(translator.steps(incoming))
         except (ConnectionFailed, Timeout) as error:
@@ -311,28 +301,22 @@ class Gateway:
         pending = Pending(turns, key, match.protocol, found, content, recalled)
         return (await pending.whole(reply), None) if reply.stream is None else (reply, pending.streamed)
 
-    async def _run(
-        self, match: Match, key: Key, found: Peek, translator: Translator, incoming: Incoming, secret: Secret
-    ) -> Whole | Reply | Events:
-        """Begin a run in the background: the response as it is now, or the stream of its events."""
-        if found.store is False:
-            raise Refusal(400, "invalid_request", "background requires store; a run is fetched by its id", code="store")
-        try:
-            translator.memory.recalled(parse(incoming.content), match.protocol, ())
-        except APIError as error:
-            return translator.error_reply(error, match.protocol)
-        previous = found.previous if isinstance(found.previous, str) else None
-        executed = replace(incoming, content=foreground(incoming.content, match.protocol))
-        try:
-            run = await self.runs.accept(key, match.protocol, incoming.content, previous, translator, executed)
-            assert isinstance(translator.memory, Recalled)
-            await self.turns.refer(key.tenant, run.id, translator.memory)
-            if found.stream is True:
-                return Events(self.runs.log.follow(run, -1), match.protocol)
-            document = await self.runs.document(run, match.protocol, secret)
-        except StoreUnavailable:
-            raise unavailable() from None
-        return Whole(200, {"content-type": "application/json"}, document)
+    def route(self, head: Head, match: Match, key: Key, found: Peek) -> Route:
+        """Where a request goes. Raises `Refusal`."""
+        named = match.names.get("model") or found.model
+        return self.router.resolve(named if isinstance(named, str) and named else None, key, head.upstream)
+
+    def translator(self, route: Route, key: Key, meter: OnUsage | None, secret: Secret) -> Translator:
+        """What converts a request and its response, and sends it."""
+        return Translator(
+            list(route.upstreams),
+            vault=self.vault,
+            secret=secret,
+            caller=key.tenant,
+            on_loss=route.on_loss,
+            on_failure=route.on_failure,
+            on_usage=meter,
+        )
 
     async def _stored(self, match: Match, key: Key, query: Mapping[str, str], secret: Secret) -> Whole | Events:
         """What is asked of a stored response, or of a run."""

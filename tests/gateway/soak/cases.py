@@ -160,6 +160,8 @@ async def _checked(bench: Bench, case: Case, other: Node, row: Row, first: Strea
     assert document["status"] == row.status and document["id"] == row.id
     said = json.dumps(events[-1])
     assert row.status in said or (row.status == "failed" and "error" in said), f"{row.status}, but the end is {said}"
+    if case.how == "kill" and case.doing == "read" and row.status == "failed":
+        assert "word" in whole, "nothing was shown, and the upstream was not asked again"
     if row.status == "completed":
         assert TEXT in json.dumps(document), "a completed response lacks text"
         assert await bench.stored() >= {row.id}, "a completed response is not stored"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from operator import itemgetter
@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 
 from ...bytestream import ByteStream
 from ...client.state.response_memory import Turn, answer
-from ...errors import InvalidBody
+from ...errors import InvalidBody, ProtocolError
+from ...grammar import CLASS, FRAME
 from ...jsonvalue import dump, parse
 from ...reading import Reader
 from ...registry import adapter
@@ -25,12 +26,13 @@ from ...secret import Secret
 from ...sse import encode
 from ...stream import decompose
 from ...stream_writing import write_stream
+from ...streaming import read_stream
 from ..replies import Refusal
 from .database import segments
 from .store import Store
 from .turns import data_of, id_of
 
-__all__ = ["DONE", "LogWriter", "Run", "Signal", "collected", "error_of", "failure", "place_of", "read_run"]
+__all__ = ["DONE", "LogWriter", "Run", "Signal", "collected", "error_of", "failure", "openings", "place_of", "read_run"]
 
 _AHEAD = 64  # events of a run that wait for the database, before its upstream has to wait
 DONE = frozenset(("completed", "failed", "incomplete", "cancelled"))
@@ -91,7 +93,9 @@ class LogWriter:
         self.store, self.run = store, run
         self.signal = Signal()
         self.log = list(shown)  # place of the first event, and the bytes of a segment
+        self._again: list[bytes] | None = [] if shown else None  # the beginning of a stream that has been shown one
         self.count = sum(data.count(b"\n\n") for _, data in shown)  # events that have their number
+        self._opened = self.count
         self.is_done = False
         self._ahead: list[bytes] = []  # numbered, and not yet on their way to the database
         self._flight: asyncio.Task[None] | None = None
@@ -140,9 +144,20 @@ class LogWriter:
         if self._id is None:
             own = id_of(self.run.surface, b"".join(events), True)
             self._id = b'"%s"' % own.encode() if own else None
+        if self._again is not None:
+            events = self._unshown(events, self._again)
         out = [self._numbered(each, self.count + place) for place, each in enumerate(events)]
         self.count += len(out)
         return out
+
+    def _unshown(self, events: Sequence[bytes], before: list[bytes]) -> Sequence[bytes]:
+        """The events of a second attempt without those that open a response, where the first one has shown such."""
+        begin = len(before)
+        before += events
+        count = openings(self.run.surface, before)
+        if count < len(before):
+            self._again = None
+        return events[max(0, min(count, self._opened) - begin) :]
 
     def _numbered(self, event: bytes, number: int) -> bytes:
         if self._id is not None:
@@ -171,6 +186,24 @@ class LogWriter:
     def shown(self) -> bytes:
         """All that readers may have seen."""
         return b"".join(data for _, data in self.log)
+
+
+def openings(surface: str, events: Sequence[bytes]) -> int:
+    """How many events at the beginning of a stream only open the response: nothing in them was generated."""
+    count = 0
+
+    def wire() -> Iterator[dict[str, Any]]:
+        nonlocal count
+        for event in events:
+            name = next((line[6:].strip() for line in event.split(b"\n") if line.startswith(b"event:")), None)
+            yield {"event": name.decode() if name is not None else None, "data": data_of(event)}
+            count += 1
+
+    with suppress(InvalidBody, ProtocolError):
+        for canonical in read_stream(wire(), surface):
+            if count < len(events) and canonical["type"] != FRAME and CLASS.get(canonical["type"]) != "open":
+                break
+    return count
 
 
 def read_run(row: Any) -> Run:

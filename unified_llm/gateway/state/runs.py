@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 from uuid import uuid4
@@ -29,10 +29,10 @@ from ...errors import APIError, CapabilityLost
 from ...jsonvalue import dump, parse
 from ...registry import adapter
 from ...secret import Secret
-from ..access import Key
+from ..access import Key, is_private
 from ..replies import Events, Refusal, Whole
 from .database import responses, runs, segments
-from .event_log import DONE, LogWriter, Run, collected, error_of, failure, place_of, read_run
+from .event_log import DONE, LogWriter, Run, collected, error_of, failure, openings, place_of, read_run
 from .locks import NodeLock, notify
 from .log_reader import LogReader
 from .store import Conflict, Store, Stored, StoreUnavailable
@@ -43,16 +43,21 @@ __all__ = ["Runs"]
 _log = logging.getLogger("unified_llm.gateway")
 _EVERY = 1.0  # seconds between two looks at other nodes and at requests to cancel
 _CANCEL = "cancel:"
+_ATTEMPTS = 3  # of one run, so that a request that kills nodes does not kill all of them
 _GLANCE = 0.05  # seconds between two looks at a run that is to end on another node
 _LOST = {"type": "server_error", "code": "node_lost", "message": "the node that ran this response was lost"}
 _CANCELLED = {"type": "cancelled", "code": "cancelled", "message": "the response was cancelled"}
 
 
+Prepare = Callable[[Run], Awaitable[tuple[Translator, Incoming] | None]]
+"""Gives what executes a run another time, by the keys and routes as they are now; None where they do not allow it."""
+
+
 class Runs:
     """The runs of one node, and a look at those of others."""
 
-    def __init__(self, store: Store, wire: AsyncWire) -> None:
-        self.store, self.wire = store, wire
+    def __init__(self, store: Store, wire: AsyncWire, prepare: Prepare | None = None) -> None:
+        self.store, self.wire, self._prepare = store, wire, prepare
         self.lock = NodeLock(self._heard)
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self.log = LogReader(store, self.lock)
@@ -80,9 +85,16 @@ class Runs:
             await self.lock.release()
 
     async def accept(
-        self, key: Key, surface: str, content: bytes, previous: str | None, translator: Translator, incoming: Incoming
+        self,
+        key: Key,
+        surface: str,
+        content: bytes,
+        previous: str | None,
+        headers: Mapping[str, str],
+        translator: Translator,
+        incoming: Incoming,
     ) -> Run:
-        """Begin a run of a request; it is durable when this returns."""
+        """Begin a run of a request, which came with `headers`; it is durable when this returns."""
         await self.start()
         body = parse(content)
         asked = convert(body, source=surface, target=surface)
@@ -91,6 +103,9 @@ class Runs:
         head = {"model": body.get("model"), "request": content.decode("utf-8", "surrogateescape")}
         head["settings"] = dict(asked.exchange.settings) if asked.exchange is not None else {}
         head["previous"] = previous
+        head |= {"key": key.name, "path": incoming.path, "attempt": 1}
+        head["query"] = {name: value for name, value in incoming.query.items() if not is_private(name)}
+        head["headers"] = {name: value for name, value in headers.items() if not is_private(name)}
         keep = int(self.store.settings.keep)
         run = Run(
             f"{prefix}{uuid4().hex}", key.tenant, surface, "in_progress", self.lock.node, False, head, now, now + keep
@@ -328,12 +343,28 @@ class Runs:
                 await self._take_over(run)
 
     async def _take_over(self, run: Run) -> None:
-        """End a run that nobody executes. What was shown stays; nothing is generated a second time."""
+        """Go on with a run that nobody executes, or end it.
+
+        Where nothing but its beginning was shown, its upstream is asked again. Else what was shown stays, and the run
+        has failed: a second generation never gets the numbers behind the first one.
+        """
+        mine = run.owner == self.lock.node  # it failed to store something; its upstream was asked a moment ago
+        attempt = int(run.head.get("attempt", 1)) + 1
+        taken = run._replace(owner=self.lock.node, head={**run.head, "attempt": attempt})
         async with self.store.connection(write=True) as connection:
             where = (runs.c.id == run.id) & (runs.c.owner == run.owner) & (runs.c.status == "in_progress")
-            done = await connection.execute(sa.update(runs).where(where).values(owner=self.lock.node))
+            values = {"owner": taken.owner, "head": dump(taken.head)}
+            done = await connection.execute(sa.update(runs).where(where).values(**values))
         if done.rowcount != 1:
             return
-        writer = LogWriter(self.store, run, await self.log.segments(run.id))
+        writer = LogWriter(self.store, taken, await self.log.segments(run.id))
+        frames = [each + b"\n\n" for each in writer.shown.split(b"\n\n")[:-1]]
+        if not run.cancel and not mine and attempt <= _ATTEMPTS and openings(run.surface, frames) == len(frames):
+            prepared = await self._prepare(taken) if self._prepare is not None else None
+            if prepared is not None:
+                _log.warning("run %s is executed again: its node was lost before anything was generated", run.id)
+                self.log.live[run.id] = writer
+                self._tasks[run.id] = asyncio.create_task(self._execute(taken, *prepared))
+                return
         status, error = ("cancelled", _CANCELLED) if run.cancel else ("failed", _LOST)
         await self._end(writer, status, error)

@@ -1,0 +1,76 @@
+"""Requests for runs in the background: begun, and executed another time when their node was lost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ..client.transports.route_matching import Match, recognise
+from ..client.transports.translator import Incoming, Reply, Translator
+from ..errors import APIError
+from ..jsonvalue import parse
+from ..secret import Secret
+from .access import Key
+from .body import Peek, peek
+from .head import Head
+from .replies import Events, Refusal, Whole
+from .state.event_log import Run
+from .state.store import StoreUnavailable
+from .state.turns import Recalled, foreground, unavailable
+
+if TYPE_CHECKING:
+    from .app import Gateway
+
+__all__ = ["again", "begin"]
+
+
+async def begin(
+    gateway: Gateway,
+    head: Head,
+    match: Match,
+    key: Key,
+    found: Peek,
+    translator: Translator,
+    incoming: Incoming,
+    secret: Secret,
+) -> Whole | Reply | Events:
+    """Begin a run: the response as it is now, or the stream of its events. Raises `Refusal`."""
+    if found.store is False:
+        raise Refusal(400, "invalid_request", "background requires store; a run is fetched by its id", code="store")
+    try:
+        translator.memory.recalled(parse(incoming.content), match.protocol, ())
+    except APIError as error:
+        return translator.error_reply(error, match.protocol)
+    previous = found.previous if isinstance(found.previous, str) else None
+    executed = replace(incoming, content=foreground(incoming.content, match.protocol))
+    runs = gateway.runs
+    try:
+        run = await runs.accept(key, match.protocol, incoming.content, previous, head.headers, translator, executed)
+        assert isinstance(translator.memory, Recalled)
+        await gateway.turns.refer(key.tenant, run.id, translator.memory)
+        if found.stream is True:
+            return Events(runs.log.follow(run, -1), match.protocol)
+        document = await runs.document(run, match.protocol, secret)
+    except StoreUnavailable:
+        raise unavailable() from None
+    return Whole(200, {"content-type": "application/json"}, document)
+
+
+async def again(gateway: Gateway, run: Run) -> tuple[Translator, Incoming] | None:
+    """What executes the run of a lost node, by the keys and routes as they are now; None where they do not allow it."""
+    head = Head("POST", run.head.get("path", ""), run.head.get("query", {}), run.head.get("headers", {}))
+    content = run.head["request"].encode("utf-8", "surrogateescape")
+    match = recognise(head.method, head.path, head.headers)
+    key = gateway.access.named(run.head.get("key", ""))
+    if match is None or key is None or key.tenant != run.tenant:
+        return None
+    found, secret = peek(match.protocol, content), await gateway.secret()
+    try:
+        route = gateway.route(head, match, key, found)
+        translator = gateway.translator(route, key, gateway.quota.meter(key, content), secret)
+        translator.memory = await gateway.turns.recall(key, match.protocol, found, secret, content)
+    except Refusal:
+        return None
+    executed = foreground(content, match.protocol)
+    incoming = Incoming(method=head.method, path=head.path, query=head.query, headers=head.shown, content=executed)
+    return translator, incoming
