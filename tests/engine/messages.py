@@ -130,7 +130,7 @@ files = Union("document source")
 files.whole("base64", _base64("file_data"))
 files.case({"type": "url", "url": string("file_url")})
 files.case({"type": "file", "file_id": string("file_id")})
-files.case({"type": "text", "media_type?": string("media_type"), "data": string("text")})
+files.case({"type": "text", "media_type?": "text/plain", "data": string("text")})
 
 
 def _parts(name: str, text: str, *also: str) -> Union:
@@ -167,7 +167,16 @@ answer_parts = _parts("assistant parts", "output_text", "input_text")
 
 # ---- items ---------------------------------------------------------------------------------------------------------
 
-caller = {"caller?": json("caller", dict)}
+callers = Union("callers")
+callers.case({"type": "direct"}, "direct")
+callers.case(
+    {
+        "type": constant("code_execution_20260120", "code_execution_20250825", "code_execution_20260521"),
+        "tool_id": string("caller_id"),
+    },
+    "program",
+)
+caller = {"caller?": union("caller", callers, one=True)}
 blocks = Union("blocks", items=True)
 blocks.case(
     {"type": "tool_use", "id": string("call_id"), "name": string("name"), "input": arguments, **caller, **cache},
@@ -258,6 +267,25 @@ tools.case(
         **cache,
     },
     "function",
+)
+tools.case(
+    {
+        "type": constant("web_search_20250305", "web_search_20260209", "web_search_20260318"),
+        "name": "web_search",
+        "max_uses?": integer("max_uses"),
+        "allowed_domains?": json("filters.allowed_domains", list),
+        "blocked_domains?": json("filters.blocked_domains", list),
+        **cache,
+    },
+    "web_search",
+)
+tools.case(
+    {
+        "type": constant("code_execution_20250825", "code_execution_20260120", "code_execution_20260521"),
+        "name": "code_execution",
+        **cache,
+    },
+    "code_interpreter",
 )
 choice = Union("tool choice")
 parallel = {"disable_parallel_tool_use?": boolean("parallel_tool_calls", inverted=True)}

@@ -69,13 +69,26 @@ inside = Union("inside")
 inside.case({"type": "note", "note": string("text")}, "input_text", text=True)
 held = Union("held")
 held.case({"type": "list", "list": union("content", inside)})
-held.case({"type": "plain", "plain": string("file_data")})
+held.case({"type": "plain", "media?": "text/plain", "plain": string("file_data")})
+held.case({"type": constant("tape", "reel"), "tape": string("file_url")})
 parts.case({"type": "file", "from": flatten(held)}, "input_file")
+fit = enum("detail", {"big": "high", "small": "low"}, same={"large": "big"})
+parts.case({"type": "clip", "fit": fit, "url": string("video_url")}, "input_video")
 parts.cannot("input_audio", "blocks takes no audio")
+callers = Union("callers")
+callers.case({"type": "direct"}, "direct")
+callers.case({"type": constant("program_2", "program_1"), "id": string("caller_id")}, "program")
 
 blocks = Union("blocks", items=True)
 blocks.case(
-    {"type": "use", "id": string("call_id"), "name": string("name"), "input": arguments, "cache?": cache},
+    {
+        "type": "use",
+        "id": string("call_id"),
+        "name": string("name"),
+        "input": arguments,
+        "caller?": union("caller", callers, one=True),
+        "cache?": cache,
+    },
     "function_call",
     fact=CALLS,
 )
@@ -114,6 +127,7 @@ tools = Union("tools")
 tools.case(
     {"type?": constant("custom", written=False), "name": string("name"), "schema": json("parameters", dict)}, "function"
 )
+tools.case({"type": constant("search_2026", "search_2025"), "most?": integer("max_uses")}, "web_search")
 
 choice = Union("choice")
 choice.case({"type": "auto", "serial?": boolean("parallel_tool_calls", inverted=True)}, tool_choice="auto")
@@ -147,7 +161,10 @@ blocks_request = Shape(
             "kind?": "plain",
             "format?": {"schema?": json("text.format.schema", dict)},
         },
-        "meta?": {"user?": string("safety_identifier").nullable()},
+        "meta?": {
+            "user?": string("safety_identifier").nullable(),
+            "plan?": string("plan").required("free", "who names a user names a plan"),
+        },
         "temperature?": number("temperature"),
         "stream?": boolean("stream"),
         "tier?": enum("service_tier", {"auto": "auto", "standard": "default"}, {"priority": "auto"}),

@@ -16,6 +16,7 @@ from unified_llm.engine import (
     Turns,
     Union,
     choices,
+    constant,
     enum,
     flatten,
     integer,
@@ -37,12 +38,20 @@ def spread() -> Union:
     return union(({"type": "url", "url": string("image_url")}, ""))
 
 
+def marked_case(*others: dict[str, Any]) -> Union:
+    found = Union("u")
+    for wire in ({"type": "a", "j": string("j"), "k?": "v"}, *others):
+        found.case(wire)
+    return found
+
+
 def using(made: Union) -> None:
     made.read([], None)
     made.case({"type": "late"}, "late")
 
 
 PARTS, ITEMS = union(({"type": "text", "text": string("text")}, "input_text")), Union("items", items=True)
+MARKED = marked_case()
 CASES: dict[str, tuple[Callable[[], Any], str]] = {
     "key twice": (
         lambda: Shape({"a": string("k"), "b": string("k")}, name="s"),
@@ -72,10 +81,6 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
     "required alias": (
         lambda: Shape({"a?": string("k"), "b": string("k").alias()}, name="s"),
         "the alias /b has to be optional",
-    ),
-    "required deep": (
-        lambda: Shape({"o?": {"a?": string("k").required("x")}}, name="s"),
-        "/o/a is required inside an optional object",
     ),
     "grows": (lambda: Shape({"a?": integer("k").growing()}, name="s"), "shape s: /a cannot grow"),
     "cannot": (
@@ -158,10 +163,16 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: Shape({"a?": string("k")}, name="s").extend(name="d", without=("b",)),
         "shape d: 'b' is not a key of s",
     ),
-    "optional constant": (
-        lambda: Union("u").case({"type": "a", "k?": "v"}),
-        "is part of a node and has an optional constant",
+    "a constant at two places": (
+        lambda: [Shape({key: flatten(MARKED)}, name="s") for key in "ab"],
+        "union u: u.0 is at /a and at /b",
     ),
+    "two constants at one place": (
+        lambda: Shape({"a": flatten(marked_case({"type": "b", "l": string("l"), "k?": "w"}))}, name="s"),
+        "union u: two cases have another constant at /k",
+    ),
+    "words of a constant": (lambda: constant("a", "a"), "constant 'a': only another word"),
+    "words of no word": (lambda: constant(1, "a"), "constant 1: only another word"),
 }
 
 

@@ -103,7 +103,7 @@ def accepts_all(first: Shape, second: Shape) -> bool:
         {
             row.wire: (row.field.default if row.field.kind == "constant" else None, row.field.types)
             for row in shape.rows
-            if row.must
+            if row.must and row.wire != (shape.tag,)  # they share a tag, be it by another word
         }
         for shape in (first, second)
     ]

@@ -101,6 +101,7 @@ class Emitter(Source):
         self.add(f"{number} = len({var}){skipped}{f' - {len(needed)}' if needed else ''}")
         for key, child in needed:
             if isinstance(child, Row) and child.field.kind == "constant" and key == self.shape.tag and var == "w":
+                self.worded.append((child, f"w[{key!r}]"))
                 continue  # the union looked at it
             value = self.var()
             self.add(f"{value} = {var}[{key!r}]")
@@ -117,12 +118,18 @@ class Emitter(Source):
     def demand(self, row: Row, var: str) -> None:
         field, goal = row.field, self.where(row, source=False)
         if field.kind == "constant":
-            self.add(f"if {self.differs(var, field.default)}: raise Mismatch")
+            self.add(f"if {self.differs(var, field.default)}{self.nor_word(var, row)}: raise Mismatch")
+            self.worded.append((row, var))
             return
         check = self.check(var, row)
         check = f"{var} is None or {check}" if field.null else check
         self.add(f"if not ({check}): raise Mismatch")
         self.values[goal or row.wire] = var
+        if field.words and self.reads:
+            # The value itself is changed below.
+            self.worded.append((row, var := self.var()))
+            self.add(f"{var} = {self.values[goal or row.wire]}")
+            var = self.values[goal or row.wire]
         if field.fact and self.reads:
             self.add(f"if {var}: x.flags |= {field.fact}")
         if is_safe(field) or field.kind == "opaque":
@@ -149,6 +156,9 @@ class Emitter(Source):
                 self.add(f"node[{entry[0]!r}] = {entry[1]}")
         else:
             self.add(f"{self.made} = {{{self.entries(self.filled)}}}")
+        for row, var in self.worded if self.reads else ():
+            if row.field.words:
+                self.word(row, var)
         for row in self.shape.rows:
             if row.must and self.reads and row.field.kind in SPREAD:
                 self.spread_in(row, self.values[row.wire], "r", row.wire[-1])
@@ -178,7 +188,11 @@ class Emitter(Source):
             return not self.reads and any(map(self.always, child.children.values()))  # absent with what is in it
         if self.reads:
             return child.field.kind == "constant" and child.field.written
-        return child.field.default is not ABSENT and child.field.kind != "constant"
+        return child.field.default is not ABSENT and child.field.kind != "constant" and not self.is_inner(child)
+
+    def is_inner(self, row: Row) -> bool:
+        """Whether it is demanded only where the object is that it is in."""
+        return row in self.shape.inner_defaults
 
     def optional(self, key: str, child: Branch | Row, var: str, number: str, rest: str) -> None:
         if isinstance(child, Row) and not child.wire:  # a constant of the case: another value is left over
@@ -199,7 +213,7 @@ class Emitter(Source):
         if isinstance(child, Branch):
             self.defaults(child)
         elif self.always(child) and self.reads:
-            self.add(f"elif x.own: spell(node, {'/'.join(child.wire)!r}, 'absent', x)")
+            self.add(f"elif x.own: spell(node, {self.marked(child)}, 'absent', x)")
         elif self.always(child):
             self.default(child)
 
@@ -235,11 +249,16 @@ class Emitter(Source):
     def read_leaf(self, key: str, row: Row, var: str, rest: str) -> None:
         field = row.field
         if field.kind == "constant":
-            self.add(f"if {self.differs(var, field.default)}: {rest} = put({rest}, {key!r}, {var})")
+            differs = f"{self.differs(var, field.default)}{self.nor_word(var, row)}"
+            self.add(f"if {differs}: {rest} = put({rest}, {key!r}, {var})")
+            if field.words:
+                self.add(
+                    f"elif {self.differs(var, field.default)}: spell(node, {self.marked(row)}, 'word:' + {var}, x)"
+                )
             if not field.written:
-                self.add(f"else: spell(node, {'/'.join(row.wire)!r}, 'said', x)")
-            elif len(row.wire) > 1:  # it may be all that its object holds
-                self.add(f"elif x.own: spell(node, {'/'.join(row.wire)!r}, 'said', x)")
+                self.add(f"else: spell(node, {self.marked(row)}, 'said', x)")
+            elif len(self.shape.above + row.wire) > 1:  # it may be all that its object holds
+                self.add(f"elif x.own: spell(node, {self.marked(row)}, 'said', x)")
             return
         if field.kind == "opaque":
             self.add(f"if type({var}) is str and {var}: opaque_in(node, {field.key!r}, {var}, x)")
@@ -261,17 +280,16 @@ class Emitter(Source):
         else:
             self.tried(row, var, row.key, f"except FAULTS: {rest} = put({rest}, {key!r}, {var})")
         if field.is_alias:
-            self.add(f"spell(node, {'/'.join(row.wire)!r}, 'alias', x)")
+            self.add(f"spell(node, {self.marked(row)}, 'alias', x)")
         if field.words:
-            words = self.name("words", field.words)
-            self.add(f"if {var} in {words}: spell(node, {'/'.join(row.wire)!r}, 'word:' + {var}, x)")
+            self.word(row, var)
         self.depth -= 1
         if field.null:
             self.add(f"elif {var} is None{free}:")
             self.depth += 1
             self.store(row.key, "None")
             if field.is_alias:
-                self.add(f"spell(node, {'/'.join(row.wire)!r}, 'alias', x)")
+                self.add(f"spell(node, {self.marked(row)}, 'alias', x)")
             self.depth -= 1
         self.add(f"else: {rest} = put({rest}, {key!r}, {var})")
 
@@ -304,7 +322,7 @@ class Emitter(Source):
             for child in branch.children.values():
                 if isinstance(child, Branch):
                     self.defaults(child)
-                elif child.field.default is not ABSENT and child.field.kind != "constant":
+                elif self.always(child):
                     self.default(child)
 
     def default(self, row: Row) -> None:
@@ -365,6 +383,9 @@ class Emitter(Source):
             self.name_shape()
             self.add("if 'opaque' in c:" + ("" if self.mode == "flat" else " n -= 1;") + " opaque_out(c, wire, S, x)")
         self.spread_out(must=False)
+        if self.shape.inner_defaults:
+            self.name_shape()
+            self.add("if not x.own: demand(wire, S, x)")
         if self.mode == "flat":
             roots = tuple(sorted(self.shape.roots))
             self.add(f"return wire, tuple([key for key in {roots!r} if key in c])")

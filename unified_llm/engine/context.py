@@ -39,12 +39,34 @@ class Context:
     flags = 0
     trace: list[tuple[Node, Any]] | None = None  # (canonical node, wire object written for it); a list turns it on
 
-    def __init__(self, source: str, target: str) -> None:
+    def __init__(
+        self,
+        source: str,
+        target: str,
+        *,
+        origin: Node | None = None,
+        here: Node | None = None,
+        match: tuple[str, ...] = (),
+    ) -> None:
         self.source, self.target, self.own = source, target, source == target
+        # What is known of the maker of opaque data that is read; of whom it is written for; and what has to match.
+        self.origin = {"protocol": source, **(origin or {})}
+        self.here, self.match = here or {}, match
         self.raw: list[Raw] = []
         self.moved: dict[int, tuple[Node, Node]] = {}  # by identity: what a pass made, and what it stands for
         self.before: Node | None = None  # the document as it was read, if a pass was run
         self.kept: set[tuple[int, str]] = set()  # keys whose values a pass moved
+
+    def owns(self, origin: Any) -> bool:
+        """Whether opaque data of this origin goes back to the target. What one side does not know is no mismatch.
+
+        >>> x = Context("a", "b", here={"scope": "key-1"}, match=("scope",))
+        >>> [x.owns(origin) for origin in ({"protocol": "b"}, {"protocol": "b", "scope": "key-2"}, {"protocol": "a"})]
+        [True, False, False]
+        """
+        if type(origin) is not dict or origin.get("protocol") != self.target:
+            return False
+        return all(self.here.get(key) in (None, origin.get(key)) or origin.get(key) is None for key in self.match)
 
     # ---- losses ----------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .codecs import Convert, checked_read, checked_write, enum_read, enum_write, read_list
-from .signals import ABSENT, DeclarationError, Mismatch
+from .signals import ABSENT, DeclarationError, Mismatch, is_same
 
 if TYPE_CHECKING:
     from .layouts import Layout, Turns
@@ -61,10 +61,16 @@ class Field(NamedTuple):
     grows: bool = False
     written: bool = True
     lone: bool = False  # one value may stand for the list of it
-    words: Any = None  # of an enum: wire words that mean what another does, and that other
+    words: Any = None  # of an enum or a constant: wire words that mean what another does, and that other
+
+    def is_word(self, value: Any) -> bool:
+        """Whether a value is this constant, or a word of the same meaning."""
+        return is_same(value, self.default) or (bool(self.words) and type(value) is str and value in self.words)
 
     def required(self, value: Any, why: str = "") -> Field:
         """The target demands the field: where nobody said it, `value` is written and reported as `added`.
+
+        Inside an object that may be absent it is demanded only where that is written.
 
         >>> from unified_llm.engine import Context, Shape
         >>> shape = Shape({"max_tokens?": integer("max_output_tokens").required(16)}, name="demo")
@@ -328,9 +334,9 @@ def flatten(cases: Union) -> Field:
     return Field("flatten", "", (dict,), (), inner=cases)
 
 
-def constant(value: Any, *, written: bool = True) -> Field:
+def constant(value: Any, *same: str, written: bool = True) -> Field:
     """What the wire always says. A bare value in a declaration is one; `written=False`: read, and written only where
-    it was said.
+    it was said. `same`: further words of that meaning, which are a spelling: the versions of a dated type.
 
     >>> from unified_llm.engine import Context, Shape
     >>> shape, x = Shape({"object?": "list", "kind?": constant("a", written=False)}, name="demo"), Context("p", "p")
@@ -338,5 +344,10 @@ def constant(value: Any, *, written: bool = True) -> Field:
     ({}, {'object': 'list'})
     >>> shape.read({"object": "map"}, x)
     {'extra': {'p': {'rest': {'object': 'map'}}}}
+    >>> dated = Shape({"type": constant("search_2026", "search_2025")}, name="tool")
+    >>> dated.write(dated.read({"type": "search_2025"}, x), x), dated.write({}, x)
+    ({'type': 'search_2025'}, {'type': 'search_2026'})
     """
-    return Field("constant", "", default=value, written=written)
+    if same and (value in same or type(value) is not str or not written):
+        raise DeclarationError(f"constant {value!r}: only another word that is written can have further words")
+    return Field("constant", "", default=value, written=written, words=dict.fromkeys(same, value) or None)

@@ -10,8 +10,8 @@ import copy
 from typing import TYPE_CHECKING, Any
 
 from .rows import SPREAD, Branch, Row
-from .runtime import drawers, finish, keep, left, opaque_in, opaque_of, opaque_out, reach, spell
-from .signals import ABSENT, FAULTS, Approximate, Mismatch, Node, is_same
+from .runtime import demand, drawers, finish, keep, left, opaque_in, opaque_of, opaque_out, reach, spell
+from .signals import ABSENT, FAULTS, Approximate, Mismatch, Node, Path, is_same
 
 if TYPE_CHECKING:
     from .shape import Shape
@@ -55,7 +55,7 @@ def _read(shape: Shape, w: Any, x: Any, node: Node) -> Node:
     for row in shape.rows:
         if not row.wire:
             reach(node, row.key[:-1])[row.key[-1]] = copy.deepcopy(row.field.default)
-    return _read_object(shape.wire_tree, w, node, x)
+    return _read_object(shape.wire_tree, w, node, x, shape.above)
 
 
 def _demand(branch: Branch, w: Node, tag: str | None) -> None:
@@ -71,7 +71,7 @@ def _demand(branch: Branch, w: Node, tag: str | None) -> None:
                     raise Mismatch((), "is not an object")
                 _demand(child, value, None)
             elif child.field.kind == "constant":
-                if key != tag and not is_same(value, child.field.default):
+                if key != tag and not child.field.is_word(value):
                     raise Mismatch((), f"is not {child.field.default!r}")
             elif not _is_typed(value, child, child.field.types):
                 raise Mismatch((), f"is {_json(value)}, not {_names(child.field.types)}")
@@ -79,44 +79,47 @@ def _demand(branch: Branch, w: Node, tag: str | None) -> None:
             raise Mismatch((key, *error.path), error.reason) from None
 
 
-def _read_object(branch: Branch, w: Node, node: Node, x: Any) -> Node:
+def _read_object(branch: Branch, w: Node, node: Node, x: Any, above: Path) -> Node:
     """Fill the node; what is left over is given back."""
     rest: Node = {}
     late: list[tuple[str, Row]] = []
     for key, child in branch.children.items():
         if key not in w:
             if isinstance(child, Row) and child.field.kind == "constant" and child.field.written and x.own:
-                spell(node, "/".join(child.wire), "absent", x)
+                spell(node, "/".join(above + child.wire), "absent", x)
             continue
         value = w[key]
         if isinstance(child, Branch):
             known = type(value) is dict and (value or child.must)
-            inner = _read_object(child, value, node, x) if known else value
+            inner = _read_object(child, value, node, x, above) if known else value
             if inner or not known:
                 rest[key] = inner
         elif child.field.is_alias:
             late.append((key, child))
-        elif not _read_leaf(key, child, value, node, x, rest):
+        elif not _read_leaf(key, child, value, node, x, rest, above):
             rest[key] = value
     for key, row in late:
-        if _has(node, row.key) or not _read_leaf(key, row, w[key], node, x, rest):
+        if _has(node, row.key) or not _read_leaf(key, row, w[key], node, x, rest, above):
             rest[key] = w[key]
         else:
-            spell(node, "/".join(row.wire), "alias", x)
+            spell(node, "/".join(above + row.wire), "alias", x)
     rest.update({key: value for key, value in w.items() if key not in branch.children})
     return rest
 
 
-def _read_leaf(key: str, row: Row, value: Any, node: Node, x: Any, rest: Node) -> bool:
+def _read_leaf(key: str, row: Row, value: Any, node: Node, x: Any, rest: Node, above: Path) -> bool:
     """Whether the value was understood; what is left over inside it goes to `rest`."""
     field = row.field
     if field.kind == "constant":
-        if row.must:
+        where = "/".join(above + row.wire)
+        if field.words and type(value) is str and value in field.words:
+            spell(node, where, f"word:{value}", x)
+        elif row.must:
             return True
-        if not is_same(value, field.default):
+        elif not is_same(value, field.default):
             return False
-        if not field.written or (x.own and len(row.wire) > 1):
-            spell(node, "/".join(row.wire), "said", x)
+        elif not field.written or (x.own and len(above + row.wire) > 1):
+            spell(node, where, "said", x)
         return True
     if field.kind == "opaque":
         if type(value) is not str or not (value or row.must):
@@ -146,7 +149,7 @@ def _read_leaf(key: str, row: Row, value: Any, node: Node, x: Any, rest: Node) -
         return False
     reach(node, row.key[:-1])[row.key[-1]] = found
     if field.words and value in field.words:
-        spell(node, "/".join(row.wire), f"word:{value}", x)
+        spell(node, "/".join(above + row.wire), f"word:{value}", x)
     return True
 
 
@@ -199,6 +202,8 @@ def _written(shape: Shape, c: Node, x: Any) -> tuple[Node, tuple[str, ...]]:
         opaque_out(c, wire, shape, x)
         done += ("opaque",)
     _close(shape.wire_tree, wire)
+    if shape.inner_defaults and not x.own:
+        demand(wire, shape, x)
     return wire, done
 
 
@@ -253,7 +258,7 @@ def _defaults(shape: Shape, branch: Branch, wire: Node, x: Any) -> None:
 
 
 def _default(shape: Shape, row: Row, wire: Node, x: Any) -> None:
-    if row.field.default is ABSENT or row.field.kind == "constant" or x.own:
+    if row.field.default is ABSENT or row.field.kind == "constant" or x.own or row in shape.inner_defaults:
         return
     out, key = reach(wire, row.wire[:-1]), row.wire[-1]
     if key not in out:

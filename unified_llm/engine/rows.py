@@ -83,8 +83,6 @@ def rows_of(
                 key = ("opaque", inner.key)
             if inner.default is not ABSENT and inner.kind != "constant":
                 _plain(inner.default, name, pointer(path))
-                if len(path) > 1 and not all(paths[path[:depth]] for depth in range(1, len(path))):
-                    raise DeclarationError(f"shape {name}: {pointer(path)} is required inside an optional object")
             rows.append(Row(path, key, inner, must))
         else:
             rows.append(Row(path, (), constant(_plain(inner, name, pointer(path))), must))
@@ -133,8 +131,6 @@ def _check(rows: list[Row], name: str) -> None:
             raise DeclarationError(
                 f"shape {name}: {pointer(row.wire)} is an alias of {row.field.key!r}, which has no field"
             )
-        if row.field.words and row.must:
-            raise DeclarationError(f"shape {name}: {pointer(row.wire)} has words of one meaning and has to be optional")
         if row.field.is_alias and row.must:
             raise DeclarationError(f"shape {name}: the alias {pointer(row.wire)} has to be optional")
     taken = {key[0]: row for key, row in first.items()}

@@ -5,11 +5,13 @@ None of it runs for a document that holds declared fields only. `shape` is a `Sh
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 from .signals import ABSENT, OPAQUE, REST, VOID, Node, Path, is_same
 
 __all__ = [
+    "demand",
     "drawers",
     "fill",
     "finish",
@@ -71,14 +73,14 @@ def reach(node: Node, path: Path) -> Node:
 def opaque_in(node: Node, kind: str, data: str, x: Any) -> None:
     """Add a piece of opaque data that came in its protocol's own field."""
     x.flags |= OPAQUE
-    piece = {"kind": kind, "data": data, "origin": {"protocol": x.source}}
+    piece = {"kind": kind, "data": data, "origin": dict(x.origin)}
     node.setdefault("opaque", []).append(piece)
 
 
 def opaque_of(c: Node, kind: str, x: Any) -> str:
     """The data of the node's own piece of this kind; KeyError where it has none."""
     for piece in c["opaque"]:
-        if piece["kind"] == kind and piece["origin"]["protocol"] == x.target and type(piece["data"]) is str:
+        if piece["kind"] == kind and x.owns(piece["origin"]) and type(piece["data"]) is str:
             data: str = piece["data"]
             return data
     raise KeyError(kind)
@@ -93,7 +95,7 @@ def opaque_out(c: Node, wire: Node, shape: Any, x: Any) -> None:
     for number, piece in enumerate(c["opaque"]):
         kind, data, origin = (piece.get(key) for key in ("kind", "data", "origin")) if type(piece) is dict else "???"
         path = shape.opaque.get(kind) if type(kind) is str else None
-        own = type(origin) is dict and origin.get("protocol") == x.target
+        own = x.owns(origin)
         if path is None or not own or kind in taken or type(data) is not str:
             x.lost(c, ("opaque", number), "" if own else "foreign")
             continue
@@ -101,6 +103,18 @@ def opaque_out(c: Node, wire: Node, shape: Any, x: Any) -> None:
         reach(wire, path[:-1])[path[-1]] = data
         if len(piece) > 3:
             x.said_more(c, number, piece)
+
+
+def demand(wire: Node, shape: Any, x: Any) -> None:
+    """What the target demands of objects that may be absent, where they are not."""
+    for row in shape.inner_defaults:
+        here: Any = wire
+        for key in row.wire[:-1]:
+            here = here.get(key) if type(here) is dict else None
+        if type(here) is dict and row.wire[-1] not in here:
+            here[row.wire[-1]] = copy.deepcopy(row.field.default)
+            if row.field.default is not None:
+                x.added(here, row.wire[-1], row.field.why, (shape.node, row.key))
 
 
 def drawers(c: Node) -> list[tuple[str, Node]]:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from . import interpret
 from .compile import compiled, source_of
 from .rows import SPREAD, Branch, key_tree, pointer, roots_of, rows_of, wire_tree
-from .signals import FAULTS, DeclarationError, Node, Path, is_same
+from .signals import ABSENT, FAULTS, DeclarationError, Node, Path, is_same
 
 __all__ = ["Family", "Place", "Shape"]
 
@@ -115,9 +115,20 @@ class Shape:
             if row.field.kind == "constant" and row.wire and not row.must
         }
         self.words = {row.wire: row.field.words for row in self.rows if row.field.words}
+        self.above: Path = ()  # of a case that is part of a node: where its object is in that node's
         for row in self.rows:
             if row.field.kind == "choices":
                 self.optional_constants[row.field.inner.bind(row.wire)] = 0
+            elif row.field.kind == "flatten":
+                row.field.inner.bind(row.wire, self)
+        # What is demanded of an object only where there is one.
+        self.inner_defaults = tuple(
+            row
+            for row in self.rows
+            if row.field.default is not ABSENT
+            and row.field.kind != "constant"
+            and not all(paths[row.wire[:depth]] for depth in range(1, len(row.wire)))
+        )
         self.places: dict[Path, Path] = {
             row.key: row.wire for row in self.rows if row.wire and row.key and not row.field.is_alias
         }
@@ -254,7 +265,7 @@ class Shape:
                 value = _at(w, row.wire)
                 if value is None or (row.field.types and type(value) not in row.field.types):
                     return False
-                if row.field.kind == "constant" and not is_same(value, row.field.default):
+                if row.field.kind == "constant" and not row.field.is_word(value):
                     return False
         return True
 

@@ -37,6 +37,7 @@ class Source:
         self.openings: dict[Path, str] = {}  # what the others begin with
         self.values: dict[Path, str] = {}  # values of fields that have to be there, by target path
         self.inner: list[tuple[Branch, str, str, str]] = []  # objects that have to be there, with counts
+        self.worded: list[tuple[Row, str]] = []  # what has to be there and may have been said in another word
         self.used: list[str] = []  # keys of the node that a spread field wrote
 
     def add(self, line: str) -> None:
@@ -73,6 +74,18 @@ class Source:
 
     def differs(self, var: str, value: Any) -> str:
         return f"{var} != {value!r}" if type(value) is str else f"not is_same({var}, {value!r})"
+
+    def nor_word(self, var: str, row: Row) -> str:
+        """The condition that a value is none of the further words of a constant either."""
+        return f" and {var} not in {tuple(row.field.words)!r}" if row.field.words else ""
+
+    def marked(self, row: Row) -> str:
+        """The name under which the spelling of a field is kept."""
+        return repr("/".join(self.shape.above + row.wire))
+
+    def word(self, row: Row, var: str) -> None:
+        """Keep that a value was said in another word."""
+        self.add(f"if {var} in {tuple(row.field.words)!r}: spell(node, {self.marked(row)}, 'word:' + {var}, x)")
 
     def entries(self, branch: Branch) -> str:
         return ", ".join(f"{key!r}: {value}" for key, value in self.pairs(branch))

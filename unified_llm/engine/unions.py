@@ -18,7 +18,7 @@ from .cases import Whole, accepts_all, chosen_writer, constant_roots, first_read
 from .fields import Field
 from .runtime import native_of
 from .shape import Shape
-from .signals import ABSENT, FAULTS, NATIVE, NATIVES, REST, DeclarationError, Mismatch, Node
+from .signals import ABSENT, FAULTS, NATIVE, NATIVES, REST, DeclarationError, Mismatch, Node, is_same
 
 __all__ = ["Union"]
 
@@ -81,8 +81,6 @@ class Union:
             always = {"type": type_, **always}
         label = f"{self.name}.{type_ or len(self.cases)}"
         shape = Shape(wire, name=label, fact=fact, cannot=cannot, constants=always, tag=self.tag, is_item=self.is_items)
-        if not type_ and shape.optional_constants:
-            raise DeclarationError(f"union {self.name}: case {label} is part of a node and has an optional constant")
         for value in self._tags(shape):
             for before in self.by_tag.setdefault(value, []):
                 if accepts_all(before, shape):
@@ -168,10 +166,27 @@ class Union:
             return [None]
         said = shape.declared.get(self.tag, shape.declared.get(f"{self.tag}?"))
         if isinstance(said, Field):
-            said = said.default if said.kind == "constant" else None
+            words, said = said.words or (), said.default if said.kind == "constant" else None
+        else:
+            words = ()
         if type(said) is not str:
             raise DeclarationError(f"union {self.name}: case {shape.name} has no constant {self.tag!r}")
-        return [said, None] if f"{self.tag}?" in shape.declared else [said]
+        return [said, *words, *([None] if f"{self.tag}?" in shape.declared else [])]
+
+    def bind(self, wire: tuple[str, ...], outer: Shape) -> None:
+        """Say where the object is in a shape of which it is a part, so that its spelling can be kept there."""
+        for case in self.cases:
+            marked = {**case.optional_constants, **case.words}
+            if marked and case.above not in ((), wire):
+                raise DeclarationError(
+                    f"union {self.name}: {case.name} is at /{'/'.join(case.above)} and at /{'/'.join(wire)}"
+                )
+            case.above = wire
+            for path, value in case.optional_constants.items():
+                if not is_same(outer.optional_constants.setdefault(wire + path, value), value):
+                    raise DeclarationError(f"union {self.name}: two cases have another constant at /{'/'.join(path)}")
+            for path, words in case.words.items():
+                outer.words[wire + path] = {**outer.words.get(wire + path, {}), **words}
 
     def freeze(self) -> None:
         """Make the tables of dispatch. Done on first use; afterwards the union cannot be changed."""
