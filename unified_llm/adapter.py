@@ -246,6 +246,8 @@ class Adapter:
     headers: MappingABC[str, str] = field(default_factory=dict)
     # What a client of our own asks of every stream, where the one it asks for did not say, so that the answer is whole.
     streaming: MappingABC[str, MappingABC[str, Any]] = field(default_factory=dict)
+    # Headers of a request that belong to the protocol (versions, betas), in lower case: a conversion sees no other.
+    request_headers: tuple[str, ...] = ()
     # Headers by which this surface's clients are known where paths are shared.
     marks: tuple[str, ...] = ()
     # What stands before its routes at its own provider, where that alone tells its list of models from others'.

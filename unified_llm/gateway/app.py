@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from typing import NoReturn
 
 from ..client.connections.aiohttp_wire import AiohttpWire
 from ..client.connections.pool import LIMITS
@@ -168,12 +169,12 @@ class Gateway:
             if found is not None:
                 await send_whole(send, found, body=head.method != "HEAD")
                 return
-            key = await self._admitted(head)
-            match = self._matched(head)
+            route = recognise(head.method, head.path, head.headers)
+            key = await self._admitted(head, route)
+            match = route if route is not None else self._unmatched(head)
             with self.counted(key):
                 content = await self._content(head, match, receive)
-                work = asyncio.ensure_future(self._answer(head, match, key, content, send))
-                await until_gone(work, receive)
+                await until_gone(self._answer(head, match, key, content, send), receive)
         except Refusal as refusal:
             reply = error_reply(refusal, protocol_for(head.path, head.headers))
             await send_whole(send, reply.with_headers(self.access.cors(head.headers)), body=head.method != "HEAD")
@@ -205,10 +206,7 @@ class Gateway:
             return json_reply({"status": "ok"})
         return self.access.preflight(head.method, head.headers)
 
-    def _matched(self, head: Head) -> Match:
-        match = recognise(head.method, head.path, head.headers)
-        if match is not None:
-            return match
+    def _unmatched(self, head: Head) -> NoReturn:
         allowed = allowed_methods(head.path, head.headers)
         if allowed:
             reason = f"{head.path} has no {head.method}; it has {', '.join(allowed)}"
@@ -217,9 +215,8 @@ class Gateway:
             )
         raise Refusal(404, "not_found", f"unknown route {head.method} {head.path}", code="unknown_route")
 
-    async def _admitted(self, head: Head) -> Key:
+    async def _admitted(self, head: Head, match: Match | None) -> Key:
         """The key of a request. Raises `Refusal`."""
-        match = recognise(head.method, head.path, head.headers)
         if secret := self.files.secret(match, head.query, head.headers):
             try:
                 return await self.files.admit(secret, head.headers, self.access)

@@ -5,6 +5,7 @@ What it prints for people goes to stdout; errors go to stderr. Exit codes: 0 don
 
 from __future__ import annotations
 
+import gc
 import tomllib
 from importlib import resources
 from pathlib import Path
@@ -47,7 +48,14 @@ def run(
 
     app = Gateway(settings, router)
     reloader = Reloader(app, config, lambda text: typer.echo(printable(text), err=True), listen) if config else None
-    server = Server(app, lambda url: _announce(url, settings, router), reloader)
+
+    def ready(url: str) -> None:
+        # What is loaded stays: the collector need not look at it again and again, nor every 700 objects at the rest.
+        gc.freeze()
+        gc.set_threshold(50_000, 20, 20)
+        _announce(url, settings, router)
+
+    server = Server(app, ready, reloader)
     try:
         server.run()
     except KeyboardInterrupt:

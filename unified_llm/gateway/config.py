@@ -12,6 +12,7 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -244,6 +245,7 @@ class Config(_Table):
                 yield f"upstreams.{name}: a name contains only letters, digits, '.', '_' and '-'"
 
 
+@lru_cache(1024)
 def is_loopback(host: str) -> bool:
     """Whether a host name or address is one of the loopback interface.
 

@@ -1,24 +1,27 @@
 """Same protocol in and out, and nothing to change or to keep: the bytes go through as they are.
 
 The body was peeked at, not parsed. The rules of a call (which responses are errors, what is tried again, that a stream
-has begun) are those of every other call: this is `steps` with another body. Method, path, query and headers are those
-that a conversion of the smallest request gives, so that both ways send the same.
+has begun) are those of every other call: this is `steps` with a request that is ready. Method, path, query and headers
+are those that a conversion of the smallest request gives, so that both ways send the same; they are worked out once
+for each route and for what a client says beside its body.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Generator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ..client.sending.effects import Ask, Effect, OnFailure
-from ..client.sending.request_flow import steps
+from ..client.sending.effects import Ask, Effect, OnFailure, Outgoing
+from ..client.sending.request_flow import outgoing_of, steps
 from ..client.sending.retry import Retry
 from ..client.state.response_memory import keeps
-from ..client.transports.route_matching import Match, credential_headers
+from ..client.transports.route_matching import Match, own_headers
 from ..client.upstreams.upstream import Upstream
-from ..convert import convert, write
+from ..convert import Converted, convert, write
 from ..errors import InvalidBody, InvalidRequest
+from ..losses import Losses
 from ..provenance import looks_sealed
 from .body import Peek
 from .routing import Route
@@ -27,6 +30,21 @@ from .state.references import has_references
 __all__ = ["Direct", "direct"]
 
 _SMALLEST = {"input": [{"type": "message", "role": "user", "content": "Hi"}], "model": "m"}
+_MOST = 1_000  # plans that are kept
+
+
+class _Plan(NamedTuple):
+    """A request but for its body: `given` is the upstream of the route, `upstream` the same in the client's protocol.
+
+    `outgoing` is None where a request has to be converted all the same.
+    """
+
+    given: Upstream
+    upstream: Upstream
+    outgoing: Outgoing | None
+
+
+_plans: OrderedDict[Any, _Plan] = OrderedDict()
 
 
 class Direct(NamedTuple):
@@ -34,31 +52,19 @@ class Direct(NamedTuple):
 
     protocol: str
     upstream: Upstream
-    http: Mapping[str, Any]
+    outgoing: Outgoing
     stream: bool
-    content: bytes
     on_failure: OnFailure | None = None
+
+    @property
+    def content(self) -> bytes:
+        """The body."""
+        return self.outgoing.content or b""
 
     def steps(self) -> Generator[Effect, Any, Any]:
         """The effects of the request; returns an `Answer`, or an `Opened` for a stream. Raises `APIError`."""
-        ask = Ask(kind="request", http=self.http, stream=self.stream, on_failure=self.on_failure)
-        flow = steps(ask, [self.upstream], Retry.never())
-        try:
-            effect = next(flow)
-            while True:
-                if effect.verb == "send":
-                    whose, outgoing = effect.what
-                    effect = Effect("send", (whose, outgoing._replace(content=self.content)))
-                try:
-                    done = yield effect
-                except Exception as error:
-                    effect = flow.throw(error)
-                else:
-                    effect = flow.send(done)
-        except StopIteration as end:
-            return end.value
-        finally:
-            flow.close()
+        ask = Ask(kind="request", stream=self.stream, on_failure=self.on_failure, outgoing=self.outgoing)
+        return steps(ask, (self.upstream,), Retry.never())
 
     def is_repairable(self, error: InvalidRequest) -> bool:
         """Whether history repair makes another request of one that was refused: then it is worth sending it again."""
@@ -82,32 +88,55 @@ def direct(
     """
     if match.route.kind != "request" or len(route.upstreams) != 1 or route.on_loss != "ignore":
         return None
-    (given,) = route.upstreams
-    same = next((each for each in (given, *given.others) if each.protocol == match.protocol), None)
-    if same is None or same.defaults or same.fixed or same.omitted or same.path or same.stream_path:
+    if found.previous or found.conversation or found.background or (keeps(match.protocol) and found.store is not False):
         return None
     model = match.names.get("model") or found.model
-    if not model or (same.model is not None and same.model != model):
+    if not model:
         return None
-    if found.previous or found.conversation or found.background or (keeps(match.protocol) and found.store is not False):
+    stream = match.route.stream if match.route.stream is not None else found.stream is True
+    plan = _planned(route.upstreams[0], match, stream, headers, query)
+    if plan.outgoing is None or (plan.upstream.model is not None and plan.upstream.model != model):
         return None
     if has_references(content):
         return None
     if looks_sealed(content.decode("latin-1")):
         return None
-    private = credential_headers(match.protocol)
+    return Direct(match.protocol, plan.upstream, plan.outgoing._replace(content=content), stream, route.on_failure)
+
+
+def _planned(
+    given: Upstream, match: Match, stream: bool, headers: Mapping[str, str], query: Mapping[str, Any]
+) -> _Plan:
+    own = own_headers(match.protocol, headers)
+    # By identity: upstreams that are equal may have different credentials. The plan keeps its own alive.
+    key = (id(given), match.protocol, match.route, match.path, stream, tuple(own.items()), tuple(query.items()))
+    plan = _plans.get(key)
+    if plan is None:
+        plan = _plans[key] = _made(given, match, stream, own, query)
+        if len(_plans) > _MOST:
+            _plans.popitem(last=False)
+    return plan
+
+
+def _made(given: Upstream, match: Match, stream: bool, headers: dict[str, str], query: Mapping[str, Any]) -> _Plan:
+    same = next((each for each in (given, *given.others) if each.protocol == match.protocol), None)
+    if same is None or same.defaults or same.fixed or same.omitted or same.path or same.stream_path:
+        return _Plan(given, given, None)
+    upstream = same.with_(others=())
     http = {
         "method": match.route.method,
         "path": match.path,
         "query": {name: value for name, value in query.items() if name != "key"},
-        "headers": {name: value for name, value in headers.items() if name not in private},
+        "headers": headers,
     }
     done = convert(_smallest(match.protocol), source=match.protocol, target=match.protocol, http=http)
     if done.exchange is None or done.exchange.options.get("array"):
-        return None  # a stream that is one JSON array is written anew from the upstream's events
+        return _Plan(
+            given, upstream, None
+        )  # a stream that is one JSON array is written anew from the upstream's events
     sent = {**done.http, "headers": {**(done.http.get("headers") or {}), "content-type": "application/json"}}
-    stream = match.route.stream if match.route.stream is not None else found.stream is True
-    return Direct(match.protocol, same.with_(others=()), sent, stream, content, route.on_failure)
+    ask = Ask(kind="request", http=sent, stream=stream)
+    return _Plan(given, upstream, outgoing_of(ask, upstream, Converted(None, Losses(), sent), upstream.model))
 
 
 @lru_cache(64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, MutableMapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, MutableMapping, Sequence
 from contextlib import aclosing
 from typing import Any, NamedTuple
 
@@ -42,6 +42,7 @@ __all__ = [
     "until_gone",
 ]
 
+_UNWATCHED = 0.02  # seconds of a response in which a client that disconnects is not noticed
 _METHODS = ("GET", "POST", "DELETE", "HEAD", "OPTIONS", "PUT", "PATCH")
 
 
@@ -206,18 +207,33 @@ async def send_events(send: Send, found: Events, cors: Mapping[str, str]) -> Non
     await send({"type": "http.response.body", "body": b""})
 
 
-async def until_gone(work: asyncio.Future[None], receive: Receive) -> None:
-    """Wait for the answer; cancel it when the client disconnects."""
-    gone = asyncio.ensure_future(_disconnected(receive))
+async def until_gone(work: Coroutine[Any, Any, None], receive: Receive) -> None:
+    """Do the work of a response; cancel it when the client disconnects, which is looked for once it takes a while."""
+    task = asyncio.current_task()
+    assert task is not None
+    watch: list[asyncio.Task[None]] = []
+    gone = False
+
+    async def look() -> None:
+        nonlocal gone
+        await _disconnected(receive)
+        gone = True
+        task.cancel()
+
+    def begin() -> None:
+        watch.append(asyncio.ensure_future(look()))
+
+    # Most responses are complete by then, and a task for each would cost as much as the rest of the server.
+    timer = asyncio.get_running_loop().call_later(_UNWATCHED, begin)
     try:
-        await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
+        await work
+    except asyncio.CancelledError:
+        if not gone or task.uncancel():
+            raise
     finally:
-        gone.cancel()
-        if not work.done():
-            work.cancel()
-        await asyncio.gather(gone, work, return_exceptions=True)
-    if not work.cancelled() and (failure := work.exception()) is not None:
-        raise failure
+        timer.cancel()
+        for each in watch:
+            each.cancel()
 
 
 async def _disconnected(receive: Receive) -> None:

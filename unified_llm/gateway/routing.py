@@ -71,6 +71,7 @@ class Router:
             (re.compile("(.*)".join(map(re.escape, each.split("*"))), re.DOTALL), each) for each in patterns
         ]
         self._made: OrderedDict[_Target, Upstream] = OrderedDict()
+        self._resolved: OrderedDict[tuple[str | None, Key, str | None], tuple[Route, float]] = OrderedDict()
         problems = list(self._problems())
         if problems:
             raise ConfigError(problems)
@@ -108,12 +109,29 @@ class Router:
 
         Raises `Refusal`: 400 without a model, 403 for what the key may not use, 404 for unknown names.
         """
+        asked = (model, key, named)
+        found = self._resolved.get(asked)
+        if found is None:
+            route, cooldown, drawn = self._resolve(model, key, named)
+            found = route, cooldown
+            if not drawn:
+                self._resolved[asked] = found
+                if len(self._resolved) > _MOST:
+                    self._resolved.popitem(last=False)
+        route, cooldown = found
+        if not cooldown:
+            return route
+        on_failure = partial(self.cooldown.failed, seconds=cooldown)
+        return route._replace(upstreams=self.cooldown.available(route.upstreams), on_failure=on_failure)
+
+    def _resolve(self, model: str | None, key: Key, named: str | None) -> tuple[Route, float, bool]:
+        """The route but for targets that failed lately, its cooldown, and whether its order was drawn by weights."""
         if model is None and named is None:
             raise Refusal(400, "invalid_request", "no model given; set model", code="missing_model")
         if model is not None and not key.may_request(model):
             raise Refusal(403, "permission", f"this API key may not use model {model!r}", code="model_not_allowed")
         on_loss: Levels = "ignore"
-        cooldown = 0.0
+        cooldown, drawn = 0.0, False
         if named is not None:
             if named not in self.upstreams and named not in self.providers:
                 reason = f"unknown upstream {named!r}{self._hint(named)}"
@@ -124,7 +142,7 @@ class Router:
             assert model is not None
             targets, rules = self._targets(model)
             if rules is not None:
-                on_loss, cooldown = rules.on_loss or "ignore", rules.cooldown
+                on_loss, cooldown, drawn = rules.on_loss or "ignore", rules.cooldown, bool(rules.weights)
         allowed = [each for each in targets if key.may_reach(each.upstream)]
         if targets and not allowed:
             whose = ", ".join(dict.fromkeys(each.upstream for each in targets))
@@ -133,10 +151,7 @@ class Router:
             hint = "; name it provider/model" if model and "/" not in model else ""
             raise Refusal(404, "not_found", f"model {model!r} not found{hint}", code="model_not_found")
         found = tuple(self._upstream(each, explicit=named is None) for each in allowed)
-        if not cooldown:
-            return Route(found, on_loss)
-        on_failure = partial(self.cooldown.failed, seconds=cooldown)
-        return Route(self.cooldown.available(found), on_loss, on_failure)
+        return Route(found, on_loss), cooldown, drawn
 
     def _targets(self, model: str) -> tuple[list[_Target], ModelRoute | None]:
         rules = self.models.get(model) if "*" not in model else None

@@ -20,7 +20,7 @@ from .schema import SCHEMAS
 from .settings import edits
 from .stream import MessagesReader
 from .stream_writer import MessagesWriter
-from .tables import LEGACY_VERSION, NATIVES, PROTOCOL, REFUSES, REQUEST, RESPONSE
+from .tables import LEGACY_VERSION, NATIVES, PROTOCOL, REFUSES, REQUEST, REQUEST_HEADERS, RESPONSE
 from .tools import tools
 
 __all__ = ["adapter"]
@@ -64,6 +64,7 @@ adapter = Adapter(
     paging=Paging("limit", "after_id", "last_id", 1000, more="has_more", before="before_id"),
     auth=(("authorization", "Bearer {}"), ("x-api-key", "{}")),
     headers={"anthropic-version": LEGACY_VERSION},
+    request_headers=REQUEST_HEADERS,
     marks=("anthropic-version",),
     clients={"anthropic": "unified_llm_anthropic.sdk_client:upstream"},
     sdk={

@@ -22,7 +22,7 @@ from .content import own_born, parts
 from .mcp import read_servers, write_tools
 from .messages import read_messages, write_messages
 from .settings import only_allowed, read_settings, write_settings
-from .tables import API_VERSION, BETAS, DEFAULT_MAX_TOKENS, LEGACY_VERSION, REQUEST
+from .tables import API_VERSION, BETAS, DEFAULT_MAX_TOKENS, LEGACY_VERSION, REQUEST, REQUEST_HEADERS
 from .thinking import model_of
 from .tools import read_tools
 
@@ -57,7 +57,7 @@ def read_request(w: Node, r: Reader) -> Node:
     read_settings(w, node, r)
     REQUEST.read(w, node)
     headers = {key.lower(): value for key, value in (r.http.get("headers") or {}).items()}
-    for header in ("anthropic-version", "anthropic-beta"):
+    for header in REQUEST_HEADERS:
         if header in headers:
             r.extra(node).setdefault("headers", {})[header] = headers[header]
     return node

@@ -152,6 +152,8 @@ HOSTED_NAMES = {
     "shell": "bash",
 }
 
+# Headers that are part of a request. https://platform.claude.com/docs/en/api/versioning
+REQUEST_HEADERS = ("anthropic-version", "anthropic-beta")
 # What is in beta needs a flag in the header `anthropic-beta`, by the wire key or tool type that uses it.
 BETAS = {
     "mcp_servers": "mcp-client-2025-11-20",

@@ -36,6 +36,7 @@ class Ask:
     stands for it where the upstream says nothing either. `deadline` is when the call ends, with everything in it.
     `at` and `answer_id` are the time (seconds since 1970) and the id of an answer that has none, `previous` is the
     answer that the caller went on from. `on_failure` is called with each upstream that failed, and its error.
+    `outgoing` is a request that is ready as it is: then nothing is converted.
     `losses` came about before the conversion. `telemetry` has the hooks that are called.
     Headers and queries of the caller's are the upstream's: they go to no other.
     """
@@ -56,6 +57,7 @@ class Ask:
     previous: str | None = None
     repair: Repair = "auto"
     on_failure: OnFailure | None = None
+    outgoing: Outgoing | None = None
     losses: Losses = field(default_factory=Losses)
     telemetry: Telemetry | None = None
 

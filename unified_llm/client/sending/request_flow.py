@@ -33,7 +33,7 @@ from .response_check import is_answer, is_event
 from .retry import Retry, made_nothing
 from .stream_adaptation import as_document, as_stream
 
-__all__ = ["steps"]
+__all__ = ["outgoing_of", "steps"]
 
 _REFUSED = frozenset((400, 422))
 _IDEMPOTENCY = "idempotency-key"  # https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/
@@ -195,7 +195,8 @@ def _mended(ask: Ask, upstream: Upstream, sent: Converted, error: APIError) -> C
     return mended if mended.value != sent.value else None
 
 
-def _outgoing(ask: Ask, upstream: Upstream, sent: Converted, model: str | None) -> Outgoing:
+def outgoing_of(ask: Ask, upstream: Upstream, sent: Converted, model: str | None) -> Outgoing:
+    """The request as it leaves. Raises `InvalidBody` for what no request can hold."""
     body = sent.value
     if ask.stream and isinstance(body, dict) and ask.source != upstream.protocol:
         body = _asking_all(body, upstream)
@@ -259,7 +260,7 @@ def _asking_all(body: dict[str, Any], upstream: Upstream) -> dict[str, Any]:
 def _once(ask: Ask, upstream: Upstream, sent: Converted, operation: Operation | None, attempt: int) -> Steps:
     model = _model_of(upstream, sent)
     try:
-        outgoing = _outgoing(ask, upstream, sent, model)
+        outgoing = ask.outgoing if ask.outgoing is not None else outgoing_of(ask, upstream, sent, model)
         if operation is not None:
             yield from _tell(operation.sending(attempt, outgoing))
         response = yield Effect("send", (upstream, outgoing))

@@ -62,7 +62,7 @@ class Retry:
     @classmethod
     def never(cls) -> Retry:
         """One attempt."""
-        return cls(attempts=1)
+        return _NEVER if cls is Retry else cls(attempts=1)
 
     def delay(self, error: APIError, tried: int) -> float | None:
         """Seconds to wait after the failure of attempt number `tried`; None when nothing is tried again."""
@@ -81,6 +81,8 @@ class Retry:
             return error.should_retry
         return error.status == _CONFLICT or (isinstance(error, _MENDED_BY_TIME) and error.status not in _UNDONE)
 
+
+_NEVER = Retry(attempts=1)
 
 # Refused before anything was made of the request, all of them.
 _REFUSALS = (AuthenticationFailed, InvalidRequest, NotFound, Overloaded, PermissionDenied, QuotaExceeded, RateLimited)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from ...losses import Losses
@@ -23,15 +24,22 @@ _LONGEST = 4_000  # HTTP servers and clients take headers of 8 kB
 
 def told(losses: Losses, hops: Sequence[Hop], whose: Upstream | None) -> dict[str, str]:
     """The headers for an answer's losses, the upstreams that were passed by, and the one that gave it."""
-    headers = {LOSSES: _bounded([[loss.path, loss.capability, loss.fate, loss.side] for loss in losses])}
+    rows = [[loss.path, loss.capability, loss.fate, loss.side] for loss in losses] if losses else []
+    headers = {LOSSES: _bounded(rows) if rows else _NOTHING_LOST}
     if whose is not None:
-        headers[UPSTREAM] = _ascii(whose.name)[1:-1]
-        headers[PROTOCOL] = f"{whose.protocol}; {_ascii(whose.why)[1:-1][:500]}" if whose.why else whose.protocol
+        headers |= _served(whose.name, whose.protocol, whose.why)
     if hops:
         headers[HOPS] = _bounded([[hop.upstream, hop.attempts, hop.reason[:200]] for hop in hops])
     return headers
 
 
+@lru_cache(1024)
+def _served(name: str, protocol: str, why: str) -> dict[str, str]:
+    told = f"{protocol}; {_ascii(why)[1:-1][:500]}" if why else protocol
+    return {UPSTREAM: _ascii(name)[1:-1], PROTOCOL: told}
+
+
+_NOTHING_LOST = '{"count":0,"first":[]}'
 _ascii = json.JSONEncoder(separators=(",", ":")).encode
 
 

@@ -7,7 +7,7 @@ gateway's prefix) does not matter. A route that names more of the path wins over
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from ...adapter import Adapter, Route
 from ...registry import adapter, loaded, protocols
 
-__all__ = ["Match", "credential_headers", "recognise", "route_of", "spoken"]
+__all__ = ["Match", "own_headers", "recognise", "route_of", "spoken"]
 
 _FIELD = re.compile(r"\{(\w+)\}")
 _VERSION = r"^(?:.*?/v\d+(?:alpha|beta)?\d*/|/?)"
@@ -47,15 +47,22 @@ def recognise(method: str, path: str, headers: Mapping[str, str], surface: str |
     """
     wanted = (surface.partition(":")[0],) if surface is not None else spoken()
     known = tuple(map(adapter, wanted))
-    told = () if surface is not None else tuple(_marked(each, headers) for each in known)
-    return _recognised(method.upper(), path, surface, known, told)
+    marks = () if surface is not None else tuple(each for each in _marks(known) if each in headers)
+    return _recognised(method.upper(), path, surface, known, marks)
+
+
+@lru_cache(64)
+def _marks(known: tuple[Adapter, ...]) -> tuple[str, ...]:
+    """The headers by which any of these is told."""
+    return tuple(dict.fromkeys(mark for each in known for mark in each.marks))
 
 
 @lru_cache(1024)  # a client asks for the same few paths again and again
 def _recognised(
-    method: str, path: str, surface: str | None, wanted: tuple[Adapter, ...], marks: tuple[int, ...]
+    method: str, path: str, surface: str | None, wanted: tuple[Adapter, ...], present: tuple[str, ...]
 ) -> Match | None:
     found = []
+    marks = () if surface is not None else tuple(_marked(each, present) for each in wanted)
     for place, known in enumerate(wanted):
         for route in known.routes:
             match = _pattern(route.path).search(path) if route.method == method else None
@@ -84,7 +91,7 @@ def _installed() -> tuple[str, ...]:
     return tuple(protocols())
 
 
-def _marked(known: Adapter, headers: Mapping[str, str]) -> int:
+def _marked(known: Adapter, headers: Container[str]) -> int:
     if not known.marks:
         return 0
     return 1 if any(mark in headers for mark in known.marks) else -1
@@ -114,8 +121,6 @@ def route_of(protocol: str, kind: str, *, stream: bool = False) -> Route | None:
     return None
 
 
-@lru_cache(64)
-def credential_headers(protocol: str) -> frozenset[str]:
-    """Headers that stay between a client and us."""
-    named = (header for header, _ in adapter(protocol).auth)
-    return frozenset((*named, "authorization", "cookie", "proxy-authorization"))
+def own_headers(protocol: str, headers: Mapping[str, str]) -> dict[str, str]:
+    """The headers of a client's request that belong to the protocol; all others stay between the client and us."""
+    return {name: headers[name] for name in adapter(protocol).request_headers if name in headers}

@@ -46,7 +46,7 @@ from ..upstreams.resolve import upstream as choose
 from ..upstreams.upstream import Upstream
 from .memory_routes import Kept, kept, missing
 from .report_headers import CALLER, ESTIMATE, HOPS, LOSSES, PROTOCOL, UPSTREAM, told
-from .route_matching import Match, credential_headers, recognise, spoken
+from .route_matching import Match, own_headers, recognise, spoken
 from .stream_translation import SurfaceStream
 
 __all__ = ["HOPS", "LOSSES", "PROTOCOL", "UPSTREAM", "Incoming", "Reply", "Translator"]
@@ -188,8 +188,7 @@ class Translator:
             return self.error_reply(InvalidRequest(str(error), error={"type": "invalid_request"}), match.protocol)
 
     def _ask(self, incoming: Incoming, match: Match, body: Any) -> Ask:
-        private = credential_headers(match.protocol)
-        shown = {name: value for name, value in incoming.headers.items() if name not in private}
+        shown = own_headers(match.protocol, incoming.headers)
         query = {name: value for name, value in incoming.query.items() if name != "key"}
         return Ask(
             body=body,

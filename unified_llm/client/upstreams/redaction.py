@@ -54,7 +54,7 @@ class Secrets:
 
     def __init__(self) -> None:
         self._known: dict[str, None] = {}
-        self._patterns: list[re.Pattern[str]] | None = []
+        self._patterns: list[tuple[str, re.Pattern[str]]] | None = []
 
     def __repr__(self) -> str:
         return "Secrets()"
@@ -105,13 +105,18 @@ class Secrets:
                     self.add(each)
 
     def hide(self, text: str) -> str:
-        """The text without any of the credentials, in whatever spelling."""
+        """The text without any of the credentials, in whatever spelling; the very same text where it has none."""
         patterns = self._patterns
         if patterns is None:
             # Several threads may do this at once, with the same result.
-            patterns = self._patterns = [_pattern(each) for each in _variants(tuple(self._known))]
-        for pattern in patterns:
-            text = pattern.sub(HIDDEN, text)
+            patterns = self._patterns = [(_sign(each), _pattern(each)) for each in _variants(tuple(self._known))]
+        if not patterns:
+            return text
+        folded = text.lower()
+        for sign, pattern in patterns:
+            if sign in folded and pattern.search(text) is not None:
+                text = pattern.sub(HIDDEN, text)
+                folded = text.lower()
         return text
 
     def hidden(self, value: Any) -> Any:
@@ -134,6 +139,14 @@ def _variants(known: tuple[str, ...]) -> list[str]:
 
 
 _CODES = (base64.b64encode, base64.urlsafe_b64encode)
+
+
+def _sign(secret: str) -> str:
+    """What every spelling of a credential contains, in lower case: nobody escapes letters and digits of ASCII."""
+    return max(_PLAIN_RUN.findall(secret[:_HEAD]), key=len, default="").lower()
+
+
+_PLAIN_RUN = re.compile(r"[A-Za-z0-9]+")
 
 
 def _pattern(secret: str) -> re.Pattern[str]:
