@@ -396,3 +396,21 @@ def test_a_call_that_is_told_as_a_stream_keeps_an_unknown_caller() -> None:
     started = next(event["data"] for event in stream if event["event"] == "content_block_start")
     assert started["content_block"]["caller"] == call["caller"]
     assert not [loss for loss in stream.losses if "caller" in loss.path]
+
+
+def test_a_call_in_pieces_is_reported_where_it_opens() -> None:
+    def frame(call: Node, finish: Node | None = None, **part: Any) -> Node:
+        content = {"role": "model", "parts": [{"functionCall": call, **part}]}
+        return {"candidates": [{"content": content, **(finish or {})}], "modelVersion": "g"}
+
+    frames = plain(
+        frame({"name": "f", "willContinue": True}, thoughtSignature="U0lHTkFUVVJFLUxPTkc=", zz=1),
+        frame({"partialArgs": [{"jsonPath": "$.a", "stringValue": "B"}], "willContinue": True}),
+        frame({}, {"finishReason": "STOP"}),
+    )
+    for target in others("google-generate-content"):
+        stream = ul.convert_stream(frames, source="google-generate-content", target=target)
+        list(stream)
+        told = {loss.path: loss.fate for loss in stream.losses}
+        assert told["/0/data/candidates/0/content/parts/0/zz"] == "lost"
+        assert "/2/data" not in told

@@ -178,6 +178,8 @@ class Streams(NamedTuple):
     alone: frozenset[str] = frozenset()
     # What an event of this protocol is recognized by; without it every event is one.
     proof: Proof = MappingProxyType({})
+    # The canonical fields of an answer that its writer tells before the end: after an error the others are lost.
+    opening: frozenset[str] = frozenset(("id", "model"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

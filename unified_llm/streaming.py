@@ -13,6 +13,7 @@ from itertools import chain
 from typing import Any
 
 from .adapter import NOTHING_MORE, ReadMore, Surface, WireWriter, WriteMore
+from .broken_off import BrokenOff, new_losses
 from .bulk import ShortWay, short_way
 from .convert import Facing
 from .custody import LeavingWriter
@@ -70,6 +71,7 @@ class _Pipe:
         self.recent: deque[tuple[int, Any]] = deque(maxlen=64)
         self.weighing = Weighing(source, target, "response", exchange, None, here.adapter)
         self.trail = Trail(self.reading, self.writing, self.origin, self.goal)
+        self.broken = BrokenOff(self.reader, self.writing, self.origin, self.goal)
         self.sent = self.turned = 0
         # The short way of the next event, where there is one, what it is made of, and how many went it since the last
         # that did not.
@@ -138,6 +140,8 @@ class _Pipe:
                 for canonical in events:
                     check(canonical)
                     out += write(canonical)
+                if not own and events:
+                    self._follow(events, out)
                 if events and write_more is not None:
                     # Nearly all of a stream is more of what the last event brought (see `WritesMore`).
                     how: WriteMore | None = write_more()
@@ -175,6 +179,8 @@ class _Pipe:
             out += self.writer.feed(canonical)
         out += self.writer.close()
         self._tell(events)
+        if self.origin is not self.goal:
+            self._follow(events, out)
         if self.reading.notes or self.writing.noted:
             self._report(events, out)
         return out
@@ -193,6 +199,16 @@ class _Pipe:
                 self._tell_kept(node, "turn")
             self.turned = len(reading.turns)
 
+    def _follow(self, events: list[Event], out: list[Event]) -> None:
+        """Note what is said of the answer, and report what of it no frame says, where an error ends the stream."""
+        for event in events:
+            if "response" in event:
+                self.broken.feed(event)
+            elif event["type"] == "error":
+                self._report(events, out)
+                self.writing.raw += self.broken.entries(self.sent > 0 or len(out) > 1)
+                self._report(events, out, new=True)
+
     def _tell_event(self, event: Event) -> None:
         if "extra" in event:
             self._tell_kept(event, "rest")
@@ -207,8 +223,10 @@ class _Pipe:
             if slot in drawer and protocol != self.goal.protocol:
                 self.writing.raw.append((node, ("extra", protocol, slot), "lost", "", None))
 
-    def _report(self, events: list[Event], out: list[Event]) -> None:
+    def _report(self, events: list[Event], out: list[Event], new: bool = False) -> None:
         found = self.trail.report(events, [event["data"] for event in out], self.sent)
+        if new:
+            found = new_losses(found, [*self.losses.report()])
         here = self.weighing._replace(answer=next((x["response"] for x in events if "response" in x), None))
         told = significant(found, here, ChainMap(self.reading.docs, dict(self.recent)), stream=True)
         enforce(self.losses.add(told), self.on_loss)

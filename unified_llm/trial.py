@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from .adapter import Kind
 from .writing import Writer
 
-__all__ = ["Trial", "write_trial"]
+__all__ = ["Trial", "trial_writer", "write_trial"]
 
 Node = dict[str, Any]
 Keys = tuple[Any, ...]
@@ -36,9 +36,9 @@ class _TrialWriter(Writer):
         self.raw += [(node, (*keys, key), "lost", "", None) for key, value in rest.items() if value == []]
 
 
-def write_trial(writer: Writer, kind: Kind, **fields: Any) -> Trial:
-    """Write a request of nothing but `fields`, for the target of `writer`."""
-    trial = _TrialWriter(
+def trial_writer(writer: Writer) -> Writer:
+    """One like `writer`, for the same target, that has written nothing yet."""
+    return _TrialWriter(
         writer.protocol,
         dialect=writer.dialect,
         facing=writer.facing,
@@ -50,6 +50,11 @@ def write_trial(writer: Writer, kind: Kind, **fields: Any) -> Trial:
         origin=writer.origin,
         carries=writer.carries,
     )
+
+
+def write_trial(writer: Writer, kind: Kind, **fields: Any) -> Trial:
+    """Write a request of nothing but `fields`, for the target of `writer`."""
+    trial = trial_writer(writer)
     document = {"input": [], **fields}
     trial.root(kind.write, document)
     trial.unfold()

@@ -45,7 +45,11 @@ adapter = Adapter(
         "models": Kind(reads(models), writes(models, fill_page, lists=("models",)), "models"),
     },
     streams=Streams(
-        MessagesReader, MessagesWriter, Framing(named=True), proof={"type": ("message_", "content_block_")}
+        MessagesReader,
+        MessagesWriter,
+        Framing(named=True),
+        proof={"type": ("message_", "content_block_")},
+        opening=frozenset(("id", "model", "service_tier", "usage")),
     ),
     mappings=(parts, answer_parts, blocks, citations, results.hits, tools, servers, edits),
     settings={"request": REQUEST, "response": RESPONSE},

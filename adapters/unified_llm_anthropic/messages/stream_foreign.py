@@ -63,7 +63,6 @@ class ForeignWriter(FrameWriter):
         self.part: Any = None
         self.inner = False
         self.output: list[Node] = []
-        self.first: Node = {}
         self.tier: Any = None
 
     @property
@@ -83,8 +82,6 @@ class ForeignWriter(FrameWriter):
         if self.failed:
             return []
         if kind == "error":
-            if self.begun and not self.failed:
-                self._weigh_first()
             return self._error(event)
         if kind == "response.created":
             return self._begin(event["response"])
@@ -106,7 +103,7 @@ class ForeignWriter(FrameWriter):
     def _begin(self, response: Node) -> list[Event]:
         if self.begun:
             return []
-        self.begun, self.first = True, response
+        self.begun = True
         opening = {key: response[key] for key in _KNOWN_FIRST if response.get(key) is not None}
         self.w.seed = str(opening.get("id") or "") or self.w.seed
         self.w.context["own"] = False
@@ -116,12 +113,6 @@ class ForeignWriter(FrameWriter):
         message.update(stop_reason=None, stop_sequence=None)
         self.tier = message["usage"].get("service_tier")
         return [{"event": "message_start", "data": {"type": "message_start", "message": message}}]
-
-    def _weigh_first(self) -> None:
-        """Report what the source said of its answer first and no end repeats, since there is none."""
-        mark = len(self.w.raw)
-        self._message(self.first, [])
-        self.w.raw[mark:] = [entry for entry in self.w.raw[mark:] if entry[2] == "lost"]
 
     def _inside(self, kind: str, event: Event, at: int) -> list[Event]:
         if kind == "response.output_item.added":

@@ -33,6 +33,8 @@ _FAILED = frozenset(("malformed_call", "error", "cancelled"))
 # What is known of the cost before anything was said.
 _ASKED = ("input_tokens", "input_tokens_details")
 _SPEAKER = {"role": "model"}
+# What the first event says of an answer.
+_FIRST = frozenset(("responseId", "modelVersion", "createTime"))
 
 
 class GenerateContentReader:
@@ -300,6 +302,26 @@ class GenerateContentReader:
         node.pop("output", None)
         out.append({"type": _terminal(node), "response": node})
         self._keep_last(frame)
+
+    def unfinished(self) -> Node | None:
+        """What the frames said beside their parts, when an error has ended the stream."""
+        if not self.head:
+            return None
+        states = [self.candidates[index] for index in sorted(self.candidates)]
+        final = {key: value for key, value in self.head.items() if key not in _FIRST}
+        final["candidates"] = [state.final for state in states]
+        rest = {key: value for key, value in final.items() if key not in ("usageMetadata", "candidates")}
+        rest["candidates"] = [
+            {key: value for key, value in state.final.items() if key not in ("content", "index")} for state in states
+        ]
+        node: Node = self.r.made({}, final)
+        self.r.extra(node)["rest"] = rest
+        if type(final.get("usageMetadata")) is dict:
+            node["usage"] = self.r.made(read_usage(dict(final["usageMetadata"]), self.r), final["usageMetadata"])
+            self.r.place(node, ("usage",), ("usageMetadata",))
+        if self.r.number is not None:
+            self._gather(final, states)
+        return node
 
     def _gather(self, final: Node, states: list[Candidate]) -> None:
         """Say of the answer that was put together which frame said what."""

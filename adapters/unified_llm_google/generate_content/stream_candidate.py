@@ -285,7 +285,8 @@ class Candidate:
             self.close(out)
             whole = {key: value for key, value in call.items() if key not in ("partialArgs", "willContinue")}
             self.r.context.update(at=(self.at.get("choice", 0),), made=self.made, model=True)
-            self.call = read_part({**wire, "functionCall": whole}, self.r)
+            # Read from a part that stands in no frame: what it says is located in the one that opens the call.
+            self.call = self.r.made(read_part({**wire, "functionCall": whole}, self.r), wire)
             self.made = self.r.context["made"]
             self.args = PartialArgs()
             shown = {key: value for key, value in self.call.items() if key not in ("extra", "opaque")}

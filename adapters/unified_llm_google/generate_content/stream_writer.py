@@ -58,7 +58,6 @@ class GenerateContentWriter:
         self.own = w.source in (None, w.protocol)
         self.choices: dict[int, Choice] = {}
         self.head: Node = {}
-        self.first: Node | None = None
         self.held: tuple[int, Node] | None = None
         self.group: Node | None = None
         self.left = 0
@@ -106,7 +105,6 @@ class GenerateContentWriter:
         if kind in _TERMINAL:
             return self._end(event)
         if kind == "error":
-            self._weigh_first()
             return self._error(event)
         made = self._parts(kind, event)
         if self.group is None:
@@ -202,22 +200,12 @@ class GenerateContentWriter:
         return found
 
     def _open(self, response: Node) -> None:
-        if self.first is None:
-            self.first = response
         for name, hub in (("responseId", "id"), ("modelVersion", "model")):
             if type(response.get(hub)) is str:
                 self.head[name] = response[hub]
         alias = self.w.exchange.alias if self.w.exchange is not None else None
         if alias:
             self.head["modelVersion"] = alias
-
-    def _weigh_first(self) -> None:
-        """Report what the source said of its answer first and no end repeats, since there is none."""
-        first, mark = self.first, len(self.w.raw)
-        if self.own or self.failed or first is None:
-            return
-        self.w.piece(_write_first, first)
-        self.w.raw[mark:] = [entry for entry in self.w.raw[mark:] if entry[2] == "lost"]
 
     def _part(self, kind: str, event: Event, place: int) -> list[Any]:
         """A part that came without deltas."""
@@ -393,11 +381,3 @@ class GenerateContentWriter:
         body = write_error_body(error, self.w)
         rest = extra.get("rest")
         return [{"event": None, "data": fill(body, rest) if rest else body}]
-
-
-def _write_first(c: Node, w: Writer) -> Node:
-    for key in ("output", "status", "object", "finish"):
-        c.pop(key, None)
-    wire: Node = {}
-    write_head(c, wire, w)
-    return wire

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from unified_llm._tables import KEYS
 from unified_llm.adapter import Adapter, Framing, Kind, Route, Streams
 from unified_llm.repair import Rules
 from unified_llm.stream import PASSING
@@ -43,6 +44,7 @@ adapter = Adapter(
         Framing(named=True),
         alone=PASSING,
         proof={"event_type": ("interaction.", "step.", "content.")},
+        opening=KEYS["response"] - {"usage", "finish", "choices"},
     ),
     mappings=(user_parts, model_parts, summaries, citations, steps, tools),
     settings={"request": REQUEST, "response": RESPONSE},

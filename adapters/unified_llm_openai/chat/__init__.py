@@ -38,7 +38,11 @@ adapter = Adapter(
         "models": Kind(read_models, write_models, "models"),
     },
     streams=Streams(
-        ChatReader, ChatWriter, Framing(named=False), proof={"choices": list, "object": ("chat.completion",)}
+        ChatReader,
+        ChatWriter,
+        Framing(named=False),
+        proof={"choices": list, "object": ("chat.completion",)},
+        opening=frozenset(("id", "created_at", "model", "service_tier")),
     ),
     mappings=(user_parts, assistant_parts, thinking_parts, answer_parts, citations, pictures, calls, tools, models),
     by_hand=frozenset(("message", "reasoning", "function_call_output", "custom_tool_call_output")),

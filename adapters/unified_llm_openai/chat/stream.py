@@ -145,6 +145,22 @@ class ChatReader:
             if not choice.ended:
                 choice.finish({}, events)
             choice.close(events)
+        response, finish = self._answer()
+        events.append({"type": terminal_type(finish), "response": response})
+        return events
+
+    def unfinished(self) -> Node | None:
+        """The answer as far as it came, when an error has ended the stream."""
+        if self.head is None:
+            return None
+        for choice in self.choices.values():
+            if not choice.ended:
+                choice.finish({}, [])
+            choice.close([])
+        return self._answer()[0]
+
+    def _answer(self) -> tuple[Node, Node | None]:
+        """The response of all that was said, and how it ended."""
         response, first = self.response, self.choices.get(0)
         response["output"] = first.output() if first is not None else []
         finish = first.finish_node if first is not None else None
@@ -166,14 +182,15 @@ class ChatReader:
             number, data = self.usage_event
             if number is not None:
                 self.r.docs[number] = data
+                if data.get("usage") is self.usage:
+                    self.sources["usage",] = (number, "data", "usage")
+                    self.r.place(response, ("usage",), ("usage",))
             response["usage"] = read_usage(self.usage, self.r)
         elif self.usage_null:
             response["usage"] = None
         if self.kept or self.late:
             self.r.keep(response, {**self.kept, **self.late})
-        self.r.made(response, self.r.gather(self.first, self.sources))
-        events.append({"type": terminal_type(finish), "response": response})
-        return events
+        return self.r.made(response, self.r.gather(self.first, self.sources)), finish
 
     def _place_finish(self, node: Node, choice: ChoiceReader, above: Path, sources: Sources) -> None:
         """Say where the words for the end of a choice stand."""

@@ -15,7 +15,7 @@ from .content import are_pictures, citations, pictures
 from .messages import AUDIO_KEYS
 from .response import message_and_choice
 from .stream_calls import Calls
-from .stream_merge import Growing, merged
+from .stream_merge import Growing, merged_in
 from .stream_open import NULLS, TYPES, UNDERSTOOD, Open
 from .stream_reasoning import ReasoningReader
 from .tags import Scanner
@@ -164,15 +164,7 @@ class ChoiceReader(ReasoningReader):
 
     def add(self, key: str, value: Any) -> None:
         """What nobody understands of a delta; it was said where it was said first."""
-        known = self.message.get(key)
-        if type(known) is list and type(value) is list:
-            grown = self.grown.get(key)
-            if grown is None or grown.entries is not known:
-                grown = self.grown[key] = Growing(known, "index")
-                self.message[key] = grown.entries
-            grown.add(value)
-        else:
-            self.message = merged(self.message, {key: value})
+        self.message = merged_in(self.message, key, value, self.grown)
         here = self.r.here(*self.path, "delta", key)
         if self.sources.setdefault(("message", key), here) != here and type(value) in (list, dict):
             # Each of its pieces is lost with it.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["ONCE", "Growing", "details_of", "merged"]
+__all__ = ["ONCE", "Growing", "details_of", "merged", "merged_in"]
 
 Node = dict[str, Any]
 
@@ -67,6 +67,18 @@ class Growing:
     def _is_named(self, entry: Any) -> bool:
         first = self._keys[0]
         return type(entry) is dict and (first in entry if self._null else entry.get(first) is not None)
+
+
+def merged_in(node: Node, key: str, value: Any, grown: dict[str, Growing]) -> Node:
+    """A node, one that `merged` made, with a fragment under a key; its lists grow in place, each known to `grown`."""
+    known = node.get(key)
+    if type(known) is not list or type(value) is not list:
+        out: Node = merged(node, {key: value})
+        return out
+    growing = grown.get(key)
+    if growing is None or growing.entries is not known:
+        growing = grown[key] = Growing(known, "index")
+    return {**node, key: growing.add(value)}
 
 
 def details_of() -> Growing:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from unified_llm._tables import KEYS
 from unified_llm.adapter import Adapter, Framing, Kind, Route, Streams
 from unified_llm.repair import CALLS, Rules
 from unified_llm.stream import ALONE
@@ -48,7 +49,14 @@ adapter = Adapter(
         "deleted": Kind(lists.read_deleted, lists.write_deleted, "deleted"),
         "models": Kind(lists.read_models, lists.write_models, "models"),
     },
-    streams=Streams(ResponsesReader, ResponsesWriter, Framing(named=True), alone=ALONE, proof={"type": ("response.",)}),
+    streams=Streams(
+        ResponsesReader,
+        ResponsesWriter,
+        Framing(named=True),
+        alone=ALONE,
+        proof={"type": ("response.",)},
+        opening=KEYS["response"] - {"usage", "finish", "choices"},
+    ),
     mappings=(
         parts,
         user_parts,

@@ -57,7 +57,6 @@ class ForeignWriter:
         self.places: dict[Any, Place | None] = {}
         self.done: dict[int, Node] = {}
         self.head: Node = {}
-        self.untold: list[Any] = []
         self.state = "idle"
         self.summarizes = wants_summary(w)
         # Code that ran and whose result, an item of its own elsewhere, is awaited: the call by its `call_id`.
@@ -188,7 +187,6 @@ class ForeignWriter:
         given = {key: value for key, value in response.items() if key not in ("output", "usage", "choices", "finish")}
         wire = whole(resource, given, w)
         # What the opening cannot say is told of the whole response at its end, or when there is none.
-        self.untold = [(response, *entry[1:]) for entry in w.raw[mark:] if entry[0] is given and entry[2] != "added"]
         del w.raw[mark:]
         wire["status"] = wire.get("status") or "in_progress"
         wire["output"] = []
@@ -247,7 +245,6 @@ class ForeignWriter:
         """The event as the API sends it, with the copies it documents, and the failed response after it."""
         w = self.w
         out = self._begun() if self.state == "idle" else []
-        w.raw += self.untold
         error = event.get("error") or {key: event.get(key) for key in ("code", "message", "param")}
         nested = write_error_node(error, w)
         if type(nested.get("code")) is int:

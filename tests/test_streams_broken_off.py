@@ -1,0 +1,117 @@
+"""A stream that ends in an error loses what its target tells with the end: each leaf of it is in the report.
+
+Wire formats: docs.claude.com/en/api/messages-streaming, platform.openai.com/docs/api-reference (chat and responses
+streaming), ai.google.dev/api/generate-content, ai.google.dev/api/interactions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import unified_llm as ul
+from unified_llm.suite.mutate import altered
+from unified_llm.suite.walk import leaves, pointer, replaced
+
+Node = dict[str, Any]
+
+
+def named(*frames: Node) -> list[Node]:
+    return [{"event": frame.get("type") or frame["event_type"], "data": frame} for frame in frames]
+
+
+def plain(*frames: Node) -> list[Node]:
+    return [{"event": None, "data": frame} for frame in frames]
+
+
+CHUNK = {
+    "id": "chatcmpl-1x", "object": "chat.completion.chunk", "created": 1712345, "model": "m-1",
+    "service_tier": "flexy", "system_fingerprint": "fp_77", "provider": "Prov", "zz": {"deep": 5},
+}  # fmt: skip
+RESPONSE = {
+    "id": "resp_1x", "object": "response", "created_at": 1712345, "status": "in_progress", "model": "m-1",
+    "output": [], "service_tier": "flexy", "temperature": 0.25, "zz": {"deep": 5}, "safety_identifier": "sid9",
+    "metadata": {"k": "vv1"},
+}  # fmt: skip
+MESSAGE = {
+    "id": "msg_1x", "type": "message", "role": "assistant", "model": "m-1", "content": [], "stop_reason": None,
+    "stop_sequence": None, "container": {"id": "cont9", "expires_at": "2026-01-01T00:00:00Z"}, "zz": {"deep": 5},
+    "usage": {"input_tokens": 17, "output_tokens": 3, "service_tier": "flexy", "cache_read_input_tokens": 5},
+}  # fmt: skip
+INTERACTION = {
+    "id": "int_1x", "object": "interaction", "status": "in_progress", "model": "m-1",
+    "created": "2026-05-27T16:53:45Z", "zz": {"deep": 5}, "service_tier": "flexy",
+}  # fmt: skip
+CANDIDATE = {
+    "content": {"role": "model", "parts": [{"text": "Hi"}]}, "index": 0, "avgLogprobs": -0.5,
+    "citationMetadata": {"citationSources": [{"uri": "https://e.com/77"}]},
+    "groundingMetadata": {"webSearchQueries": ["quest9"]},
+}  # fmt: skip
+COUNTS = {"promptTokenCount": 17, "totalTokenCount": 17, "trafficType": "ON_DEMANDX"}
+CHOICE = {"index": 0, "delta": {"role": "assistant", "content": "Hi"}, "finish_reason": None, "yy": 3}
+
+# The first frame of each protocol, and the error that ends its stream.
+STREAMS: dict[str, list[Node]] = {
+    "openai-chat": plain({**CHUNK, "choices": [CHOICE]}, {"error": {"message": "no", "type": "server_error"}}),
+    "openai-responses": named(
+        {"type": "response.created", "sequence_number": 0, "response": RESPONSE},
+        {"type": "error", "sequence_number": 1, "code": "server_error", "message": "no", "param": None},
+    ),
+    "anthropic-messages": named(
+        {"type": "message_start", "message": MESSAGE},
+        {"type": "error", "error": {"type": "api_error", "message": "no"}},
+    ),
+    "google-interactions": named(
+        {"event_type": "interaction.created", "interaction": INTERACTION},
+        {"event_type": "error", "error": {"code": "internal", "message": "no"}},
+    ),
+    "google-generate-content": plain(
+        {"candidates": [CANDIDATE], "responseId": "rid_1x", "modelVersion": "m-1", "usageMetadata": COUNTS,
+         "createTime": "2026-05-27T16:53:45.443719Z", "zz": {"deep": 5}},
+        {"error": {"code": 500, "message": "no", "status": "INTERNAL"}},
+    ),
+}  # fmt: skip
+# What comes later, and what all of it counts.
+USED = {**CHUNK, "choices": [], "usage": {"prompt_tokens": 17, "completion_tokens": 3, "total_tokens": 20}}
+# What numbers frames, and that an answer is under way, which no report need say.
+EXEMPT = ("/0/data/sequence_number", "/0/data/interaction/status", "/0/data/response/status")
+PAIRS = [(source, target) for source in STREAMS for target in STREAMS if source != target]
+
+
+def told(frames: list[Node], source: str, target: str) -> tuple[list[Node], list[ul.Loss]]:
+    stream = ul.convert_stream(frames, source=source, target=target)
+    return list(stream), list(stream.losses)
+
+
+@pytest.mark.parametrize("end", ["in an error", "cut off"])
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_what_a_stream_said_of_its_answer_is_sent_or_reported(source: str, target: str, end: str) -> None:
+    frames = STREAMS[source] if end == "in an error" else STREAMS[source][:1]
+    base, losses = told(frames, source, target)
+    for path, value in leaves(frames[:1]):
+        where = pointer(path)
+        if path[1] != "data" or value in (None, [], {}) or where in EXEMPT:
+            continue
+        if any(f"{where}/".startswith(f"{loss.path}/") for loss in losses if loss.side == "source"):
+            continue
+        other = told(replaced(frames, path, altered(value)), source, target)
+        assert other != (base, losses), f"{where} is neither sent nor reported"
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_what_was_sent_is_not_reported(source: str, target: str) -> None:
+    """The model is in the first frame of each protocol, if any frame came before the error."""
+    frames, losses = told(STREAMS[source], source, target)
+    if "m-1" in str(frames):
+        assert not [loss for loss in losses if loss.path.endswith(("/model", "/modelVersion"))]
+    assert len({loss.path for loss in losses if loss.side == "source"}) == len(losses) - sum(
+        loss.side == "target" for loss in losses
+    ), "a place is reported twice"
+
+
+@pytest.mark.parametrize("target", [each for each in STREAMS if each != "openai-chat"])
+def test_the_usage_before_an_error_is_reported(target: str) -> None:
+    first, error = STREAMS["openai-chat"]
+    _, losses = told([first, *plain(USED), error], "openai-chat", target)
+    assert ("/1/data/usage", "lost") in {(loss.path, loss.fate) for loss in losses}
