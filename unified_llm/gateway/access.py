@@ -34,6 +34,7 @@ class Key(NamedTuple):
     tenant: str = ""
     models: tuple[str, ...] = ("*",)
     upstreams: tuple[str, ...] = ("*",)
+    admin: bool = False
 
     def may_request(self, model: str) -> bool:
         """Whether the key may name a model."""
@@ -61,7 +62,7 @@ class Access:
         self.hosts = frozenset(name.lower() for name in config.gateway.hosts)
         self.origins = frozenset(config.gateway.origins)
         self.keys = {
-            each.sha256: Key(name, each.tenant or name, tuple(each.models), tuple(each.upstreams))
+            each.sha256: Key(name, each.tenant or name, tuple(each.models), tuple(each.upstreams), each.admin)
             for name, each in config.keys.items()
         }
 
@@ -84,6 +85,15 @@ class Access:
         if not self.keys:
             return Key() if not name else None
         return next((each for each in self.keys.values() if each.name == name), None)
+
+    def check_admin(self, headers: Mapping[str, str], query: Mapping[str, str]) -> None:
+        """Raise `Refusal` (401, 403) unless the request may read metrics and the request log.
+
+        Where there are keys, it takes one with `admin = true`; a gateway without keys listens on loopback only.
+        """
+        if not self.admit(headers, query).admin and self.keys:
+            reason = "this API key may not read metrics and the request log; it needs admin = true"
+            raise Refusal(403, "permission", reason, code="admin_required")
 
     def preflight(self, method: str, headers: Mapping[str, str]) -> Whole | None:
         """The response to a CORS preflight request of a configured origin; None for any other request."""

@@ -30,6 +30,7 @@ from .body import Disconnected, Peek, peek, read_body
 from .config import Config, ConfigError
 from .files import Files, Sent
 from .head import Head
+from .loss_report import finishing, placed
 from .passthrough import Direct, direct
 from .quota import Quota
 from .replies import (
@@ -56,6 +57,7 @@ from .socket import serve
 from .state.runs import Runs
 from .state.store import Store, StoreUnavailable
 from .state.turns import Pending, Turns, unavailable
+from .telemetry import OWN_PATHS, Recorder, note
 
 __all__ = ["Gateway"]
 
@@ -93,6 +95,7 @@ class Gateway:
         self.turns = Turns(self.store, self.config.state)
         self.runs = Runs(self.store, self.wire, partial(again, self))
         self.files = Files(self.turns.files, self.config.state)
+        self.recorder = Recorder(self.config.telemetry)
         self.draining = False
         self.busy = self.sockets = 0
         self._secret = self.config.gateway.secret()
@@ -117,7 +120,9 @@ class Gateway:
         elif scope["type"] == "websocket":
             await serve(self, Head.of(scope), scope, receive, send)
         elif scope["type"] == "http":
-            await self._http(Head.of(scope), receive, send)
+            head = Head.of(scope)
+            with self.recorder.request(head.method, head.path, head.headers) as record:
+                await self._http(head, receive, send if record is None else record.sending(send))
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         while (await receive())["type"] != "lifespan.shutdown":
@@ -138,6 +143,7 @@ class Gateway:
         await self.runs.aclose(self.config.gateway.graceful)
         await self.wire.aclose()
         await self.store.aclose()
+        self.recorder.close()
 
     async def secret(self) -> Secret:
         """The secret of envelopes: the configured one, else that of the database, else one of this process.
@@ -170,12 +176,15 @@ class Gateway:
                 await send_whole(send, found, body=head.method != "HEAD")
                 return
             route = recognise(head.method, head.path, head.headers)
+            note(match=route)
             key = await self._admitted(head, route)
+            note(key=key)
             match = route if route is not None else self._unmatched(head)
             with self.counted(key):
                 content = await self._content(head, match, receive)
                 await until_gone(self._answer(head, match, key, content, send), receive)
         except Refusal as refusal:
+            note(refused=refusal.code or refusal.type)
             reply = error_reply(refusal, protocol_for(head.path, head.headers))
             await send_whole(send, reply.with_headers(self.access.cors(head.headers)), body=head.method != "HEAD")
         except Disconnected:
@@ -204,6 +213,9 @@ class Gateway:
             if head.path in _READY and self.draining:
                 return json_reply({"status": "stopping"}, 503, {"retry-after": "5"})
             return json_reply({"status": "ok"})
+        if head.path in OWN_PATHS:
+            self.access.check_admin(head.headers, head.query)
+            return self.recorder.shown(head.method, head.path, head.query)
         return self.access.preflight(head.method, head.headers)
 
     def _unmatched(self, head: Head) -> NoReturn:
@@ -242,6 +254,7 @@ class Gateway:
         try:
             reply, finish = await self.reply(head, match, key, content, self.turns)
         except Refusal as refusal:
+            note(refused=refusal.code or refusal.type)
             reply = error_reply(refusal, match.protocol)
         except Exception:
             _log.exception("internal error at %s %s", head.method, head.path)
@@ -279,7 +292,7 @@ class Gateway:
         plain = meter is None and turns is self.turns  # nobody counts, or remembers, what goes through
         straight = direct(match, found, route, headers, head.query, content) if plain else None
         if straight is not None:
-            passed = await self._passed(straight, secret)
+            passed = await self._passed(straight._replace(telemetry=self.recorder.telemetry), secret)
             if passed is not None:
                 return passed, None
         translator = self.translator(route, key, meter, secret)
@@ -293,15 +306,20 @@ class Gateway:
             return translator.error_reply(_with_status(error), match.protocol), None
         except CapabilityLost as error:
             raise Refusal(400, "invalid_request", str(error), code="capability_lost") from None
+        where = self.config.telemetry.losses
+        reply = placed(reply, match.protocol, where)
         if match.route.kind != "request" or not turns.stores(match.protocol, found):
-            return reply, None
+            return reply, finishing(None, reply, match.protocol, where)
         pending = Pending(turns, key, match.protocol, found, content, recalled)
-        return (await pending.whole(reply), None) if reply.stream is None else (reply, pending.streamed)
+        finish = finishing(pending.streamed, reply, match.protocol, where)
+        return (await pending.whole(reply), None) if reply.stream is None else (reply, finish)
 
     def route(self, head: Head, match: Match, key: Key, found: Peek) -> Route:
         """Where a request goes. Raises `Refusal`."""
         named = match.names.get("model") or found.model
-        return self.router.resolve(named if isinstance(named, str) and named else None, key, head.upstream)
+        model = named if isinstance(named, str) and named else None
+        note(model=model)
+        return self.router.resolve(model, key, head.upstream)
 
     def translator(self, route: Route, key: Key, meter: OnUsage | None, secret: Secret) -> Translator:
         """What converts a request and its response, and sends it."""
@@ -313,6 +331,8 @@ class Gateway:
             on_loss=route.on_loss,
             on_failure=route.on_failure,
             on_usage=meter,
+            on_losses=self.recorder.lost,
+            telemetry=self.recorder.telemetry,
         )
 
     async def _stored(self, match: Match, key: Key, query: Mapping[str, str], secret: Secret) -> Whole | Events:

@@ -138,6 +138,7 @@ def _needs_extra() -> None:
         import alembic  # noqa: F401
         import limits  # noqa: F401
         import msgspec  # noqa: F401
+        import prometheus_client  # noqa: F401
         import sqlalchemy  # noqa: F401
         import uvicorn  # noqa: F401
         import yaml  # noqa: F401

@@ -33,8 +33,8 @@ from .values import (
     Variables,
 )
 
-__all__ = ["Config", "ConfigError", "GatewaySettings", "KeySettings", "ModelRoute", "StateSettings", "UpstreamSettings",
-           "is_loopback", "load"]  # fmt: skip
+__all__ = ["Config", "ConfigError", "GatewaySettings", "KeySettings", "ModelRoute", "StateSettings",
+           "TelemetrySettings", "UpstreamSettings", "is_loopback", "load"]  # fmt: skip
 
 
 class ConfigError(ValueError):
@@ -136,6 +136,29 @@ class StateSettings(_Table):
         return os.environ[self.url_env]
 
 
+class TelemetrySettings(_Table):
+    """`[telemetry]`: metrics, request log, losses."""
+
+    metrics: bool = Field(default=True, description="Metrics for Prometheus at `/metrics`.")
+    log: str = Field(
+        default="off",
+        min_length=1,
+        description="Request log, one line of JSON each: `off`, `stdout`, `stderr`, `logging` (the logger "
+        "`unified_llm.gateway.requests` of Python), or the path of a file.",
+    )
+    keep: int = Field(
+        default=1_000, ge=0, description="Lines of the request log that are kept in memory for `/requests`."
+    )
+    clients: int = Field(
+        default=100, ge=0, description="Different values of `X-Client-Id` in the metrics; all others are `other`."
+    )
+    losses: Literal["header", "body", "both", "off"] = Field(
+        default="header",
+        description="Where clients find losses: the response header `x-unified-llm-losses`, the `metadata` of a "
+        "response (of protocols that have it), or both.",
+    )
+
+
 class UpstreamSettings(_Table):
     """`[upstreams.NAME]`: one upstream. The fields are those of `Upstream.load`."""
 
@@ -183,6 +206,7 @@ class KeySettings(_Table):
     )
     models: Names = Field(default=["*"], description="Models that the key may request; globs.")
     upstreams: Names = Field(default=["*"], description="Upstreams and providers that the key may reach; globs.")
+    admin: bool = Field(default=False, description="Whether the key may read the metrics and the request log.")
     limits: list[LimitText] = Field(
         default=[],
         description='Limits, counted per process: `"600/minute"` (requests), `"200000 tokens/minute"`, '
@@ -207,6 +231,7 @@ class Config(_Table):
 
     gateway: GatewaySettings = Field(default_factory=GatewaySettings)
     state: StateSettings = Field(default_factory=StateSettings)
+    telemetry: TelemetrySettings = Field(default_factory=TelemetrySettings)
     upstreams: dict[str, UpstreamSettings] = Field(default_factory=dict)
     models: dict[str, Annotated[ModelRoute, BeforeValidator(_route)]] = Field(default_factory=dict)
     keys: dict[str, KeySettings] = Field(default_factory=dict)
@@ -221,8 +246,9 @@ class Config(_Table):
         for name in ("listen", "secret_env", "max_headers", "max_body", "max_parallel", "graceful"):
             if getattr(self.gateway, name) != getattr(other.gateway, name):
                 yield f"gateway.{name}"
-        if self.state != other.state:
-            yield "state"
+        for table in ("state", "telemetry"):
+            if getattr(self, table) != getattr(other, table):
+                yield table
 
     def problems(self) -> Iterator[str]:
         """What is wrong between tables that are right by themselves."""
@@ -312,6 +338,7 @@ def _problem(error: Any, raw: Mapping[str, Any]) -> str:
 _MODELS: dict[str, type[_Table]] = {
     "gateway": GatewaySettings,
     "state": StateSettings,
+    "telemetry": TelemetrySettings,
     "upstreams": UpstreamSettings,
     "models": ModelRoute,
     "keys": KeySettings,

@@ -17,6 +17,7 @@ from ..client.sending.effects import Ask, Effect, OnFailure, Outgoing
 from ..client.sending.request_flow import outgoing_of, steps
 from ..client.sending.retry import Retry
 from ..client.state.response_memory import keeps
+from ..client.telemetry.operation import SILENT, Telemetry
 from ..client.transports.route_matching import Match, own_headers
 from ..client.upstreams.upstream import Upstream
 from ..convert import Converted, convert, write
@@ -55,6 +56,7 @@ class Direct(NamedTuple):
     outgoing: Outgoing
     stream: bool
     on_failure: OnFailure | None = None
+    telemetry: Telemetry = SILENT
 
     @property
     def content(self) -> bytes:
@@ -63,7 +65,13 @@ class Direct(NamedTuple):
 
     def steps(self) -> Generator[Effect, Any, Any]:
         """The effects of the request; returns an `Answer`, or an `Opened` for a stream. Raises `APIError`."""
-        ask = Ask(kind="request", stream=self.stream, on_failure=self.on_failure, outgoing=self.outgoing)
+        ask = Ask(
+            kind="request",
+            stream=self.stream,
+            on_failure=self.on_failure,
+            outgoing=self.outgoing,
+            telemetry=self.telemetry,
+        )
         return steps(ask, (self.upstream,), Retry.never())
 
     def is_repairable(self, error: InvalidRequest) -> bool:

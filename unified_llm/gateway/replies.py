@@ -20,6 +20,7 @@ from ..hints import header_safe
 from ..jsonvalue import dump
 from ..losses import Losses
 from ..registry import adapter
+from .passed_usage import Tap
 
 __all__ = [
     "Events",
@@ -177,16 +178,25 @@ async def send_passed(send: Send, wire: AsyncWire, passed: Passed, cors: Mapping
     kind = found.headers.get("content-type", "text/event-stream")
     await _start(send, 200, {"content-type": kind, "cache-control": "no-cache", **headers})
     stream, last = wire.stream(found), b""
+    tap = Tap(found) if found.operation is not None else None
+    failure: Exception | None = None
+    complete = False
     try:
         async for chunk in stream:
+            if tap is not None:
+                tap.feed(chunk)
             if b'"error' in chunk:  # some servers repeat what they were sent
                 text = found.upstream.hide(chunk.decode("utf-8", "surrogateescape"))
                 chunk = text.encode("utf-8", "surrogateescape")
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        complete = True
     except APIError as error:
+        failure = error
         last = b"".join(ByteStream(passed.protocol, passed.protocol).fail(error.error))
     finally:
         await stream.aclose()
+        if tap is not None:
+            tap.end(failure, complete)
     await send({"type": "http.response.body", "body": last})
 
 

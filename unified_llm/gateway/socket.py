@@ -34,6 +34,7 @@ from .head import Head
 from .replies import Receive, Refusal, Scope, Send, Whole, error_reply, events_of, protocol_for
 from .socket_turns import SocketTurns
 from .state.turns import Pending, data_of, id_of
+from .telemetry import note
 
 if TYPE_CHECKING:
     from .app import Gateway
@@ -173,7 +174,7 @@ class Session:
             size, body = await self._lanes[lane].get()
             async with self._active:
                 try:
-                    done = await self._answer(lane, body)
+                    done = await self._recorded(lane, body)
                 except Refusal as refusal:
                     done = False
                     await self._fail(lane, refusal)
@@ -188,10 +189,22 @@ class Session:
             if not done and isinstance(previous, str):
                 self._turns.evict(previous, lane)
 
+    async def _recorded(self, lane: str, body: Node) -> bool:
+        """As `_answer`, with a line in the request log."""
+        with self._gateway.recorder.request("WEBSOCKET", self._head.path, self._head.headers):
+            try:
+                done = await self._answer(lane, body)
+            except Refusal as refusal:
+                note(refused=refusal.code or refusal.type, status=refusal.status)
+                raise
+            note(status=200, is_complete=done)
+            return done
+
     async def _answer(self, lane: str, body: Node) -> bool:
         """Answer one request; whether its response is one to go on from."""
         gateway, surface = self._gateway, self._match.protocol
         key = gateway.access.admit(self._head.headers, self._head.query)  # a key may have been removed
+        note(key=key, match=self._match)
         field = takes(adapter(surface), "background")
         if field and body.get(field):
             raise Refusal(400, "invalid_request", f"{field} is not supported over WebSocket; use POST", code=field)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from ..sending.effects import Ask
     from .events import ResponseEvent
 
-__all__ = ["Instruments", "Span", "instruments"]
+__all__ = ["Instruments", "Span", "incoming_context", "instruments"]
 
 _NAME = "unified_llm"
 SCHEMA = "https://opentelemetry.io/schemas/1.41.0"
@@ -79,6 +80,20 @@ def instruments(tracer_provider: Any = None, meter_provider: Any = None) -> Inst
     if found is None:
         found = _made[key] = Instruments(tracers, meters)  # which refers to both: no other object gets their ids
     return found
+
+
+@contextmanager
+def incoming_context(headers: Mapping[str, str]) -> Iterator[None]:
+    """Continue the trace that an incoming request names (`traceparent`), where spans are recorded."""
+    if "traceparent" not in headers or _provider(None, "trace") is None:
+        yield
+        return
+    context, propagate = import_module("opentelemetry.context"), import_module("opentelemetry.propagate")
+    token = context.attach(propagate.extract(headers))
+    try:
+        yield
+    finally:
+        context.detach(token)
 
 
 class Instruments:

@@ -11,7 +11,7 @@ from ...losses import Losses
 from ..sending.effects import Hop
 from ..upstreams.upstream import Upstream
 
-__all__ = ["ESTIMATE", "HOPS", "LOSSES", "PROTOCOL", "UPSTREAM", "told"]
+__all__ = ["ESTIMATE", "HOPS", "LOSSES", "PROTOCOL", "UPSTREAM", "bounded", "told"]
 
 CALLER = "x-unified-llm-caller"
 LOSSES = "x-unified-llm-losses"
@@ -25,11 +25,11 @@ _LONGEST = 4_000  # HTTP servers and clients take headers of 8 kB
 def told(losses: Losses, hops: Sequence[Hop], whose: Upstream | None) -> dict[str, str]:
     """The headers for an answer's losses, the upstreams that were passed by, and the one that gave it."""
     rows = [[loss.path, loss.capability, loss.fate, loss.side] for loss in losses] if losses else []
-    headers = {LOSSES: _bounded(rows) if rows else _NOTHING_LOST}
+    headers = {LOSSES: bounded(rows) if rows else _NOTHING_LOST}
     if whose is not None:
         headers |= _served(whose.name, whose.protocol, whose.why)
     if hops:
-        headers[HOPS] = _bounded([[hop.upstream, hop.attempts, hop.reason[:200]] for hop in hops])
+        headers[HOPS] = bounded([[hop.upstream, hop.attempts, hop.reason[:200]] for hop in hops])
     return headers
 
 
@@ -43,14 +43,14 @@ _NOTHING_LOST = '{"count":0,"first":[]}'
 _ascii = json.JSONEncoder(separators=(",", ":")).encode
 
 
-def _bounded(rows: list[list[Any]]) -> str:
-    """`{"count": n, "first": [...]}` in ASCII, as many of the first as a header may hold."""
+def bounded(rows: list[list[Any]], longest: int = _LONGEST) -> str:
+    """`{"count": n, "first": [...]}` in ASCII, with as many of the first as fit."""
     shown: list[str] = []
     size = 0
     for row in rows:
         text = _ascii(row)
         size += len(text) + 1
-        if size > _LONGEST:
+        if size > longest:
             break
         shown.append(text)
     return f'{{"count":{len(rows)},"first":[{",".join(shown)}]}}'

@@ -110,6 +110,11 @@ class SurfaceStream:
         return self._stream.pipe.grammar.usage
 
     @property
+    def losses(self) -> Losses:
+        """What of the response so far did not get to the client as it was."""
+        return self._stream.pipe.losses.report()
+
+    @property
     def events(self) -> int:
         """How many events the client was sent."""
         return self._stream.pipe.sent + self._stream.pipe.passed

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import uuid4
 
@@ -72,13 +72,15 @@ class Incoming:
 
 @dataclass(slots=True, kw_only=True)
 class Reply:
-    """What the client gets: `content` whole, or `stream`, which turns the bytes of `opened` into its own."""
+    """What the client gets: `content` whole, or `stream`, which turns the bytes of `opened` into its own and has
+    losses of its own beside these."""
 
     status: int
     headers: dict[str, str]
     content: bytes = b""
     stream: SurfaceStream | None = None
     opened: Opened | None = None
+    losses: Losses = field(default_factory=Losses)
 
 
 class Translator:
@@ -322,7 +324,7 @@ class Translator:
         headers |= {"content-type": _JSON, **told(losses, hops, whose)}
         given = done.http.get("status")
         status = given if type(given) is int and 100 <= given <= 599 else status
-        return Reply(status=status, headers=headers, content=dump(done.value))
+        return Reply(status=status, headers=headers, content=dump(done.value), losses=losses)
 
     def _stream(self, found: Opened, surface: str, vault: Vault) -> Reply:
         given = found.sent.losses
@@ -341,7 +343,7 @@ class Translator:
         headers |= told(given, found.hops, found.upstream)
         if found.request_id:
             headers |= header_safe({"x-request-id": found.request_id})
-        return Reply(status=200, headers=headers, stream=stream, opened=found)
+        return Reply(status=200, headers=headers, stream=stream, opened=found, losses=given)
 
     def error_reply(self, error: APIError, surface: str) -> Reply:
         """An error in the surface's own shape, from the provider's document where there is one."""
