@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 
 from .adapter import Paging
 
-__all__ = ["KINDS", "CacheApi", "FileApi", "ResumableApi", "UploadApi"]
+__all__ = ["CACHE_KINDS", "KINDS", "CacheApi", "FileApi", "ResumableApi", "UploadApi"]
 
-KINDS = frozenset(
-    """files file file_content uploads upload_parts upload_complete upload_cancel resumable_upload
-    caches cache""".split()
+CACHE_KINDS = frozenset(("caches", "cache"))
+KINDS = CACHE_KINDS | frozenset(
+    "files file file_content uploads upload_parts upload_complete upload_cancel resumable_upload".split()
 )
 """The kinds of these routes: none of them is a document that is converted."""
 
@@ -94,7 +94,9 @@ class CacheApi(NamedTuple):
 
     `name`, `pattern`, `marks`, `write`, `write_list`, `paging` and `size` are as in `FileApi`. `own` are the fields of
     the resource that are not part of a request, each spelling; `fields` gives those of `lifetime` (a duration such as
-    "300s"), `expires` (a time), `display_name` and `model`, each spelling. `lifetime` is the default in seconds.
+    "300s"), `expires` (a time), `display_name` and `model`, each spelling. `settings` gives the fields of canonical
+    settings, which a cache has in the place of the request, `absent` what a request must have and a cache need not.
+    `lifetime` is the default in seconds.
     """
 
     name: str
@@ -106,4 +108,6 @@ class CacheApi(NamedTuple):
     write_list: Page
     paging: Paging
     size: int
+    settings: Mapping[str, str]
+    absent: Mapping[str, Any] = MappingProxyType({})
     lifetime: float = 3_600.0

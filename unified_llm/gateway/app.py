@@ -20,13 +20,14 @@ from ..client.transports.route_matching import Match, recognise
 from ..client.transports.translator import Incoming, OnUsage, Reply, Translator
 from ..convert import write
 from ..errors import APIError, CapabilityLost, ConnectionFailed, InvalidRequest, Timeout
-from ..file_api import KINDS
+from ..file_api import CACHE_KINDS, KINDS
 from ..registry import adapter
 from ..secret import Secret
 from ..vault import MemoryVault
 from .access import Access, Key
 from .background import again, begin
 from .body import Disconnected, Peek, peek, read_body
+from .caches import Caches
 from .config import Config, ConfigError
 from .files import Files, Sent
 from .head import Head
@@ -96,6 +97,7 @@ class Gateway:
         self.runs = Runs(self.store, self.wire, partial(again, self))
         self.files = Files(self.turns.files, self.config.state)
         self.recorder = Recorder(self.config.telemetry)
+        self.caches = Caches(self.turns.files, self.config.state)
         self.draining = False
         self.busy = self.sockets = 0
         self._secret = self.config.gateway.secret()
@@ -279,7 +281,9 @@ class Gateway:
         if match.route.kind in KINDS:
             url = f"{head.scheme}://{head.headers.get('host', '')}{head.path}"
             try:
-                return await self.files.reply(Sent(match, key.tenant, head.query, head.headers, content, url)), None
+                routes = self.caches if match.route.kind in CACHE_KINDS else self.files
+                sent = Sent(match, key.tenant, head.query, head.headers, content, url)
+                return await routes.reply(sent, await self.secret()), None
             except StoreUnavailable:
                 raise unavailable() from None
         secret = await self.secret()
@@ -296,12 +300,14 @@ class Gateway:
             if passed is not None:
                 return passed, None
         translator = self.translator(route, key, meter, secret)
-        translator.memory = recalled = await turns.recall(key, match.protocol, found, secret, content, match.route.kind)
+        named = found._replace(model=match.names.get("model") or found.model)
+        translator.memory = recalled = await turns.recall(key, match.protocol, named, secret, content, match.route.kind)
         incoming = Incoming(method=head.method, path=head.path, query=head.query, headers=headers, content=content)
         if found.background is True and match.route.kind == "request":
             return await begin(self, head, match, key, found, translator, incoming, secret), None
         try:
             reply: Reply = await self.wire.run(translator.steps(incoming))
+            recalled.tell(reply)
         except (ConnectionFailed, Timeout) as error:
             return translator.error_reply(_with_status(error), match.protocol), None
         except CapabilityLost as error:

@@ -15,6 +15,7 @@ from ..client.transports.route_matching import Match
 from ..file_api import FileApi, ResumableApi, UploadApi
 from ..jsonvalue import parse
 from ..registry import adapter
+from ..secret import Secret
 from .access import Access, Key
 from .config import StateSettings
 from .forms import form_of, media_type_of, name_of
@@ -23,7 +24,7 @@ from .state.files import FILE, FileStore, StorageFull, StoredFile
 from .state.references import file_id
 from .state.store import Conflict
 
-__all__ = ["Files", "Sent", "listed", "object_of"]
+__all__ = ["Files", "Sent", "listed", "object_of", "storage_full"]
 
 _UPLOADS = frozenset(("files", "upload_parts", "resumable_upload"))
 _ID = re.compile(r"[0-9A-Za-z](?:[0-9A-Za-z-]{0,62}[0-9A-Za-z])?")
@@ -75,7 +76,7 @@ class Files:
             raise Refusal(404, "not_found", "the upload is unknown or has expired", code="upload_not_found")
         return Key(tenant=found.tenant)
 
-    async def reply(self, sent: Sent) -> Whole:
+    async def reply(self, sent: Sent, secret: Secret) -> Whole:
         """The response of a route. Raises `Refusal` and `StoreUnavailable`."""
         api = adapter(sent.match.protocol).files
         assert api is not None
@@ -88,7 +89,7 @@ class Files:
             if kind == "files" and method == "POST":
                 return json_reply(api.write((await self._created(sent, api)).node))
         except StorageFull as error:
-            raise _full(error) from None
+            raise storage_full(error) from None
         if kind == "files":
             rows = await self.files.list(sent.tenant, FILE)
             return json_reply(listed([each.node for each in rows], api, sent.query))
@@ -285,7 +286,8 @@ def _missing(sent: Sent, what: str = "file") -> Refusal:
     return Refusal(404, "not_found", f"{what} {sent.match.names['file']!r} not found", code=f"{what}_not_found")
 
 
-def _full(error: StorageFull) -> Refusal:
+def storage_full(error: StorageFull) -> Refusal:
+    """The refusal of what a tenant has no space for."""
     reason = f"the tenant has its limit of {error.limit}; delete files, or wait until they expire"
     return Refusal(429, "quota", reason, code="storage_full", headers={"x-should-retry": "false"})
 

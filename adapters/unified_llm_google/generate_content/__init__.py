@@ -10,7 +10,7 @@ from . import calls, hosted, hosted_tools
 from .content import items, parts
 from .counting import read_count, read_count_request, write_count, write_count_request
 from .errors import read_error, write_error
-from .files import FILE_ROUTES, FILES, UPLOAD_MARK
+from .files import CACHES, FILE_ROUTES, FILES, UPLOAD_MARK
 from .models import models, read_model_list, write_model_list
 from .request import read_request, write_request
 from .response import read_response, write_response
@@ -74,6 +74,7 @@ adapter = Adapter(
     )
     + FILE_ROUTES,
     files=FILES,
+    caches=CACHES,
     # https://ai.google.dev/api/models#method:-models.list
     paging=Paging("pageSize", "pageToken", "nextPageToken", 1000),
     auth=(("x-goog-api-key", "{}"), ("authorization", "Bearer {}")),

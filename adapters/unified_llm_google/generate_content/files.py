@@ -30,6 +30,11 @@ FILE_ROUTES = (
     Route("GET", "files/{file}", "file"),
     Route("DELETE", "files/{file}", "file"),
     Route("GET", "files/{file}:download", "file_content"),
+    Route("POST", "cachedContents", "caches"),
+    Route("GET", "cachedContents", "caches"),
+    Route("GET", "cachedContents/{cache}", "cache"),
+    Route("PATCH", "cachedContents/{cache}", "cache"),
+    Route("DELETE", "cachedContents/{cache}", "cache"),
 )
 
 
@@ -134,4 +139,6 @@ CACHES = CacheApi(
     write_list=write_caches,
     paging=Paging("pageSize", "pageToken", "nextPageToken", 1_000),
     size=50,
+    settings={"instructions": "systemInstruction", "tools": "tools", "tool_choice": "toolConfig"},
+    absent={"contents": []},
 )

@@ -13,19 +13,20 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ...client.state.response_memory import Turn
+from ...client.state.store import takes
 from ...client.transports.route_matching import spoken
 from ...client.upstreams.upstream import Upstream
 from ...convert import write
 from ...errors import InvalidBody, InvalidRequest, NotFound
-from ...jsonvalue import parse
+from ...jsonvalue import copied, parse
 from ...losses import Losses
 from ...reading import Reader
 from ...registry import adapter, provider_of, split
 from ...secret import Secret
 from ..replies import Refusal
-from .files import FILE, FileStore, StoredFile
+from .files import CACHE, FILE, FileStore, StoredFile
 
-__all__ = ["References", "file_id", "find_references", "has_references"]
+__all__ = ["References", "cache_id", "file_id", "find_references", "has_prompt", "has_references"]
 
 Node = dict[str, Any]
 
@@ -37,6 +38,7 @@ _MEDIA = {
     "input_audio": "data",
 }
 """Canonical part -> the field for its data."""
+_CACHED = ("instructions", "tools", "tool_choice")  # what a cached prompt has beside its input
 _FORMATS = {"mpeg": "mp3", "x-wav": "wav", "wave": "wav"}
 _TEXTS = ("text/", "application/json", "application/xml", "application/yaml", "application/x-yaml")
 # JSON may spell a key with escapes, which nobody does for these letters without an intention.
@@ -66,6 +68,21 @@ def _file_id(name: str) -> str | None:
         if (found := pattern.fullmatch(name)) is not None:
             return found[1]
     return None
+
+
+def cache_id(name: str) -> str:
+    """The id of a cached prompt in any protocol's spelling of it."""
+    for each in spoken():
+        api = adapter(each).caches
+        if api is not None and (found := re.fullmatch(api.pattern, name)) is not None:
+            return str(found[1])
+    return name
+
+
+def has_prompt(surface: str, body: Any, secret: Secret) -> bool:
+    """Whether a request says anything to a model. Raises `InvalidBody`."""
+    node = _read(surface, "request", body, secret)
+    return any(node.get(key) for key in ("input", *_CACHED))
 
 
 def has_references(content: bytes) -> bool:
@@ -114,6 +131,7 @@ class References:
         self.kind, self.secret = kind, secret
         self.own: tuple[str, ...] = ()
         self.losses: list[tuple[str, str, str, str]] = []
+        self._cached: Node | None = None
         self._found: dict[str, tuple[StoredFile, str]] = {}
 
     async def fetch(self, files: FileStore, tenant: str, names: Sequence[str], most: int) -> None:
@@ -130,12 +148,50 @@ class References:
                 raise Refusal(413, "too_large", reason, code="files_too_large")
             self._found[id] = found, base64.b64encode(await files.content(found)).decode()
 
+    async def fetch_cache(self, files: FileStore, tenant: str, surface: str, name: str, model: Any) -> None:
+        """Read a cached prompt. Raises `Refusal` (400 for another model, 404)."""
+        found = await files.get(tenant, CACHE, cache_id(name))
+        if found is None:
+            raise Refusal(404, "not_found", f"cached content {name!r} not found", code="cache_not_found")
+        if isinstance(model, str) and _plain(model) != _plain(found.head["model"]):
+            reason = f"the cached content is for model {found.head['model']!r}, the request for {model!r}"
+            raise Refusal(400, "invalid_request", reason, code="cache_model")
+        self._cached = _read(found.head["surface"], "request", parse(await files.content(found)), self.secret)
+        self.losses.append((f"/{_field(surface, 'cached_content')}", "cache.key", "emulated", "source"))
+
+    def _joined(self, node: Node, surface: str) -> None:
+        """Put the cached prompt in front of a request."""
+        assert self._cached is not None
+        twice = [key for key in _CACHED if node.get(key) and node[key] != "auto"]
+        if twice:
+            names = ", ".join(_field(surface, key) for key in twice)
+            reason = f"{names}: set in the cached content, leave it out of requests that use it"
+            raise InvalidRequest(reason, error={"type": "invalid_request"}, status=400)
+        del node["cached_content"]
+        cached = copied(self._cached)
+        for key in _CACHED:
+            if cached.get(key):
+                node[key] = cached[key]
+        for name, own in (cached.get("extra") or {}).items():  # how it was spelled, and what no other API has
+            there = node.setdefault("extra", {}).setdefault(name, {})
+            for key in ("form", "rest"):
+                if own.get(key):
+                    there[key] = {**own[key], **there.get(key, {})}
+        before, after = _items(cached), _items(node)
+        shift = max((each.get("turn", -1) for each in before), default=-1) + 1
+        for each in after:
+            if "turn" in each:
+                each["turn"] += shift
+        node["input"] = [*before, *after]
+
     def put(self, body: Any, surface: str, asked: Sequence[Upstream]) -> Any:
         """The body with its files in it. Raises `NotFound`, and `InvalidRequest` for what a protocol cannot hold."""
         node = _read(surface, self.kind, body, self.secret)
-        named = list(_named(node.get("input"), "/input"))
-        if not named:
+        if self._cached is not None and node.get("cached_content"):
+            self._joined(node, surface)
+        elif not list(_named(node.get("input"))):
             return body
+        named = list(_named(node.get("input"), "/input"))
         files = [self._file(each.name) for each in named]
         before = [dict(each.part) for each in named]
         # Between two protocols data is converted to what the target takes; the same protocol gets it as it is here.
@@ -163,6 +219,24 @@ class References:
                 f"file {name!r} not found", error={"type": "not_found", "code": "file_not_found"}, status=404
             )
         return found
+
+
+def _field(surface: str, name: str) -> str:
+    """The field of a protocol's requests for a canonical setting."""
+    known = split(surface)[0]
+    if known.caches is not None:
+        return known.caches.marks[0] if name == "cached_content" else known.caches.settings.get(name, name)
+    return takes(known, name) or name
+
+
+def _items(node: Node) -> list[Node]:
+    given = node.get("input")
+    return given if type(given) is list else [{"type": "message", "role": "user", "content": given}] if given else []
+
+
+def _plain(model: str) -> str:
+    """The name of a model without the path of a resource."""
+    return re.sub(r"^(?:.*/)?models/", "", model)
 
 
 def _is_hurt(path: str, losses: Losses) -> bool:
@@ -195,26 +269,31 @@ async def find_references(
     request: tuple[str, str, bytes],
     turns: Sequence[Turn],
     secret: Secret,
+    model: Any = None,
 ) -> References | None:
     """What a request (surface, kind, body) and its history name; None where that is nothing.
 
-    Raises `Refusal` (413) and `StoreUnavailable`.
+    Raises `Refusal` (404 for a cached prompt, 413) and `StoreUnavailable`.
     """
     surface, kind, content = request
     documents = [(turn.surface, "request", turn.asked) for turn in turns if has_references(turn.asked)]
-    own = _names(surface, kind, content, secret) if has_references(content) else []
-    names = [*own, *(name for each in documents for name in _names(*each, secret))]
-    if not names:
+    own, cache = _names(surface, kind, content, secret) if has_references(content) else ([], None)
+    names = [*own, *(name for each in documents for name in _names(*each, secret)[0])]
+    if not names and cache is None:
         return None
     found = References(kind, secret)
+    if cache is not None:
+        await found.fetch_cache(files, tenant, surface, cache, model)
     found.own = tuple(dict.fromkeys(map(file_id, own)))
     await found.fetch(files, tenant, names, files.settings.max_file)
     return found
 
 
-def _names(surface: str, kind: str, content: bytes, secret: Secret) -> list[str]:
+def _names(surface: str, kind: str, content: bytes, secret: Secret) -> tuple[list[str], str | None]:
+    """The files, and the cached prompt, that a request names."""
     try:
         node = _read(surface, kind, parse(content), secret)
     except InvalidBody:
-        return []  # told where it is converted
-    return [each.name for each in _named(node.get("input"))]
+        return [], None  # told where it is converted
+    cache = node.get("cached_content")
+    return [each.name for each in _named(node.get("input"))], cache if type(cache) is str and cache else None

@@ -66,6 +66,11 @@ class Recalled(Memory):
         whole = super().recalled(body, surface, (), caller)
         return whole if self.files is None else self.files.put(whole, surface, asked)
 
+    def tell(self, reply: Reply) -> None:
+        """Report what was put in the place of names."""
+        for each in self.files.losses if self.files is not None else ():
+            reply.headers[LOSSES] = _with_loss(reply.headers.get(LOSSES, ""), each)
+
     def follow(self, reply: Any, surface: str, asked: bytes, body: Any, whose: Any, caller: str = "") -> None:
         """Note who answered; a stream collects what its client is sent."""
         self.upstream = whose.name
@@ -157,7 +162,9 @@ class Turns:
                 raise unavailable() from None
         try:
             turns = await self.past(key, found)
-            files = await find_references(self.files, key.tenant, (surface, kind, content), turns or (), secret)
+            files = await find_references(
+                self.files, key.tenant, (surface, kind, content), turns or (), secret, found.model
+            )
         except StoreUnavailable:
             raise unavailable() from None
         return self.memory(turns, secret, files)
