@@ -16,7 +16,7 @@ from .paths import at, pointer
 from .reading import Reader
 from .writing import Writer
 
-__all__ = ["reads", "writes"]
+__all__ = ["read_part", "reads", "write_part", "writes"]
 
 Node = dict[str, Any]
 Pass = Callable[[Node, Context], None]
@@ -26,28 +26,35 @@ def reads(shape: Shape) -> Callable[[Any, Reader], Node]:
     """The reading function of a kind whose documents are of this shape. It raises `InvalidBody` for any other."""
 
     def read(w: Any, r: Reader) -> Node:
-        doc = r.doc
-        if type(doc) is not dict:
+        if type(r.doc) is not dict:
             raise IllTyped
-        x = Context(r.protocol, r.protocol)
-        try:
-            node = shape.read_or_explain(doc, x)
-        except Mismatch as error:
-            reason = f"not a document of {r.protocol}: {error.path[-1] if error.path else 'it'} {error.reason}"
-            raise InvalidBody(pointer(error.path), reason) from error
-        keep_spelling(shape, node, doc, x)
         w.clear()
-        for place in walk(shape, node, doc):
-            if type(place.wire) is not dict and place.path:  # a value without an identity is found by where it stands
-                r.made(place.node, at(doc, place.path[:-1]), place.path[-1])
-            elif place.node is not node:
-                r.trace.append((place.node, place.wire))
-            for key, wire in place.shape.places.items() if place.shape is not None else ():
-                if key != wire:
-                    r.places[id(place.node), *key] = wire
-        return node
+        return read_part(shape, r.doc, r)
 
     return read
+
+
+def read_part(shape: Shape, doc: Node, r: Reader) -> Node:
+    """The canonical node of an object of this shape."""
+    x = Context(r.protocol, r.protocol)
+    try:
+        node = shape.read_or_explain(doc, x)
+    except Mismatch as error:
+        reason = f"not a document of {r.protocol}: {error.path[-1] if error.path else 'it'} {error.reason}"
+        raise InvalidBody(pointer(error.path), reason) from error
+    keep_spelling(shape, node, doc, x)
+    for place in walk(shape, node, doc):
+        if type(place.wire) is not dict and place.path:  # a value without an identity is found by where it stands
+            r.made(place.node, at(doc, place.path[:-1]), place.path[-1])
+        elif place.node is not node:
+            r.made(place.node, place.wire)
+        for key, wire in place.shape.places.items() if place.shape is not None else ():
+            holder, name = at(place.node, key[:-1]), key[-1]
+            if type(holder) is dict and name in holder and key != wire:
+                if holder is not place.node:
+                    r.made(holder, place.wire)
+                r.place(holder, (name,), wire)
+    return node
 
 
 def writes(shape: Shape, *passes: Pass, lists: tuple[str, ...] = ("input", "output")) -> Callable[[Node, Writer], Node]:
@@ -57,24 +64,31 @@ def writes(shape: Shape, *passes: Pass, lists: tuple[str, ...] = ("input", "outp
     """
 
     def write(c: Node, w: Writer) -> Node:
-        x = Context(w.source or "", w.protocol)
-        node = w.doc
-        if not x.own and passes:
-            node = dict(w.doc)
-            for each in passes:
-                x.weigh(node, each, lists)
-            x.moved[id(node)] = (node, w.doc)
-        wire = shape.write_or_explain(node, x)
         c.clear()
-        for raw in x.raw:
-            if raw.fate == "added":
-                w.added(raw.node, raw.keys[0], raw.detail)
-                continue
-            given = x.moved[id(raw.node)][1] if id(raw.node) in x.moved else raw.node
-            if raw.fate == "lost" and not raw.detail and len(raw.keys) == 1:
-                w.leftover(given, raw.keys[0])  # what the library made itself is never lost
-            else:
-                w.report(given, raw.keys, raw.fate, raw.detail)
-        return wire
+        return write_part(shape, w.doc, w, *(passes if w.source != w.protocol else ()), lists=lists)
 
     return write
+
+
+def write_part(
+    shape: Shape, root: Node, w: Writer, *passes: Pass, lists: tuple[str, ...] = ("input", "output")
+) -> Node:
+    """The wire object of a canonical node, after the passes; what is lost of it is told to the writer."""
+    x = Context(w.source or "", w.protocol)
+    node = dict(root) if passes else root
+    for each in passes:
+        x.weigh(node, each, lists)
+    x.moved[id(node)] = (node, root)
+    wire = shape.write_or_explain(node, x)
+    for raw in x.raw:
+        if raw.fate == "added":
+            w.added(raw.node, raw.keys[0], raw.detail)
+            continue
+        given, keys = x.moved[id(raw.node)][1] if id(raw.node) in x.moved else raw.node, raw.keys
+        while len(keys) > 1 and keys[0] != "extra" and type(given.get(keys[0])) is dict:
+            given, keys = given[keys[0]], keys[1:]
+        if raw.fate == "lost" and not raw.detail and len(keys) == 1:
+            w.leftover(given, keys[0])  # what the library made itself is never lost
+        else:
+            w.report(given, keys, raw.fate, raw.detail)
+    return wire

@@ -11,11 +11,13 @@ import pytest
 import unified_llm as ul
 from engine import laws
 from unified_llm.engine import Shape
+from unified_llm_anthropic.messages.errors import body
 from unified_llm_anthropic.messages.models import models
 from unified_llm_anthropic.messages.response import count
 
 MESSAGES, CHAT, RESPONSES = "anthropic-messages", "openai-chat", "openai-responses"
 Node = dict[str, Any]
+TOO_LONG = "prompt is too long: 3 tokens > 2 maximum"
 
 ENTRY = {"type": "model", "id": "m", "display_name": "M", "created_at": "2026-02-19T00:00:00Z"}
 DOCUMENTS: list[tuple[str, Shape, Node]] = [
@@ -30,6 +32,12 @@ DOCUMENTS: list[tuple[str, Shape, Node]] = [
     ("models", models, {"data": [{**ENTRY, "created_at": "2026-02-19T00:00:00.5Z", "display_name": None}]}),
     ("count_tokens_response", count, {"input_tokens": 12}),
     ("count_tokens_response", count, {"input_tokens": 0, "context_management": {"original_input_tokens": 20}}),
+    ("error", body, {"type": "error", "error": {"type": "rate_limit_error", "message": "m"}, "request_id": "r"}),
+    ("error", body, {"error": {"type": "teapot_error", "message": "m", "details": {"error_code": "c", "q": [1]}}}),
+    ("error", body, {"type": "other", "error": {"message": None}, "request_id": None, "zz": {"y": 1}}),
+    ("error", body, {"type": "error", "error": {"type": 5, "message": "exceed context limit"}}),
+    ("error", body, {"type": "error", "error": {"type": "invalid_request_error", "message": 5, "details": None}}),
+    ("error", body, {"error": {}}),
 ]
 IDS = [f"{kind}-{number}" for number, (kind, _, _) in enumerate(DOCUMENTS)]
 
@@ -108,3 +116,30 @@ def test_a_count_that_nobody_gave_is_reported() -> None:
     )
     assert done.value == {"input_tokens": 0}
     assert [(loss.path, loss.fate, loss.side) for loss in done.losses] == [("/input_tokens", "added", "target")]
+
+
+@pytest.mark.parametrize("status", [None, 400, 503])
+def test_an_error_word_is_classified_and_comes_back(status: int | None) -> None:
+    """The class follows from word, message and status; what is no word at all is neither lost nor replaced."""
+    http = {"status": status} if status else None
+    for word, message in (("teapot_error", "m"), (5, "m"), (None, "m"), ("invalid_request_error", TOO_LONG)):
+        doc = {"type": "error", "error": {"type": word, "message": message}}
+        done = ul.convert(doc, source=MESSAGES, target=MESSAGES, kind="error", http=http)
+        assert done.value == doc and not done.losses
+    canonical = ul.read({"type": "error", "error": {"type": "zz", "message": "m"}}, MESSAGES, "error", http=http).error
+    assert (canonical["type"], canonical["native_type"]) == (
+        {None: "other", 400: "invalid_request", 503: "overloaded"}[status],
+        "zz",
+    )
+
+
+def test_a_class_without_a_word_is_approximated() -> None:
+    done = ul.write({"error": {"type": "budget", "message": "m", "native_type": "zz", "code": "c"}}, MESSAGES, "error")
+    assert done.value == {
+        "type": "error",
+        "error": {"type": "api_error", "message": "m", "details": {"error_code": "c"}},
+    }
+    assert sorted((loss.path, loss.fate) for loss in done.losses) == [
+        ("/error/native_type", "lost"),
+        ("/error/type", "approximated"),
+    ]

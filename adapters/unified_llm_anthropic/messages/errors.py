@@ -9,14 +9,17 @@ https://docs.claude.com/en/api/errors
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-from unified_llm.hints import HINTS, RateHeaders, read_http, sent_status, settle_status, write_hints
-from unified_llm.mapping import Fated, Owned, lookup, take
+from unified_llm.bridge import read_part, write_part
+from unified_llm.engine import Context, Shape, string
+from unified_llm.hints import HINTS, RateHeaders, read_http, sent_status, write_hints
+from unified_llm.mapping import lookup
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-from .tables import ERROR_STATUS, ERRORS
+from .tables import ERROR_STATUS, ERRORS, PROTOCOL
 
 __all__ = ["read_error", "write_error"]
 
@@ -29,6 +32,21 @@ _RATES = RateHeaders(
 )
 _BY_STATUS = {status: kind for kind, status in reversed(ERROR_STATUS.items())} | {503: "overloaded", 408: "timeout"}
 
+# The wire word is read as the native one; which class that is depends on the message and the HTTP status (`classify`).
+body = Shape(
+    {
+        "type?": "error",
+        "error": {
+            "type?": string("error.native_type"),
+            "message?": string("error.message"),
+            "details?": {"error_code?": string("error.code")},
+        },
+        "request_id?": string("error.request_id").nullable(),
+    },
+    name=f"{PROTOCOL} error",
+    node="error",
+)
+
 
 # ---- reading --------------------------------------------------------------------------------------------------------
 
@@ -36,46 +54,31 @@ _BY_STATUS = {status: kind for kind, status in reversed(ERROR_STATUS.items())} |
 def read_error(w: Any, r: Reader) -> Node:
     if type(w) is not dict or type(w.get("error")) is not dict:
         return _read_other(w, r)
-    node: Node = {}
-    if w.get("type") == "error":
-        del w["type"]
-    elif "type" not in w:
-        r.form(node, "type", "absent")
-    wire = w["error"]
-    own = wire.copy()
-    del w["error"]
-    error: Node = {}
-    status = r.http.get("status")
-    word, message = own.get("type"), own.get("message")
-    kind = ERRORS.reads.get(word) if type(word) is str else None
-    if kind in (None, "invalid_request") and type(message) is str and any(s in message.lower() for s in _OVERFLOW):
-        kind = "context_overflow"
-    if kind is None and type(status) is int:
-        kind = _BY_STATUS.get(status) or ("server_error" if status >= 500 else "invalid_request")
-    error["type"] = kind or "other"
-    if type(word) is str:
-        del own["type"]
+    doc = r.doc if type(r.doc) is dict else w.copy()
+    node = read_part(body, doc, r)
+    w.clear()
+    error = node.setdefault("error", {})
+    word = error.pop("native_type", None)
+    error["type"] = classify(word, error.get("message"), r.http.get("status"))
+    if word is not None:
+        r.made(error, doc)
         r.place(error, ("type",), ("error", "type"))
         if ERRORS.write(error["type"]) != word:
             error["native_type"] = word
-            r.place(error, ("native_type",), ("error", "type"))
-    elif "type" not in own:
-        r.form(error, "type", "absent")
-    if type(message) is str:
-        error["message"] = own.pop("message")
-    if type(own.get("details")) is dict and type(own["details"].get("error_code")) is str:
-        error["code"] = take(own, "details").pop("error_code")
-        r.place(error, ("code",), ("error", "details", "error_code"))
-    if type(w.get("request_id")) is str:
-        error["request_id"] = w.pop("request_id")
-    elif w.get("request_id", 0) is None:
-        error["request_id"] = w.pop("request_id")
+    else:
+        r.form(error, "type", "absent")  # or no word at all, which stays where it is
     read_http(error, r, _RATES)
-    node["error"] = error
-    if own:
-        w["error"] = Owned(own)
-    r.made(error, r.doc if type(r.doc) is dict else wire)
     return node
+
+
+def classify(word: str | None, message: Any, status: Any) -> str:
+    """The canonical class of an error, by its word, its message and the HTTP status it came with."""
+    kind: str | None = ERRORS.reads.get(word)
+    if kind in (None, "invalid_request") and type(message) is str and any(s in message.lower() for s in _OVERFLOW):
+        return "context_overflow"
+    if kind is None and type(status) is int:
+        kind = _BY_STATUS.get(status) or ("server_error" if status >= 500 else "invalid_request")
+    return kind or "other"
 
 
 def _read_other(w: Any, r: Reader) -> Node:
@@ -111,12 +114,13 @@ def _read_other(w: Any, r: Reader) -> Node:
 
 def write_error(c: Node, w: Writer) -> Any:
     error = c.get("error")
-    c["error"] = None
     if type(error) is not dict:
         error = {"message": "" if error is None else str(error)}
     if not w.context.get("in stream"):
         _write_http(error, w)
     form = w.form(c, "body")
+    if form is not None:
+        c["error"] = None
     if form == "text":
         return error.get("message")
     if form == "list":
@@ -125,16 +129,9 @@ def write_error(c: Node, w: Writer) -> Any:
         return c.pop("extra")[w.protocol].get("rest")
     if form == "flat":
         return {"message": error["message"]} if "message" in error else {}
-    doc = w.doc
-    kept = ((c.get("extra") or {}).get(w.protocol) or {}).get("rest") or {}
-    head: Node = {} if w.form(c, "type") == "absent" or "type" in kept else {"type": "error"}
-    w.context["request_id"] = ...
-    head["error"] = w.root(_write_error, error)
-    w.doc = doc
-    request_id = w.context.pop("request_id")
-    if request_id is not ...:
-        head["request_id"] = request_id
-    return head
+    root = w.doc if w.doc.get("error") is error else {**w.doc, "error": error}
+    c.clear()
+    return write_part(body, root, w, partial(_say, w=w))
 
 
 def _write_http(error: Node, w: Writer) -> None:
@@ -147,38 +144,37 @@ def _write_http(error: Node, w: Writer) -> None:
         w.http.setdefault("headers", {}).update(headers)
 
 
-def _write_error(c: Node, w: Writer) -> Node:
-    said = c.pop("type", None)
+def _say(c: Node, x: Context, w: Writer) -> None:
+    """Say an error in the words of this protocol: its class by a type, a full context by its message too."""
+    error = c["error"] = {key: value for key, value in c["error"].items() if x.own or value is not None}
+    said, native, message = error.pop("type", None), error.get("native_type"), error.get("message")
     kind = said or "other"
-    form = w.form(c, "type")
-    native = c.get("native_type")
-    wire: Node = {}
-    if native is not None and (lookup(ERRORS.reads, native) == kind or _own(c, w)):
-        wire["type"] = c.pop("native_type")
-    elif form != "absent":
-        wire["type"] = ERRORS.write(kind) if kind in ERRORS.writes else "api_error"
-        if said not in (None, "other", "context_overflow") and ERRORS.read(wire["type"]) != kind and not _own(c, w):
-            c["type"] = Fated("approximated", f"sent as {wire['type']!r}")
-    message = c.get("message")
-    if type(message) is str:
-        if kind == "context_overflow" and not _own(c, w) and not any(s in message.lower() for s in _OVERFLOW):
-            wire["message"] = f"{TOO_LONG}: {message}"
-            c["message"] = Fated("approximated", "said in the words clients look for")
-        else:
-            wire["message"] = c.pop("message")
-    elif w.source != w.protocol:
-        wire["message"] = ""
-        c.pop("message", None)
-    if type(c.get("code")) is str:
-        wire["details"] = {"error_code": c.pop("code")}
-    if "request_id" in c:
-        w.context["request_id"] = c.pop("request_id")
-    # The head of a stream is gone: what only a header says is lost there.
-    settle_status(c, w)
+    if native is None or not (x.own or lookup(ERRORS.reads, native) == kind):
+        if native is not None:
+            x.lost(c, ("error", "native_type"))
+        error["native_type"] = ERRORS.write(kind) if kind in ERRORS.writes else "api_error"
+        exact = said in (None, "other", "context_overflow") or ERRORS.read(error["native_type"]) == kind
+        if not exact and not x.own:
+            x.approximated(c, ("error", "type"), f"sent as {error['native_type']!r}")
+        if w.form(error, "type") == "absent":
+            del error["native_type"]
+    if kind == "context_overflow" and not x.own and type(message) is str:
+        if not any(s in message.lower() for s in _OVERFLOW):
+            error["message"] = f"{TOO_LONG}: {message}"
+            x.approximated(c, ("error", "message"), "said in the words clients look for")
+    elif type(message) is not str and not x.own:
+        error["message"] = ""
+    _settle_http(c, error, x, w)
+    for protocol, kept in (error.pop("extra", None) or {}).items():
+        if protocol != x.target:
+            x.foreign(w.doc["error"], protocol, kept)
+
+
+def _settle_http(c: Node, error: Node, x: Context, w: Writer) -> None:
+    """What HTTP says of an error; where its head is gone, in a stream, that is lost but for the status."""
+    status, sent = error.pop("status", None), w.http.get("status")
+    drawers = (error.get("extra") or {}).values()
+    if status not in (None, sent) and not any("status_of" in drawer.get("form", ()) for drawer in drawers):
+        x.approximated(c, ("error", "status"), f"sent as HTTP {sent}" if sent else "told by the type")
     for key in () if w.context.get("in stream") else HINTS:
-        c.pop(key, None)
-    return wire
-
-
-def _own(c: Node, w: Writer) -> bool:
-    return w.source == w.protocol
+        error.pop(key, None)
