@@ -378,3 +378,40 @@ def test_a_value_that_every_client_sends_is_kept_from_nobody(constant: str) -> N
     assert vault.empty
     assert ul.convert({"contents": history}, source=GEMINI, target=GEMINI, vault=vault).value == {"contents": history}
     assert not any(item.opaque for item in ul.read({"contents": history}, GEMINI).input)
+
+
+# ---- beside envelopes -----------------------------------------------------------------------------------------------
+
+STEPS: list[Node] = [
+    {"type": "thinking", "thinking": "a", "signature": "SIG-ONE"},
+    {"type": "server_tool_use", "id": "srvtoolu_1", "name": "code_execution", "input": {"code": "print(1)"}},
+    {"type": "code_execution_tool_result", "tool_use_id": "srvtoolu_1", "content": {
+        "type": "code_execution_result", "stdout": "1\n", "stderr": "", "return_code": 0, "content": []}},
+    {"type": "thinking", "thinking": "b", "signature": "SIG-TWO"},
+    {"type": "text", "text": "One."},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("client", ["google-interactions", "openai-responses"])
+def test_a_client_that_echoes_envelopes_gets_back_what_they_may_not_hold(client: str) -> None:
+    """Without a secret an envelope only adds to what the client shows; hosted calls are kept in the vault."""
+    user: Node = {"type": "user_input", "content": [{"type": "text", "text": "hi"}]}
+    asks: Node = {"model": "a", "generation_config": {"thinking_level": "high"}, "input": [user]}
+    shown = "steps"
+    if client == "openai-responses":
+        user, shown = {"role": "user", "content": "hi"}, "output"
+        asks = {"model": "a", "reasoning": {"effort": "high"}, "input": [user]}
+    wire = {
+        "id": "msg_1", "type": "message", "role": "assistant", "model": "claude-opus-4-8", "content": STEPS,
+        "stop_reason": "end_turn", "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1},
+    }  # fmt: skip
+    vault = ul.MemoryVault()
+    options: dict[str, Any] = {"vault": vault, "model": "claude-opus-4-8"}
+    exchange = ul.convert(asks, source=client, target=MESSAGES, **options).exchange
+    given = ul.convert(wire, source=MESSAGES, target=client, kind="response", exchange=exchange, vault=vault).value
+    again = {**asks, "input": [user, *given[shown], user]}
+    sent = ul.convert(again, source=client, target=MESSAGES, **options)
+    assert sent.value["messages"][1]["content"] == STEPS
+    assert not [loss for loss in sent.losses if loss.fate == "lost"]
+    elsewhere = ul.convert(again, source=client, target=CHAT, vault=vault).value
+    assert "SIG-" not in json.dumps(elsewhere) and "srvtoolu" not in json.dumps(elsewhere)

@@ -252,6 +252,7 @@ def unpark(node: Node, vault: Vault, reader: Reader | None = None, target: Write
     done = 0
     wires: dict[int, Any] = {}
     scratch: Any = reader or _Scratch()
+    signed = reader is not None and reader.secret is not None
     names: dict[str, str] = {}
     clean = 0
     for start, end, before, _ in list(_walk(items, _opening(node))):
@@ -260,12 +261,15 @@ def unpark(node: Node, vault: Vault, reader: Reader | None = None, target: Write
         readdress(items, clean, end, names, scratch, wires)
         clean = end
         there = items[start:end]
-        # A client may keep what is signed and drop the ids of its calls, which the signature may be for.
-        if any(pieces(there)) and not any(is_made(item.get("call_id")) for item in there):
+        # A client may keep what is signed and drop the ids of its calls, which the signature may be for. And what it
+        # keeps is all there is only where envelopes were signed: without a secret they hold what it shows.
+        echoed = {(piece.get("kind"), piece.get("data")) for _, piece in pieces(there)}
+        named = not any(is_made(item.get("call_id")) for item in there)
+        if echoed and signed and named:
             continue
         for at, last, found in _kept(there, before, vault):
             origin = next(origins(found), {})
-            if not goes_home(origin, target):
+            if not goes_home(origin, target) or (echoed and named and echoed.issuperset(_pieces(found))):
                 continue
             at, last = start + at, start + last
             there = items[at:last]

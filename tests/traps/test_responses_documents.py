@@ -183,7 +183,11 @@ def test_trap_142_a_malformed_call_is_no_success() -> None:
 
     writer = Writer(P, source="google-generate-content", facing="client")
     wire = writer.root(write_response, {"id": "r", "output": [], "finish": {"reason": "malformed_call"}})
-    assert (wire["status"], wire["incomplete_details"]) == ("incomplete", {"reason": "malformed_call"})
+    # The API declares no word for it, and clients know none but those.
+    assert (wire["status"], wire["incomplete_details"]) == ("incomplete", None)
+    assert [(keys, fate) for _, keys, fate, *_ in writer.raw if keys[0] == "finish"] == [
+        (("finish", "reason"), "approximated")
+    ]
 
 
 @pytest.mark.parametrize(("word", "reason"), [("length", "max_output_tokens"), ("content_filter", "content_filter")])

@@ -270,7 +270,8 @@ class GenerateContentWriter:
                 out.append(part)
             elif SLOT in part and (index, spot[1]) not in choice.signed:
                 out.append({"text": "", SLOT: part[SLOT]})
-        return out
+        # A signature of the whole item stands on a part of its own.
+        return [*out, *(part for part in written[len(spots) :] if SLOT in part)]
 
     # ---- frames -----------------------------------------------------------------------------------------------------
 

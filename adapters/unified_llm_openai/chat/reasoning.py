@@ -29,6 +29,7 @@ from .tags import TAGS, read_tagged, tagged
 __all__ = [
     "detail_text",
     "fields_of",
+    "numbered_behind",
     "read_reasoning",
     "read_thinking",
     "seal_message",
@@ -246,9 +247,25 @@ def write_reasoning(items: list[Node], w: Writer, calls: bool = False, late: Col
         written = w.piece(partial(_write_fields, item, field), item)
         for key, value in written.items():
             if key in wire:
-                value = f"{wire[key]}\n\n{value}" if type(value) is str else [*wire[key], *value]
+                if type(value) is str:
+                    value = f"{wire[key]}\n\n{value}"
+                else:
+                    value = [*wire[key], *numbered_behind(value, 1 + max(map(_number, wire[key]), default=-1))]
             wire[key] = value
     return wire
+
+
+def _number(detail: Any) -> int:
+    number = detail.get("index") if type(detail) is dict else None
+    return number if type(number) is int else -1
+
+
+def numbered_behind(details: list[Any], taken: int) -> list[Any]:
+    """Details of another item behind some of a message, whose numbers go up to `taken`: those of one number are one."""
+    numbers = [number for number in map(_number, details) if number >= 0]
+    if not numbers or min(numbers) >= taken:
+        return details
+    return [{**each, "index": number + taken} if (number := _number(each)) >= 0 else each for each in details]
 
 
 def _report_summary(item: Node, form: str, w: Writer) -> None:

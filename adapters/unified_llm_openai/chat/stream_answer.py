@@ -15,7 +15,7 @@ from unified_llm.writing import Writer
 from ..logprobs import trimmed
 from .answer import answer_items, complete_audio, message_fields
 from .messages import AUDIO_KEYS, write_call, write_legacy_call
-from .reasoning import seal_message, write_reasoning
+from .reasoning import numbered_behind, seal_message, write_reasoning
 from .tables import REASONING_FIELDS
 from .tags import TAGS
 
@@ -336,7 +336,7 @@ class ChoiceWriter:
     def _numbered(self, details: list[Any]) -> list[Any]:
         """The SDK's accumulator wants an index in every object of a list, and joins those that share one."""
         out = []
-        for detail in details:
+        for detail in numbered_behind(details, self.details):
             if type(detail) is dict and type(detail.get("index")) is not int:
                 detail = {**detail, "index": self.details}
             index = detail["index"] if type(detail) is dict else 0

@@ -26,8 +26,7 @@ __all__ = ["is_born_here", "pop_implied", "read_response", "resource", "status_o
 
 Node = dict[str, Any]
 
-# Words of ours that may stand in `incomplete_details.reason`, where the set is open.
-_OURS = frozenset(("context_window", "recitation", "malformed_call", "pause", "cancelled", "error", "other"))
+# What leaves an answer incomplete; the API has a word for some of it.
 _INCOMPLETE = frozenset(("length", "context_window", "safety", "recitation", "malformed_call", "pause", "other"))
 
 
@@ -77,7 +76,7 @@ def _read_end(w: Node, node: Node, r: Reader) -> None:
 
 
 def _reason_of(word: Any) -> str:
-    return INCOMPLETE.reads.get(word) or (word if word in _OURS else "other")
+    return INCOMPLETE.reads.get(word) or "other"
 
 
 # ---- writing --------------------------------------------------------------------------------------------------------
@@ -173,18 +172,16 @@ def _write_end(c: Node, wire: Node, refused: bool, own: bool) -> None:
     c.pop("incomplete_details", None)
     finish = take(c, "finish")
     reason, native = finish.get("reason"), finish.get("native")
-    if native is not None and (reason == "other" or (own and reason == _reason_of(native))):
+    if native is not None and own and reason == _reason_of(native):
         wire["incomplete_details"] = {"reason": finish.pop("native")}
         del finish["reason"]
     elif reason == "refusal" and not refused:
         wire["incomplete_details"] = {"reason": "content_filter"}
         finish["reason"] = Fated("approximated", "sent as 'content_filter'")
-    elif reason in INCOMPLETE.writes or reason in _INCOMPLETE:
-        word = INCOMPLETE.writes.get(reason, reason)
+    elif reason in INCOMPLETE.writes:
+        word = INCOMPLETE.writes[reason]
         wire["incomplete_details"] = {"reason": word}
         finish["reason"] = Fated("approximated", f"sent as {word!r}") if INCOMPLETE.read(word) != reason else None
-        if word == reason:
-            del finish["reason"]
 
 
 def pop_implied(c: Node, wire: Node, output: list[Node]) -> None:
@@ -199,7 +196,10 @@ def pop_implied(c: Node, wire: Node, output: list[Node]) -> None:
     if reason == ("tool_calls" if calls else "stop") or (reason == "refusal" and refuses(output)):
         del finish["reason"]
     else:
-        finish["reason"] = Fated("approximated", f"sent as status {wire['status']!r}")
+        # The words for it are closed: clients of the API know no others.
+        for key in ("reason", "native"):
+            if finish.get(key) is not None:
+                finish[key] = Fated("approximated", f"sent as status {wire['status']!r}")
 
 
 # Statuses of other protocols, by the one that means it here; open calls are no status.
