@@ -87,7 +87,7 @@ $(VENV)/.stamp-dev: pyproject.toml | $(VENV)/bin/python
 
 $(BENCH)/.stamp: pyproject.toml benchmarks/requirements.txt | $(BENCH)/bin/python
 	@echo "Installing unified-llm and the peers it is measured against into $(BENCH) (once)"
-	@$(BENCH)/bin/python $(PIP) -e ".[cli]" -r benchmarks/requirements.txt
+	@$(BENCH)/bin/python $(PIP) -e ".[cli,gateway,postgres]" -r benchmarks/requirements.txt
 	@touch $@
 
 $(SDKS)/.stamp: pyproject.toml benchmarks/requirements-sdks.txt | $(SDKS)/bin/python

@@ -4,9 +4,10 @@
                              [--sdks PYTHON]
 
 `floor` is `orjson.loads` + `orjson.dumps` of the same bytes in the same process; every other figure is bytes in to
-bytes out, the loss report read to its end, as a multiple of it. The rows about calls (`client-*`, see `calls.py`) have
-a table of their own, and so has `growth`: exponents of time over size (see `complexity.py`). What cannot be measured
-says why. `--check` exits 1 when one of our rows is over its budget, or an exponent over its limit.
+bytes out, the loss report read to its end, as a multiple of it. The rows about calls (`client-*`, see `calls.py`) and
+about gateways (`gateway-*`, see `gateways.py`) have tables of their own, and so has `growth`: exponents of time over
+size (see `complexity.py`). What cannot be measured says why. `--check` exits 1 when one of our rows is over its budget,
+or an exponent over its limit.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[0] = str(ROOT)
 
-from benchmarks import calls, complexity, losscount, measure, silence  # noqa: E402
+from benchmarks import calls, complexity, gateways, losscount, measure, silence  # noqa: E402
 from benchmarks.contenders import Contender, Floor, Ours, Unsupported  # noqa: E402
 from benchmarks.peers import CONTENDERS  # noqa: E402
 from benchmarks.workloads import workloads  # noqa: E402
@@ -45,7 +46,7 @@ def main(argv: list[str] | None = None) -> int:
         Path(options.json).write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n")
     if options.write:
         _write(Path(options.write), results)
-    over = [row["label"] for row in [*results["rows"], *results["calls"]["rows"]] if row["met"] is False]
+    over = [row["label"] for row in _budgeted(results) if row["met"] is False]
     over += [each.name for each in results["growth"] if each.error or (each.exponent or 0.0) > complexity.LIMIT]
     return 1 if options.check and over else 0
 
@@ -54,7 +55,7 @@ def _options(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="What converting costs, ours and others', in one table.")
     parser.add_argument("--quick", action="store_true", help="fewer rounds and rows: about twenty seconds")
     parser.add_argument(
-        "--only", metavar="GLOB", default="*", help="rows by name: 'stream-*', 'import', 'client-*', 'growth'"
+        "--only", metavar="GLOB", default="*", help="rows by name: 'stream-*', 'client-*', 'gateway-*', 'growth'"
     )
     parser.add_argument("--rounds", type=int, help="rounds to take the least of (default 15; 5 with --quick)")
     parser.add_argument("--json", metavar="FILE", help="write the results as JSON")
@@ -101,13 +102,15 @@ def measured(contenders: list[Contender], options: argparse.Namespace) -> Result
         told = silence.rows([each for each in contenders if "," not in each.title], options.quick, _progress)
     pythons = {"sdks": options.sdks, "peers": sys.executable}
     called = calls.measured(options.only, options.quick, rounds, 0.01 if options.quick else 0.03, pythons, _progress)
+    served = gateways.measured(options.only, options.quick, options.rounds or (1 if options.quick else 3), _progress)
     growth: list[complexity.Growth] = []
     if fnmatch.fnmatch("growth", options.only):
         growth = complexity.sampled(1000 if options.quick else 8000, _progress)
     _progress("")
     versions = {c.title: c.version if c.version is not None else c.absent for c in contenders}
     return {
-        "rows": rows, "silence": told, "calls": called, "growth": growth, "versions": versions, "rounds": rounds,
+        "rows": rows, "silence": told, "calls": called, "gateways": served, "growth": growth,
+        "versions": versions, "rounds": rounds,
         "contenders": [c.title for c in contenders],
         "python": platform.python_version(), "system": platform.system(), "cores": os.cpu_count(),
         "load": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
@@ -202,6 +205,9 @@ def _blocks(results: Results) -> dict[str, tuple[list[Table], list[str]]]:
     if results["calls"]["rows"]:
         called = results["calls"]
         out["calls"] = [calls.cells(called["rows"])], [calls.closing(called), f"{_machine(results)}."]
+    if results["gateways"]["rows"]:
+        served = results["gateways"]
+        out["gateways"] = [gateways.cells(served["rows"])], [gateways.closing(served), f"{_machine(results)}."]
     if results["growth"]:
         over = [each for each in results["growth"] if (each.exponent or 0.0) > complexity.LIMIT]
         closing = f"{len(results['growth'])} series, {len(over)} over {complexity.LIMIT:g}."
@@ -209,8 +215,12 @@ def _blocks(results: Results) -> dict[str, tuple[list[Table], list[str]]]:
     return out
 
 
+def _budgeted(results: Results) -> list[Row]:
+    return [*results["rows"], *results["calls"]["rows"], *results["gateways"]["rows"]]
+
+
 def _print(results: Results) -> None:
-    over = {row["label"] for row in [*results["rows"], *results["calls"]["rows"]] if row["met"] is False}
+    over = {row["label"] for row in _budgeted(results) if row["met"] is False}
     for tables, closing in _blocks(results).values():
         for head, lines, notes in tables:
             _print_table(head, lines, notes, over)
