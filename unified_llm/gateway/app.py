@@ -17,13 +17,13 @@ from typing import NoReturn
 from ..client.connections.aiohttp_wire import AiohttpWire
 from ..client.connections.pool import LIMITS
 from ..client.transports.route_matching import Match, recognise
+from ..client.transports.stream_translation import SurfaceStream
 from ..client.transports.translator import Incoming, OnUsage, Reply, Translator
 from ..convert import write
 from ..errors import APIError, CapabilityLost, ConnectionFailed, InvalidRequest, Timeout
 from ..file_api import CACHE_KINDS, KINDS
 from ..registry import adapter
 from ..secret import Secret
-from ..vault import MemoryVault
 from .access import Access, Key
 from .background import again, begin
 from .body import Disconnected, Peek, peek, read_body
@@ -55,6 +55,7 @@ from .replies import (
 )
 from .routing import ModelList, Route, Router, list_document
 from .socket import serve
+from .state.continuity import Continuity, ask, keep
 from .state.runs import Runs
 from .state.store import Store, StoreUnavailable
 from .state.turns import Pending, Turns, unavailable
@@ -91,8 +92,8 @@ class Gateway:
         self.models = ModelList(self.router)
         most = self.config.gateway.max_parallel
         self.wire = AiohttpWire(limits=type(LIMITS)(max_connections=most, max_keepalive_connections=min(most, 100)))
-        self.vault = MemoryVault()
         self.store = Store(self.config.state)
+        self.continuity = Continuity(self.store)
         self.turns = Turns(self.store, self.config.state)
         self.runs = Runs(self.store, self.wire, partial(again, self))
         self.files = Files(self.turns.files, self.config.state)
@@ -299,14 +300,14 @@ class Gateway:
             passed = await self._passed(straight._replace(telemetry=self.recorder.telemetry), secret)
             if passed is not None:
                 return passed, None
-        translator = self.translator(route, key, meter, secret)
+        translator = await self.translator(route, key, meter, secret, found)
         named = found._replace(model=match.names.get("model") or found.model)
         translator.memory = recalled = await turns.recall(key, match.protocol, named, secret, content, match.route.kind)
         incoming = Incoming(method=head.method, path=head.path, query=head.query, headers=headers, content=content)
         if found.background is True and match.route.kind == "request":
             return await begin(self, head, match, key, found, translator, incoming, secret), None
         try:
-            reply: Reply = await self.wire.run(translator.steps(incoming))
+            reply = await ask(self.wire, translator, incoming)
             recalled.tell(reply)
         except (ConnectionFailed, Timeout) as error:
             return translator.error_reply(_with_status(error), match.protocol), None
@@ -314,11 +315,20 @@ class Gateway:
             raise Refusal(400, "invalid_request", str(error), code="capability_lost") from None
         where = self.config.telemetry.losses
         reply = placed(reply, match.protocol, where)
-        if match.route.kind != "request" or not turns.stores(match.protocol, found):
-            return reply, finishing(None, reply, match.protocol, where)
-        pending = Pending(turns, key, match.protocol, found, content, recalled)
-        finish = finishing(pending.streamed, reply, match.protocol, where)
-        return (await pending.whole(reply), None) if reply.stream is None else (reply, finish)
+        pending: Pending | None = None
+        if match.route.kind == "request" and turns.stores(match.protocol, found):
+            pending = Pending(turns, key, match.protocol, found, content, recalled, partial(keep, translator))
+
+        async def stored(stream: SurfaceStream, last: list[bytes]) -> list[bytes]:
+            last = last if pending is None else await pending.streamed(stream, last)
+            await keep(translator)
+            return last
+
+        if reply.stream is not None:
+            return reply, finishing(stored, reply, match.protocol, where)
+        reply = reply if pending is None else await pending.whole(reply)
+        await keep(translator)
+        return reply, None
 
     def route(self, head: Head, match: Match, key: Key, found: Peek) -> Route:
         """Where a request goes. Raises `Refusal`."""
@@ -327,11 +337,13 @@ class Gateway:
         note(model=model)
         return self.router.resolve(model, key, head.upstream)
 
-    def translator(self, route: Route, key: Key, meter: OnUsage | None, secret: Secret) -> Translator:
+    async def translator(
+        self, route: Route, key: Key, meter: OnUsage | None, secret: Secret, found: Peek
+    ) -> Translator:
         """What converts a request and its response, and sends it."""
         return Translator(
             list(route.upstreams),
-            vault=self.vault,
+            vault=await self.continuity.within(key.tenant, found.store is not False),
             secret=secret,
             caller=key.tenant,
             on_loss=route.on_loss,

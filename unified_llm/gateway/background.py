@@ -67,7 +67,7 @@ async def again(gateway: Gateway, run: Run) -> tuple[Translator, Incoming] | Non
     found, secret = peek(match.protocol, content), await gateway.secret()
     try:
         route = gateway.route(head, match, key, found)
-        translator = gateway.translator(route, key, gateway.quota.meter(key, content), secret)
+        translator = await gateway.translator(route, key, gateway.quota.meter(key, content), secret, found)
         translator.memory = await gateway.turns.recall(key, match.protocol, found, secret, content)
     except Refusal:
         return None

@@ -75,9 +75,7 @@ def main() -> int:
             opened = databases.postgres() if kind == "postgresql" else nullcontext(f"sqlite:///{folder}/gateway.db")
             with opened as url:
                 begin = time.monotonic()
-                found = asyncio.run(
-                    soak(url, Path(folder), given.count, given.seed, lambda text: print(text, flush=True))
-                )
+                found = asyncio.run(soak(url, Path(folder), given.count, given.seed))
                 print(f"{kind}: {2 * given.count} cases in {time.monotonic() - begin:.0f} s, {len(found)} problems")
                 wrong += len(found)
     return 1 if wrong else 0

@@ -37,6 +37,7 @@ __all__ = [
     "settings",
     "shared_secret",
     "upgrade_tables",
+    "vault",
     "writing",
 ]
 
@@ -124,6 +125,18 @@ file_uses = sa.Table(
     sa.Column("expires", sa.BigInteger, nullable=False),
     sa.Index("file_uses_response", "tenant", "response"),
     sa.Index("file_uses_expires", "expires"),
+)
+
+vault = sa.Table(
+    "vault",
+    metadata,
+    sa.Column("tenant", sa.String(255), primary_key=True),
+    sa.Column("key", sa.String(128), primary_key=True),
+    sa.Column("response", sa.String(255)),
+    sa.Column("value", sa.LargeBinary, nullable=False),
+    sa.Column("expires", sa.BigInteger, nullable=False),
+    sa.Index("vault_response", "tenant", "response"),
+    sa.Index("vault_expires", "expires"),
 )
 
 _LOCK = 0x756C6C6D  # of migrations, in PostgreSQL

@@ -23,7 +23,7 @@ from uuid import uuid4
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-__all__ = ["NodeLock", "notify"]
+__all__ = ["DELETED", "NodeLock", "notify"]
 
 if sys.platform != "win32":
     import fcntl
@@ -31,6 +31,8 @@ else:  # pragma: no cover - one node on SQLite there
     fcntl = None
 
 
+DELETED = "deleted:"
+"""What comes before the id of a response in the word that tells of its deletion."""
 _CHANNEL = "unified_llm_runs"
 _MOST = 7_900  # bytes of one notice
 

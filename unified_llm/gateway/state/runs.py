@@ -31,9 +31,10 @@ from ...registry import adapter
 from ...secret import Secret
 from ..access import Key, is_private
 from ..replies import Events, Refusal, Whole
+from .continuity import ask, keep
 from .database import responses, runs, segments
 from .event_log import DONE, LogWriter, Run, collected, error_of, failure, openings, place_of, read_run
-from .locks import NodeLock, notify
+from .locks import DELETED, NodeLock, notify
 from .log_reader import LogReader
 from .store import Conflict, Store, Stored, StoreUnavailable
 from .turns import Recalled
@@ -148,8 +149,10 @@ class Runs:
         return await self.get(run.tenant, run.id) or run
 
     def _heard(self, word: str) -> None:
-        """A node told that a run has something new, or is to be cancelled."""
-        if not word.startswith(_CANCEL):
+        """A node told that a run has something new or is to be cancelled, or that a response was deleted."""
+        if word.startswith(DELETED):
+            self.store.on_delete(word.removeprefix(DELETED))
+        elif not word.startswith(_CANCEL):
             self.log.heard(word)
         elif word.removeprefix(_CANCEL) in self._tasks:
             self._hurry.set()
@@ -202,19 +205,22 @@ class Runs:
         surface: SurfaceStream | None = None
         try:
             try:
-                reply = await self.wire.run(translator.steps(incoming))
+                reply = await ask(self.wire, translator, incoming)
                 if reply.stream is None:
                     await self._ended(writer, "failed", error_of(run.surface, reply.content))
                     return
                 surface = reply.stream
                 surface.keep = lambda sent, stream: None
-                upstream = reply.opened.upstream.name if reply.opened is not None else ""
+                assert reply.opened is not None
+                upstream = reply.opened.upstream.name
                 stream = self.wire.stream(reply.opened)
                 try:
                     async for chunk in stream:
                         out = surface.feed(chunk)
                         if surface.is_complete:
-                            await self._ended(writer, "", None, [*out, *surface.close()], upstream)
+                            last = [*out, *surface.close()]
+                            await keep(translator, run.id)
+                            await self._ended(writer, "", None, last, upstream)
                             return
                         await writer.append(out)
                     await self._ended(writer, "", None, surface.close(), upstream)
@@ -232,6 +238,9 @@ class Runs:
                 await self._ended(writer, "cancelled" if cancelled else "failed", fields)
         except Conflict:
             _log.warning("run %s was taken over by another node, or deleted", run.id)
+            with suppress(StoreUnavailable):
+                if await self.get(run.tenant, run.id) is None:
+                    await self.store.delete(run.tenant, run.id)  # what it left in the vault since
         except StoreUnavailable:
             _log.warning("run %s could not be stored; it is ended by the next look at lost runs", run.id)
         except Exception:

@@ -20,9 +20,9 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from ..config import StateSettings
-from .database import async_url, make_engine, migrate, responses, runs, segments, shared_secret, writing
+from .database import async_url, make_engine, migrate, responses, runs, segments, shared_secret, vault, writing
 from .files import expire_files, release_files
-from .locks import notify
+from .locks import DELETED, notify
 
 __all__ = ["Conflict", "Store", "StoreUnavailable", "Stored"]
 
@@ -33,6 +33,7 @@ _GROUP = 500  # rows of one commit
 _LOT = 500  # rows that one step of retention deletes
 _SWEEP = 60.0  # seconds between two steps of retention
 _LONGEST = 1_000  # responses in one conversation
+_REPLACED = {responses: ("tenant", "id"), vault: ("tenant", "key")}  # by rows with the same key
 _PAUSE = 1.0  # seconds after a failure in which it is not asked again
 
 
@@ -72,6 +73,7 @@ class Store:
         self._wake = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._secret = b""
+        self.on_delete: Callable[[str], None] = lambda id: None  # what is cached of a response that was deleted
         self._away = 0.0  # until when nobody waits for the database
 
     async def open(self) -> None:
@@ -124,7 +126,10 @@ class Store:
         await self.insert(responses, self.packed(row))
 
     async def insert(self, table: sa.Table, row: dict[str, Any]) -> None:
-        """Write a row with the next group; returns when it is durable. Raises `Conflict`, but for responses."""
+        """Write a row with the next group; returns when it is durable.
+
+        Responses and vault entries replace those with the same key; otherwise it raises `Conflict`.
+        """
         await self.open()
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((table, row, done))
@@ -174,7 +179,10 @@ class Store:
             # The run first: the end of one that is under way is waited for, and its response is seen afterwards.
             run = await connection.execute(sa.delete(runs).where((runs.c.tenant == tenant) & (runs.c.id == id)))
             done = await connection.execute(sa.delete(responses).where(_is(tenant, id)))
+            await connection.execute(sa.delete(vault).where((vault.c.tenant == tenant) & (vault.c.response == id)))
             await release_files(connection, tenant, id)
+            await notify(connection, [f"{DELETED}{id}"])
+        self.on_delete(id)
         return bool(done.rowcount or run.rowcount)
 
     async def expire(self) -> int:
@@ -190,8 +198,12 @@ class Store:
             ids = [each.id for each in await connection.execute(ended)]
             if ids:
                 await connection.execute(sa.delete(runs).where(runs.c.id.in_(ids)))
+            keys = sa.select(vault.c.tenant, vault.c.key).where(vault.c.expires <= now).limit(_LOT)
+            entries = [tuple(each) for each in await connection.execute(keys)]
+            if entries:
+                await connection.execute(sa.delete(vault).where(sa.tuple_(vault.c.tenant, vault.c.key).in_(entries)))
             files = await expire_files(connection)
-        return max(len(names), len(ids), files)
+        return max(len(names), len(ids), len(entries), files)
 
     @asynccontextmanager
     async def connection(self, *, write: bool = False) -> AsyncIterator[AsyncConnection]:
@@ -259,16 +271,17 @@ class Store:
                 done.set_exception(type(failure)(*failure.args))
 
     async def _commit(self, rows: Sequence[tuple[sa.Table, dict[str, Any]]]) -> None:
-        # The same id twice in one group: the later one is meant, as with one commit after the other.
-        replaced = {(row["tenant"], row["id"]): row for table, row in rows if table is responses}
         async with self.connection(write=True) as connection:
-            if replaced:
-                dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-                insert = dialect.insert(responses)
-                keys = ("tenant", "id")
-                changed = {name: insert.excluded[name] for name in Stored._fields if name not in keys}
-                statement = insert.on_conflict_do_update(index_elements=keys, set_=changed)
-                await connection.execute(statement, list(replaced.values()))
+            for table, keys in _REPLACED.items():
+                # The same key twice in one group: the later row is meant, as with one commit after the other.
+                replaced = {tuple(row[name] for name in keys): row for each, row in rows if each is table}
+                if replaced:
+                    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+                    insert = dialect.insert(table)
+                    changed = {each.name: insert.excluded[each.name] for each in table.c if each.name not in keys}
+                    statement = insert.on_conflict_do_update(index_elements=keys, set_=changed)
+                    # Nodes that write the same rows in another order would wait for each other.
+                    await connection.execute(statement, [replaced[key] for key in sorted(replaced)])
             for table in (runs, segments):
                 if added := [row for each, row in rows if each is table]:
                     await connection.execute(sa.insert(table), added)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from ...bytestream import ByteStream
@@ -81,7 +81,17 @@ class Recalled(Memory):
 class Pending:
     """A response that is to be stored once it is complete."""
 
-    def __init__(self, turns: Turns, key: Key, surface: str, found: Peek, content: bytes, recalled: Recalled) -> None:
+    def __init__(
+        self,
+        turns: Turns,
+        key: Key,
+        surface: str,
+        found: Peek,
+        content: bytes,
+        recalled: Recalled,
+        keep: Callable[[str], Awaitable[None]] | None = None,
+    ) -> None:
+        self._keep = keep  # what else is stored with the response, given its id
         self._turns, self._key, self._surface = turns, key, surface
         self._previous = found.previous if isinstance(found.previous, str) else None
         self._content, self._recalled = content, recalled
@@ -136,6 +146,8 @@ class Pending:
             now + int(keep),
         )
         await self._turns.refer(self._key.tenant, id_, self._recalled)
+        if self._keep is not None:
+            await self._keep(id_)  # before the response: until that is there, nobody can delete it
         await self._turns.store.put(row)
 
 
