@@ -56,6 +56,7 @@ from .replies import (
 from .routing import ModelList, Route, Router, list_document
 from .socket import serve
 from .state.continuity import Continuity, ask, keep
+from .state.counters import SharedCounters
 from .state.runs import Runs
 from .state.store import Store, StoreUnavailable
 from .state.turns import Pending, Turns, unavailable
@@ -88,11 +89,12 @@ class Gateway:
         self.config = config if config is not None else Config()
         self.router = router if router is not None else Router(self.config)
         self.access = Access(self.config)
-        self.quota = Quota(self.config)
+        self.store = Store(self.config.state)
+        self.counters = SharedCounters(self.store) if self.config.state.shares_limits() else None
+        self.quota = Quota(self.config, self.counters)
         self.models = ModelList(self.router)
         most = self.config.gateway.max_parallel
         self.wire = AiohttpWire(limits=type(LIMITS)(max_connections=most, max_keepalive_connections=min(most, 100)))
-        self.store = Store(self.config.state)
         self.continuity = Continuity(self.store)
         self.turns = Turns(self.store, self.config.state)
         self.runs = Runs(self.store, self.wire, partial(again, self))
@@ -132,6 +134,8 @@ class Gateway:
             try:
                 await self.secret()
                 await self.runs.start()
+                if self.counters is not None:
+                    await self.counters.open()
             except StoreUnavailable:
                 pass  # without the database what needs no state is served
             except ConfigError as error:
@@ -145,6 +149,8 @@ class Gateway:
         """Close the connections to upstreams and to the database."""
         await self.runs.aclose(self.config.gateway.graceful)
         await self.wire.aclose()
+        if self.counters is not None:
+            await self.counters.aclose()
         await self.store.aclose()
         self.recorder.close()
 

@@ -127,6 +127,19 @@ class StateSettings(_Table):
         default="normal", description="SQLite only. `full` survives power loss, `normal` a crash of the process."
     )
 
+    limits: Literal["shared", "process"] | None = Field(
+        default=None,
+        description="Whether limits and budgets of keys are counted in the database, for all its nodes and across "
+        "restarts, or per process in memory. Default: `shared` on PostgreSQL, `process` on SQLite. `parallel` is "
+        "counted per process.",
+    )
+
+    def shares_limits(self) -> bool:
+        """Whether limits are counted in the database. Raises `ConfigError` where its variable is not set."""
+        if self.limits is None:
+            return self.database().startswith("postgres")
+        return self.limits == "shared"
+
     def database(self) -> str:
         """The URL of the database. Raises `ConfigError` where the variable is not set."""
         if self.url_env is None:
@@ -209,12 +222,12 @@ class KeySettings(_Table):
     admin: bool = Field(default=False, description="Whether the key may read the metrics and the request log.")
     limits: list[LimitText] = Field(
         default=[],
-        description='Limits, counted per process: `"600/minute"` (requests), `"200000 tokens/minute"`, '
+        description='Limits: `"600/minute"` (requests), `"200000 tokens/minute"`, '
         '`"20 parallel"`; '
         "per `second`, `minute`, `hour`, `day` or `month` (30 days).",
     )
     budget: BudgetText | None = Field(
-        default=None, description='Budget by list prices, counted per process: `"50 USD/month"`, or another period.'
+        default=None, description='Budget by list prices: `"50 USD/month"`, or another period.'
     )
 
 

@@ -1,8 +1,9 @@
 """What a key may use: requests, tokens and dollars in a window of time, and requests at the same time.
 
 A request is refused before anything is sent, and counted once it is admitted; tokens and dollars are known when the
-response ends, so the request that crosses such a limit is still answered and the next one is refused. Counters are in
-memory, per process, and survive a reload of the configuration.
+response ends, so the request that crosses such a limit is still answered and the next one is refused. Counters survive
+a reload of the configuration. They are in memory, per process, or shared by all nodes through the database
+(`SharedCounters`); requests at the same time are counted per process in any case.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from ..models.pricing import cost
 from .access import Key
 from .config import Config
 from .replies import Refusal
+from .state.counters import SharedCounters
 from .values import Limit, limit
 
 __all__ = ["Quota", "price"]
@@ -51,9 +53,9 @@ _PATIENT = 60.0  # seconds; SDKs are not asked to try again later than that
 class Quota:
     """The limits of the keys of one configuration, and what was used of them."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, shared: SharedCounters | None = None) -> None:
         self._parallel: Counter[str] = Counter()
-        self._storage: MemoryStorage | None = None
+        self._storage: MemoryStorage | SharedCounters | None = shared
         self.load(config)
 
     def load(self, config: Config) -> None:
@@ -63,7 +65,11 @@ class Quota:
         self._used: dict[str, list[RateLimitItem]] = {}
         for name, key in config.keys.items():
             given = [*map(limit, key.limits), *([limit(key.budget)] if key.budget is not None else [])]
-            for each in given:
+            kinds: dict[tuple[str, str], Limit] = {}
+            for each in given:  # of two limits of the same kind the smaller one: they would share a counter
+                kind = each.unit, each.period
+                kinds[kind] = min(each, kinds.get(kind, each))
+            for each in kinds.values():
                 if each.unit == "parallel":
                     self._most[name] = min(each.amount, self._most.get(name, each.amount))
                 else:
@@ -72,7 +78,9 @@ class Quota:
         if self._storage is None and (self._requests or self._used):
             self._storage = MemoryStorage()
         if self._storage is not None:
-            self._moving, self._fixed = MovingWindowRateLimiter(self._storage), FixedWindowRateLimiter(self._storage)
+            self._fixed: FixedWindowRateLimiter = FixedWindowRateLimiter(self._storage)
+            moves = isinstance(self._storage, MemoryStorage)
+            self._moving = MovingWindowRateLimiter(self._storage) if moves else self._fixed
 
     def enter(self, key: Key) -> None:
         """Admit a request and count it; `leave` ends it. Raises `Refusal` (429)."""

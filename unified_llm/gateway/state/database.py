@@ -25,6 +25,7 @@ from ..config import ConfigError, StateSettings
 __all__ = [
     "async_url",
     "check_database",
+    "counters",
     "file_parts",
     "file_uses",
     "files",
@@ -137,6 +138,14 @@ vault = sa.Table(
     sa.Column("expires", sa.BigInteger, nullable=False),
     sa.Index("vault_response", "tenant", "response"),
     sa.Index("vault_expires", "expires"),
+)
+
+counters = sa.Table(
+    "counters",
+    metadata,
+    sa.Column("name", sa.String(512), primary_key=True),
+    sa.Column("used", sa.BigInteger, nullable=False),
+    sa.Column("ends", sa.BigInteger, nullable=False),
 )
 
 _LOCK = 0x756C6C6D  # of migrations, in PostgreSQL

@@ -20,7 +20,18 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from ..config import StateSettings
-from .database import async_url, make_engine, migrate, responses, runs, segments, shared_secret, vault, writing
+from .database import (
+    async_url,
+    counters,
+    make_engine,
+    migrate,
+    responses,
+    runs,
+    segments,
+    shared_secret,
+    vault,
+    writing,
+)
 from .files import expire_files, release_files
 from .locks import DELETED, notify
 
@@ -202,6 +213,7 @@ class Store:
             entries = [tuple(each) for each in await connection.execute(keys)]
             if entries:
                 await connection.execute(sa.delete(vault).where(sa.tuple_(vault.c.tenant, vault.c.key).in_(entries)))
+            await connection.execute(sa.delete(counters).where(counters.c.ends <= now))
             files = await expire_files(connection)
         return max(len(names), len(ids), len(entries), files)
 

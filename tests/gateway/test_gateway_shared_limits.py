@@ -1,0 +1,113 @@
+"""Limits and budgets that nodes share through the database: exact within a flush, and kept by a restart."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from gateway.serving import House
+from gateway.test_gateway_quota import BODY, USED, keys, post
+from unified_llm.gateway.config import StateSettings
+from unified_llm.gateway.state import counters as shared
+from unified_llm.gateway.state.database import counters
+from upstreams import CHAT, Canned
+
+
+def gateways(house: House, database: str, rules: dict[str, Any], count: int = 2) -> list[Any]:
+    up = Canned({**CHAT, "usage": USED}, model="m")
+    state = {"url": database, "limits": "shared"}
+    return [house.gateway({"m": up.upstream}, keys=keys(blue=rules), state=state) for _ in range(count)]
+
+
+def settle(house: House, *nodes: Any) -> None:
+    """What was counted is in the database."""
+
+    async def flushed() -> None:
+        for each in nodes:
+            if each.counters._flushing is not None:
+                await each.counters._flushing
+
+    house.run(flushed())
+
+
+def test_nodes_share_a_limit_of_requests(house: House, database: str) -> None:
+    one, other = gateways(house, database, {"limits": ["5/hour"]})
+    codes = []
+    for number in range(8):
+        codes.append(post(house, (one, other)[number % 2]).status_code)
+        settle(house, one, other)
+        house.run(one.counters.open())
+        house.run(other.counters.open())
+    assert codes == [200] * 5 + [429] * 3
+
+
+def test_what_is_admitted_at_once_is_exact_within_a_flush(house: House, database: str) -> None:
+    """Each node refuses what it has admitted itself; when both have written, both know the sum."""
+    nodes = gateways(house, database, {"limits": ["10/hour"]})
+
+    async def burst() -> int:
+        done = 0
+        for node in nodes:
+            async with house.http(node) as http:
+                headers = {"authorization": "Bearer blue"}
+                found = await asyncio.gather(
+                    *(http.post("/v1/chat/completions", json=BODY, headers=headers) for _ in range(30))
+                )
+                done += sum(each.status_code == 200 for each in found)
+        return done
+
+    assert 10 <= house.run(burst()) <= 20
+    settle(house, *nodes)
+    for node in nodes:
+        house.run(node.counters.open())
+        assert post(house, node).status_code == 429
+
+
+def test_a_restart_keeps_a_budget(house: House, database: str) -> None:
+    one, other = gateways(house, database, {"limits": ["101 tokens/hour"]})
+    assert [post(house, one).status_code for _ in range(3)] == [200, 200, 429]
+    house.run(one.aclose())
+    house.run(other.counters.open())
+    done = post(house, other)
+    assert done.status_code == 429 and 3_000 < int(done.headers["retry-after"]) <= 3_600
+    (more,) = gateways(house, database, {"limits": ["301 tokens/hour"]}, 1)
+    house.run(more.counters.open())
+    assert [post(house, more).status_code for _ in range(3)] == [200, 200, 429], "another amount, the same count"
+
+
+def test_a_window_ends(house: House, database: str) -> None:
+    (node,) = gateways(house, database, {"limits": ["1/hour"]}, 1)
+    assert [post(house, node).status_code for _ in range(2)] == [200, 429]
+    settle(house, node)
+
+    async def age() -> None:
+        async with node.store.connection(write=True) as connection:
+            await connection.execute(sa.update(counters).values(ends=1))
+        node.counters._known.clear()
+        await node.counters.open()
+
+    house.run(age())
+    assert [post(house, node).status_code for _ in range(2)] == [200, 429]
+    settle(house, node)
+
+    async def stored() -> list[Any]:
+        async with node.store.connection() as connection:
+            return list(await connection.execute(sa.select(counters.c.used)))
+
+    assert house.run(stored()) == [(1,)], "the new window replaced the old one"
+
+
+def test_without_the_database_a_node_counts_alone(house: House, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared, "FLUSH", 0.01)
+    (node,) = gateways(house, f"sqlite:///{tmp_path}/none/at/all.db", {"limits": ["2/hour"]}, 1)
+    assert [post(house, node).status_code for _ in range(3)] == [200, 200, 429]
+
+
+def test_the_default_follows_the_database() -> None:
+    assert not StateSettings(url="sqlite:///x.db").shares_limits()
+    assert StateSettings(url="postgresql://db/x").shares_limits()
+    assert StateSettings(url="sqlite:///x.db", limits="shared").shares_limits()
+    assert not StateSettings(url="postgresql://db/x", limits="process").shares_limits()
