@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine import shapes
-from unified_llm.engine import Context, Shape, interpret
+from engine import interpret, shapes
+from unified_llm.engine import Context, Mismatch, Shape
 from unified_llm.engine.signals import FAULTS
 
 Node = dict[str, Any]
@@ -24,15 +24,20 @@ def told(x: Context) -> list[str]:
 def read_both(shape: Shape, doc: Any, x: Context) -> Any:
     """What both ways of reading make of a document, and whether the compiled function did."""
     y = Context(x.source, x.target)
+    why = None
     try:
         slow = interpret.read(shape, deepcopy(doc), y)
-    except FAULTS:
-        slow = None
+    except FAULTS as error:
+        slow, why = None, error
     try:
         quick = shape.read(doc, x) if type(doc) is dict else None
     except FAULTS:
         quick = None
     assert quick == slow
+    if quick is None:
+        with pytest.raises(Mismatch) as caught:
+            shape.read_or_explain(doc, Context(x.source, x.target))
+        assert str(caught.value) == str(why)
     assert told(x) == told(y)
     if quick is not None:
         assert x.flags == y.flags
@@ -41,15 +46,19 @@ def read_both(shape: Shape, doc: Any, x: Context) -> Any:
 
 def write_both(shape: Shape, node: Node, x: Context) -> Any:
     y = Context(x.source, x.target)
+    why = None
     try:
         slow = interpret.write(shape, deepcopy(node), y)
-    except FAULTS:
-        slow = None
+    except FAULTS as error:
+        slow, why = None, error
     try:
         quick = shape.write(node, x)
     except FAULTS:
         assert not x.raw, "something was recorded before the function said that it is not its own"
-        return slow
+        quick = None
+        with pytest.raises(Mismatch) as caught:
+            shape.write_or_explain(node, Context(x.source, x.target))
+        assert str(caught.value) == str(why)
     assert quick == slow
     assert told(x) == told(y)
     return quick

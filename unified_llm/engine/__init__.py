@@ -6,8 +6,8 @@ functions of a value that changes, a **union** the shapes that one place may hol
 says how a wire message is several items; a **fact** is a bit that a reader sets; **extra** is what no field took.
 
 Declarations are normalised into frozen rows (`rows.py`) when a module is imported, and checked. One emitter
-(`compile.py`) makes one straight-line function of them for each direction; the interpreter (`interpret.py`) has the
-same meaning and runs where a function says "not mine". Nothing here is compiled, remembered or grown by documents.
+(`compile.py`) makes one straight-line function of them for each direction; where one says "not mine", `explain.py` says
+why. Nothing here is compiled, remembered or grown by documents.
 """
 
 from __future__ import annotations

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import interpret
 from .fields import Field
 from .runtime import reach
 from .shape import Shape
 from .signals import FAULTS, Mismatch, Node
 
-__all__ = ["Whole", "accepts_all", "chosen_writer", "constant_roots", "first_reader", "fixed", "holds", "interpreted"]
+__all__ = ["Whole", "accepts_all", "chosen_writer", "constant_roots", "first_reader", "fixed", "holds"]
 
 
 class Whole(Shape):
@@ -82,10 +81,6 @@ def holds(when: Callable[[Node], bool] | None, c: Node) -> bool:
         return when is None or when(c)
     except FAULTS:
         return False  # a condition on what the node does not have
-
-
-def interpreted(shape: Shape) -> Any:
-    return lambda c, x: interpret.write_flat(shape, c, x)
 
 
 def fixed(shape: Shape) -> dict[str, Any]:

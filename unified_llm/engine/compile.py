@@ -3,8 +3,8 @@
 Reading and writing are the same walk: over the keys of a source object, filling a target object. `Emitter` holds the
 walk; what differs between the directions is the dozen places that ask `self.reads`. A function counts down the keys it
 understood and looks for leftovers only when the count is not zero. It may answer in two ways: with the result, or by
-raising one of `FAULTS`, "not mine"; then the interpreter (`interpret.py`) runs over the same rows and says why. So that
-nothing is recorded twice, everything that can raise comes before everything that records.
+raising one of `FAULTS`, "not mine"; `explain.py` says why when somebody asks. So that nothing is recorded of what is
+refused, everything that can raise comes before everything that records.
 
 Modes: "whole" (an object is a node), "flat" (its keys are keys of a node that others fill too), "slot" (a node is made
 of some keys of an object that others read too).
@@ -135,9 +135,17 @@ class Emitter(Source):
         if is_safe(field) or field.kind == "opaque":
             return
         change = self.changed(var, row)
-        if change != var:
-            change = f"None if {var} is None else {change}" if field.null else change
-            self.guarded(f"{var} = {change}", field.inner is not None)
+        if change == var:
+            return
+        change = f"None if {var} is None else {change}" if field.null else change
+        if field.inner is not None:
+            self.guarded(f"{var} = {change}", True)
+            return
+        near = self.var("a")
+        self.add(f"{near} = None")
+        self.add(f"try: {var} = {change}")
+        self.add(f"except Approximate as near: {var}, {near} = near.value, near.why")
+        self.nears.append((row.key, near))
 
     def literal(self) -> None:
         """The target object with what is certain: constants, and fields that have to be there."""
@@ -156,9 +164,16 @@ class Emitter(Source):
                 self.add(f"node[{entry[0]!r}] = {entry[1]}")
         else:
             self.add(f"{self.made} = {{{self.entries(self.filled)}}}")
+        for path, near in self.nears:
+            self.add(f"if {near} is not None: x.approximated({'node' if self.reads else 'c'}, {path!r}, {near})")
         for row, var in self.worded if self.reads else ():
             if row.field.words:
                 self.word(row, var)
+        for path, var in self.late:
+            self.add(f"if {var} is not ABSENT:")
+            self.depth += 1
+            self.store(path, var)
+            self.depth -= 1
         for row in self.shape.rows:
             if row.must and self.reads and row.field.kind in SPREAD:
                 self.spread_in(row, self.values[row.wire], "r", row.wire[-1])
@@ -364,9 +379,9 @@ class Emitter(Source):
                 self.used.append(used)
                 if must:
                     self.guarded(line, True)
-                    self.add(f"if {out} is ABSENT: raise Mismatch")
+                    self.add(f"if {out} is ABSENT and not is_kept(c, {row.wire!r}, x): raise Mismatch")
                     self.add(f"n -= len({used})")
-                    self.values[row.wire] = out
+                    self.late.append((row.wire, out))
                     continue
                 self.add(f"{used} = ()")
                 self.add(f"if {' or '.join(f'{root!r} in c' for root in roots_of(row))}:")
@@ -393,4 +408,5 @@ class Emitter(Source):
         self.name_shape()
         extra = f", {' + '.join(self.used)}" if self.used else ""
         self.add(f"if n: wire = finish(c, wire, S, x{extra})")
+        self.add("if x.trace is not None: x.trace.append((c, wire))")
         self.add("return wire")

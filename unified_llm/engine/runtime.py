@@ -15,6 +15,7 @@ __all__ = [
     "drawers",
     "fill",
     "finish",
+    "is_kept",
     "keep",
     "left",
     "native_of",
@@ -122,6 +123,17 @@ def drawers(c: Node) -> list[tuple[str, Node]]:
     extra = c.get("extra")
     found = extra.items() if type(extra) is dict else ()
     return [(protocol, kept) for protocol, kept in found if type(kept) is dict]
+
+
+def is_kept(c: Node, path: Path, x: Any) -> bool:
+    """Whether the target's own leftovers have a value at a wire path."""
+    for protocol, kept in drawers(c):
+        here: Any = kept.get("rest") if protocol == x.target else None
+        for key in path:
+            here = here.get(key, ABSENT) if type(here) is dict else ABSENT
+        if here is not ABSENT:
+            return True
+    return False
 
 
 def native_of(c: Node, protocol: str = "") -> str:

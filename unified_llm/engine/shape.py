@@ -16,8 +16,8 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from . import interpret
 from .compile import compiled, source_of
+from .explain import unread, unwritten
 from .rows import SPREAD, Branch, key_tree, pointer, roots_of, rows_of, wire_tree
 from .signals import ABSENT, FAULTS, DeclarationError, Node, Path, is_same
 
@@ -240,23 +240,21 @@ class Shape:
 
     def read_or_explain(self, w: Any, x: Any) -> Node:
         """Read a document. Raises `Mismatch` with path and reason, which the compiled function does not say."""
-        try:
-            if type(w) is dict:
+        if type(w) is dict:
+            try:
                 node: Node = self.read(w, x)
                 return node
-        except FAULTS:
-            pass
-        return interpret.read(self, w, x)
+            except FAULTS:
+                pass
+        raise unread(self, w, x)
 
     def write_or_explain(self, c: Node, x: Any) -> Node:
         """Write a node. Raises `Mismatch` with the canonical key that is missing; nothing is recorded then."""
-        if x.trace is None:
-            try:
-                wire: Node = self.write(c, x)
-                return wire
-            except FAULTS:
-                pass
-        return interpret.write(self, c, x)
+        try:
+            wire: Node = self.write(c, x)
+            return wire
+        except FAULTS:
+            raise unwritten(self, c, x) from None
 
     def matches_wire(self, w: Node) -> bool:
         """Whether a wire object has the constants of this case, and the keys that have to be there."""

@@ -38,6 +38,8 @@ class Source:
         self.values: dict[Path, str] = {}  # values of fields that have to be there, by target path
         self.inner: list[tuple[Branch, str, str, str]] = []  # objects that have to be there, with counts
         self.worded: list[tuple[Row, str]] = []  # what has to be there and may have been said in another word
+        self.nears: list[tuple[Path, str]] = []  # what has to be there and is only approximated, and why
+        self.late: list[tuple[Path, str]] = []  # what has to be there, unless it is among the leftovers
         self.used: list[str] = []  # keys of the node that a spread field wrote
 
     def add(self, line: str) -> None:

@@ -13,8 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from .. import _tables
-from . import interpret
-from .cases import Whole, accepts_all, chosen_writer, constant_roots, first_reader, fixed, holds, interpreted
+from .cases import Whole, accepts_all, chosen_writer, constant_roots, first_reader, fixed, holds
 from .fields import Field
 from .runtime import native_of
 from .shape import Shape
@@ -310,7 +309,7 @@ class Union:
         """The same, added to a list that others add to."""
         if not self._frozen:
             self.freeze()
-        writers = self.writers if x.trace is None else {}
+        writers = self.writers
         for c in nodes:
             try:
                 wire = writers[c["type"]](c, x)
@@ -347,9 +346,7 @@ class Union:
             if shape.matches(c, flat=True):
                 mark = len(x.raw)
                 try:
-                    wire, used = (shape.write_flat if x.trace is None or type(shape) is Whole else interpreted(shape))(
-                        c, x
-                    )
+                    wire, used = shape.write_flat(c, x)
                 except FAULTS:
                     del x.raw[mark:]
                     continue
@@ -365,7 +362,7 @@ class Union:
         for shape, when in self.by_type.get(type_, ()) if type(type_) is str else ():
             if shape.matches(c) and holds(when, c):
                 try:
-                    return interpret.write(shape, c, x)
+                    return shape.write_or_explain(c, x)
                 except Mismatch as error:
                     why = f"{'.'.join(map(str, error.path))} {error.reason}".strip()
         if native_of(c, x.target) == self.name:

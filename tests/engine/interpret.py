@@ -1,20 +1,25 @@
-"""The meaning of a shape, step by step: what the compiled functions have to agree with.
-
-It runs where a compiled function says "not mine": to say which field is wrong and why, to write a node of which some
-values have no form, and to record which wire object became of which node (a certificate). One meaning, two speeds.
-"""
+"""The meaning of a shape, step by step: what compiled functions, and the reasons of refusals, have to agree with."""
 
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from .rows import SPREAD, Branch, Row
-from .runtime import demand, drawers, finish, keep, left, opaque_in, opaque_of, opaque_out, reach, spell
-from .signals import ABSENT, FAULTS, Approximate, Mismatch, Node, Path, is_same
-
-if TYPE_CHECKING:
-    from .shape import Shape
+from unified_llm.engine import Shape
+from unified_llm.engine.rows import SPREAD, Branch, Row
+from unified_llm.engine.runtime import (
+    demand,
+    drawers,
+    finish,
+    keep,
+    left,
+    opaque_in,
+    opaque_of,
+    opaque_out,
+    reach,
+    spell,
+)
+from unified_llm.engine.signals import ABSENT, FAULTS, Approximate, Mismatch, Node, Path, is_same
 
 __all__ = ["read", "read_flat", "read_slot", "write", "write_flat"]
 
@@ -191,7 +196,10 @@ def _written(shape: Shape, c: Node, x: Any) -> tuple[Node, tuple[str, ...]]:
             except FAULTS:
                 raise Mismatch(("opaque",), f"holds no {row.field.key} of {x.target}") from None
         elif row.field.kind in SPREAD:
-            out, used = row.field.inner.write_flat(c, x)
+            try:
+                out, used = row.field.inner.write_flat(c, x)
+            except FAULTS:
+                raise Mismatch((), f"has nothing to write at /{'/'.join(row.wire)}") from None
             if out is not ABSENT:
                 reach(wire, row.wire[:-1])[row.wire[-1]] = out
                 done += used
