@@ -52,6 +52,13 @@ class RetryEvent:
     """A request failed, and another one follows: to the same upstream after `wait` seconds, or to `next_upstream`.
 
     `duration` is how many seconds the failed request took.
+
+    >>> import unified_llm as ul
+    >>> client = ul.Client(retry=ul.Retry.never(), on_retry=lambda event: print(event.reason, event.next_upstream))
+    >>> down = ul.Upstream.of("m", base_url="http://127.0.0.1:9/v1")
+    >>> client.responses.create(models=[down, "local/echo"], input="Good morning.").output_text
+    fallback local/echo
+    'Good morning.'
     """
 
     request: RequestEvent
