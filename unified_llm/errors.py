@@ -210,8 +210,9 @@ class APIError(UnifiedLLMError):
     `error` is the canonical error (`type`, `code`, `message`, `retry_after`, ...), and its fields are attributes.
     `status` is the HTTP status (None where there was no answer), `headers` those of the answer, `body` its document as
     the provider wrote it. `provider`, `model` and `protocol` say who was asked; `hops` what was tried before, where
-    there were fallbacks; `unsent` is True where the request certainly did not reach the provider. No key is in any of
-    them.
+    there were fallbacks; `unsent` is True where the request certainly did not reach the provider. `method` and `url`
+    (without its query) are those of the request, `hint` says what to do about a common mistake; "" where nothing is
+    known. No key is in any of them.
 
     >>> import unified_llm as ul
     >>> try:
@@ -244,11 +245,19 @@ class APIError(UnifiedLLMError):
         self.protocol = protocol
         self.hops: tuple[Any, ...] = ()
         self.unsent = False
+        self.method = self.url = self.hint = ""
 
     def __str__(self) -> str:
+        at = f"{self.method} {self.url}" if self.url else ""
+        status = f"HTTP {self.status}" if self.status is not None else ""
+        told = ", ".join(filter(None, (status, at)))
+        return f"{self.summary}{f' ({told})' if told else ''}{f'; {self.hint}' if self.hint else ''}"
+
+    @property
+    def summary(self) -> str:
+        """Who was asked, and the provider's words: the error without the request."""
         whom = "/".join(each for each in (self.provider, self.model) if each)
-        told = f"{whom}: " if whom else ""
-        return f"{told}{self.message}" + (f" (HTTP {self.status})" if self.status is not None else "")
+        return f"{whom}: {self.message}" if whom else self.message
 
     @property
     def type(self) -> str:

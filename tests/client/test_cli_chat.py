@@ -108,7 +108,7 @@ def test_commands() -> None:
     terminal = Terminal()
     assert "/model" in terminal.type("/help")
     assert "no provider 'nobody'" in terminal.type("/model nobody/x")
-    assert "whose is x? /model PROVIDER/MODEL" in terminal.type("/model x")
+    assert "no provider prefix; use 'provider/x'" in terminal.type("/model x")
     assert "local/echo" in terminal.type("/model")
     assert "Nothing was sent" in terminal.type("/losses") and "Nothing was sent" in terminal.type("/cost")
     assert "/helf?" in terminal.type("/helf")
@@ -331,7 +331,7 @@ def test_a_question_that_fails_says_so_by_its_exit_code() -> None:
     code, out, err = run("chat", "[[error 500]] Hi")
     assert (code, out) == (4, "") and "ServerFailed" in err
     code, out, err = run("chat", "-m", "x", "--base-url", "localhost:9", "Hi")
-    assert (code, out) == (2, "") and "is 'http://localhost:9' meant?" in err
+    assert (code, out) == (2, "") and "did you mean 'http://localhost:9'?" in err
 
 
 def test_one_question_on_a_terminal_has_an_exit_code_too(monkeypatch: pytest.MonkeyPatch) -> None:

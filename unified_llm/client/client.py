@@ -87,6 +87,8 @@ class _Both(Generic[H, W]):
         self._wire = self._waits(http_client=http_client, retry=self._core.retry, timeout=timeout, limits=limits)
         self._equip()
 
+    __init__.__qualname__ = "Client.__init__"  # as it is named in errors about arguments
+
     def _equip(self) -> None:
         raise NotImplementedError
 

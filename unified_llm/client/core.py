@@ -28,6 +28,7 @@ from .history import Segment
 from .opening import Opening
 from .requests import Call, call_of, travelling
 from .results import Listed, Made, Result, TokenCount, items_of, result_of
+from .sending.advice import owner_of
 from .sending.deadline import Deadline
 from .sending.decoding import read_answer
 from .sending.effects import Answer, Ask
@@ -89,7 +90,7 @@ class Core:
     def upstreams(self, call: Call) -> tuple[Upstream, ...]:
         """Whom a call is sent to, in order, each in the protocol that carries most of it.
 
-        Raises `ValueError` where nothing says whom.
+        Raises `InvalidBody` where nothing says whom.
         """
         found = self._entitled(self._asked(call), call)
         if call.body.keys() <= {"model"}:
@@ -116,7 +117,8 @@ class Core:
                 for each in names
             )
         if not names:
-            raise ValueError("say whom to ask: model='provider/model', or Client(upstream=...)")
+            reason = "no model given; pass model='provider/model' or create Client(upstream=...)"
+            raise InvalidBody("/model", reason)
         return tuple(self._named(each, call) for each in names)
 
     def _named(self, name: Any, call: Call) -> Upstream:
@@ -124,7 +126,9 @@ class Core:
             # A server of one's own at a URL, and a model on it.
             return self._upstream(call.base_url or self.base_url, call).with_(model=name)
         if isinstance(name, str) and "/" not in name:
-            raise ValueError(f"model={name!r} does not say whose: 'provider/{name}', or Client(upstream=...)")
+            owner = owner_of(name) or "provider"
+            reason = f"{name!r} has no provider prefix; use '{owner}/{name}' or pass Client(upstream=...)"
+            raise InvalidBody("/model", reason)
         return self._upstream(name, call)
 
     def _upstream(self, ref: Any, call: Call | None) -> Upstream:

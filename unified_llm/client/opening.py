@@ -46,7 +46,8 @@ class Opening:
             return None
         if found.get("code") == "stream_truncated":
             return self.broken(str(found.get("message")))
-        return failed(self.stream.upstream, found, found, self.stream.model)
+        error: APIError = self.stream.located(failed(self.stream.upstream, found, found, self.stream.model))
+        return error
 
     def broken(self, message: str) -> APIError:
         """The error of a stream that broke off, or broke its own rules."""
@@ -54,7 +55,8 @@ class Opening:
         message = upstream.hide(message)
         error = {"type": "server_error", "code": "stream_broken", "message": message}
         named = {"provider": upstream.provider, "model": self.stream.model, "protocol": upstream.protocol}
-        return StreamBroken(message, error=error, **named)
+        found: APIError = self.stream.located(StreamBroken(message, error=error, **named))
+        return found
 
     def ended(self, error: BaseException | None) -> Hooked | None:
         """The stream is closed, with an error or without; returns the hook that is to be called."""

@@ -62,6 +62,17 @@ class Call:
 # What other APIs call what a request has.
 _ELSEWHERE = {
     "messages": "input",
+    "query": "input",
+    "question": "input",
+    "system_prompt": "instructions",
+    "system_instruction": "instructions",
+    "system_message": "instructions",
+    "developer": "instructions",
+    "max_output": "max_output_tokens",
+    "functions": "tools",
+    "response_schema": "text",
+    "output_type": "text",
+    "thinking_budget": "reasoning",
     "contents": "input",
     "system": "instructions",
     "max_tokens": "max_output_tokens",
@@ -73,6 +84,13 @@ _ELSEWHERE = {
 }
 
 
+_ELSEWHERE_DONE = {
+    "text_format": "structured output is client.responses.parse(text_format=...)",
+    "max_retries": "retries are set by Client(retry=Retry(attempts=...))",
+    "max_turns": "tool loops are client.responses.run(max_turns=...)",
+}
+
+
 def call_of(given: Mapping[str, Any]) -> Call:
     """The call for the keyword arguments of a method.
 
@@ -81,9 +99,9 @@ def call_of(given: Mapping[str, Any]) -> Call:
     fields = KEYS["request"]
     for name in given:
         if name not in fields and name not in OPTIONS:
-            near = [_ELSEWHERE[name]] if name in _ELSEWHERE else get_close_matches(name, [*fields, *OPTIONS], 1)
-            meant = f"; did you mean {near[0]!r}?" if near else "; what only one provider knows goes into extra_body="
-            raise TypeError(f"a request has no {name!r}{meant}")
+            near = [_ELSEWHERE[name]] if name in _ELSEWHERE else get_close_matches(name, [*fields, *OPTIONS], 1, 0.75)
+            meant = f"did you mean {near[0]!r}?" if near else "pass provider-specific fields in extra_body="
+            raise TypeError(f"unknown argument {name!r}; {_ELSEWHERE_DONE.get(name, meant)}")
     options = {name: given[name] for name in OPTIONS if given.get(name) is not None}
     body = {
         name: value if name in _LATER else _setting(name, value)

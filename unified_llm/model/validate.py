@@ -190,7 +190,15 @@ def first_problem(error: ValidationError, value: Any) -> tuple[str, str]:
     """The path and the reason of what pydantic complains of in `value`."""
     # Of a union's many complaints the one that got deepest into the document says most.
     found = [(_path(each, value), each["msg"]) for each in error.errors(include_url=False)]
-    return max(found, key=lambda pair: pair[0].count("/"))
+    path = max(found, key=lambda pair: pair[0].count("/"))[0]
+    reasons = list(dict.fromkeys(reason for where, reason in found if where == path))
+    if len(reasons) > 1 and all(reason.startswith(_SHOULD) for reason in reasons):
+        # Any of the members of a union would do.
+        reasons = [_SHOULD + " or ".join(reason.removeprefix(_SHOULD) for reason in reasons)]
+    return path, reasons[0]
+
+
+_SHOULD = "Input should be "
 
 
 def _path(problem: Any, value: Any) -> str:

@@ -147,7 +147,7 @@ def near_providers(name: str, known: Catalog) -> list[str]:
     low = name.casefold()
     names = {*known.raw, *_table(), *aliases()}
     holding = sorted((each for each in names if len(low) > 2 and low in each), key=len)
-    return [*dict.fromkeys([*get_close_matches(low, sorted(names), n=3, cutoff=0.6), *holding])][:4]
+    return [*dict.fromkeys([*get_close_matches(low, sorted(names), n=3, cutoff=0.7), *holding])][:4]
 
 
 def current() -> Catalog:

@@ -184,9 +184,6 @@ class Chat:
             except UnifiedLLMError as error:
                 self.note(str(error))
                 return
-            except ValueError:
-                self.note(f"whose is {name}? /model PROVIDER/MODEL")
-                return
             self.model = name
         self.note(f"the model is {self.model}")
 

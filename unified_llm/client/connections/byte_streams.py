@@ -48,7 +48,8 @@ class _Events:
             data = parse_data(self._opened.upstream.hide(text) if '"error' in text else text)
             if is_garbled(data):
                 why, of = "an event of the stream is no JSON", self._opened
-                self._failure = unusable(of.upstream, why, of.model, raw=data, code=GARBLED, again=None)
+                found = unusable(of.upstream, why, of.model, raw=data, code=GARBLED, again=None)
+                self._failure = of.located(found)
                 self.over = True
                 break
             self.ready.append({"event": event["event"], "data": data})
@@ -80,6 +81,7 @@ class _Received:
         self.http = opened.http
         self.request_id = opened.request_id
         self.model = opened.model
+        self.located = opened.located
         self.operation = opened.operation
         if self.operation is not None:
             weakref.finalize(self, self.operation.end).atexit = False  # of a stream that nobody closed
@@ -89,7 +91,7 @@ class _Received:
         return known if known is None or isinstance(known, APIError) else self._begun(known)
 
     def _begun(self, error: Exception) -> APIError:
-        return unreachable(self.upstream, error, self.model, begun=True)
+        return self._opened.located(unreachable(self.upstream, error, self.model, begun=True))
 
 
 class Stream(_Received):

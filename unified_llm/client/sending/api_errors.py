@@ -33,7 +33,7 @@ from ...errors import (
     Timeout,
 )
 from ...hints import read_hints
-from ...jsonvalue import detached, parse
+from ...jsonvalue import detached, dump, parse
 from ...reading import Reader
 from ...registry import provider_of, split
 from ...terminal import printable
@@ -81,6 +81,7 @@ _BY_STATUS: Mapping[int, type[APIError]] = {
 # What is wrong with an answer of status 200.
 UNREADABLE, BROKEN, GARBLED = "unreadable_answer", "stream_broken", "unreadable_event"
 _SHOWN = 300
+_MESSAGES = ("detail", "message", "error", "title", "reason")  # keys of other servers' errors
 _LONGEST = 100_000  # of a page that is looked at
 _PAGE = re.compile(r"\s*(<!--.*?-->\s*)?<(!doctype|html|head|body|title|center|h1|\?xml)\b", re.IGNORECASE | re.DOTALL)
 _TITLE = re.compile(r"<(title|h1)\b[^>]*>\s*([^<]{1,80})", re.IGNORECASE)
@@ -146,7 +147,23 @@ def _hint(body: Any, status: int | None) -> str:
         title = _TITLE.search(body)
         named = f" ({printable(html.unescape(' '.join(title[2].split())))!r})" if title else ""
         return f"the server returned {answered} with an HTML page{named} instead of an API error; check base_url"
-    return f"the server returned {answered} without an error message"
+    words = _words(body)
+    return (
+        f"the server returned {answered}: {words}"
+        if words
+        else f"the server returned {answered} without an error message"
+    )
+
+
+def _words(body: Any) -> str:
+    """What a body says that is no error document of its protocol."""
+    if isinstance(body, str):
+        return printable(" ".join(body.split()))[:_SHOWN]
+    for name in _MESSAGES if isinstance(body, dict) else ():
+        found = body.get(name)
+        if isinstance(found, str) and found.strip() and not _PAGE.match(found):
+            return printable(" ".join(found.split()))[:_SHOWN]
+    return printable(dump(body).decode())[:_SHOWN] if isinstance(body, (dict, list)) and is_document(body) else ""
 
 
 def is_document(body: Any) -> bool:
@@ -230,7 +247,7 @@ def unreachable(upstream: Upstream, error: Exception, model: str | None, *, begu
     elif begun:
         kind, message, code = StreamBroken, "the answer broke off", "stream_broken"
     else:
-        kind, message, code = ConnectionFailed, "no connection, or none that held", "connection_failed"
+        kind, message, code = ConnectionFailed, "the connection failed before a response", "connection_failed"
     detail = "" if code == "unsendable" else printable(upstream.hide(str(error)).strip())
     message = f"{message}: {detail}" if detail else message
     type_ = "timeout" if kind is Timeout else "server_error"

@@ -101,8 +101,15 @@ class _Head:
     headers: Mapping[str, str]
     kind: str
     model: str | None = None
+    method: str = ""
+    url: str = ""
     hops: tuple[Hop, ...] = ()
     attempts: int = 1
+
+    def located(self, error: APIError) -> APIError:
+        """The error with the request it is about."""
+        error.method, error.url = self.method, self.url
+        return error
 
     @property
     def request_id(self) -> str | None:
@@ -143,7 +150,7 @@ class Answer(_Head):
     def unread(self, error: InvalidBody) -> APIError:
         """The error of an answer that is ill-formed: the provider's, and nothing that its caller could mend."""
         why = f"no {self.kind} of {self.upstream.protocol}: {error}"
-        return unusable(self.upstream, why, self.model, raw=self.raw, headers=self.headers)
+        return self.located(unusable(self.upstream, why, self.model, raw=self.raw, headers=self.headers))
 
 
 @dataclass(slots=True, kw_only=True)

@@ -27,6 +27,7 @@ from ...urls import check_headers, check_query, check_text
 from ..state.store import check_state, takes
 from ..telemetry.operation import SILENT, Hooked, Operation, log_skipped
 from ..upstreams.upstream import Upstream
+from .advice import advice
 from .api_errors import failed, refused, shown, unreachable, unusable
 from .effects import Answer, Ask, Effect, Hop, Opened, Outgoing, answer_kind, lowered
 from .response_check import is_answer, is_event
@@ -83,7 +84,7 @@ def steps(ask: Ask, upstreams: Sequence[Upstream], retry: Retry) -> Steps:
             if operation is not None:
                 yield from _tell(operation.failed(failure))
             raise failure
-        hops.append(Hop(upstream.name, found.attempts, f"{type(failure).__name__}: {failure}", failure))
+        hops.append(Hop(upstream.name, found.attempts, f"{type(failure).__name__}: {failure.summary}", failure))
         if operation is not None:
             yield from _tell(operation.left(failure, upstreams[place + 1].name))
     raise AssertionError("the last upstream either answers or raises")
@@ -263,11 +264,12 @@ def _once(ask: Ask, upstream: Upstream, sent: Converted, operation: Operation | 
         outgoing = ask.outgoing if ask.outgoing is not None else outgoing_of(ask, upstream, sent, model)
         if operation is not None:
             yield from _tell(operation.sending(attempt, outgoing))
+        where = upstream.hide(outgoing.url.partition("?")[0].partition("#")[0])
         response = yield Effect("send", (upstream, outgoing))
         headers = shown(upstream, lowered(response.headers))
         status = response.status_code
         head: dict[str, Any] = {"upstream": upstream, "sent": sent, "status": status, "headers": headers}
-        head |= {"kind": answer_kind(ask.kind), "model": model}
+        head |= {"kind": answer_kind(ask.kind), "model": model, "method": outgoing.method, "url": where}
         plain = not ask.stream or not _streams(headers)
         if status < 200 or status > 299 or plain:
             wrong = status < 200 or status > 299
@@ -287,8 +289,12 @@ def _once(ask: Ask, upstream: Upstream, sent: Converted, operation: Operation | 
             return Opened(**head, first=as_stream(value, upstream, headers, model), response=response, rest=None)
         return (yield from _begun(upstream, response, head))
     except httpx2.HTTPError as error:
-        found = unreachable(upstream, error, model)
-    raise found
+        failure = unreachable(upstream, error, model)
+    except APIError as error:
+        failure = error
+    failure.method, failure.url = outgoing.method, where
+    failure.hint = advice(failure, upstream, model, ask.kind)
+    raise failure
 
 
 def _is_cut(response: Any) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -68,12 +69,19 @@ def _provider(given: Any, signal: str) -> Any:
 
 
 _made: dict[tuple[int, int], Instruments] = {}
+_PAUSE = 0.2  # seconds; to look for global providers costs microseconds, and they are set once
+_look_again = 0.0
 
 
 def instruments(tracer_provider: Any = None, meter_provider: Any = None) -> Instruments | None:
     """The instruments of these providers, by default of the global ones; None where there is neither."""
+    global _look_again
+    given = tracer_provider is not None or meter_provider is not None
+    if not given and time.monotonic() < _look_again:
+        return None
     tracers, meters = _provider(tracer_provider, "trace"), _provider(meter_provider, "metrics")
     if tracers is None and meters is None:
+        _look_again = time.monotonic() + _PAUSE
         return None
     key = (id(tracers), id(meters))
     found = _made.get(key)

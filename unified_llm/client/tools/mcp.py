@@ -6,11 +6,16 @@ what it calls an error is one. https://modelcontextprotocol.io/specification
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Awaitable, Callable, Container, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from importlib import import_module
 from typing import Any
 
+from ...errors import ConnectionFailed
+from ...terminal import printable
+from ..upstreams.redaction import Secrets
+from ..upstreams.upstream import taken_apart
 from .function_tools import Tool
 from .tool_outputs import ToolError
 
@@ -41,6 +46,30 @@ class AsyncToolServer:
         self.tools: list[Tool] = []
 
     async def __aenter__(self) -> AsyncToolServer:
+        failure: BaseException | None = None
+        try:
+            return await self._enter()
+        except Exception as error:
+            failure = _cause(error)
+            if not isinstance(failure, (OSError, *_transport_errors())):
+                raise
+        raise self._unreachable(failure)
+
+    def _unreachable(self, error: BaseException) -> ConnectionFailed:
+        """The error of a server that does not answer: of its command or URL, without its query."""
+        server, secrets = self._server, Secrets()
+        where = str(server[0]) if isinstance(server, (list, tuple)) else type(server).__name__
+        if isinstance(server, str):
+            parts = taken_apart(server)
+            where = parts.base
+            secrets.add(parts.username, parts.password)
+            secrets.add_query(parts.query.items())
+        told = printable(secrets.hide(" ".join(str(error).split())))[:300] or type(error).__name__
+        code = {"type": "server_error", "code": "connection_failed"}
+        reason = f"no connection to the MCP server {where}: {told}; check that it is running"
+        return ConnectionFailed(reason, error=code)
+
+    async def _enter(self) -> AsyncToolServer:
         self._client = self._server
         # A server of the package has tools to call as well, but no session with anybody.
         if not hasattr(type(self._server), "session"):
@@ -99,6 +128,19 @@ class ToolServer:
     def __exit__(self, *_: object) -> None:
         self.tools = []
         self._stack.close()
+
+
+def _cause(error: BaseException) -> BaseException:
+    """The first exception inside the groups of task groups."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def _transport_errors() -> tuple[type[BaseException], ...]:
+    """What the HTTP libraries of the package raise."""
+    found = (sys.modules.get(name) for name in ("httpx", "httpx2"))
+    return tuple(each.HTTPError for each in found if each is not None)
 
 
 def _blocking(tool: Tool, run: Callable[..., Any]) -> Tool:

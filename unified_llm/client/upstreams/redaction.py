@@ -104,6 +104,10 @@ class Secrets:
                 if isinstance(each, str) and (_CREDENTIAL.search(name) or len(each) >= _SHORT):
                     self.add(each)
 
+    def has_prefix(self, prefix: str) -> bool:
+        """Whether one of the credentials begins so, which tells who issued it."""
+        return any(each.removeprefix("Bearer ").startswith(prefix) for each in tuple(self._known))
+
     def hide(self, text: str) -> str:
         """The text without any of the credentials, in whatever spelling; the very same text where it has none."""
         patterns = self._patterns

@@ -8,6 +8,7 @@ Nothing is connected to here, and no key is looked at before a request leaves.
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any
 import httpx2
 
 from ...adapter import Adapter
-from ...errors import UnknownProtocol
+from ...errors import InvalidBody, UnknownProtocol
 from ...models.endpoints import Endpoint, Provider, compatible, provider, table
 from ...models.selection import select
 from ...registry import adapter, protocols, split
@@ -26,6 +27,7 @@ from .upstream import Upstream, taken_apart
 
 __all__ = ["AUTO", "credited", "from_env", "from_sdk", "load", "upstream", "with_key"]
 
+_HOST = re.compile(r"(localhost|\d+\.\d+\.\d+\.\d+|[\w.-]+:\d+)(:\d+)?")
 _BEARER = ("authorization", "Bearer {}")
 AUTO = "auto"
 """In the place of a protocol: whichever carries most of a request."""
@@ -72,10 +74,12 @@ provider='anthropic', scope=None, defaults={}, fixed={}, omitted=(), path='', st
         return from_sdk(ref, protocol=AUTO if auto else protocol, **changes)
     if base_url is not None and "://" not in base_url:
         shown = base_url if not {"@", "?"} & {*base_url} else "..."  # without a password or a key
-        raise ValueError(f"base_url={shown!r} is no URL; is 'http://{shown}' meant?")
+        raise InvalidBody("/base_url", f"{shown!r} has no scheme; did you mean 'http://{shown}'?")
     if "://" in ref:
         return _at(ref, protocol, api_key, changes)
     name, _, model = ref.partition("/")
+    if base_url is None and _HOST.fullmatch(name):
+        raise InvalidBody("/base_url", f"{ref!r} has no scheme; did you mean 'http://{ref}'?")
     others: tuple[Endpoint, ...] = ()
     if base_url is None:
         owner = provider(name, model=model or None)
