@@ -36,6 +36,7 @@ __all__ = [
     "ReadsMore",
     "Route",
     "Socket",
+    "Specification",
     "Streams",
     "WireReader",
     "WireWriter",
@@ -75,6 +76,20 @@ class Route(NamedTuple):
     path: str
     kind: str
     stream: bool | None = None
+
+
+class Specification(NamedTuple):
+    """A published specification of a surface, of which clients name a version in a header, or its root in the path.
+
+    `dialect` is its form of this protocol; `versions` are the values of `header`, each with the version it stands for,
+    and `version` is the one that is followed where none is named.
+    """
+
+    header: str
+    versions: MappingABC[str, str]
+    version: str
+    dialect: str
+    root: str
 
 
 class Socket(NamedTuple):
@@ -207,6 +222,8 @@ class Adapter:
     # Canonical fields and types this protocol has no form for, with the reason.
     refuses: MappingABC[str, str] = field(default_factory=dict)
     routes: tuple[Route, ...] = ()
+    # A published specification that clients may ask for by its version.
+    specification: Specification | None = None
     # How requests come over WebSocket; None where the protocol has no such form.
     socket: Socket | None = None
     # How a list of models comes in pages; None where it comes whole.

@@ -1,15 +1,17 @@
-"""What is done with a mutant: four families, each a function from dice to one `Case`.
+"""What is done with a mutant: families, each a function from dice to one `Case`.
 
 documents   wire documents of every kind, as values and as bytes: converted, previewed, read, written, answered
 streams     wire events and bytes of streams: converted, read and collected, whatever the chunks
 canonical   canonical documents and events, as callers may pass them: written, decomposed, collected
 transports  hostile upstreams under the client and under the transport that official SDKs are given; no network
+gateway     requests to a gateway, over HTTP on this machine; only where it is asked for (`--family gateway`)
 
 Only public names of the library are used. A case does the same each time it is run, so a failure can be shrunk.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import random
 from collections.abc import Callable
@@ -324,4 +326,5 @@ FAMILIES: dict[str, Callable[[random.Random, Seeds], Case]] = {
     "streams": streams,
     "canonical": canonical,
     "transports": transports,
+    "gateway": lambda dice, seeds: importlib.import_module("fuzz.gateway_cases").gateway(dice, seeds),  # needs extras
 }

@@ -19,15 +19,14 @@ from ..client.connections.pool import LIMITS
 from ..client.transports.route_matching import Match, recognise
 from ..client.transports.stream_translation import SurfaceStream
 from ..client.transports.translator import Incoming, OnUsage, Reply, Translator
-from ..convert import write
 from ..errors import APIError, CapabilityLost, ConnectionFailed, InvalidRequest, Timeout
 from ..file_api import CACHE_KINDS, KINDS
-from ..registry import adapter
 from ..secret import Secret
 from .access import Access, Key
 from .background import again, begin
-from .body import Disconnected, Peek, peek, read_body
+from .body import Disconnected, Peek, check_media_type, peek, read_body
 from .caches import Caches
+from .compaction import COMPACT, compaction
 from .config import Config, ConfigError
 from .files import Files, Sent
 from .head import Head
@@ -53,7 +52,7 @@ from .replies import (
     send_whole,
     until_gone,
 )
-from .routing import ModelList, Route, Router, list_document
+from .routing import ModelList, Route, Router, model_list
 from .socket import serve
 from .state.continuity import Continuity, ask, keep
 from .state.counters import SharedCounters
@@ -61,6 +60,7 @@ from .state.runs import Runs
 from .state.store import Store, StoreUnavailable
 from .state.turns import Pending, Turns, unavailable
 from .telemetry import OWN_PATHS, Recorder, note
+from .versions import answered_version, versioned
 
 __all__ = ["Gateway"]
 
@@ -188,7 +188,7 @@ class Gateway:
             note(match=route)
             key = await self._admitted(head, route)
             note(key=key)
-            match = route if route is not None else self._unmatched(head)
+            match = versioned(route if route is not None else self._unmatched(head), head.path, head.headers)
             with self.counted(key):
                 content = await self._content(head, match, receive)
                 await until_gone(self._answer(head, match, key, content, send), receive)
@@ -249,15 +249,12 @@ class Gateway:
         most = self.files.limit(match)
         content = await read_body(receive, head.headers, self.config.gateway, most)
         if content and most is None:
-            kind = head.headers.get("content-type", "").partition(";")[0].strip().lower()
-            if kind != "application/json" and not kind.endswith("+json"):
-                reason = f"content-type must be application/json, got {kind!r}" if kind else "content-type is missing"
-                raise Refusal(415, "invalid_request", reason, code="unsupported_media_type")
+            check_media_type(head.headers)
         return content
 
     async def _answer(self, head: Head, match: Match, key: Key, content: bytes, send: Send) -> None:
         """Answer one request, errors included; only the disconnection of the client ends it early."""
-        cors = self.access.cors(head.headers)
+        cors = {**self.access.cors(head.headers), **answered_version(match, head.headers)}
         finish: Finish | None = None
         reply: Whole | Reply | Passed | Events
         try:
@@ -284,7 +281,7 @@ class Gateway:
     ) -> tuple[Whole | Reply | Passed | Events, Finish | None]:
         """The response, and what has to be done before a stream may end; `turns` know what it may go on from."""
         if match.route.kind == "models":
-            return await self._listed(head, match, key), None
+            return model_list(await self.models.all(self.wire, key), match, head.query), None
         if match.route.kind in KINDS:
             url = f"{head.scheme}://{head.headers.get('host', '')}{head.path}"
             try:
@@ -306,7 +303,7 @@ class Gateway:
             passed = await self._passed(straight._replace(telemetry=self.recorder.telemetry), secret)
             if passed is not None:
                 return passed, None
-        translator = await self.translator(route, key, meter, secret, found)
+        translator = await self.translator(match.protocol, route, key, meter, secret, found)
         named = found._replace(model=match.names.get("model") or found.model)
         translator.memory = recalled = await turns.recall(key, match.protocol, named, secret, content, match.route.kind)
         incoming = Incoming(method=head.method, path=head.path, query=head.query, headers=headers, content=content)
@@ -319,6 +316,11 @@ class Gateway:
             return translator.error_reply(_with_status(error), match.protocol), None
         except CapabilityLost as error:
             raise Refusal(400, "invalid_request", str(error), code="capability_lost") from None
+        if match.route.kind == COMPACT and reply.status in (404, 405):
+            try:
+                return compaction(content, match, recalled, secret), None
+            except APIError as error:
+                return translator.error_reply(error, match.protocol), None
         where = self.config.telemetry.losses
         reply = placed(reply, match.protocol, where)
         pending: Pending | None = None
@@ -344,11 +346,12 @@ class Gateway:
         return self.router.resolve(model, key, head.upstream)
 
     async def translator(
-        self, route: Route, key: Key, meter: OnUsage | None, secret: Secret, found: Peek
+        self, surface: str, route: Route, key: Key, meter: OnUsage | None, secret: Secret, found: Peek
     ) -> Translator:
         """What converts a request and its response, and sends it."""
         return Translator(
             list(route.upstreams),
+            surface=surface,
             vault=await self.continuity.within(key.tenant, found.store is not False),
             secret=secret,
             caller=key.tenant,
@@ -368,16 +371,6 @@ class Gateway:
         except StoreUnavailable:
             raise unavailable() from None
         return await self.turns.lifecycle(match, key, query, secret)
-
-    async def _listed(self, head: Head, match: Match, key: Key) -> Whole:
-        known = adapter(match.protocol)
-        alone = match.names.get("model")
-        try:
-            node = list_document(await self.models.all(self.wire, key), known, head.query, alone)
-        except InvalidRequest as error:
-            raise Refusal(400, "invalid_request", error.message) from None
-        done = write(node, match.protocol, "models")
-        return json_reply(done.value if alone is None else done.value[known.entries][0])
 
     async def _passed(self, straight: Direct, secret: Secret) -> Passed | Reply | None:
         """The response of an upstream as it is; None where the request is to be sent again with a repaired history."""

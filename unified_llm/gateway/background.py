@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from ..client.transports.route_matching import Match, recognise
 from ..client.transports.translator import Incoming, Reply, Translator
-from ..errors import APIError
+from ..convert import convert
+from ..errors import APIError, InvalidBody
 from ..jsonvalue import parse
 from ..secret import Secret
 from .access import Key
@@ -39,8 +40,11 @@ async def begin(
         raise Refusal(400, "invalid_request", "background requires store; a run is fetched by its id", code="store")
     try:
         translator.memory.recalled(parse(incoming.content), match.protocol, ())
+        convert(incoming.content, source=match.protocol, target=match.protocol)
     except APIError as error:
         return translator.error_reply(error, match.protocol)
+    except InvalidBody as error:
+        raise Refusal(400, "invalid_request", str(error)) from None
     previous = found.previous if isinstance(found.previous, str) else None
     executed = replace(incoming, content=foreground(incoming.content, match.protocol))
     runs = gateway.runs
@@ -64,10 +68,12 @@ async def again(gateway: Gateway, run: Run) -> tuple[Translator, Incoming] | Non
     key = gateway.access.named(run.head.get("key", ""))
     if match is None or key is None or key.tenant != run.tenant:
         return None
+    match = match._replace(protocol=run.surface)
     found, secret = peek(match.protocol, content), await gateway.secret()
     try:
         route = gateway.route(head, match, key, found)
-        translator = await gateway.translator(route, key, gateway.quota.meter(key, content), secret, found)
+        meter = gateway.quota.meter(key, content)
+        translator = await gateway.translator(match.protocol, route, key, meter, secret, found)
         translator.memory = await gateway.turns.recall(key, match.protocol, found, secret, content)
     except Refusal:
         return None

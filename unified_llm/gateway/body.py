@@ -22,7 +22,7 @@ from ..registry import adapter
 from .config import GatewaySettings
 from .replies import Refusal
 
-__all__ = ["Disconnected", "Peek", "peek", "read_body"]
+__all__ = ["Disconnected", "Peek", "check_media_type", "peek", "read_body"]
 
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 _CHUNK = 1 << 16
@@ -134,6 +134,14 @@ async def read_body(
     if inner is not None and taken and not inner.eof:
         raise Refusal(400, "invalid_request", f"the {coding} body is incomplete")
     return b"".join(pieces)
+
+
+def check_media_type(headers: Mapping[str, str]) -> None:
+    """Raise `Refusal` (415) for a body that is not JSON, or does not say so."""
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json" and not kind.endswith("+json"):
+        reason = f"content-type must be application/json, got {kind!r}" if kind else "content-type is missing"
+        raise Refusal(415, "invalid_request", reason, code="unsupported_media_type")
 
 
 def _decompressor(coding: str, check: Callable[[int], None]) -> _Decompressor | None:

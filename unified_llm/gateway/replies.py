@@ -11,7 +11,7 @@ from ..bytestream import ByteStream
 from ..client.connections.io import AsyncWire
 from ..client.sending.effects import Answer, Opened
 from ..client.transports.report_headers import told
-from ..client.transports.route_matching import recognise, spoken
+from ..client.transports.route_matching import recognise, spoken, surface_of
 from ..client.transports.stream_translation import SurfaceStream
 from ..client.transports.translator import Reply
 from ..convert import write
@@ -91,7 +91,7 @@ def protocol_for(path: str, headers: Mapping[str, str]) -> str:
     """The client protocol whose envelope fits a request that matches no route: by path, by headers, else the first."""
     for method in _METHODS:
         if (found := recognise(method, path, headers)) is not None:
-            return found.protocol
+            return surface_of(found, path, headers)
     known = [adapter(name) for name in spoken()]
     for each in known:
         if any(mark in headers for mark in each.marks) or any(f"/{root}/" in path for root in each.roots):

@@ -23,18 +23,21 @@ from ..client.sending.effects import Answer, Ask, OnFailure
 from ..client.sending.model_list import listed, page
 from ..client.sending.request_flow import steps
 from ..client.sending.retry import Retry
+from ..client.transports.route_matching import Match
 from ..client.upstreams.resolve import upstream as make_upstream
 from ..client.upstreams.upstream import Upstream
-from ..errors import APIError, CapabilityRefused, UnifiedLLMError, UnknownProvider
+from ..convert import write
+from ..errors import APIError, CapabilityRefused, InvalidRequest, UnifiedLLMError, UnknownProvider
 from ..losses import Levels
 from ..models.catalog import current
 from ..models.endpoints import aliases, provider, providers, table
+from ..registry import adapter
 from .access import Key
 from .config import Config, ConfigError, ModelRoute
 from .cooldown import Cooldown
-from .replies import Refusal
+from .replies import Refusal, Whole, json_reply
 
-__all__ = ["ModelList", "Route", "Router", "list_document", "providers_with_keys"]
+__all__ = ["ModelList", "Route", "Router", "list_document", "model_list", "providers_with_keys"]
 
 Node = dict[str, Any]
 _MOST = 1_000  # upstreams of single models that are kept
@@ -276,6 +279,17 @@ def _send(ask: Ask, upstream: Upstream) -> Generator[Any, Any, Answer]:
     plain = Ask(kind=ask.kind, http=ask.http, patience=_PATIENCE)
     answer = yield from steps(plain, [upstream], Retry.never())
     return answer  # type: ignore[return-value]
+
+
+def model_list(models: Sequence[Node], match: Match, query: Mapping[str, Any]) -> Whole:
+    """The list of models, or one of them, in the shape of the client's protocol. Raises `Refusal`."""
+    known, alone = adapter(match.protocol), match.names.get("model")
+    try:
+        node = list_document(models, known, query, alone)
+    except InvalidRequest as error:
+        raise Refusal(400, "invalid_request", error.message) from None
+    done = write(node, match.protocol, "models")
+    return json_reply(done.value if alone is None else done.value[known.entries][0])
 
 
 def list_document(models: Sequence[Node], known: Adapter, query: Mapping[str, Any], alone: str | None) -> Node:

@@ -35,6 +35,7 @@ from .replies import Receive, Refusal, Scope, Send, Whole, error_reply, events_o
 from .socket_turns import SocketTurns
 from .state.turns import Pending, data_of, id_of
 from .telemetry import note
+from .versions import answered_version, versioned
 
 if TYPE_CHECKING:
     from .app import Gateway
@@ -57,7 +58,7 @@ async def serve(gateway: Gateway, head: Head, scope: Scope, receive: Receive, se
     await receive()
     try:
         gateway.access.admit(head.headers, head.query)
-        match = _matched(head)
+        match = versioned(_matched(head), head.path, head.headers)
         if gateway.draining:
             raise Refusal(503, "overloaded", "the gateway is stopping", headers={"retry-after": "5"})
         if gateway.sockets >= gateway.config.gateway.max_parallel:
@@ -116,7 +117,9 @@ class Session:
 
     async def run(self) -> None:
         """Serve the socket until its client leaves, or its time is over."""
-        await self._send({"type": "websocket.accept"})
+        told = answered_version(self._match, self._head.headers)
+        raw = [(name.encode(), value.encode()) for name, value in told.items()]
+        await self._send({"type": "websocket.accept", "headers": raw})
         try:
             async with asyncio.timeout(self._socket.lifetime):
                 while (message := await self._receive())["type"] != "websocket.disconnect":

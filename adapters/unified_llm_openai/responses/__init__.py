@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from unified_llm._tables import KEYS
-from unified_llm.adapter import Adapter, Framing, Kind, Route, Streams
+from unified_llm.adapter import Adapter, Framing, Kind, Route, Specification, Streams
 from unified_llm.repair import CALLS, Rules
 from unified_llm.stream import ALONE
 
@@ -89,6 +89,14 @@ adapter = Adapter(
         *FILE_ROUTES,
     ),
     files=FILES,
+    # https://www.openresponses.org/specification
+    specification=Specification(
+        "openresponses-version",
+        {"latest": "2026-04-24", "2026-04-24": "2026-04-24", "2026-01-15": "2026-01-15"},
+        "2026-04-24",
+        "open-responses",
+        "openresponses",
+    ),
     socket=SOCKET,
     auth=(("authorization", "Bearer {}"), ("api-key", "{}")),
     clients={"openai": "unified_llm_openai.sdk_client:upstream"},

@@ -18,7 +18,7 @@ from ...convert import write
 from ...errors import ProtocolError
 from ...jsonarray import StreamDecoder
 from ...jsonvalue import parse
-from ...provenance import Secret
+from ...provenance import Secret, looks_sealed, seal
 from ...reading import Reader
 from ...registry import adapter, provider_of, split
 from ...returning import opened
@@ -27,10 +27,11 @@ from ...stream import checked, collect
 from ..upstreams.upstream import Upstream
 from .store import takes, unknown
 
-__all__ = ["Memory", "Turn", "answer", "asked", "keeps", "turn_items", "with_history"]
+__all__ = ["Memory", "Turn", "answer", "asked", "compacted", "keeps", "turn_items", "with_history"]
 
 Node = dict[str, Any]
 PREVIOUS = "previous_response_id"
+_COMPACTED = "compacted"
 
 
 @lru_cache(64)
@@ -90,7 +91,7 @@ class Memory:
             raise unknown(str(named.get("id") if type(named) is dict else named), conversation)
         name = body.get(key) if key and type(body) is dict else None
         if type(name) is not str:
-            return body
+            return with_history(body, surface, [], self.secret) if self._is_compacted(body) else body
         turns = self.turns(name, surface, caller)
         past = None if turns is None else [item for turn in reversed(turns) for item in turn_items(turn, self.secret)]
         if past is not None:
@@ -98,6 +99,13 @@ class Memory:
         if _some(surface, asked):
             return body
         raise unknown(name, key)
+
+    def _is_compacted(self, body: Any) -> bool:
+        """Whether an item of a request may be a compaction of ours."""
+        items = body.get("input") if self.secret is not None and type(body) is dict else None
+        if type(items) is not list:
+            return False
+        return any(type(item) is dict and item.get("type") == "compaction" for item in items) and looks_sealed(items)
 
     def follow(self, reply: Any, surface: str, asked: bytes, body: Any, whose: Upstream, caller: str = "") -> None:
         """Remember the answer `reply`, once it is whole, if its client may go on from it and who gave it keeps none."""
@@ -184,11 +192,28 @@ def _own(surface: str, whose: Upstream) -> bool:
 
 
 def with_history(body: Node, surface: str, past: list[Node], secret: Secret | None) -> Any:
+    """The request `body` with `past` in front of it, and with what was compacted (`compacted`) in full."""
     reader = _reader(surface, secret)
     node = reader.root(adapter(reader.protocol).kinds["request"].read, body)
     node.pop(PREVIOUS, None)
-    node["input"] = opened([*past, *_said(node)], reader)
+    node["input"] = opened(_in_full([*past, *_said(node)]), reader)
     return write(node, surface, "request", facing="client", secret=secret).value
+
+
+def _in_full(items: list[Node]) -> list[Node]:
+    """Items with those that a compaction of ours stands for in its place."""
+    if not any(type(item.get(_COMPACTED)) is list for item in items):
+        return items
+    return [each for item in items for each in item.get(_COMPACTED) or [item]]
+
+
+def compacted(body: Node, surface: str, secret: Secret) -> Node:
+    """The canonical compaction of the conversation in `body`: an envelope with all of it, made without a model."""
+    reader = _reader(surface, secret)
+    items = _said(reader.root(adapter(reader.protocol).kinds["request"].read, body))
+    node = {"type": "compaction", _COMPACTED: _in_full(items)}
+    piece = {"kind": "encrypted_content", "data": seal(node, "", secret)}
+    return {"type": "compaction", "opaque": [piece]}
 
 
 def turn_items(turn: Turn, secret: Secret | None) -> Iterator[Node]:

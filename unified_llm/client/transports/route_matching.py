@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from ...adapter import Adapter, Route
 from ...registry import adapter, loaded, protocols
 
-__all__ = ["Match", "own_headers", "recognise", "route_of", "spoken"]
+__all__ = ["Match", "own_headers", "recognise", "route_of", "spoken", "surface_of"]
 
 _FIELD = re.compile(r"\{(\w+)\}")
 _VERSION = r"^(?:.*?/v\d+(?:alpha|beta)?\d*/|/?)"
@@ -79,6 +79,21 @@ def _recognised(
             names = {key: unquote(value) for key, value in match.groupdict().items()}
             found.append((rank, Match(surface or known.protocol, route, names, path[below:])))
     return max(found, key=lambda each: each[0])[1] if found else None
+
+
+def surface_of(match: Match, path: str, headers: Mapping[str, str]) -> str:
+    """The protocol of a match, in the dialect of its published specification where the client asks for that.
+
+    >>> found = recognise("POST", "/openresponses/v1/responses", {})
+    >>> surface_of(found, "/openresponses/v1/responses", {}), surface_of(found, "/v1/responses", {})
+    ('openai-responses:open-responses', 'openai-responses')
+    """
+    known = adapter(match.protocol).specification
+    if known is None or ":" in match.protocol:
+        return match.protocol
+    if known.header not in headers and known.root not in path.removesuffix(match.path).split("/"):
+        return match.protocol
+    return f"{match.protocol}:{known.dialect}"
 
 
 def spoken() -> tuple[str, ...]:
