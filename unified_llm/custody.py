@@ -124,7 +124,8 @@ def conversation(node: Node, reader: Reader | None, writer: Writer) -> None:
     items: list[Any] = node["input"]
     answers = []
     if writer.vault is not None:
-        if writer.facing == "provider":
+        # Without opaque data there is nothing to park, and no thread to work out for each answer.
+        if writer.facing == "provider" and (reader is None or reader.signed) and any(True for _ in pieces(items)):
             answers = list(parked_answers(items, node))
         node["input"] = items = unpark(node, writer.vault, reader, writer)
     if writer.facing == "provider" and (reader is None or reader.stuffed or writer.vault is not None):

@@ -12,7 +12,7 @@ import pytest
 import unified_llm as ul
 from client.pairs import Pair, modes, protocols
 from sdk_surfaces import Chat, Contents, Messages, Responses, Surface
-from upstreams import MESSAGE, Canned, chunk, frames, streamed
+from upstreams import CHAT, MESSAGE, Canned, chunk, frames, streamed
 
 # ---- losses, fallbacks, who is asked --------------------------------------------------------------------------------
 
@@ -184,3 +184,14 @@ def test_one_transport_serves_both_kinds_of_calls() -> None:
 def test_an_unknown_library() -> None:
     with pytest.raises(ValueError, match="httpx2"):
         ul.http_client("local/echo", library="requests")
+
+
+def test_half_a_character_of_a_request_is_reported() -> None:
+    """The bytes of a request are what is converted, for each upstream anew."""
+    busy, good = Canned(lambda: httpx2.Response(503, json={"error": {"message": "busy"}})), Canned(CHAT)
+    told: list[ul.Losses] = []
+    body = b'{"model": "m", "messages": [{"role": "user", "content": "a\\ud800"}]}'
+    with ul.http_client([busy.upstream, good.upstream], on_losses=told.append) as http:
+        assert http.post("http://any/v1/chat/completions", content=body).status_code == 200
+    assert [(loss.path, loss.fate) for losses in told for loss in losses] == [("/messages/0/content", "approximated")]
+    assert busy.sent == good.sent and "a\ufffd" in json.dumps(good.sent, ensure_ascii=False)

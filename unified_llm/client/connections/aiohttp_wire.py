@@ -34,7 +34,6 @@ _HEAD = 100 * 1024  # bytes of a header that are taken, as httpx2 does
 _HEADERS = 1_000
 _SMALL = 1 << 16  # bytes of a body that a connection takes at once
 _MOST = 128  # fewer than the credentials that an upstream remembers: what was prepared is registered
-_WAYS = 1_000
 
 
 class AiohttpWire(AsyncWire):
@@ -43,7 +42,6 @@ class AiohttpWire(AsyncWire):
     def _pooled(self, given: Any, limits: httpx2.Limits | None) -> AsyncPool:
         pool = super()._pooled(given, limits)
         self._sessions = AsyncPool(None, pool.limits, lambda: _Session(pool.limits))
-        self._prepared: OrderedDict[Any, _Prepared] = OrderedDict()
         return pool
 
     async def _send(self, opened: list[Any], deadline: Deadline | None, upstream: Upstream, outgoing: Outgoing) -> Any:
@@ -51,11 +49,12 @@ class AiohttpWire(AsyncWire):
         plain = outgoing.method == "POST" and upstream.async_http_client is None and self._pool.given is None
         if not plain or (auth is not None and type(auth) is not KeyAuth) or not _is_asyncio():
             return await super()._send(opened, deadline, upstream, outgoing)
-        client: httpx2.AsyncClient = await self._pool.client()
         session: _Session = await self._sessions.client()
         login = await auth.login() if type(auth) is KeyAuth else None
-        ready = self._ready(client, upstream, outgoing, login)
-        if not session.is_direct(client, ready.url):
+        ready = session.known(upstream, outgoing, login)
+        if ready is None:
+            ready = session.prepared(await self._pool.client(), upstream, outgoing, login)
+        if not ready.direct:
             return await super()._send(opened, deadline, upstream, outgoing)
         timeout = outgoing.timeout if outgoing.timeout is not None else self._timeout
         timeout = TIMEOUT if timeout is None else timeout
@@ -63,31 +62,6 @@ class AiohttpWire(AsyncWire):
         response = await session.post(ready, outgoing.content, patience)
         opened.append(response)
         return dated(response)
-
-    def _ready(
-        self, client: httpx2.AsyncClient, upstream: Upstream, outgoing: Outgoing, login: tuple[str, str] | None
-    ) -> _Prepared:
-        """URL and headers of a request, whose credentials are registered."""
-        query = tuple((name, _hashable(value)) for name, value in outgoing.query.items())
-        key = (outgoing.url, query, tuple(outgoing.headers.items()), login, id(upstream.secrets), outgoing.public)
-        found = self._prepared.get(key)
-        if found is not None and found.upstream.secrets is upstream.secrets:
-            self._prepared.move_to_end(key)
-            return found
-        url = parsed(outgoing.url)
-        if outgoing.query:
-            url = url.copy_merge_params(dict(outgoing.query))
-        headers = httpx2.Headers(client.headers)
-        headers.update(dict(outgoing.headers))
-        if login is not None:
-            headers[login[0]] = login[1]
-        register(upstream.secrets, headers.multi_items(), url, outgoing.public)
-        # The path as httpx2 quotes it: two quotings of one URL would be two resources.
-        found = _Prepared(url, URL(str(url), encoded=True), dict(headers.multi_items()), upstream)
-        self._prepared[key] = found
-        if len(self._prepared) > _MOST:
-            self._prepared.popitem(last=False)
-        return found
 
     def _chunks_of(self, response: Any) -> Any:
         return _Chunks(response) if isinstance(response, _Response) else super()._chunks_of(response)
@@ -104,9 +78,12 @@ class AiohttpWire(AsyncWire):
 
 
 class _Prepared(NamedTuple):
-    url: httpx2.URL
+    """URL and headers of a request, whose credentials are registered; whether httpx2 would ask the server itself."""
+
     address: URL
     headers: Mapping[str, str]
+    direct: bool
+    secure: bool
     upstream: Upstream
 
 
@@ -138,7 +115,7 @@ class _Session:
         self._limits = limits
         self._slots = None if limits.max_connections is None else asyncio.Semaphore(limits.max_connections)
         self._tls: Any = None
-        self._direct: dict[tuple[str, str, int | None], bool] = {}
+        self._prepared: OrderedDict[Any, _Prepared] = OrderedDict()
 
     @property
     def is_closed(self) -> bool:
@@ -147,16 +124,33 @@ class _Session:
     async def aclose(self) -> None:
         await self._http.close()
 
-    def is_direct(self, client: httpx2.AsyncClient, url: httpx2.URL) -> bool:
-        """Whether httpx2 would ask the server itself, and no proxy."""
-        if url.scheme not in ("http", "https") or not url.host:
-            return False
-        origin = (url.scheme, url.host, url.port)
-        found = self._direct.get(origin)
-        if found is None:
-            if len(self._direct) >= _WAYS:
-                self._direct.clear()
-            found = self._direct[origin] = client._transport_for_url(url) is client._transport
+    def known(self, upstream: Upstream, outgoing: Outgoing, login: tuple[str, str] | None) -> _Prepared | None:
+        """What was prepared for an equal request."""
+        found = self._prepared.get(_key(upstream, outgoing, login))
+        if found is None or found.upstream.secrets is not upstream.secrets:
+            return None
+        return found
+
+    def prepared(
+        self, client: httpx2.AsyncClient, upstream: Upstream, outgoing: Outgoing, login: tuple[str, str] | None
+    ) -> _Prepared:
+        """The request as httpx2 would send it. Raises `AuthenticationFailed` for what no header can hold."""
+        url = parsed(outgoing.url)
+        if outgoing.query:
+            url = url.copy_merge_params(dict(outgoing.query))
+        headers = httpx2.Headers(client.headers)
+        headers.update(dict(outgoing.headers))
+        if login is not None:
+            headers[login[0]] = login[1]
+        register(upstream.secrets, headers.multi_items(), url, outgoing.public)
+        plain = url.scheme in ("http", "https") and bool(url.host)
+        direct = plain and client._transport_for_url(url) is client._transport
+        # The path as httpx2 quotes it: two quotings of one URL would be two resources.
+        address = URL(str(url), encoded=True) if direct else URL()
+        found = _Prepared(address, dict(headers.multi_items()), direct, url.scheme == "https", upstream)
+        self._prepared[_key(upstream, outgoing, login)] = found
+        if len(self._prepared) > _MOST:
+            self._prepared.popitem(last=False)
         return found
 
     async def post(self, ready: _Prepared, content: bytes | None, patience: _Patience) -> Any:
@@ -172,7 +166,7 @@ class _Session:
                 headers=ready.headers,
                 timeout=patience.client,
                 allow_redirects=False,
-                ssl=self._context() if ready.url.scheme == "https" else True,
+                ssl=self._context() if ready.secure else True,
             )
         except _WriteStalled:
             stalled = True
@@ -216,10 +210,12 @@ class _Headers:
     def __init__(self, raw: list[tuple[bytes, bytes]]) -> None:
         self.raw = raw
 
-    def setdefault(self, name: str, value: str) -> None:
+    def __contains__(self, name: str) -> bool:
         key = name.encode()
-        if all(each.lower() != key for each, _ in self.raw):
-            self.raw.append((key, value.encode()))
+        return any(each.lower() == key for each, _ in self.raw)
+
+    def __setitem__(self, name: str, value: str) -> None:
+        self.raw.append((name.encode(), value.encode()))
 
 
 class _Response:
@@ -247,7 +243,8 @@ class _Response:
         return await self._received.content.readany()
 
     async def aclose(self) -> None:
-        self._received.close()
+        if not self._received.closed:
+            self._received.close()
         free, self._free = self._free, _nothing
         free()
 
@@ -317,6 +314,11 @@ class _Body(aiohttp.Payload):
 
 def _body(content: bytes | None, seconds: float | None) -> Any:
     return content if content is None or len(content) <= _SMALL else _Body(content, seconds)
+
+
+def _key(upstream: Upstream, outgoing: Outgoing, login: tuple[str, str] | None) -> Any:
+    query = tuple((name, _hashable(value)) for name, value in outgoing.query.items()) if outgoing.query else ()
+    return id(upstream.secrets), outgoing.url, login, tuple(outgoing.headers.items()), query, outgoing.public
 
 
 def _hashable(value: Any) -> Any:

@@ -82,7 +82,8 @@ def crowded(limits: httpx2.Limits) -> httpx2.PoolTimeout:
 
 def dated(response: Any) -> Any:
     """An answer with the time at which it came, which dates among its headers are counted from."""
-    response.headers.setdefault("date", formatdate(usegmt=True))
+    if "date" not in response.headers:
+        response.headers["date"] = formatdate(usegmt=True)
     return response
 
 

@@ -36,7 +36,8 @@ class Ask:
     stands for it where the upstream says nothing either. `deadline` is when the call ends, with everything in it.
     `at` and `answer_id` are the time (seconds since 1970) and the id of an answer that has none, `previous` is the
     answer that the caller went on from. `on_failure` is called with each upstream that failed, and its error.
-    `outgoing` is a request that is ready as it is: then nothing is converted.
+    `raw` are the bytes of `body`, where they say the same: each conversion parses a document of its own from them,
+    which costs less than a copy. `outgoing` is a request that is ready as it is: then nothing is converted.
     `losses` came about before the conversion. `telemetry` has the hooks that are called.
     Headers and queries of the caller's are the upstream's: they go to no other.
     """
@@ -57,6 +58,7 @@ class Ask:
     previous: str | None = None
     repair: Repair = "auto"
     on_failure: OnFailure | None = None
+    raw: bytes | None = None
     outgoing: Outgoing | None = None
     losses: Losses = field(default_factory=Losses)
     telemetry: Telemetry | None = None

@@ -154,7 +154,7 @@ def _converted(ask: Ask, upstream: Upstream) -> Converted:
         options |= {"scope": upstream.scope, "provider": upstream.provider}
         return write(ask.body, upstream.protocol, ask.kind, repair=ask.repair, **options)
     return convert(
-        ask.body,
+        ask.body if ask.raw is None else ask.raw,
         source=ask.source,
         target=upstream.protocol,
         kind=ask.kind,

@@ -223,6 +223,8 @@ class Translator:
         caller = self._caller(incoming)
         known = self.memory.recalled(body, match.protocol, asked, caller)
         ask = self._ask(incoming, match, {} if known is None else known)
+        if known is body and body is not None:
+            ask = replace(ask, raw=incoming.content)
         if ask.kind != "request":
             return (yield from self._counted(ask, match, asked))
         if known is not body and body.get(keeps(match.protocol)):
