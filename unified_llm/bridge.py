@@ -7,6 +7,7 @@ that is noted here as `locate.py` looks for it. What the engine recorded while w
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from .engine import Context, Mismatch, Shape, keep_spelling, walk
@@ -36,13 +37,23 @@ def reads(shape: Shape) -> Callable[[Any, Reader], Node]:
 
 def read_part(shape: Shape, doc: Node, r: Reader) -> Node:
     """The canonical node of an object of this shape."""
+    crosses = r.target is not None and r.target.protocol != r.protocol
     x = Context(r.protocol, r.protocol)
     try:
         node = shape.read_or_explain(doc, x)
     except Mismatch as error:
         reason = f"not a document of {r.protocol}: {error.path[-1] if error.path else 'it'} {error.reason}"
         raise InvalidBody(pointer(error.path), reason) from error
-    keep_spelling(shape, node, doc, x)
+    if not crosses:  # how it was spelled is nothing to another protocol
+        keep_spelling(shape, node, doc, x)
+    if r.number is None:
+        r.owed.append(partial(_note_places, shape, node, doc, r))
+    else:  # the next event may have other places
+        _note_places(shape, node, doc, r)
+    return node
+
+
+def _note_places(shape: Shape, node: Node, doc: Node, r: Reader) -> None:
     for place in walk(shape, node, doc):
         if type(place.wire) is not dict and place.path:  # a value without an identity is found by where it stands
             r.made(place.node, at(doc, place.path[:-1]), place.path[-1])
@@ -54,7 +65,6 @@ def read_part(shape: Shape, doc: Node, r: Reader) -> Node:
                 if holder is not place.node:
                     r.made(holder, place.wire)
                 r.place(holder, (name,), wire)
-    return node
 
 
 def writes(shape: Shape, *passes: Pass, lists: tuple[str, ...] = ("input", "output")) -> Callable[[Node, Writer], Node]:

@@ -42,6 +42,8 @@ def locate(
     """The report of one conversion: `root` canonical, `target` the result, `name` the canonical kind of the root."""
     if not (writer.noted or (reader and reader.notes)):
         return Losses()
+    if reader is not None:
+        reader.settle()
     finder = Finder(root, target, writer, reader, source, name, base)
     # What repair made up was never said, so nothing of it can be lost.
     made = {id(node) for node in writer.context.get("made up", ())}

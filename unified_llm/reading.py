@@ -6,7 +6,7 @@ node came from which wire node, so that a loss can be traced to the leaf it came
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from collections.abc import Mapping as MappingABC
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +44,7 @@ class Reader:
         "number",
         "opens",
         "outline",
+        "owed",
         "placed",
         "places",
         "plain",
@@ -107,6 +108,8 @@ class Reader:
         self.trace: list[tuple[Node, Node]] = []
         # The same of nodes that were read in one go, in order: put into the trace when that is asked for (`traced`).
         self.runs: list[tuple[list[Node], list[Any]]] = []
+        # What is noted of documents that shapes read, when a loss asks for it.
+        self.owed: list[Callable[[], None]] = []
         self.below: dict[int, tuple[Any, ...]] = {}
         self.places: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         # Where those nodes stand in the document whose reader knew it anyway, by identity, and where the leaves of
@@ -170,8 +173,14 @@ class Reader:
             self.runs.append((items[begin:], wires))
             self.outline.letters += letters
 
+    def settle(self) -> None:
+        """Note what is owed, once."""
+        while self.owed:
+            self.owed.pop()()
+
     def traced(self) -> list[tuple[Node, Node]]:
         """All pairs of nodes, canonical and wire."""
+        self.settle()
         if self.runs:
             self.trace += [pair for nodes, wires in self.runs for pair in zip(nodes, wires)]
             self.runs.clear()
@@ -179,6 +188,7 @@ class Reader:
 
     def latest(self) -> Iterator[tuple[Node, Node]]:
         """The same from the end: what stands beside a conversation is read last, and mostly what is looked for."""
+        self.settle()
         yield from reversed(self.trace)
         for nodes, wires in reversed(self.runs):
             yield from zip(reversed(nodes), reversed(wires))

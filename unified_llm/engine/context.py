@@ -50,12 +50,16 @@ class Context:
     ) -> None:
         self.source, self.target, self.own = source, target, source == target
         # What is known of the maker of opaque data that is read; of whom it is written for; and what has to match.
-        self.origin = {"protocol": source, **(origin or {})}
-        self.here, self.match = here or {}, match
+        self.maker, self.here, self.match = origin, here, match
         self.raw: list[Raw] = []
         self.moved: dict[int, tuple[Node, Node]] = {}  # by identity: what a pass made, and what it stands for
         self.before: Node | None = None  # the document as it was read, if a pass was run
         self.kept: set[tuple[int, str]] = set()  # keys whose values a pass moved
+
+    @property
+    def origin(self) -> Node:
+        """The origin of opaque data that is read, another object for each piece."""
+        return {"protocol": self.source, **(self.maker or {})}
 
     def owns(self, origin: Any) -> bool:
         """Whether opaque data of this origin goes back to the target. What one side does not know is no mismatch.
@@ -66,7 +70,8 @@ class Context:
         """
         if type(origin) is not dict or origin.get("protocol") != self.target:
             return False
-        return all(self.here.get(key) in (None, origin.get(key)) or origin.get(key) is None for key in self.match)
+        here = self.here or {}
+        return all(here.get(key) in (None, origin.get(key)) or origin.get(key) is None for key in self.match)
 
     # ---- losses ----------------------------------------------------------------------------------------------------
 

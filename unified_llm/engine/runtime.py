@@ -74,7 +74,7 @@ def reach(node: Node, path: Path) -> Node:
 def opaque_in(node: Node, kind: str, data: str, x: Any) -> None:
     """Add a piece of opaque data that came in its protocol's own field."""
     x.flags |= OPAQUE
-    piece = {"kind": kind, "data": data, "origin": dict(x.origin)}
+    piece = {"kind": kind, "data": data, "origin": x.origin}
     node.setdefault("opaque", []).append(piece)
 
 

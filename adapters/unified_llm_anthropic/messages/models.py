@@ -26,7 +26,7 @@ def _seconds(text: str, x: Context) -> int:
 
 
 def _time(seconds: float, x: Context) -> str:
-    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"{datetime.fromtimestamp(int(seconds), UTC).isoformat()[:19]}Z"
 
 
 entries = Union(f"{PROTOCOL} models")
