@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from .bulk import NOTHING_MORE, ReadMore, WriteMore
 
 if TYPE_CHECKING:
+    from .conversation_api import ConversationApi
     from .file_api import CacheApi, FileApi
     from .mapping import Mapping
     from .reading import Reader
@@ -236,6 +237,8 @@ class Adapter:
     # Files and cached prompts that clients upload and then name in requests; None where the protocol has none.
     files: FileApi | None = None
     caches: CacheApi | None = None
+    # Conversations that clients keep and then name in requests; None where the protocol has none.
+    conversations: ConversationApi | None = None
     # HTTP header names that carry a credential, in the order they are tried; "{}" stands for the key.
     auth: tuple[tuple[str, str], ...] = ()
     # Kind to "module:name" of the official SDK's type, and the extra that installs it.

@@ -19,6 +19,7 @@ from ..client.connections.pool import LIMITS
 from ..client.transports.route_matching import Match, recognise
 from ..client.transports.stream_translation import SurfaceStream
 from ..client.transports.translator import Incoming, OnUsage, Reply, Translator
+from ..conversation_api import CONVERSATIONS
 from ..errors import APIError, CapabilityLost, ConnectionFailed, InvalidRequest, Timeout
 from ..file_api import CACHE_KINDS, KINDS
 from ..secret import Secret
@@ -28,6 +29,7 @@ from .body import Disconnected, Peek, check_media_type, peek, read_body
 from .caches import Caches
 from .compaction import COMPACT, compaction
 from .config import Config, ConfigError
+from .conversations import Conversations
 from .files import Files, Sent
 from .head import Head
 from .loss_report import finishing, placed
@@ -51,10 +53,12 @@ from .replies import (
     send_stream,
     send_whole,
     until_gone,
+    with_status,
 )
 from .routing import ModelList, Route, Router, model_list
 from .socket import serve
 from .state.continuity import Continuity, ask, keep
+from .state.conversations import ConversationStore
 from .state.counters import SharedCounters
 from .state.runs import Runs
 from .state.store import Store, StoreUnavailable
@@ -101,6 +105,12 @@ class Gateway:
         self.files = Files(self.turns.files, self.config.state)
         self.recorder = Recorder(self.config.telemetry)
         self.caches = Caches(self.turns.files, self.config.state)
+        self.conversations = Conversations(ConversationStore(self.store, self.config.state.keep))
+        self._kept: dict[str, Files | Caches | Conversations] = {
+            **dict.fromkeys(KINDS, self.files),
+            **dict.fromkeys(CACHE_KINDS, self.caches),
+            **dict.fromkeys(CONVERSATIONS, self.conversations),
+        }
         self.draining = False
         self.busy = self.sockets = 0
         self._secret = self.config.gateway.secret()
@@ -282,12 +292,11 @@ class Gateway:
         """The response, and what has to be done before a stream may end; `turns` know what it may go on from."""
         if match.route.kind == "models":
             return model_list(await self.models.all(self.wire, key), match, head.query), None
-        if match.route.kind in KINDS:
+        if match.route.kind in self._kept:
             url = f"{head.scheme}://{head.headers.get('host', '')}{head.path}"
             try:
-                routes = self.caches if match.route.kind in CACHE_KINDS else self.files
                 sent = Sent(match, key.tenant, head.query, head.headers, content, url)
-                return await routes.reply(sent, await self.secret()), None
+                return await self._kept[match.route.kind].reply(sent, await self.secret()), None
             except StoreUnavailable:
                 raise unavailable() from None
         secret = await self.secret()
@@ -306,6 +315,8 @@ class Gateway:
         translator = await self.translator(match.protocol, route, key, meter, secret, found)
         named = found._replace(model=match.names.get("model") or found.model)
         translator.memory = recalled = await turns.recall(key, match.protocol, named, secret, content, match.route.kind)
+        if found.conversation:
+            recalled.conversation = await self.conversations.named(match.protocol, key.tenant, found)
         incoming = Incoming(method=head.method, path=head.path, query=head.query, headers=headers, content=content)
         if found.background is True and match.route.kind == "request":
             return await begin(self, head, match, key, found, translator, incoming, secret), None
@@ -313,7 +324,7 @@ class Gateway:
             reply = await ask(self.wire, translator, incoming)
             recalled.tell(reply)
         except (ConnectionFailed, Timeout) as error:
-            return translator.error_reply(_with_status(error), match.protocol), None
+            return translator.error_reply(with_status(error), match.protocol), None
         except CapabilityLost as error:
             raise Refusal(400, "invalid_request", str(error), code="capability_lost") from None
         if match.route.kind == COMPACT and reply.status in (404, 405):
@@ -323,8 +334,11 @@ class Gateway:
                 return translator.error_reply(error, match.protocol), None
         where = self.config.telemetry.losses
         reply = placed(reply, match.protocol, where)
+        talk = recalled.conversation if match.route.kind == "request" else None
+        if talk is not None:
+            reply = talk.shown_reply(reply)
         pending: Pending | None = None
-        if match.route.kind == "request" and turns.stores(match.protocol, found):
+        if talk is not None or (match.route.kind == "request" and turns.stores(match.protocol, found)):
             pending = Pending(turns, key, match.protocol, found, content, recalled, partial(keep, translator))
 
         async def stored(stream: SurfaceStream, last: list[bytes]) -> list[bytes]:
@@ -380,12 +394,5 @@ class Gateway:
             if type(error) is InvalidRequest and straight.is_repairable(error):
                 return None
             translator = Translator([straight.upstream], secret=secret)
-            return translator.error_reply(_with_status(error), straight.protocol)
+            return translator.error_reply(with_status(error), straight.protocol)
         return Passed(answer, straight.protocol)
-
-
-def _with_status(error: APIError) -> APIError:
-    """An error with the status that a gateway has for it, where no upstream gave one."""
-    if error.status is None:
-        error.status = 504 if isinstance(error, Timeout) else 502
-    return error

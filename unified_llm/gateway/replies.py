@@ -15,7 +15,7 @@ from ..client.transports.route_matching import recognise, spoken, surface_of
 from ..client.transports.stream_translation import SurfaceStream
 from ..client.transports.translator import Reply
 from ..convert import write
-from ..errors import APIError, CapabilityLost
+from ..errors import APIError, CapabilityLost, Timeout
 from ..hints import header_safe
 from ..jsonvalue import dump
 from ..losses import Losses
@@ -41,6 +41,7 @@ __all__ = [
     "send_stream",
     "send_whole",
     "until_gone",
+    "with_status",
 ]
 
 _UNWATCHED = 0.02  # seconds of a response in which a client that disconnects is not noticed
@@ -103,6 +104,13 @@ def protocol_for(path: str, headers: Mapping[str, str]) -> str:
 def allowed_methods(path: str, headers: Mapping[str, str]) -> list[str]:
     """The methods for which a path has a route."""
     return [method for method in _METHODS if recognise(method, path, headers) is not None]
+
+
+def with_status(error: APIError) -> APIError:
+    """An error with the status that a gateway has for it, where no upstream gave one."""
+    if error.status is None:
+        error.status = 504 if isinstance(error, Timeout) else 502
+    return error
 
 
 # ---- sending -----------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from unified_llm.stream import ALONE
 from ..dialects import Dialects
 from . import lists
 from .content import answer_parts, assistant_parts, citations, parts, user_parts
+from .conversations import CONVERSATION_ROUTES, CONVERSATIONS
 from .errors import read_error, write_error
 from .files import FILE_ROUTES, FILES
 from .items import ORIGIN, answer_items, items, request_items
@@ -87,8 +88,10 @@ adapter = Adapter(
         Route("GET", "models", "models", False),
         Route("GET", "models/{model}", "models", False),
         *FILE_ROUTES,
+        *CONVERSATION_ROUTES,
     ),
     files=FILES,
+    conversations=CONVERSATIONS,
     # https://www.openresponses.org/specification
     specification=Specification(
         "openresponses-version",

@@ -52,6 +52,8 @@ class SurfaceStream:
         self._opened = opened
         self._over = self._closing = False
         self._failure: APIError | None = None
+        # What each event for the client goes through last.
+        self.alter: Callable[[bytes], bytes] | None = None
         self.keep: Callable[[list[bytes], bool], None] | None = None
         self._sent: list[bytes] = []
 
@@ -97,7 +99,7 @@ class SurfaceStream:
         for index, event in enumerate(out):
             if b'"error' in event:
                 out[index] = self._opened.upstream.hide(event.decode()).encode()
-        return out
+        return out if self.alter is None else [self.alter(event) for event in out]
 
     @property
     def is_complete(self) -> bool:

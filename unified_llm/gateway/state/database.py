@@ -25,6 +25,8 @@ from ..config import ConfigError, StateSettings
 __all__ = [
     "async_url",
     "check_database",
+    "conversation_items",
+    "conversations",
     "counters",
     "file_parts",
     "file_uses",
@@ -146,6 +148,27 @@ counters = sa.Table(
     sa.Column("name", sa.String(512), primary_key=True),
     sa.Column("used", sa.BigInteger, nullable=False),
     sa.Column("ends", sa.BigInteger, nullable=False),
+)
+conversations = sa.Table(
+    "conversations",
+    metadata,
+    sa.Column("tenant", sa.String(255), primary_key=True),
+    sa.Column("id", sa.String(64), primary_key=True),
+    sa.Column("head", sa.LargeBinary, nullable=False),
+    sa.Column("size", sa.BigInteger, nullable=False),
+    sa.Column("next", sa.BigInteger, nullable=False),
+    sa.Column("created", sa.BigInteger, nullable=False),
+    sa.Column("expires", sa.BigInteger, nullable=False),
+    sa.Index("conversations_expires", "expires"),
+)
+conversation_items = sa.Table(
+    "conversation_items",
+    metadata,
+    sa.Column("tenant", sa.String(255), primary_key=True),
+    sa.Column("conversation", sa.String(64), primary_key=True),
+    sa.Column("place", sa.BigInteger, primary_key=True),
+    sa.Column("id", sa.String(255), nullable=False),
+    sa.Column("data", sa.LargeBinary, nullable=False),
 )
 
 _LOCK = 0x756C6C6D  # of migrations, in PostgreSQL

@@ -20,6 +20,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from ..config import StateSettings
+from .conversations import expire_conversations
 from .database import (
     async_url,
     counters,
@@ -215,7 +216,8 @@ class Store:
                 await connection.execute(sa.delete(vault).where(sa.tuple_(vault.c.tenant, vault.c.key).in_(entries)))
             await connection.execute(sa.delete(counters).where(counters.c.ends <= now))
             files = await expire_files(connection)
-        return max(len(names), len(ids), len(entries), files)
+            talks = await expire_conversations(connection)
+        return max(len(names), len(ids), len(entries), files, talks)
 
     @asynccontextmanager
     async def connection(self, *, write: bool = False) -> AsyncIterator[AsyncConnection]:

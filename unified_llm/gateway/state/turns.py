@@ -11,7 +11,7 @@ import json
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...bytestream import ByteStream
 from ...client.state.response_memory import Memory, Turn, answer, keeps
@@ -34,7 +34,11 @@ from .files import FileStore
 from .references import References, find_references
 from .store import Store, Stored, StoreUnavailable
 
-__all__ = ["Pending", "Recalled", "Turns", "data_of", "foreground", "id_of", "unavailable"]
+if TYPE_CHECKING:
+    from ..conversations import Named
+
+__all__ = ["Pending", "Recalled", "Turns", "data_of", "foreground", "id_of", "is_response", "unavailable",
+           "with_data"]  # fmt: skip
 
 _log = logging.getLogger("unified_llm.gateway")
 _FRAMES = 16  # of a stream, in which its id has to come
@@ -49,6 +53,7 @@ class Recalled(Memory):
         self.files = files
         self.upstream = ""
         self.forgotten = False
+        self.conversation: Named | None = None
 
     def turns(self, name: str, surface: str, caller: str = "") -> list[Turn] | None:
         """The history, whichever protocol each turn is in."""
@@ -63,6 +68,8 @@ class Recalled(Memory):
 
         Raises `NotFound` for an id that this tenant does not have: no upstream is asked.
         """
+        if self.conversation is not None and isinstance(body, dict):
+            body = self.conversation.full(body)
         whole = super().recalled(body, surface, (), caller)
         return whole if self.files is None else self.files.put(whole, surface, asked)
 
@@ -95,6 +102,7 @@ class Pending:
         self._turns, self._key, self._surface = turns, key, surface
         self._previous = found.previous if isinstance(found.previous, str) else None
         self._content, self._recalled = content, recalled
+        self._is_stored = turns.stores(surface, found)
 
     async def whole(self, reply: Reply) -> Reply:
         """The reply, stored. Without the database it says that it is not stored; raises `Refusal` where it must be."""
@@ -103,7 +111,7 @@ class Pending:
         try:
             await self._store(reply.content, streamed=False)
         except StoreUnavailable:
-            if self._turns.settings.required:
+            if self._turns.settings.required or self._recalled.conversation is not None:
                 raise unavailable() from None
             field = takes(adapter(self._surface), "store") or ""
             loss = [f"/{field}", "state.store", "lost", "source"]
@@ -120,7 +128,7 @@ class Pending:
         try:
             await self._store(answered, streamed=True)
         except StoreUnavailable:
-            if self._turns.settings.required:
+            if self._turns.settings.required or self._recalled.conversation is not None:
                 error = {"type": "overloaded", "code": "state_unavailable", "message": unavailable().message}
                 return ByteStream(self._surface, self._surface).fail(error)
             field = takes(adapter(self._surface), "store") or ""
@@ -128,8 +136,14 @@ class Pending:
         return out
 
     async def _store(self, answered: bytes, *, streamed: bool) -> None:
+        content, conversation = self._content, self._recalled.conversation
+        if conversation is not None:
+            response = response_of(answered, streamed)
+            if response.get("status") != "failed":
+                await conversation.add(self._surface, content, response)
+            content = dump(conversation.full(parse(content)))
         id_ = id_of(self._surface, answered, streamed)
-        if not id_:
+        if not id_ or not self._is_stored:
             return
         now = int(time.time())
         keep = self._turns.settings.keep
@@ -140,7 +154,7 @@ class Pending:
             self._previous,
             self._recalled.upstream,
             streamed,
-            self._content,
+            content,
             answered,
             now,
             now + int(keep),
@@ -267,6 +281,29 @@ def data_of(frame: bytes) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def response_of(answered: bytes, streamed: bool) -> dict[str, Any]:
+    """The response that a client was told, from its last event where it was streamed."""
+    if not streamed:
+        found = parse(answered)
+        return found if isinstance(found, dict) else {}
+    for frame in reversed(answered.split(b"\n\n")):
+        node = next((node for node in data_of(frame).values() if is_response(node)), None)
+        if node is not None:
+            return dict(node)
+    return {}
+
+
+def with_data(frame: bytes, value: Any) -> bytes:
+    """An event with other data."""
+    head = b"".join(line + b"\n" for line in frame.split(b"\n") if line and not line.startswith(b"data:"))
+    return head + b"data: " + dump(value) + b"\n\n"
+
+
+def is_response(node: Any) -> bool:
+    """Whether a value in an event is the response itself: other nodes have a status or an id, but no model's usage."""
+    return isinstance(node, dict) and isinstance(node.get("id"), str) and "status" in node and "usage" in node
+
+
 def foreground(content: bytes, surface: str) -> bytes:
     """A request for a run in the background as the request for a stream that the run executes."""
     known = adapter(surface)
@@ -286,17 +323,8 @@ def _unstored(content: bytes, field: str) -> bytes:
 def _unstored_event(frame: bytes, field: str) -> bytes:
     """An event whose response says so."""
     value = data_of(frame)
-    name = next((name for name, node in value.items() if _is_response(node)), None)
-    if name is None:
-        return frame
-    value[name] = {**value[name], field: False}
-    head = b"".join(line + b"\n" for line in frame.split(b"\n") if line and not line.startswith(b"data:"))
-    return head + b"data: " + dump(value) + b"\n\n"
-
-
-def _is_response(node: Any) -> bool:
-    """Whether a value in an event is the response itself: other nodes have a status or an id, but no model's usage."""
-    return isinstance(node, dict) and isinstance(node.get("id"), str) and "status" in node and "usage" in node
+    name = next((name for name, node in value.items() if is_response(node)), None)
+    return frame if name is None else with_data(frame, {**value, name: {**value[name], field: False}})
 
 
 def _with_loss(header: str, loss: Sequence[str]) -> str:

@@ -1,0 +1,145 @@
+"""Conversations in the database: their items in order, appended by one request at a time.
+
+The row of the conversation gives each item its place, and is locked while items are written, so that two responses
+that end at once come one behind the other. A conversation expires when nothing was added to it for as long as a
+response is kept.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from ...jsonvalue import dump, parse
+from .database import conversation_items as items
+from .database import conversations
+
+if TYPE_CHECKING:
+    from .store import Store
+
+__all__ = ["Conversation", "ConversationStore", "expire_conversations"]
+
+_LOT = 500  # conversations that one step of retention deletes
+Node = dict[str, Any]
+
+
+class Conversation(NamedTuple):
+    """A conversation; `size` is that of its items in bytes."""
+
+    tenant: str
+    id: str
+    metadata: Node
+    size: int
+    created: int
+
+    @property
+    def node(self) -> Node:
+        """The canonical conversation that protocols write."""
+        return {"id": self.id, "metadata": self.metadata, "created_at": self.created}
+
+
+class ConversationStore:
+    """The conversations of all tenants. Everything raises `StoreUnavailable`."""
+
+    def __init__(self, store: Store, keep: float) -> None:
+        self.store, self._keep = store, int(keep)
+
+    async def create(self, tenant: str, metadata: Mapping[str, Any], added: Sequence[Node]) -> Conversation:
+        """Create a conversation with its first items."""
+        now = int(time.time())
+        row = {"tenant": tenant, "id": secrets.token_hex(24), "head": dump(dict(metadata)), "size": 0, "next": 0}
+        async with self.store.connection(write=True) as connection:
+            times = {"created": now, "expires": now + self._keep}
+            await connection.execute(sa.insert(conversations), [{**row, **times}])
+            await self._append(connection, tenant, str(row["id"]), added)
+        return Conversation(tenant, str(row["id"]), dict(metadata), 0, now)
+
+    async def get(self, tenant: str, id_: str) -> Conversation | None:
+        """A conversation; None for one that is unknown, another tenant's or expired."""
+        async with self.store.connection() as connection:
+            row = (await connection.execute(sa.select(conversations).where(_is(tenant, id_)))).first()
+        return None if row is None else Conversation(tenant, id_, parse(row.head), row.size, row.created)
+
+    async def change(self, tenant: str, id_: str, metadata: Mapping[str, Any]) -> None:
+        """Replace the metadata."""
+        async with self.store.connection(write=True) as connection:
+            change = sa.update(conversations).where(_is(tenant, id_)).values(head=dump(dict(metadata)))
+            await connection.execute(change)
+
+    async def delete(self, tenant: str, id_: str) -> bool:
+        """Delete a conversation with its items; whether there was one."""
+        async with self.store.connection(write=True) as connection:
+            done = await connection.execute(sa.delete(conversations).where(_is(tenant, id_)))
+            await connection.execute(sa.delete(items).where(_of(tenant, id_)))
+        return bool(done.rowcount)
+
+    async def items(self, tenant: str, id_: str) -> list[Node]:
+        """The items of a conversation, the first of them first."""
+        query = sa.select(items.c.data).where(_of(tenant, id_)).order_by(items.c.place)
+        async with self.store.connection() as connection:
+            return [parse(row.data) for row in await connection.execute(query)]
+
+    async def append(self, tenant: str, id_: str, added: Sequence[Node]) -> bool:
+        """Add items to the end; False where the conversation is gone."""
+        async with self.store.connection(write=True) as connection:
+            return await self._append(connection, tenant, id_, added)
+
+    async def _append(self, connection: AsyncConnection, tenant: str, id_: str, added: Sequence[Node]) -> bool:
+        texts = [dump(each) for each in added]
+        change = {
+            "next": conversations.c.next + len(texts),
+            "size": conversations.c.size + sum(map(len, texts)),
+            "expires": int(time.time()) + self._keep,
+        }
+        done = await connection.execute(sa.update(conversations).where(_is(tenant, id_)).values(change))
+        if not done.rowcount:
+            return False
+        query = sa.select(conversations.c.next).where(_is(tenant, id_))
+        first = (await connection.execute(query)).scalar_one() - len(texts)
+        rows = [
+            {"tenant": tenant, "conversation": id_, "place": place, "id": str(item["id"]), "data": text}
+            for place, (item, text) in enumerate(zip(added, texts), first)
+        ]
+        if rows:
+            await connection.execute(sa.insert(items), rows)
+        return True
+
+    async def delete_item(self, tenant: str, id_: str, item: str) -> bool:
+        """Delete one item; whether there was one."""
+        async with self.store.connection(write=True) as connection:
+            where = _of(tenant, id_) & (items.c.id == item)
+            sizes = [len(row.data) for row in await connection.execute(sa.select(items.c.data).where(where))]
+            await connection.execute(sa.delete(items).where(where))
+            size = conversations.c.size - sum(sizes)
+            await connection.execute(sa.update(conversations).where(_is(tenant, id_)).values(size=size))
+        return bool(sizes)
+
+
+async def expire_conversations(connection: AsyncConnection) -> int:
+    """Delete one lot of what has expired; how many conversations it was."""
+    old = (
+        sa.select(conversations.c.tenant, conversations.c.id)
+        .where(conversations.c.expires <= int(time.time()))
+        .limit(_LOT)
+    )
+    names = [tuple(each) for each in await connection.execute(old)]
+    if names:
+        of = sa.tuple_(items.c.tenant, items.c.conversation)
+        await connection.execute(sa.delete(items).where(of.in_(names)))
+        key = sa.tuple_(conversations.c.tenant, conversations.c.id)
+        await connection.execute(sa.delete(conversations).where(key.in_(names)))
+    return len(names)
+
+
+def _is(tenant: str, id_: str) -> Any:
+    live = conversations.c.expires > int(time.time())
+    return (conversations.c.tenant == tenant) & (conversations.c.id == id_) & live
+
+
+def _of(tenant: str, id_: str) -> Any:
+    return (items.c.tenant == tenant) & (items.c.conversation == id_)
