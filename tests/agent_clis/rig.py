@@ -105,7 +105,7 @@ class Recorder:
                 self.replies.append(Reply(route, message["status"], told.get("first", []), told.get("count", 0)))
             await send(message)
 
-        if scope["type"] == "http":
+        if scope["type"] in ("http", "websocket"):
             scope = {**scope, "headers": [*scope["headers"], (b"x-llm-upstream", self.upstream.encode())]}
         await self.gateway(scope, receive, kept)
 
