@@ -322,7 +322,7 @@ class Gateway:
             return await begin(self, head, match, key, found, translator, incoming, secret), None
         try:
             reply = await ask(self.wire, translator, incoming)
-            recalled.tell(reply)
+            recalled.tell(reply, self.recorder.lost)
         except (ConnectionFailed, Timeout) as error:
             return translator.error_reply(with_status(error), match.protocol), None
         except CapabilityLost as error:

@@ -200,10 +200,10 @@ class Recorder:
             self.metrics.retry(event)
 
     def lost(self, losses: Losses) -> None:
-        """The losses of a request and its response."""
+        """More losses of a request and its response."""
         record = _current.get()
         if record is not None:
-            record.losses = losses
+            record.losses = Losses([*record.losses, *losses])
         if self.metrics is not None:
             self.metrics.lost(losses)
 

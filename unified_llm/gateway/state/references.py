@@ -19,7 +19,7 @@ from ...client.upstreams.upstream import Upstream
 from ...convert import write
 from ...errors import InvalidBody, InvalidRequest, NotFound
 from ...jsonvalue import copied, parse
-from ...losses import Losses
+from ...losses import Loss, Losses
 from ...reading import Reader
 from ...registry import adapter, provider_of, split
 from ...secret import Secret
@@ -130,7 +130,7 @@ class References:
     def __init__(self, kind: str, secret: Secret) -> None:
         self.kind, self.secret = kind, secret
         self.own: tuple[str, ...] = ()
-        self.losses: list[tuple[str, str, str, str]] = []
+        self.losses = Losses()
         self._cached: Node | None = None
         self._found: dict[str, tuple[StoredFile, str]] = {}
 
@@ -157,7 +157,8 @@ class References:
             reason = f"the cached content is for model {found.head['model']!r}, the request for {model!r}"
             raise Refusal(400, "invalid_request", reason, code="cache_model")
         self._cached = _read(found.head["surface"], "request", parse(await files.content(found)), self.secret)
-        self.losses.append((f"/{_field(surface, 'cached_content')}", "cache.key", "emulated", "source"))
+        path, reason = f"/{_field(surface, 'cached_content')}", "sent as a part of the request"
+        self.losses = Losses([Loss(path, "cache.key", "emulated", reason)])
 
     def _joined(self, node: Node, surface: str) -> None:
         """Put the cached prompt in front of a request."""

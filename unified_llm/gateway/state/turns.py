@@ -24,6 +24,7 @@ from ...client.transports.translator import Reply
 from ...convert import convert, write
 from ...errors import APIError, InvalidBody
 from ...jsonvalue import dump, parse
+from ...losses import Losses
 from ...registry import adapter
 from ...secret import Secret
 from ..access import Key
@@ -73,10 +74,13 @@ class Recalled(Memory):
         whole = super().recalled(body, surface, (), caller)
         return whole if self.files is None else self.files.put(whole, surface, asked)
 
-    def tell(self, reply: Reply) -> None:
+    def tell(self, reply: Reply, on_losses: Callable[[Losses], None]) -> None:
         """Report what was put in the place of names."""
-        for each in self.files.losses if self.files is not None else ():
-            reply.headers[LOSSES] = _with_loss(reply.headers.get(LOSSES, ""), each)
+        if self.files is not None and self.files.losses:
+            on_losses(self.files.losses)
+            for each in self.files.losses:
+                loss = [each.path, each.capability, each.fate, each.side]
+                reply.headers[LOSSES] = _with_loss(reply.headers.get(LOSSES, ""), loss)
 
     def follow(self, reply: Any, surface: str, asked: bytes, body: Any, whose: Any, caller: str = "") -> None:
         """Note who answered; a stream collects what its client is sent."""
