@@ -252,6 +252,19 @@ def test_the_usage_of_a_stream_that_goes_through(house: House, protocol: str, mo
     assert len(tapped) == 1, "only the first one went through"
 
 
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_the_usage_of_a_response_that_goes_through(house: House, protocol: str) -> None:
+    gateway = house.gateway({"m": house.upstream(protocol, model="m")}, models={"n": "m"}, telemetry=LOG)
+    path, body = STREAMS[protocol]
+    for model in "mn":
+        where = path.replace("/m:streamGenerateContent?alt=sse", f"/{model}:generateContent")
+        sent = body if "contents" in body else {"model": model, **body}
+        sent = {name: value for name, value in sent.items() if name != "stream_options"}
+        assert house.ask(gateway, "POST", f"{BASES[protocol]}/{where}", json=sent).status_code == 200
+    through, converted = (each.get("usage") for each in lines(gateway))
+    assert through == converted and through["input_tokens"] > 0 and through["output_tokens"] > 0
+
+
 def test_a_tap_keeps_the_end_alone() -> None:
     found = type("Found", (), {"upstream": Canned().upstream, "operation": None})()
     tap = Tap(found)
@@ -273,6 +286,7 @@ def test_a_trace_is_continued(house: House, monkeypatch: pytest.MonkeyPatch) -> 
     exporter = InMemorySpanExporter()
     tracers = TracerProvider(shutdown_on_exit=False)
     tracers.add_span_processor(SimpleSpanProcessor(exporter))
+    monkeypatch.setattr(otel, "_look_again", 0.0)
     monkeypatch.setattr(otel, "_provider", lambda given, signal: tracers if signal == "trace" else None)
     up = Canned(CHAT, model="m")
     gateway = over(house, up, telemetry={"metrics": False})

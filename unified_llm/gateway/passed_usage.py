@@ -6,7 +6,6 @@ protocol's reader to end with the usage, and costs next to nothing while the str
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Mapping
 from typing import Any
@@ -22,8 +21,7 @@ __all__ = ["Tap"]
 
 _MOST = 256_000  # bytes of the end of a stream that are kept
 _LAST = 4  # events of the end that are read in any case
-_NAMED = "sage"  # usage, usageMetadata, tokenUsage
-_BETWEEN = re.compile(rb"(?<=\n\n)|(?<=\r\n\r\n)|(?<=\r\r)")
+_NAMED = b"sage"  # usage, usageMetadata, tokenUsage
 
 
 class Tap:
@@ -57,9 +55,12 @@ class Tap:
     def usage(self) -> Mapping[str, Any] | None:
         """The canonical usage; None where the upstream gave none."""
         known = split(self._found.upstream.protocol)[0]
-        raw = _BETWEEN.split(b"".join((self._first or b"", *self._kept)))
+        whole = b"".join((self._first or b"", *self._kept))
+        if b"\r" in whole:  # JSON has none but those between lines
+            whole = whole.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        raw = [each + b"\n\n" for each in whole.split(b"\n\n")]
         chosen = [each for place, each in enumerate(raw) if not place or place >= len(raw) - _LAST - 1
-                  or _NAMED.encode() in each]  # fmt: skip
+                  or _NAMED in each]  # fmt: skip
         decoder = SSEDecoder()
         events = [*decoder.feed(b"".join(chosen)), *decoder.close()]
         reader = known.streams.reader(Reader(known.protocol, facing="client"))

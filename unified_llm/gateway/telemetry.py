@@ -65,14 +65,14 @@ class Record:
         """`send`, with an eye on the status, the size and the end of the response."""
 
         async def watched(message: Mapping[str, Any]) -> None:
-            if message["type"] == "http.response.start":
-                self.status = message["status"]
-            elif message["type"] == "http.response.body":
-                if message.get("body"):
-                    if self.first is None:
-                        self.first = time.monotonic() - self._began
-                    self.bytes += len(message["body"])
+            body = message.get("body")
+            if body is not None:
+                self.bytes += len(body)
+                if self.first is None and body:
+                    self.first = time.monotonic() - self._began
                 self.is_complete = not message.get("more_body")
+            elif message["type"] == "http.response.start":
+                self.status = message["status"]
             await send(message)
 
         return watched
@@ -136,7 +136,9 @@ class Recorder:
         self.kept: deque[dict[str, Any]] = deque(maxlen=settings.keep)
         self._log = _logger(settings.log)
         self.is_on = self.metrics is not None or self._log is not None
-        self.telemetry = Telemetry(on_response=self._responded, on_retry=self._retried) if self.is_on else SILENT
+        self.telemetry = SILENT
+        if self.is_on:
+            self.telemetry = Telemetry(on_response=self._responded, on_retry=self._retried, detail=False)
 
     @contextmanager
     def request(self, method: str, path: str, headers: Mapping[str, str]) -> Iterator[Record | None]:

@@ -36,13 +36,18 @@ Hook = Callable[[Any], Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Telemetry:
-    """Who is told of calls: hooks, and providers of OpenTelemetry (default: the global ones)."""
+    """Who is told of calls: hooks, and providers of OpenTelemetry (default: the global ones).
+
+    Without `detail` the lists of a whole response (its output) are not read, unless spans are recorded; `finish` is
+    then what is known without them.
+    """
 
     on_request: Hook | None = None
     on_response: Hook | None = None
     on_retry: Hook | None = None
     tracer_provider: Any = None
     meter_provider: Any = None
+    detail: bool = True
 
     def begin(self, ask: Ask, upstream: Upstream, losses: Losses, model: str | None) -> Operation | None:
         """The operation of a call at one upstream; None where nobody listens."""
@@ -165,11 +170,22 @@ class Operation:
         self._found = found
         node, error = None, None
         if found.kind == "response":
+            node = self._brief(found)
             try:
-                node = read_answer(found.value, self._upstream.protocol, exchange=found.sent.exchange)
+                node = node or read_answer(found.value, self._upstream.protocol, exchange=found.sent.exchange)
             except InvalidBody as problem:
                 error = found.unread(problem)
         return self._end(node if isinstance(node, dict) else None, None, error, error is None)
+
+    def _brief(self, found: Answer) -> Any:
+        """The response without its lists, where that is enough; None where it has to be read as a whole."""
+        if self._telemetry.detail or self._span is not None or not isinstance(found.value, dict):
+            return None
+        try:
+            value = {key: each for key, each in found.value.items() if type(each) is not list}
+            return read_answer(value, self._upstream.protocol)
+        except InvalidBody:
+            return None
 
     def opened(self, found: Opened) -> None:
         """The first event of a stream is here; whoever closes the stream tells `end`."""
