@@ -303,7 +303,7 @@ def ended(protocol: str, body: Any) -> Any:
     if protocol == "openai-chat":
         return body["choices"][0]["finish_reason"]
     if protocol == "openai-responses":
-        return (body["status"], body["incomplete_details"]["reason"])
+        return (body["status"], (body["incomplete_details"] or {}).get("reason"))
     return body["stop_reason"] if protocol == "anthropic-messages" else body["candidates"][0]["finishReason"]
 
 
@@ -311,7 +311,7 @@ ENDS = {
     "safety": ("content_filter", ("incomplete", "content_filter"), "refusal", "SAFETY"),
     "prohibited_content": ("content_filter", ("incomplete", "content_filter"), "refusal", "SAFETY"),
     "recitation": ("content_filter", ("incomplete", "content_filter"), "refusal", "RECITATION"),
-    "malformed_function_call": ("error", ("incomplete", "malformed_call"), "refusal", "MALFORMED_FUNCTION_CALL"),
+    "malformed_function_call": ("error", ("incomplete", None), "refusal", "MALFORMED_FUNCTION_CALL"),
 }
 
 

@@ -7,7 +7,7 @@ any vendor. `unified_llm.suite` checks everything that is declared here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -220,6 +220,9 @@ class Adapter:
     narrows: MappingABC[str, str] = field(default_factory=dict)
     # Canonical type of tool -> field -> the restriction this protocol imposes where the field is absent.
     implied: MappingABC[str, MappingABC[str, Any]] = field(default_factory=dict)
+    # The words that a marker of form may hold where the writer puts it on the wire, or the numbers it counts to
+    # (`range`): anything else that a document made by hand has there is ignored.
+    forms: MappingABC[str, Collection[Any]] = field(default_factory=dict)
     # Canonical fields and types this protocol has no form for, with the reason.
     refuses: MappingABC[str, str] = field(default_factory=dict)
     routes: tuple[Route, ...] = ()

@@ -26,7 +26,9 @@ __all__ = [
     "Owned",
     "fill",
     "lookup",
+    "remade",
     "remainder",
+    "says_nothing",
     "take",
     "take_all",
     "unpack",
@@ -134,6 +136,23 @@ def alike(mine: Any, gaps: Any) -> bool:
     if type(mine) is not list or type(gaps) is not list or len(mine) != len(gaps):
         return False
     return all(type(gap) is dict and (not gap or type(ours) is dict) for ours, gap in zip(mine, gaps))
+
+
+def says_nothing(value: Any) -> bool:
+    """Whether nothing is lost with a value."""
+    if type(value) is dict:
+        return all(inner is None for inner in value.values())
+    return value is None or value == "" or value == []
+
+
+def remade(old: Node, new: Node, context: Node) -> None:
+    """Remember what became of nodes to which something was added."""
+    if id(old) in context["added"] and new is not old:
+        context.setdefault("remade", {})[id(old)] = new
+        context["added"].add(id(new))
+    for key, value in old.items():
+        if type(value) is dict:
+            remade(value, new[key], context)
 
 
 class Bimap:

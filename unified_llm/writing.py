@@ -6,13 +6,16 @@ to be approximated or added; `locate.py` makes the report of it.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Mapping as MappingABC
 from typing import Any
 
 from .ids import is_made
-from .mapping import NATIVE, Fated, IllTyped, Mapping, Owned, WritePair, alike, fill
+from .mapping import NATIVE, Fated, IllTyped, Mapping, Owned, WritePair, alike, fill, remade, says_nothing
+from .markers import is_marker
 from .outline import Outline
 from .provenance import Secret, is_own
+from .registry import adapter
 
 __all__ = ["NOTE", "REPEATED", "Writer"]
 
@@ -31,6 +34,7 @@ class Writer:
         "exchange",
         "facing",
         "filled",
+        "forms",
         "here",
         "http",
         "model",
@@ -96,6 +100,8 @@ class Writer:
         # What became of the schemas of tools: the tool, the schema's key, and the leaves below it with their fates.
         self.relaxed: list[tuple[Node, str, tuple[tuple[tuple[Any, ...], str, str], ...]]] = []
         self.context: dict[str, Any] = {}
+        # The markers that its own reader leaves, once one is asked for.
+        self.forms: MappingABC[str, Collection[Any]] | None = None
 
     def root(self, pair: WritePair, node: Any) -> Any:
         """Write a whole document with `pair`."""
@@ -188,7 +194,7 @@ class Writer:
         """What was left of a node put back; what was added to it is added to what it has become."""
         new = fill(wire, gaps)
         if "added" in self.context:
-            _remade(wire, new, self.context)
+            remade(wire, new, self.context)
         return new
 
     def parts(self, mapping: Mapping, content: Any) -> Any:
@@ -196,12 +202,20 @@ class Writer:
         return content if type(content) is str or content is None else self.nodes(mapping, content)
 
     def form(self, node: Node, key: str) -> Any:
-        """The marker of form this protocol's reader left on the node, None when it left none."""
+        """The marker of form this protocol's reader left on the node, None when it left none.
+
+        Anybody may have made a canonical document: what no reader leaves there is ignored (`Adapter.forms`).
+        """
         extra = node.get("extra")
         if extra is None:
             return None
         own = extra.get(self.protocol)
-        return own["form"].get(key) if own and "form" in own else None
+        found = own["form"].get(key) if own and "form" in own else None
+        if found is None:
+            return None
+        if self.forms is None:
+            self.forms = adapter(self.protocol).forms
+        return found if is_marker(key, found, self.forms) else None
 
     def is_silent(self, extra: Any, own: Node | None = None) -> bool:
         """Whether what is kept with a node is nothing but the forms it had on other wires: nothing to write or to lose.
@@ -318,7 +332,7 @@ class Writer:
             elif key == "opaque" and type(value) is list and any(not is_own(piece, self) for piece in value):
                 self.raw.append((node, (*keys, key), "parked" if self.vault is not None else "lost", "foreign", None))
             elif not (
-                _says_nothing(value) or (key in ("id", "call_id") and is_made(value)) or self._is_ours(key, value)
+                says_nothing(value) or (key in ("id", "call_id") and is_made(value)) or self._is_ours(key, value)
             ):
                 self.raw.append((node, (*keys, key), "lost", "", None))
 
@@ -383,19 +397,3 @@ REPEATED = (("name",), "approximated", "its call says it")
 # What may be left without being a loss, and what the name of a result may repeat.
 _RESULTS = frozenset(("function_call_output", "custom_tool_call_output"))
 _CALLS = frozenset(("function_call", "custom_tool_call"))
-
-
-def _says_nothing(value: Any) -> bool:
-    if type(value) is dict:
-        return all(inner is None for inner in value.values())
-    return value is None or value == "" or value == []
-
-
-def _remade(old: Node, new: Node, context: Node) -> None:
-    """Remember what became of nodes to which something was added."""
-    if id(old) in context["added"] and new is not old:
-        context.setdefault("remade", {})[id(old)] = new
-        context["added"].add(id(new))
-    for key, value in old.items():
-        if type(value) is dict:
-            _remade(value, new[key], context)

@@ -75,7 +75,8 @@ def respelled(wire: Any, form: dict[str, str], shape: Any, above: str = "") -> A
         return wire
     out = dict(wire)
     for name, marker in form.items() if type(form) is dict else ():
-        if name.startswith("../") == bool(above) and name.startswith(above):
+        # (Anybody may have made a canonical document.)
+        if type(marker) is str and name.startswith("../") == bool(above) and name.startswith(above):
             path = tuple(name.removeprefix(above).split("/"))
             _apply(out, path, marker, shape)
     return out

@@ -20,7 +20,7 @@ from .schema import SCHEMAS
 from .settings import edits
 from .stream import MessagesReader
 from .stream_writer import MessagesWriter
-from .tables import LEGACY_VERSION, NATIVES, PROTOCOL, REFUSES, REQUEST, REQUEST_HEADERS, RESPONSE
+from .tables import FORMS, LEGACY_VERSION, NATIVES, PROTOCOL, REFUSES, REQUEST, REQUEST_HEADERS, RESPONSE
 from .tools import tools
 
 __all__ = ["adapter"]
@@ -54,6 +54,7 @@ adapter = Adapter(
     mappings=(parts, answer_parts, blocks, citations, results.hits, tools, servers, edits),
     settings={"request": REQUEST, "response": RESPONSE},
     natives=NATIVES,
+    forms={**FORMS, "type": ("custom", "absent", *tools.reads)},
     narrows={"mcp_toolset": "mcp", "tool_configuration": "mcp", "url_sources": "url_fetch"},
     refuses=REFUSES,
     routes=(

@@ -19,6 +19,7 @@ __all__ = [
     "ERRORS",
     "ERROR_STATUS",
     "FINISH",
+    "FORMS",
     "HOSTED_NAMES",
     "LEGACY_VERSION",
     "LIFETIMES",
@@ -141,6 +142,8 @@ TOOL_VERSIONS = {
 
 # The versions of code that may call tools; the last is what we ask for.
 PROGRAMS = ("code_execution_20250825", "code_execution_20260521", "code_execution_20260120")
+FORMS = {"caller": PROGRAMS, "role": ("user", "assistant", "system"), "signature": ("", "absent")}
+"""The words of markers of form (`Adapter.forms`), but for those of the kinds of tools."""
 
 # Canonical hosted tool type -> the name its calls go by.
 HOSTED_NAMES = {

@@ -17,7 +17,7 @@ from .response import read_response, write_response
 from .schema import SCHEMAS
 from .stream import GenerateContentReader
 from .stream_writer import GenerateContentWriter
-from .tables import NATIVES, PROTOCOL, REFUSES
+from .tables import FORMS, NATIVES, PROTOCOL, REFUSES
 from .tools import tools
 
 __all__ = ["adapter"]
@@ -51,6 +51,7 @@ adapter = Adapter(
     ),
     mappings=(parts, items, tools, models),
     natives=NATIVES,
+    forms=FORMS,
     narrows={"blockingConfidence": "web_search", "blocking_confidence": "web_search"},
     refuses=REFUSES,
     routes=tuple(

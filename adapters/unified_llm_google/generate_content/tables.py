@@ -314,3 +314,20 @@ REFUSES = {
         _ITEMS,
     ),
 }
+
+FORMS = {
+    "chunk": range(1000),
+    "chunks": range(1000),
+    "citation": ("citationSources", "citations"),
+    "grounding": (
+        "empty", "webSearchQueries", "imageSearchQueries", "retrievalQueries", "searchEntryPoint", "urlContextMetadata",
+    ),
+    "group": range(10_000),
+    "key": ("googleSearchRetrieval",),
+    "padding": range(4),
+    "role": ("null", "absent", "own", "other", "user", "function", "USER", "FUNCTION", "model", "MODEL",
+             "assistant"),
+    "support": range(10_000),
+    "system role": ("user", "model", "system"),
+}  # fmt: skip
+"""The words, and the numbers, of markers of form (`Adapter.forms`)."""

@@ -49,6 +49,7 @@ adapter = Adapter(
     mappings=(user_parts, model_parts, summaries, citations, steps, tools),
     settings={"request": REQUEST, "response": RESPONSE},
     natives=NATIVES,
+    forms={"errors": range(1000), "signature": ("empty", "null", "absent", *CONSTANTS)},
     narrows={"allowed_tools": "mcp"},
     refuses={
         "parallel_tool_calls": "calls are parallel as the model likes",

@@ -15,7 +15,7 @@ from .response import read_response, write_response
 from .schema import SCHEMAS
 from .stream import ChatReader
 from .stream_writer import ChatWriter
-from .tables import CONSTANTS, NATIVES, REFUSES, REQUEST, RESPONSE
+from .tables import CONSTANTS, FORMS, NATIVES, REFUSES, REQUEST, RESPONSE
 from .tools import calls, tools
 
 __all__ = ["adapter"]
@@ -48,6 +48,7 @@ adapter = Adapter(
     by_hand=frozenset(("message", "reasoning", "function_call_output", "custom_tool_call_output")),
     settings={"request": REQUEST, "response": RESPONSE},
     natives=NATIVES,
+    forms=FORMS,
     refuses=REFUSES,
     routes=(
         Route("POST", "chat/completions", "request"),

@@ -245,3 +245,11 @@ REFUSES = {
         _ITEMS,
     ),
 }
+
+FORMS = {
+    "also": REASONING_FIELDS,
+    "cached": CACHED_SPELLINGS,
+    "delta": ("role", "content"),
+    "field": (*REASONING_FIELDS, "reasoning_details", "thinking", "tags"),
+}
+"""The words of markers of form (`Adapter.forms`)."""

@@ -182,7 +182,7 @@ def _write_fields(c: Node, w: Writer) -> Node:
             wire["type"] = STRICT_TYPES.get(kind, "invalid_request")
         else:
             wire["type"] = TYPES.write(kind)
-    if not own:
+    if not own or w.form(c, "type") not in (None, kind):  # what was edited may have no word of its own
         tell_type(said, c, wire, w)
     pop_http(c, w)
     return wire
