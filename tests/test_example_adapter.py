@@ -88,6 +88,31 @@ def test_identity_and_edits() -> None:
     assert suite.edit(ACME, DOCUMENTS) == []
 
 
+def test_everything_is_classified() -> None:
+    """The records hold what no reader knows; the answer that others are made of holds nothing of the kind."""
+    assert suite.unclassified_types(ACME) == []
+    assert suite.unclassified_fields(ACME, [{**DOCUMENTS[1], "body": ANSWER}]) == []
+
+
+@pytest.mark.parametrize("target", OTHERS)
+def test_a_past_stays_and_defaults_are_no_losses(target: str) -> None:
+    assert suite.no_noise(DOCUMENTS, target) == []
+    history = {"google-generate-content": "contents", "openai-chat": "messages", "anthropic-messages": "messages"}
+    grown = suite.prefix_stability(
+        DOCUMENTS[:1],
+        target,
+        history="talk",
+        target_history=history.get(target, "input"),
+        opens=lambda node: node.get("who") == "user",
+    )
+    assert grown == []
+
+
+def test_canonical_documents_come_back() -> None:
+    asked = {"type": "message", "role": "user", "content": "Where?"}
+    assert suite.hub_round_trip(ACME, "request", {"model": "a-1", "input": [asked], "temperature": 0.5}) == []
+
+
 def test_a_stream_is_its_answer() -> None:
     assert suite.collecting(ACME, [STREAM], lambda _: ANSWER, ("/extra",)) == []
     assert suite.decomposing(ACME, [{**DOCUMENTS[1], "body": ANSWER}]) == []

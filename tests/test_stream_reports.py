@@ -414,3 +414,15 @@ def test_a_call_in_pieces_is_reported_where_it_opens() -> None:
         told = {loss.path: loss.fate for loss in stream.losses}
         assert told["/0/data/candidates/0/content/parts/0/zz"] == "lost"
         assert "/2/data" not in told
+
+
+@pytest.mark.parametrize("target", others("anthropic-messages"))
+def test_a_detail_of_the_usage_is_named_and_not_what_holds_it(target: str) -> None:
+    counts = {"output_tokens": 9, "output_tokens_details": {"thinking_tokens": 4, "zz": 1}}
+    frames = named(
+        {"type": "message_start", "message": MESSAGE},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn", "stop_sequence": None}, "usage": counts},
+        {"type": "message_stop"},
+    )
+    found = {path for path in lost(frames, "anthropic-messages", target) if "details" in path}
+    assert found == {"/1/data/usage/output_tokens_details/zz"}

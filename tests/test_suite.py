@@ -192,3 +192,11 @@ def test_validity_gives_a_raised_problem_a_place() -> None:
     assert suite.valid([RECORD], "openai-responses", check) == [
         suite.Failure("one", "", "ValueError: out of range"),
     ]
+
+
+def test_what_an_error_says_twice_may_be_deleted_once() -> None:
+    from unified_llm.suite.laws import said_beside
+
+    body = {"code": "busy", "error": {"code": "busy", "message": "later", "param": "x"}, "inner": {"param": "y"}}
+    assert said_beside(body, ("error", "code")) and said_beside(body, ("code",))
+    assert not said_beside(body, ("error", "param")) and not said_beside(body, ("error", "message"))

@@ -381,6 +381,23 @@ def write_close(c: Node, w: Writer) -> Node:
     return wire
 
 
+# Everything else that a conversation may hold: a reason for each, so that a report can tell it.
+_BEYOND = """
+    additional_tools agent_message apply_patch apply_patch_call apply_patch_call_output code_interpreter
+    code_interpreter_call code_interpreter_result compaction compaction_trigger computer computer_call
+    computer_call_output computer_screenshot computer_use_preview configuration_update custom custom_tool_call
+    custom_tool_call_output encrypted_content fallback file_search file_search_call file_search_result
+    image_generation image_generation_call input_audio input_file input_video item_reference local_shell
+    local_shell_call local_shell_call_output maps maps_call maps_result mcp mcp_approval_request
+    mcp_approval_response mcp_call mcp_list_tools mcp_result multi_agent_call multi_agent_call_output namespace
+    output_audio output_file output_image output_video processing_call processing_result program program_output
+    programmatic_tool_calling reasoning reasoning_text refusal retrieval retrieval_call retrieval_result
+    search_result shell shell_call shell_call_output summary_text tool_change tool_reference tool_search
+    tool_search_call tool_search_output tool_search_result url_fetch web_fetch web_fetch_call web_fetch_result
+    web_search web_search_2025_08_26 web_search_call web_search_preview web_search_preview_2025_03_11
+    web_search_result
+""".split()
+
 # ---- the declaration ------------------------------------------------------------------------------------------------
 
 adapter = Adapter(
@@ -396,7 +413,7 @@ adapter = Adapter(
     mappings=(parts, answers, citations, steps, tools),
     settings={"request": REQUEST, "response": RESPONSE},
     natives={"mood": "native.field"},
-    refuses={"seed": "Acme never says the same twice"},
+    refuses={"seed": "Acme never says the same twice", **dict.fromkeys(_BEYOND, "Acme has text, pictures and calls")},
     routes=(Route("POST", "talk", "request"),),
     auth=(("x-acme-key", "{}"),),
     family="acme",

@@ -33,7 +33,7 @@ def unclassified_fields(protocol: str, records: Iterable[Record]) -> list[Failur
         if record["kind"] == "stream":
             read: list[Any] = list(read_stream(document(record), protocol))
         else:
-            read = [canonical(document(record), protocol, record["kind"])]
+            read = [canonical(document(record), protocol, record["kind"], record)]
         for path, kept in _kept(read, adapter(protocol).protocol, ()):
             names = [str(key) for key in path if type(key) is str]
             dotted = ".".join(names)

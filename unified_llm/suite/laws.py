@@ -135,13 +135,20 @@ def sensitivity(
 
 
 def said_beside(body: Any, path: Path) -> bool:
-    """Whether what is at a place stands beside it as well, as the same value, or alone in a list or an object."""
+    """Whether what is at a place stands beside it as well, as the same value, or alone in a list or an object.
+
+    Or under the same key in the object around its own, or in one beside it: some errors say their code twice.
+    """
     beside, value = get(body, path[:-1]), get(body, path)
     if type(beside) is not dict:
         return False
     if type(value) is dict and len(value) == 1:
         (value,) = value.values()
     others = [other for key, other in beside.items() if key != path[-1]]
+    around = get(body, path[:-2]) if len(path) > 1 else None
+    for object_ in (around, *others):
+        if type(object_) is dict and path[-1] in object_ and same(object_[path[-1]], value):
+            return True
     return any(same(other, value) or same(other, [value]) or same([other], value) for other in others)
 
 
@@ -177,6 +184,7 @@ def edit(protocol: str, records: Iterable[Record], seen: set[tuple[str, ...]] | 
     """An altered canonical leaf is in the wire document, and nothing else moved.
 
     This keeps identity honest: a writer that copied the source back would pass the one and fail the other.
+    It is about bodies: what an HTTP exchange says beside one (a status, a model in a path) is not read.
     """
     seen = set() if seen is None else seen
     failures = []

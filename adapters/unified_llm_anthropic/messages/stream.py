@@ -168,6 +168,8 @@ class MessagesReader(BlockReader):
             counted.update(counts)
             self.counted.setdefault((), (*self.sources[()], "usage"))
             self.counted.update({(key,): self.r.here("usage", key) for key in counts})
+            if self.r.number is not None:
+                self.r.docs[self.r.number] = data  # what is in the counts is located there
             merged["usage"] = self.r.gather(counted, self.counted)
         elif "usage" in data:
             merged = before
