@@ -162,8 +162,10 @@ class LogWriter:
     def _numbered(self, event: bytes, number: int) -> bytes:
         if self._id is not None:
             event = event.replace(self._id, b'"%s"' % self.run.id.encode())
+        if not self.field or (_counts(self.run.surface) and _has_number(event, self.field, number)):
+            return event
         value = data_of(event)
-        if not value or not self.field:
+        if not value:
             return event
         value[self.field] = number if _counts(self.run.surface) else f"{self.run.id}_{number}"
         head = b"".join(line + b"\n" for line in event.split(b"\n") if line and not line.startswith(b"data:"))
@@ -204,6 +206,24 @@ def openings(surface: str, events: Sequence[bytes]) -> int:
             if count < len(events) and canonical["type"] != FRAME and CLASS.get(canonical["type"]) != "open":
                 break
     return count
+
+
+def _has_number(event: bytes, field: str, number: int) -> bool:
+    """Whether an event plainly has its number already, as a writer that counts from 0 gives it; it is not parsed.
+
+    >>> _has_number(b'data: {"type":"x","n":7,"delta":"y"}', "n", 7), _has_number(b'data: {"x":{"n":7}}', "n", 7)
+    (True, False)
+    """
+    mark = b'"%s":%d' % (field.encode(), number)
+    at = event.find(mark)
+    if at < 0 or event[at + len(mark) : at + len(mark) + 1] not in (b",", b"}"):
+        return False
+    # A key of the event itself: nothing but strings and numbers is before it, and no string that may hold the mark.
+    return (
+        event.startswith(b"{", event.find(b"data: ") + 6)
+        and not event.count(b"\\", 0, at)
+        and (event.count(b"{", 0, at) == 1 and event.count(b"[", 0, at) == 0)
+    )
 
 
 def read_run(row: Any) -> Run:
