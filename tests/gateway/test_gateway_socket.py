@@ -261,6 +261,13 @@ def test_a_key_is_required_and_its_limits_hold(house: House) -> None:
             assert (event["status"], event["error"]["code"]) == (429, "limit_exceeded"), event
 
 
+def test_losses_are_in_the_response(house: House) -> None:
+    gateway = house.gateway(gateway={"listen": "127.0.0.1:0"}, telemetry={"losses": "body"})
+    with Served(gateway) as served, opened(served) as socket:
+        event = socket.ask(model="anthropic-messages", input="Hi", top_logprobs=3)
+    assert "/top_logprobs" in str(event["response"]["metadata"])
+
+
 def test_a_message_that_is_too_large_ends_the_connection(house: House) -> None:
     gateway = house.gateway(gateway={"listen": "127.0.0.1:0", "max_body": 20_000})
     with Served(gateway) as served, opened(served) as socket:
@@ -291,7 +298,7 @@ def test_a_connection_has_an_end(served: Served, monkeypatch: pytest.MonkeyPatch
 def test_the_upstream_is_closed_when_the_client_leaves(house: House) -> None:
     with loopback() as up:
         up.answer = lambda exchange: (exchange.send(streamed(piece_of("a"), end=False)), exchange.stall())
-        gateway = house.gateway({"it": up.upstream()}, gateway={"listen": "127.0.0.1:0"})
+        gateway = house.gateway({"it": up.upstream(timeout=600)}, gateway={"listen": "127.0.0.1:0"})
         with Served(gateway) as served:
             with opened(served) as found:
                 found.send(model="it", input="Hi")

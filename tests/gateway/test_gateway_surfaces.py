@@ -125,6 +125,14 @@ COUNT, SLICES = 400, 4
 seeds = cache(Seeds)
 
 
+def test_a_document_of_another_kind_is_no_background_run(house: House) -> None:
+    """Found by mutants: what is read before the run begins is refused in the same words as everywhere."""
+    gateway = house.gateway()
+    body = {"object": "response", "model": "openai-chat", "input": "Hi", "background": True}
+    reply = house.ask(gateway, "POST", "/v1/responses", json=body)
+    assert reply.status_code == 400 and "/object" in reply.json()["error"]["message"]
+
+
 @pytest.mark.parametrize("part", range(SLICES))
 def test_mutants_over_http(part: int) -> None:
     """No request is an error of the gateway; `make fuzz ARGS="--family gateway --count 50000"` sends more of them."""
