@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from gateway.background import begun, ended, streamed
 from gateway.serving import House
@@ -121,3 +122,72 @@ def test_a_request_that_kills_its_nodes_is_given_up(
                 house.run(each.aclose())
     assert attempts == [id_] * (running._ATTEMPTS - 1)
     assert ended(house, gateways[-1], RESPONSES, id_)["status"] == "failed" and not house.seen
+
+
+# ---- upstreams that execute background responses themselves ---------------------------------------------------------
+
+NATIVE = {RESPONSES: "openai-responses", INTERACTIONS: "google-interactions"}
+
+
+def torn(house: House, gateway: Gateway, id_: str, count: int) -> None:
+    """Set a run back to where its node was lost: it had shown so many events, in one segment."""
+
+    async def set_back() -> None:
+        whole = b"".join(data for _, data in await gateway.runs.log.segments(id_))
+        frames = [each + b"\n\n" for each in whole.split(b"\n\n")[:-1]][:count]
+        async with gateway.store.connection(write=True) as connection:
+            lost_ = {"status": "in_progress", "owner": "lost"}
+            await connection.execute(sa.update(tables.runs).where(tables.runs.c.id == id_).values(**lost_))
+            await connection.execute(sa.delete(tables.segments).where(tables.segments.c.run == id_))
+            await connection.execute(sa.delete(tables.responses).where(tables.responses.c.id == id_))
+            row = {"run": id_, "first": 0, "last": count - 1, "data": b"".join(frames)}
+            await connection.execute(sa.insert(tables.segments), [row])
+
+    house.run(set_back())
+
+
+@paths
+@pytest.mark.parametrize("count", [1, 4, -1])
+def test_a_run_that_its_upstream_keeps_is_taken_up_again(house: House, path: str, count: int, database: str) -> None:
+    state = {"url": database, "background": [NATIVE[path]]}
+    one, other = (house.gateway(state=state) for _ in range(2))
+    whole = begun(house, one, path, NATIVE[path], TEXT, stream=True).text
+    id_ = id_of(events_of(whole))
+    assert house.seen[-1].body["background"] is True
+    torn(house, one, id_, len(frames_of(whole)) + count if count < 0 else count)
+    house.run(other.runs._look())
+    assert ended(house, other, path, id_)["status"] == "completed"
+    assert streamed(house, other, path, id_) == whole
+    created = [each for each in house.seen if each.body]
+    assert len(created) == 1, "nothing was generated a second time"
+
+
+def test_a_kept_stream_that_has_changed_is_not_continued(house: House, database: str) -> None:
+    state = {"url": database, "background": ["openai-responses"]}
+    one, other = (house.gateway(state=state) for _ in range(2))
+    whole = begun(house, one, RESPONSES, "openai-responses", TEXT, stream=True).text
+    id_ = id_of(events_of(whole))
+    torn(house, one, id_, len(frames_of(whole)) - 2)
+
+    async def changed() -> None:
+        async with one.store.connection(write=True) as connection:
+            ((data,),) = list(await connection.execute(sa.select(tables.segments.c.data)))
+            await connection.execute(sa.update(tables.segments).values(data=bytes(data).replace(b"One", b"Two")))
+
+    house.run(changed())
+    house.run(other.runs._look())
+    done = ended(house, other, RESPONSES, id_)
+    text = streamed(house, other, RESPONSES, id_)
+    assert done["status"] == "failed" and "Two" in text and "One" not in text
+    check_numbers(RESPONSES, id_, events_of(text))
+
+
+def test_only_configured_upstreams_run_in_the_background(house: House) -> None:
+    for named, model, native in (
+        ([], "openai-responses", False),
+        (["openai-responses"], "openai-responses", True),
+        (["openai-chat"], "openai-chat", False),  # no such mode in its protocol
+    ):
+        gateway = house.gateway(state={"url": "sqlite://", "background": named})
+        ended(house, gateway, RESPONSES, begun(house, gateway, RESPONSES, model)["id"])
+        assert ("background" in house.seen[-1].body) == native

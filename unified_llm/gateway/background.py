@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..client.transports.route_matching import Match, recognise
 from ..client.transports.translator import Incoming, Reply, Translator
-from ..convert import convert
+from ..client.upstreams.protocol_selection import settled
+from ..client.upstreams.upstream import Upstream
+from ..convert import Converted, convert
 from ..errors import APIError, InvalidBody
 from ..jsonvalue import parse
 from ..secret import Secret
@@ -15,6 +17,7 @@ from .access import Key
 from .body import Peek, peek
 from .head import Head
 from .replies import Events, Refusal, Whole
+from .routing import Route
 from .state.event_log import Run
 from .state.store import StoreUnavailable
 from .state.turns import Recalled, foreground, unavailable
@@ -46,10 +49,13 @@ async def begin(
     except InvalidBody as error:
         raise Refusal(400, "invalid_request", str(error)) from None
     previous = found.previous if isinstance(found.previous, str) else None
-    executed = replace(incoming, content=foreground(incoming.content, match.protocol))
+    body = parse(incoming.content)
+    native = all(_keeps(gateway, each, body, match.protocol) for each in translator.upstreams(None))
+    executed = replace(incoming, content=foreground(incoming.content, match.protocol, native))
     runs = gateway.runs
     try:
-        run = await runs.accept(key, match.protocol, incoming.content, previous, head.headers, translator, executed)
+        asked = incoming.content, previous, head.headers, native
+        run = await runs.accept(key, match.protocol, *asked, translator, executed)
         assert isinstance(translator.memory, Recalled)
         await gateway.turns.refer(key.tenant, run.id, translator.memory)
         if found.stream is True:
@@ -60,8 +66,18 @@ async def begin(
     return Whole(200, {"content-type": "application/json"}, document)
 
 
-async def again(gateway: Gateway, run: Run) -> tuple[Translator, Incoming] | None:
-    """What executes the run of a lost node, by the keys and routes as they are now; None where they do not allow it."""
+def _keeps(gateway: Gateway, upstream: Upstream, body: Any, surface: str) -> bool:
+    """Whether an upstream executes background responses of this protocol itself, by the configuration."""
+    name = (upstream.label or "").partition("/")[0]
+    chosen = settled(upstream, body, surface)
+    return name in gateway.config.state.background and chosen.protocol.partition(":")[0] == surface
+
+
+async def again(gateway: Gateway, run: Run, verb: str) -> tuple[Translator, Incoming] | None:
+    """What executes the run of a lost node, by the keys and routes as they are now; None where they do not allow it.
+
+    `verb` is "create" to ask again, "resume" to read the stream that the upstream keeps, "cancel" to end it there.
+    """
     head = Head("POST", run.head.get("path", ""), run.head.get("query", {}), run.head.get("headers", {}))
     content = run.head["request"].encode("utf-8", "surrogateescape")
     match = recognise(head.method, head.path, head.headers)
@@ -72,11 +88,32 @@ async def again(gateway: Gateway, run: Run) -> tuple[Translator, Incoming] | Non
     found, secret = peek(match.protocol, content), await gateway.secret()
     try:
         route = gateway.route(head, match, key, found)
+        if verb != "create":
+            name, id_ = run.head["kept"]
+            route = route._replace(upstreams=tuple(each for each in route.upstreams if each.name == name)[:1])
+            head = head._replace(method="GET", path=f"{head.path}/{id_}", query={"stream": "true"})
+            if verb == "cancel":
+                head = head._replace(method="POST", path=f"{head.path}/cancel", query={})
+        if not route.upstreams:
+            return None
         meter = gateway.quota.meter(key, content)
         translator = await gateway.translator(match.protocol, route, key, meter, secret, found)
-        translator.memory = await gateway.turns.recall(key, match.protocol, found, secret, content)
+        if verb == "create":
+            translator.memory = await gateway.turns.recall(key, match.protocol, found, secret, content)
+            body = parse(content)
+            native = all(_keeps(gateway, each, body, match.protocol) for each in route.upstreams)
+            content = foreground(content, match.protocol, native)
+        else:
+            translator.asked, content = _asked(parse(content), match.protocol, route, secret), b""
     except Refusal:
         return None
-    executed = foreground(content, match.protocol)
-    incoming = Incoming(method=head.method, path=head.path, query=head.query, headers=head.shown, content=executed)
+    incoming = Incoming(method=head.method, path=head.path, query=head.query, headers=head.shown, content=content)
     return translator, incoming
+
+
+def _asked(body: Any, surface: str, route: Route, secret: Secret) -> Converted:
+    """A request as it was sent: what the events of its stream are restored by."""
+    upstream = settled(route.upstreams[0], body, surface)
+    return convert(
+        body, source=surface, target=upstream.protocol, model=upstream.model, scope=upstream.scope, secret=secret
+    )

@@ -134,6 +134,12 @@ class StateSettings(_Table):
         "counted per process.",
     )
 
+    background: Names = Field(
+        default=[],
+        description="Upstreams and providers that execute background responses themselves and keep their streams. A "
+        "run in their own protocol is executed there, and taken up again after its node is lost.",
+    )
+
     def shares_limits(self) -> bool:
         """Whether limits are counted in the database. Raises `ConfigError` where its variable is not set."""
         if self.limits is None:

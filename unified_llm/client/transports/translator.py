@@ -123,6 +123,7 @@ class Translator:
         # The SDK above tries again by itself; twice is many times.
         self.retry = retry if retry is not None else Retry.never()
         self.memory = Memory(secret=self.secret)
+        self.asked: Converted | None = None  # the request whose stream is read again, where the upstream keeps it
         key, headers, query = (options.pop(name, None) for name in ("api_key", "headers", "query"))
         self._credentials = (key, headers or {}, query or {})
         self._auth = options.pop("auth", None)
@@ -270,6 +271,7 @@ class Translator:
         stream = incoming.query.get("stream") == "true"
         plain = Ask(kind=kind, http=http, stream=stream, patience=ask.patience, telemetry=self.telemetry)
         found = yield from steps(plain, own[:1], self.retry)
+        found.sent = self.asked or found.sent
         return self._shown(found, match.protocol)
 
     def _listed(self, match: Match, ask: Ask, asked: Sequence[Upstream]) -> Generator[Any, Any, Reply]:

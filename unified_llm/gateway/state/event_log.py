@@ -32,7 +32,19 @@ from .database import segments
 from .store import Store
 from .turns import data_of, id_of
 
-__all__ = ["DONE", "LogWriter", "Run", "Signal", "collected", "error_of", "failure", "openings", "place_of", "read_run"]
+__all__ = [
+    "DONE",
+    "Diverged",
+    "LogWriter",
+    "Run",
+    "Signal",
+    "collected",
+    "error_of",
+    "failure",
+    "openings",
+    "place_of",
+    "read_run",
+]
 
 _AHEAD = 64  # events of a run that wait for the database, before its upstream has to wait
 DONE = frozenset(("completed", "failed", "incomplete", "cancelled"))
@@ -83,17 +95,26 @@ class Signal:
                 self._waiting.discard(waiting)
 
 
+class Diverged(Exception):
+    """An upstream did not send the events again that it had sent before."""
+
+
 class LogWriter:
     """The log of one run on its way: events get their numbers and the run's id, and are told once they are durable.
 
     Readers in this process read what is durable from here, all others from the database.
     """
 
-    def __init__(self, store: Store, run: Run, shown: Sequence[tuple[int, bytes]] = ()) -> None:
+    def __init__(
+        self, store: Store, run: Run, shown: Sequence[tuple[int, bytes]] = (), *, replayed: bool = False
+    ) -> None:
         self.store, self.run = store, run
         self.signal = Signal()
         self.log = list(shown)  # place of the first event, and the bytes of a segment
-        self._again: list[bytes] | None = [] if shown else None  # the beginning of a stream that has been shown one
+        # The beginning of a second stream, where one was shown of the first.
+        self._again: list[bytes] | None = [] if shown and not replayed else None
+        # What the same stream has to begin with when its upstream sends it once more.
+        self._replay = [each + b"\n\n" for each in self.shown.split(b"\n\n")[:-1]][::-1] if replayed else []
         self.count = sum(data.count(b"\n\n") for _, data in shown)  # events that have their number
         self._opened = self.count
         self.is_done = False
@@ -146,6 +167,8 @@ class LogWriter:
             self._id = b'"%s"' % own.encode() if own else None
         if self._again is not None:
             events = self._unshown(events, self._again)
+        elif self._replay:
+            events = self._behind_replay(events)
         out = [self._numbered(each, self.count + place) for place, each in enumerate(events)]
         self.count += len(out)
         return out
@@ -158,6 +181,19 @@ class LogWriter:
         if count < len(before):
             self._again = None
         return events[max(0, min(count, self._opened) - begin) :]
+
+    def expect_nothing(self) -> None:
+        """What comes now is written as it is: the end of a run, whatever its upstream was to send."""
+        self._again, self._replay = None, []
+
+    def _behind_replay(self, events: Sequence[bytes]) -> Sequence[bytes]:
+        """The events behind those that were shown. Raises `Diverged` where these are not what was shown."""
+        for place, event in enumerate(events):
+            if not self._replay:
+                return events[place:]
+            if self._numbered(event, self._opened - len(self._replay)) != self._replay.pop():
+                raise Diverged
+        return ()
 
     def _numbered(self, event: bytes, number: int) -> bytes:
         if self._id is not None:

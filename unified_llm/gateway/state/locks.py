@@ -23,7 +23,7 @@ from uuid import uuid4
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-__all__ = ["DELETED", "NodeLock", "notify"]
+__all__ = ["CANCEL", "DELETED", "NodeLock", "notify"]
 
 if sys.platform != "win32":
     import fcntl
@@ -31,8 +31,8 @@ else:  # pragma: no cover - one node on SQLite there
     fcntl = None
 
 
-DELETED = "deleted:"
-"""What comes before the id of a response in the word that tells of its deletion."""
+CANCEL, DELETED = "cancel:", "deleted:"
+"""What comes before the id in a word that a run is to be cancelled, or that a response was deleted."""
 _CHANNEL = "unified_llm_runs"
 _MOST = 7_900  # bytes of one notice
 

@@ -16,8 +16,6 @@ from contextlib import suppress
 from typing import Any
 from uuid import uuid4
 
-import sqlalchemy as sa
-
 from ...client.connections.io import AsyncWire
 from ...client.state.response_memory import Turn
 from ...client.transports.memory_routes import kept
@@ -31,27 +29,28 @@ from ...registry import adapter
 from ...secret import Secret
 from ..access import Key, is_private
 from ..replies import Events, Refusal, Whole
+from . import run_rows
 from .continuity import ask, keep
-from .database import responses, runs, segments
-from .event_log import DONE, LogWriter, Run, collected, error_of, failure, openings, place_of, read_run
-from .locks import DELETED, NodeLock, notify
+from .database import runs
+from .event_log import DONE, Diverged, LogWriter, Run, collected, error_of, failure, openings, place_of
+from .locks import CANCEL, DELETED, NodeLock
 from .log_reader import LogReader
-from .store import Conflict, Store, Stored, StoreUnavailable
-from .turns import Recalled
+from .store import Conflict, Store, StoreUnavailable
+from .turns import Recalled, id_of
 
 __all__ = ["Runs"]
 
 _log = logging.getLogger("unified_llm.gateway")
 _EVERY = 1.0  # seconds between two looks at other nodes and at requests to cancel
-_CANCEL = "cancel:"
 _ATTEMPTS = 3  # of one run, so that a request that kills nodes does not kill all of them
 _GLANCE = 0.05  # seconds between two looks at a run that is to end on another node
 _LOST = {"type": "server_error", "code": "node_lost", "message": "the node that ran this response was lost"}
 _CANCELLED = {"type": "cancelled", "code": "cancelled", "message": "the response was cancelled"}
 
 
-Prepare = Callable[[Run], Awaitable[tuple[Translator, Incoming] | None]]
-"""Gives what executes a run another time, by the keys and routes as they are now; None where they do not allow it."""
+Prepare = Callable[[Run, str], Awaitable[tuple[Translator, Incoming] | None]]
+"""Gives what executes a run another time ("create"), reads it from an upstream that keeps it ("resume"), or ends it
+there ("cancel"), by the keys and routes as they are now; None where they do not allow it."""
 
 
 class Runs:
@@ -92,10 +91,14 @@ class Runs:
         content: bytes,
         previous: str | None,
         headers: Mapping[str, str],
+        is_kept: bool,
         translator: Translator,
         incoming: Incoming,
     ) -> Run:
-        """Begin a run of a request, which came with `headers`; it is durable when this returns."""
+        """Begin a run of a request, which came with `headers`; it is durable when this returns.
+
+        `is_kept` says that the upstream keeps it too.
+        """
         await self.start()
         body = parse(content)
         asked = convert(body, source=surface, target=surface)
@@ -104,7 +107,7 @@ class Runs:
         head = {"model": body.get("model"), "request": content.decode("utf-8", "surrogateescape")}
         head["settings"] = dict(asked.exchange.settings) if asked.exchange is not None else {}
         head["previous"] = previous
-        head |= {"key": key.name, "path": incoming.path, "attempt": 1}
+        head |= {"is_kept": is_kept, "key": key.name, "path": incoming.path, "attempt": 1}
         head["query"] = {name: value for name, value in incoming.query.items() if not is_private(name)}
         head["headers"] = {name: value for name, value in headers.items() if not is_private(name)}
         keep = int(self.store.settings.keep)
@@ -117,9 +120,8 @@ class Runs:
 
     async def _begin(self, run: Run, translator: Translator, incoming: Incoming) -> None:
         """Write a run down, and begin to execute it."""
-        self.log.live[run.id] = LogWriter(
-            self.store, run
-        )  # before it is in the database, where lost runs are looked for
+        # Before it is in the database, where lost runs are looked for.
+        self.log.live[run.id] = LogWriter(self.store, run)
         try:
             await self.store.insert(runs, {**run._asdict(), "head": dump(run.head)})
         except BaseException:
@@ -129,10 +131,7 @@ class Runs:
 
     async def get(self, tenant: str, id_: str) -> Run | None:
         """A run of a tenant."""
-        where = (runs.c.id == id_) & (runs.c.tenant == tenant) & (runs.c.expires > int(time.time()))
-        async with self.store.connection() as connection:
-            row = (await connection.execute(sa.select(runs).where(where))).first()
-        return None if row is None else read_run(row)
+        return await run_rows.find(self.store, tenant, id_)
 
     async def cancel(self, run: Run) -> Run:
         """Have a run end; returns it once it has, or when it takes too long to wait for."""
@@ -140,9 +139,7 @@ class Runs:
             self._stop(run.id)
             await asyncio.wait([self._tasks[run.id]], timeout=5)
         else:
-            async with self.store.connection(write=True) as connection:
-                await connection.execute(sa.update(runs).where(runs.c.id == run.id).values(cancel=True))
-                await notify(connection, [f"{_CANCEL}{run.id}"])
+            await run_rows.mark_cancelled(self.store, run.id)
             end = time.monotonic() + 5
             while time.monotonic() < end and not (await self.get(run.tenant, run.id) or run).is_done:
                 await asyncio.sleep(_GLANCE)
@@ -152,9 +149,9 @@ class Runs:
         """A node told that a run has something new or is to be cancelled, or that a response was deleted."""
         if word.startswith(DELETED):
             self.store.on_delete(word.removeprefix(DELETED))
-        elif not word.startswith(_CANCEL):
+        elif not word.startswith(CANCEL):
             self.log.heard(word)
-        elif word.removeprefix(_CANCEL) in self._tasks:
+        elif word.removeprefix(CANCEL) in self._tasks:
             self._hurry.set()
 
     def _stop(self, id_: str) -> None:
@@ -222,6 +219,8 @@ class Runs:
                             await keep(translator, run.id)
                             await self._ended(writer, "", None, last, upstream)
                             return
+                        if out and run.head.get("is_kept") and "kept" not in writer.run.head:
+                            await self._note_kept(writer, upstream, id_of(run.surface, b"".join(out), True))
                         await writer.append(out)
                     await self._ended(writer, "", None, surface.close(), upstream)
                 finally:
@@ -234,6 +233,10 @@ class Runs:
                 await self._ended(writer, "failed", fields)
             except asyncio.CancelledError:
                 cancelled = run.id in self._cancelled
+                if "kept" in writer.run.head:
+                    if not cancelled:
+                        return  # its upstream goes on with it, and so does another node
+                    await asyncio.shield(asyncio.ensure_future(self._cancel_kept(writer.run)))
                 fields = _CANCELLED if cancelled else {**_LOST, "message": "the node was stopped"}
                 await self._ended(writer, "cancelled" if cancelled else "failed", fields)
         except Conflict:
@@ -243,6 +246,9 @@ class Runs:
                     await self.store.delete(run.tenant, run.id)  # what it left in the vault since
         except StoreUnavailable:
             _log.warning("run %s could not be stored; it is ended by the next look at lost runs", run.id)
+        except Diverged:
+            with suppress(StoreUnavailable, Conflict):
+                await self._ended(writer, "failed", _LOST)
         except Exception:
             _log.exception("run %s failed", run.id)
             with suppress(StoreUnavailable, Conflict):
@@ -251,6 +257,21 @@ class Runs:
             self._tasks.pop(run.id, None)
             self._cancelled.discard(run.id)
             self.log.live.pop(run.id).signal.tell()
+
+    async def _note_kept(self, writer: LogWriter, upstream: str, id_: str) -> None:
+        """Write down by which id an upstream keeps a run, before anything of it is shown. Raises `Conflict`."""
+        if not id_:
+            return
+        head = {**writer.run.head, "kept": [upstream, id_]}
+        writer.run = await run_rows.change_head(self.store, writer.run, self.lock.node, head)
+
+    async def _cancel_kept(self, run: Run) -> None:
+        """Cancel a run at the upstream that keeps it, if that can be done."""
+        prepared = await self._prepare(run, "cancel") if self._prepare is not None else None
+        if prepared is not None:
+            translator, incoming = prepared
+            with suppress(APIError, TimeoutError):
+                await asyncio.wait_for(self.wire.run(translator.steps(incoming)), 5)
 
     async def _ended(self, writer: LogWriter, *ending: Any) -> None:
         """The end of a run, once. What ends is no longer cancelled: nobody knows what of it is in the database."""
@@ -274,6 +295,7 @@ class Runs:
         run = writer.run
         await writer.flush()
         if error is not None:
+            writer.expect_nothing()
             events = failure(run, error, writer.shown)
         first = writer.count
         try:
@@ -283,7 +305,7 @@ class Runs:
             if not status:
                 status = str((collected(run, frames, None) or {}).get("status") or "failed")
                 status = status if status in DONE else "completed"
-            await self._finish(run, status, error, row, frames, upstream)
+            await run_rows.end(self.store, run, self.lock.node, status, error, row, frames, upstream)
         except BaseException:
             writer.count = first  # another end may be written
             raise
@@ -291,33 +313,6 @@ class Runs:
         if row is not None:
             writer.told(row)
         writer.signal.tell()
-
-    async def _finish(
-        self,
-        run: Run,
-        status: str,
-        error: Mapping[str, Any] | None,
-        row: Mapping[str, Any] | None,
-        frames: bytes,
-        upstream: str,
-    ) -> None:
-        """The transaction that ends a run. Raises `Conflict` where it is no longer this node's."""
-        head = {**run.head, **({"error": dict(error)} if error is not None else {})}
-        request = run.head["request"].encode("utf-8", "surrogateescape")
-        async with self.store.connection(write=True) as connection:
-            where = (runs.c.id == run.id) & (runs.c.owner == self.lock.node) & (runs.c.status == "in_progress")
-            done = await connection.execute(sa.update(runs).where(where).values(status=status, head=dump(head)))
-            if done.rowcount != 1:
-                raise Conflict(run.id)
-            if row is not None:
-                await connection.execute(sa.insert(segments), [row])
-            await notify(connection, [run.id])
-            if status in ("completed", "incomplete"):
-                stored = Stored(
-                    run.tenant, run.id, run.surface, run.head.get("previous"), upstream, True, request, frames,
-                    run.created, run.expires,
-                )  # fmt: skip
-                await connection.execute(sa.insert(responses), [self.store.packed(stored)])
 
     # ---- other nodes -------------------------------------------------------------------------------------------------
 
@@ -336,11 +331,8 @@ class Runs:
 
     async def _look(self) -> None:
         """Cancel what is to be cancelled, and end the runs of nodes that are lost."""
-        query = sa.select(runs.c.id, runs.c.tenant, runs.c.owner, runs.c.cancel).where(runs.c.status == "in_progress")
-        async with self.store.connection() as connection:
-            found = (await connection.execute(query)).all()
         dead = {self.lock.node: True}  # of its own runs only those are left that could not be ended
-        for id_, tenant, owner, cancel in found:
+        for id_, tenant, owner, cancel in await run_rows.unfinished(self.store):
             if id_ in self.log.live:
                 if cancel and id_ in self._tasks:
                     self._stop(id_)
@@ -349,29 +341,30 @@ class Runs:
                 dead[owner] = await self.store.use(self.lock.is_dead, owner)
             run = await self.get(tenant, id_) if dead[owner] else None
             if run is not None:
-                await self._take_over(run)
+                with suppress(Conflict):
+                    await self._take_over(run)
 
     async def _take_over(self, run: Run) -> None:
         """Go on with a run that nobody executes, or end it.
 
-        Where nothing but its beginning was shown, its upstream is asked again. Else what was shown stays, and the run
-        has failed: a second generation never gets the numbers behind the first one.
+        Where its upstream keeps it, the stream is read again from there. Where nothing but its beginning was shown, the
+        upstream is asked again. Else what was shown stays, and the run has failed: a second generation never gets the
+        numbers behind the first one.
         """
         mine = run.owner == self.lock.node  # it failed to store something; its upstream was asked a moment ago
         attempt = int(run.head.get("attempt", 1)) + 1
-        taken = run._replace(owner=self.lock.node, head={**run.head, "attempt": attempt})
-        async with self.store.connection(write=True) as connection:
-            where = (runs.c.id == run.id) & (runs.c.owner == run.owner) & (runs.c.status == "in_progress")
-            values = {"owner": taken.owner, "head": dump(taken.head)}
-            done = await connection.execute(sa.update(runs).where(where).values(**values))
-        if done.rowcount != 1:
-            return
-        writer = LogWriter(self.store, taken, await self.log.segments(run.id))
+        taken = await run_rows.claim(self.store, run, self.lock.node, {**run.head, "attempt": attempt})
+        shown = await self.log.segments(run.id)
+        is_kept = "kept" in run.head
+        writer = LogWriter(self.store, taken, shown, replayed=is_kept)
         frames = [each + b"\n\n" for each in writer.shown.split(b"\n\n")[:-1]]
-        if not run.cancel and not mine and attempt <= _ATTEMPTS and openings(run.surface, frames) == len(frames):
-            prepared = await self._prepare(taken) if self._prepare is not None else None
+        if run.cancel and is_kept:
+            await self._cancel_kept(taken)
+        goes_on = is_kept or (not mine and openings(run.surface, frames) == len(frames))
+        if goes_on and not run.cancel and attempt <= _ATTEMPTS and self._prepare is not None:
+            prepared = await self._prepare(taken, "resume" if is_kept else "create")
             if prepared is not None:
-                _log.warning("run %s is executed again: its node was lost before anything was generated", run.id)
+                _log.warning("run %s of a lost node is %s", run.id, "resumed" if is_kept else "executed again")
                 self.log.live[run.id] = writer
                 self._tasks[run.id] = asyncio.create_task(self._execute(taken, *prepared))
                 return

@@ -308,10 +308,13 @@ def is_response(node: Any) -> bool:
     return isinstance(node, dict) and isinstance(node.get("id"), str) and "status" in node and "usage" in node
 
 
-def foreground(content: bytes, surface: str) -> bytes:
-    """A request for a run in the background as the request for a stream that the run executes."""
+def foreground(content: bytes, surface: str, kept: bool = False) -> bytes:
+    """A request for a run in the background as the request for a stream that the run executes.
+
+    With `kept` the upstream runs it in the background as well, and keeps it.
+    """
     known = adapter(surface)
-    body = {name: value for name, value in parse(content).items() if name != takes(known, "background")}
+    body = {name: value for name, value in parse(content).items() if kept or name != takes(known, "background")}
     return dump({**body, takes(known, "stream") or "stream": True})
 
 
