@@ -104,8 +104,9 @@ class Log(RuleBasedStateMachine):
         self.run_(begun())
 
     @precondition(lambda self: self.writer is not None)
-    @rule(count=st.integers(1, 90), flushed=st.booleans())
-    def append(self, count: int, flushed: bool) -> None:
+    @rule(count=st.integers(1, 20), then=st.sampled_from(["", "flush", "interrupt"]))
+    def append(self, count: int, then: str) -> None:
+        """`interrupt`: a wait for the database is cancelled, as by a client that cancels the run."""
         new, self.events = self.events[:count], self.events[count:]
 
         async def appended() -> None:
@@ -113,25 +114,15 @@ class Log(RuleBasedStateMachine):
             await self.writer.append(new[:-1] if not self.events else new)  # the last event is for the end
             if not self.events:
                 self.events = new[-1:]
-            if flushed:
-                await self.writer.flush()
+            if then:
+                waiting = asyncio.ensure_future(self.writer.flush())
+                await asyncio.sleep(0)
+                if then == "interrupt":
+                    waiting.cancel()
+                with suppress(asyncio.CancelledError):
+                    await waiting
 
         self.run_(appended())
-
-    @precondition(lambda self: self.writer is not None)
-    @rule()
-    def interrupt(self) -> None:
-        """A wait for the database is cancelled, as by a client that cancels the run."""
-
-        async def interrupted() -> None:
-            assert self.writer is not None
-            waiting = asyncio.ensure_future(self.writer.flush())
-            await asyncio.sleep(0)
-            waiting.cancel()
-            with suppress(asyncio.CancelledError):
-                await waiting
-
-        self.run_(interrupted())
 
     @precondition(lambda self: self.writer is not None)
     @rule(cancelled=st.booleans())

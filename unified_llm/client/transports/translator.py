@@ -123,7 +123,7 @@ class Translator:
         # The SDK above tries again by itself; twice is many times.
         self.retry = retry if retry is not None else Retry.never()
         self.memory = Memory(secret=self.secret)
-        self.asked: Converted | None = None  # the request whose stream is read again, where the upstream keeps it
+        self.asked: Converted | None = None  # the request whose stream is read again
         key, headers, query = (options.pop(name, None) for name in ("api_key", "headers", "query"))
         self._credentials = (key, headers or {}, query or {})
         self._auth = options.pop("auth", None)
@@ -266,12 +266,11 @@ class Translator:
         own = [each for each in offered if each.protocol.partition(":")[0] == match.protocol.partition(":")[0]]
         if not own:
             raise NotFound(missing(match), error={"type": "not_found"}, status=404)
-        path = filled(match.route.path, **match.names)
-        http = {"method": incoming.method, "path": path, "query": ask.http["query"]}
+        http = {"method": incoming.method, "path": filled(match.route.path, **match.names), "query": ask.http["query"]}
         stream = incoming.query.get("stream") == "true"
         plain = Ask(kind=kind, http=http, stream=stream, patience=ask.patience, telemetry=self.telemetry)
         found = yield from steps(plain, own[:1], self.retry)
-        found.sent = self.asked or found.sent
+        found.sent = self.asked or found.sent  # what the events of a stream that is kept are restored by
         return self._shown(found, match.protocol)
 
     def _listed(self, match: Match, ask: Ask, asked: Sequence[Upstream]) -> Generator[Any, Any, Reply]:
@@ -398,5 +397,4 @@ def _likeliest(headers: Mapping[str, str]) -> str:
     """A surface to say in that there is no such route."""
     named = spoken()
     marked = [name for name in named if any(mark in headers for mark in adapter(name).marks)]
-    plain = [name for name in named if not adapter(name).marks]
-    return (marked or plain or named)[0]
+    return (marked or [name for name in named if not adapter(name).marks] or named)[0]
