@@ -173,8 +173,8 @@ def test_the_synchronous_sdks_over_a_server(served: Served, tmp_path: Path) -> N
         three = genai.Client(api_key="x", http_options={"base_url": served.url})
         stored = three.files.upload(file=str(path))
         assert stored.size_bytes == len(PDF) and three.files.download(file=stored) == PDF
-        names = {each.name for each in three.files.list()}
-        assert {stored.name, *(f"files/{each.id[5:]}" for each in (made, sent.file, upload))} <= names, "one list"
+        names = {stored.name, *(f"files/{each.id[5:]}" for each in (made, sent.file, upload))}
+        assert names <= {each.name for each in three.files.list()}, "one list, in which others may be"
         for each in (made.id, sent.file.id, upload.id, f"file-{(stored.name or '').removeprefix('files/')}"):
             one.files.delete(each)  # in any API's spelling
         assert not names & {each.name for each in three.files.list()}
