@@ -1,4 +1,4 @@
-"""The command line, run as people run it: exit codes, what goes to stdout, what to stderr."""
+"""The command line: exit codes, what goes to stdout, what to stderr. Two tests run it in a process, as people do."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from unified_llm.cli import app
 
 TRAFFIC = Path(__file__).parents[1] / "examples" / "traffic"
 REQUEST = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "seed": 7}
@@ -21,6 +24,12 @@ CHUNK = {
 
 
 def run(*arguments: str, stdin: bytes = b"") -> tuple[int, bytes, str]:
+    done = CliRunner().invoke(app, arguments, input=stdin)
+    return done.exit_code, done.stdout_bytes, done.stderr
+
+
+def started(*arguments: str, stdin: bytes = b"") -> tuple[int, bytes, str]:
+    """The same in a process of its own."""
     done = subprocess.run(
         [sys.executable, "-m", "unified_llm.cli", *arguments], input=stdin, capture_output=True, check=False
     )
@@ -62,6 +71,12 @@ def test_bad_input_is_exit_2_and_one_line_with_the_path(stdin: bytes, where: str
     assert (code, out) == (2, b"")
     assert len(err.splitlines()) == 1
     assert where in err
+
+
+def test_a_process_ends_with_the_code_and_the_line() -> None:
+    code, out, err = started("convert", "--from", "openai-chat", "--to", "openai-responses", stdin=b"{")
+    assert (code, out, len(err.splitlines())) == (2, b"", 1)
+    assert "not JSON" in err
 
 
 def test_a_misspelt_level_and_an_unknown_protocol_are_exit_2() -> None:
@@ -111,7 +126,8 @@ def test_a_request_that_is_of_another_protocol_is_doubted() -> None:
 
 
 def test_raw_sse_in_is_raw_sse_out() -> None:
-    code, out, _ = convert(str(TRAFFIC / "answer.chat.sse"), stdin=b"")
+    file = str(TRAFFIC / "answer.chat.sse")
+    code, out, _ = started("convert", "--from", "openai-chat", "--to", "openai-responses", file)
     assert code == 0
     assert out.startswith(b"event: response.created\ndata: ")
     assert b"event: response.completed\n" in out

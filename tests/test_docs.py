@@ -25,6 +25,7 @@ from types import ModuleType
 import pytest
 
 import unified_llm as ul
+from client import commandline
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -147,17 +148,16 @@ def prepare(folder: Path, source: str) -> None:
 
 
 @pytest.mark.parametrize("line", COMMANDS)
-def test_a_command_of_the_documentation(line: str, tmp_path: Path) -> None:
+def test_a_command_of_the_documentation(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     command, _, comment = line.partition("#")
     arguments = shlex.split(command)[1:]
     source = arguments[arguments.index("--from") + 1] if "--from" in arguments else "openai-chat"
     prepare(tmp_path, source)
     expected = re.search(r"exit code (\d)", comment)
-    done = subprocess.run(
-        [sys.executable, "-m", "unified_llm.cli", *arguments], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == (int(expected[1]) if expected else 0), done.stderr
-    assert done.stdout or expected
+    monkeypatch.chdir(tmp_path)
+    code, out, err = commandline.run(*arguments)
+    assert code == (int(expected[1]) if expected else 0), err
+    assert out or expected
 
 
 def test_there_are_commands() -> None:

@@ -54,7 +54,9 @@ def stream_sensitivity(
                 places = differences(events, other) if other is not None else []
                 if not places:
                     continue  # that a protocol's own stream says all of its response is the law of decomposing
-                silent = [target for target in new if _is_silent(bases[target], outcome(stream, target, other), places)]
+                # Where the report of the unchanged stream names the place, nothing is silent whatever comes of the other.
+                doubted = [target for target in new if not _is_named(bases[target], places)]
+                silent = [each for each in doubted if _is_silent(bases[each], outcome(stream, each, other), places)]
                 if what == "deleted" and silent and (said_beside(body, path) or only_form(record, body, changed)):
                     continue
                 for target in silent:
@@ -71,7 +73,12 @@ def _is_silent(base: Outcome, done: Outcome, places: list[Path]) -> bool:
     # What was said before and is now filled in has to be reported as added, as in a whole document.
     if ours(done.error) or differ(base, done) or base.added() != done.added():
         return False
-    return not any(_near(base, place) or _near(done, place) for place in map(pointer, places))
+    return not _is_named(done, places)
+
+
+def _is_named(done: Outcome, places: list[Path]) -> bool:
+    """Whether a report names one of the places, or what is around or in it."""
+    return any(_near(done, place) for place in map(pointer, places))
 
 
 def _stands(doc: Any, path: Path) -> bool:
@@ -132,11 +139,14 @@ def frame_sensitivity(
                 if broken and deltas == _deltas(changed, record["protocol"]):
                     continue  # what an item, or the answer, says at its end was not said
                 for target in new:
-                    base, done = bases[target], outcome(record, target, changed)
+                    base = bases[target]
+                    if any(base.names(pointer(place)) for place in places):
+                        continue
+                    done = outcome(record, target, changed)
                     # (What makes a stream illegal was noticed.)
                     if type(done.error) is not type(base.error) or _shows(base, done):
                         continue
-                    if not any(base.names(pointer(place)) or done.names(pointer(place)) for place in places):
+                    if not any(done.names(pointer(place)) for place in places):
                         detail = f"{dumps(value)[:99]} altered in {len(places)} place(s), nothing changed at {target}"
                         failures.append(Failure(record["id"], pointer(path), f"{detail} ({name})"))
     return failures
