@@ -16,6 +16,7 @@ from unified_llm import malformed
 from unified_llm.model import Request, Response
 from unified_llm.model.base import KNOWN, Kind, Model
 from unified_llm.model.validate import KINDS
+from unified_llm.suite.walk import as_path, get, replaced
 
 Node = dict[str, Any]
 CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"
@@ -160,6 +161,36 @@ def test_an_odd_marker_of_the_order_of_modalities_says_nothing(marker: Any) -> N
     written = [ul.write({"id": "r", "output": [], "usage": each}, STEPS, "response").value
                for each in (usage, {**usage, **kept})]  # fmt: skip
     assert written[0] == written[1]
+
+
+FUNCTION = {"type": "function", "name": "f", "parameters": {"type": "object"}}
+MARKED: list[tuple[str, str, Any, str]] = [
+    ("google-generate-content", "request", {"model": "m", "input": "q", "tools": [FUNCTION]}, "/tools/0 parameters"),
+    ("google-generate-content", "error", {"error": {"code": "x"}}, "/error reason"),
+    ("google-generate-content", "error", {"error": {"message": "x", "retry_after": 5}}, "/error retry"),
+    (CHAT, "error", {"error": {"message": "x"}}, "/error absent"),
+]
+
+
+@pytest.mark.parametrize("marker", ["", "x", False, 5.5, {"a": 1}])
+@pytest.mark.parametrize(("target", "kind", "node", "place"), MARKED)
+def test_an_odd_marker_is_no_marker(
+    target: str, kind: str, node: Any, place: str, marker: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(malformed, "net", False)
+    path, name = place.split(" ")
+    keys = as_path(node, path)
+    marked = {**get(node, keys), "extra": {target: {"form": {name: marker}}}}
+    ul.write(replaced(node, keys, marked), target, kind)
+
+
+@pytest.mark.parametrize("odd", [{"": {}}, 5, ["x"]])
+def test_an_odd_transcript_before_a_text_breaks_no_stream(odd: Any) -> None:
+    sounds: list[Any] = [{"transcript": odd}, {"transcript": "e"}]
+    chunks = [{"choices": [{"index": 0, "delta": {"audio": sound}, "finish_reason": None}]} for sound in sounds]
+    chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    stream = ul.convert_stream([{"event": None, "data": each} for each in chunks], source=CHAT, target=RESPONSES)
+    assert list(stream)[-1]["event"] == "response.completed"
 
 
 LISTED = {

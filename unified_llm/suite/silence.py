@@ -54,7 +54,7 @@ def stream_sensitivity(
                 places = differences(events, other) if other is not None else []
                 if not places:
                     continue  # that a protocol's own stream says all of its response is the law of decomposing
-                # Where the report of the unchanged stream names the place, nothing is silent whatever comes of the other.
+                # Where the report of the unchanged stream names the place, nothing is silent.
                 doubted = [target for target in new if not _is_named(bases[target], places)]
                 silent = [each for each in doubted if _is_silent(bases[each], outcome(stream, each, other), places)]
                 if what == "deleted" and silent and (said_beside(body, path) or only_form(record, body, changed)):

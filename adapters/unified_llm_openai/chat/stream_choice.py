@@ -253,7 +253,7 @@ class ChoiceReader(ReasoningReader):
             if key == "data" and type(value) is str:
                 fragments.append(value)
                 events.append(self.event("response.output_audio.delta", open_.at, content_index=place, delta=value))
-            elif key == "transcript" and type(value) is str:
+            elif key == "transcript" and type(value) is type(part.get(key, "")) is str:
                 part[key] = part.get(key, "") + value
                 kind = "response.output_audio_transcript.delta"
                 events.append(self.event(kind, open_.at, content_index=place, delta=value))
