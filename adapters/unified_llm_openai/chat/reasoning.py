@@ -218,6 +218,7 @@ def write_reasoning(items: list[Node], w: Writer, calls: bool = False, late: Col
     items that came after text.
     """
     wire: Node = {}
+    most: dict[str, int] = {}  # by list, the highest number in it
     for item in items:
         field = w.dialect.get("reasoning_field")
         if w.same or not w.dialect:
@@ -246,12 +247,16 @@ def write_reasoning(items: list[Node], w: Writer, calls: bool = False, late: Col
         w.context["late"] = id(item) in late
         written = w.piece(partial(_write_fields, item, field), item)
         for key, value in written.items():
-            if key in wire:
-                if type(value) is str:
-                    value = f"{wire[key]}\n\n{value}"
-                else:
-                    value = [*wire[key], *numbered_behind(value, 1 + max(map(_number, wire[key]), default=-1))]
-            wire[key] = value
+            if key not in wire:
+                wire[key] = value
+            elif type(value) is str:
+                wire[key] = f"{wire[key]}\n\n{value}"
+            else:
+                if key not in most:  # looking through all of them for each item would be quadratic
+                    wire[key], most[key] = [*wire[key]], max(map(_number, wire[key]), default=-1)
+                more = numbered_behind(value, 1 + most[key])
+                most[key] = max(most[key], *map(_number, more), -1)
+                wire[key] += more
     return wire
 
 
