@@ -237,7 +237,9 @@ def test_decompose_write_read_collect(source: str, target: str, _kind: str) -> N
 
 @pytest.mark.parametrize(("source", "target", "_kind"), pairs("stream"))
 def test_chunking(source: str, target: str, _kind: str) -> None:
-    found = list(records(source, "stream"))[::3]
+    # How bytes are cut concerns the source alone, so its targets share its streams: each is looked at once.
+    others = [each for each in STREAMS if each != source]
+    found = list(records(source, "stream"))[others.index(target) :: len(others)]
     failures = suite.chunking(found, target)
     assert found
     assert not failures, show(failures, "chunking", len(found))

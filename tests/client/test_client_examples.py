@@ -61,13 +61,19 @@ def ran(*command: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize(
-    ("name", "upstream"),
-    [("openai_agent.py", ()), ("anthropic_agent.py", ("local/echo:openai-chat",)), ("google_agent.py", ())],
-)
-def test_an_agent_runs_over_somebody_else(name: str, upstream: tuple[str, ...]) -> None:
-    """By default, and over another one that is chosen; the demo below runs all of them over others."""
-    lines = ran(str(AGENTS / name), *upstream).splitlines()
+@pytest.mark.parametrize("name", ["openai_agent.py", "anthropic_agent.py", "google_agent.py"])
+@pytest.mark.parametrize("upstream", [(), ("local/echo:openai-chat",)], ids=["by default", "chosen"])
+def test_an_agent_runs_over_somebody_else(
+    name: str, upstream: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In this process; the demo below starts all of them as its readers do."""
+    monkeypatch.setattr(sys, "argv", [name, *upstream])
+    monkeypatch.syspath_prepend(AGENTS)
+    try:
+        runpy.run_path(str(AGENTS / name), run_name="__main__")
+    finally:
+        sys.modules.pop("travel", None)  # what the agents share is no module of the tests
+    lines = capsys.readouterr().out.splitlines()
     assert [line.strip() for line in lines] == [
         "thinks The weather there, and a ferry: two look-ups, at once.",
         "calls get_weather(Stavanger)",

@@ -77,7 +77,8 @@ def _strings(value: Any, seen: set[int]) -> Iterator[str]:
 
 def assert_clean(*values: Any) -> None:
     for text in _strings(list(values), set()):
-        found = [each for each in SPELLINGS if each in text.casefold()]
+        folded = text.casefold()
+        found = [each for each in SPELLINGS if each in folded]
         assert not found, f"the canary is shown: {text[:300]}"
 
 

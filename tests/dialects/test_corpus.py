@@ -156,7 +156,9 @@ def crossing(target: str) -> list[dict[str, Any]]:
 def test_nothing_sent_to_a_dialect_is_lost_in_silence(protocol: str, vendor: str) -> None:
     seen: set[tuple[str, ...]] = set()
     found = crossing(protocol)
-    failures = suite.sensitivity(found[::3], f"{protocol}:{vendor}", seen)
+    # The dialects take turns, so that together they are sent all of it.
+    turn = DIALECTS.index((protocol, vendor)) % 5
+    failures = suite.sensitivity(found[turn::5], f"{protocol}:{vendor}", seen)
     assert len(found) > 30 and len(seen) > 50
     assert not failures, show(failures, "sensitivity", len(seen))
 

@@ -15,8 +15,8 @@ pytestmark = pytest.mark.filterwarnings(
     r"ignore:Exception ignored in. <async_generator object AsyncResponseStream:pytest.PytestUnraisableExceptionWarning"
 )
 
-ENDLESS = "One two three. [[slow 5]] [[repeat 20000]]"
-"""Five minutes of it, so that it has not ended by itself when a busy machine comes to leave it."""
+ENDLESS = "One two three. [[slow 5]] [[repeat 4000]]"
+"""A minute of it, so that it has not ended by itself when a busy machine comes to leave it."""
 
 
 def closed(house: Loopback) -> bool:
