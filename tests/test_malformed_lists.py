@@ -184,6 +184,16 @@ def test_an_odd_marker_is_no_marker(
     ul.write(replaced(node, keys, marked), target, kind)
 
 
+@pytest.mark.parametrize("kept", [{}, {"rest": {}}])
+@pytest.mark.parametrize("marker", ["list", "value", "text", "other", "string", "flat"])
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_marker_of_what_was_not_kept_breaks_no_error(
+    target: str, marker: str, kept: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(malformed, "net", False)
+    ul.write({"error": {}, "extra": {target: {"form": {"body": marker}, **kept}}}, target, "error")
+
+
 @pytest.mark.parametrize("odd", [{"": {}}, 5, ["x"]])
 def test_an_odd_transcript_before_a_text_breaks_no_stream(odd: Any) -> None:
     sounds: list[Any] = [{"transcript": odd}, {"transcript": "e"}]

@@ -124,7 +124,7 @@ def write_error(c: Node, w: Writer) -> Any:
     if form == "text":
         return error.get("message")
     if form == "list":
-        return list(c.pop("extra")[w.protocol]["rest"].values())
+        return list((c.pop("extra")[w.protocol].get("rest") or {}).values())
     if form == "value":
         return c.pop("extra")[w.protocol].get("rest")
     if form == "flat":

@@ -155,7 +155,7 @@ def _write_odd(c: Node, error: Node, form: str, w: Writer) -> Any:
     if form == "text":
         return error.get("message")
     if form == "value":
-        return c.pop("extra")[w.protocol]["rest"]["body"]
+        return (c.pop("extra")[w.protocol].get("rest") or {}).get("body")
     return {"error": error.get("message")} if form == "string" else {}
 
 

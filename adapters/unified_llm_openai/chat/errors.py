@@ -157,8 +157,7 @@ def write_error(c: Node, w: Writer) -> Any:
     if form == "completion":
         value = {"object": COMPLETION}
     elif form == "value":
-        rest = c.pop("extra")[w.protocol]["rest"]
-        value = rest["body"]
+        value = (c.pop("extra")[w.protocol].get("rest") or {}).get("body")
     elif form == "text":
         value = error.get("message")
     else:

@@ -128,7 +128,7 @@ def write_error(c: Node, w: Writer) -> Any:
         error = {"message": "" if error is None else str(error)}
     write_http(error, w)
     if body == "value":
-        return c.pop("extra")[w.protocol]["rest"]["body"]
+        return (c.pop("extra")[w.protocol].get("rest") or {}).get("body")
     if body == "text":
         return error.get("message")
     wire = write_error_node(error, w)
