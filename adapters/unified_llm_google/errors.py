@@ -114,4 +114,4 @@ def write_retry(c: Node, details: list[Any], w: Writer) -> None:
     if type(c.get("retry_after")) in (int, float):
         place = w.form(c, "retry")
         detail = {"@type": _RETRY, "retryDelay": f"{c.pop('retry_after')}s"}
-        details.insert(len(details) if place is None else place, detail)
+        details.insert(place if type(place) is int else len(details), detail)

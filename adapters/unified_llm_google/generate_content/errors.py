@@ -189,7 +189,7 @@ def _write_fields(c: Node, w: Writer, kind: str) -> Node:
     details = list(details) if type(details) is list else []
     if type(c.get("code")) is str:
         place = w.form(c, "reason")
-        details.insert(len(details) if place is None else place, {"@type": _INFO, "reason": c.pop("code")})
+        details.insert(place if type(place) is int else len(details), {"@type": _INFO, "reason": c.pop("code")})
     if native is not None and w.form(c, "type") == kind:
         wire["status"] = c.pop("native_type")
     elif w.form(c, "status") != "absent":

@@ -219,7 +219,7 @@ def _write_format(c: Node, config: Node, w: Writer) -> None:
             config["responseSchema" if subset else "responseJsonSchema"] = form.pop("schema")
         else:
             schema = form.pop("schema")
-            config["responseSchema"] = schema if own == "as is" else to_dialect(schema, own)
+            config["responseSchema"] = to_dialect(schema, own) if type(own) is list else schema
 
 
 # ---- voices, pictures -----------------------------------------------------------------------------------------------

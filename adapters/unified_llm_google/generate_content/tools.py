@@ -207,7 +207,7 @@ def _write_function(c: Node, w: Writer) -> Node | None:
             wire[old if w.dialect.get("schemas") == "openapi" else new] = c.pop(hub)
         else:
             schema = c.pop(hub)
-            wire[old] = schema if marks == "as is" else to_dialect(schema, marks)
+            wire[old] = to_dialect(schema, marks) if type(marks) is list else schema
     if type(c.get("async")) is bool:
         wire["behavior"] = "NON_BLOCKING" if c.pop("async") else "BLOCKING"
     return wire
