@@ -211,6 +211,8 @@ def _ours(url: str, scratch: Path, *, everything: bool = False, database: str = 
         lines += [f"[upstreams.{name}]", f'base_url = "{url}/v1"', f'model = "{model}"', f'protocol = "{protocol}"']
         lines += ['key_env = "BENCHMARK_KEY"']
     lines += ["[models]", f'"{CHAT}" = "chat"', f'"{MESSAGES}" = "messages"']
+    log = json.dumps(str(scratch / "requests.log")) if everything else '"off"'
+    lines += ["[telemetry]", f"metrics = {str(everything).lower()}", f"log = {log}", f"keep = {1_000 * everything}"]
     if everything:
         from hashlib import sha256
 
@@ -355,5 +357,5 @@ def closing(found: Json) -> str:
     return (
         f"Processor time of the server for a request or an event, the least of {found['rounds']} rounds, and what a "
         "second came to in that round; one worker, 16 connections (streams: 20, and 1,000), upstream and load on the "
-        "same machine. All on: API keys, limits, request log and telemetry."
+        "same machine. All on: API keys, limits of requests, a request log in a file, metrics; else none of them."
     )
