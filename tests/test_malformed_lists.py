@@ -194,6 +194,12 @@ def test_a_marker_of_what_was_not_kept_breaks_no_error(
     ul.write({"error": {}, "extra": {target: {"form": {"body": marker}, **kept}}}, target, "error")
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_odd_opaque_data_breaks_no_request(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(malformed, "net", False)
+    ul.write({"model": "m", "input": [{"opaque": [{"data": 30}], "type": "x"}]}, target)
+
+
 @pytest.mark.parametrize("odd", [{"": {}}, 5, ["x"]])
 def test_an_odd_transcript_before_a_text_breaks_no_stream(odd: Any) -> None:
     sounds: list[Any] = [{"transcript": odd}, {"transcript": "e"}]

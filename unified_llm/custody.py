@@ -149,7 +149,8 @@ def _spell_out(items: list[Any], writer: Writer) -> None:
             writer.report(bearer, ("opaque",), "lost", "an envelope in a field that holds none")
             bearer["opaque"] = [each for each in bearer["opaque"] if each is not piece]
         else:
-            piece["data"] = unescaped(piece["data"])
+            if type(piece.get("data")) is str:
+                piece["data"] = unescaped(piece["data"])
 
 
 def _put(node: Node, key: str, items: list[Any], writer: Writer) -> None:
