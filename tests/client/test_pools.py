@@ -18,7 +18,7 @@ import trio
 
 import unified_llm as ul
 from client.drivers import clients
-from client.loopback import Exchange, Loopback, event, loopback, streamed
+from client.loopback import Exchange, Loopback, event, loopback, streamed, whole
 
 BODY = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}
 
@@ -57,6 +57,41 @@ def in_trio(function: Callable[[], Awaitable[Any]]) -> Any:
 
 
 loops = pytest.mark.parametrize("run", [in_asyncio, in_trio])
+
+
+# ---- cookies --------------------------------------------------------------------------------------------------------
+
+
+def setting_cookies(server: Loopback) -> list[bytes]:
+    heads: list[bytes] = []
+
+    def answer(exchange: Exchange) -> None:
+        heads.append(exchange.head.lower())
+        exchange.send(whole(set_cookie="seen=1; Path=/"))
+
+    server.answer = answer
+    return heads
+
+
+def test_cookies_of_a_provider_are_not_sent_back(server: Loopback) -> None:
+    heads = setting_cookies(server)
+    with ul.Client(server.upstream()) as client:
+        for _ in range(2):
+            client.responses.create(input="Hi")
+    assert len(heads) == 2 and not any(b"\ncookie:" in head for head in heads)
+
+
+@clients
+def test_cookies_of_a_provider_are_not_sent_back_in_an_event_loop(server: Loopback, client_class: Any) -> None:
+    heads = setting_cookies(server)
+
+    async def ask() -> None:
+        async with client_class(server.upstream()) as client:
+            for _ in range(2):
+                await client.responses.create(input="Hi")
+
+    in_asyncio(ask)
+    assert len(heads) == 2 and not any(b"\ncookie:" in head for head in heads)
 
 
 # ---- threads --------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Callable
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from threading import Lock, Thread
 from typing import Any
 
@@ -28,6 +29,8 @@ LIMITS = httpx2.Limits(max_connections=100, max_keepalive_connections=20)
 """How many connections a client opens at once, and how many of them it keeps open."""
 
 _HEADERS = {"user-agent": f"unified-llm/{__version__}"}
+# Requests under several credentials share a pool: what a provider gives one of them goes with no other.
+_NO_COOKIES = DefaultCookiePolicy(allowed_domains=())
 _pools: weakref.WeakSet[Any] = weakref.WeakSet()
 _of_parent: list[Any] = []
 
@@ -38,6 +41,10 @@ def _closed() -> ConnectionFailed:
     found = ConnectionFailed(message, error=error)
     found.unsent = True
     return found
+
+
+def _options(limits: httpx2.Limits) -> dict[str, Any]:
+    return {"timeout": TIMEOUT, "headers": _HEADERS, "limits": limits, "cookies": CookieJar(_NO_COOKIES)}
 
 
 class Pool:
@@ -60,7 +67,7 @@ class Pool:
                 if not self._open:
                     raise _closed()
                 if self._made is None:
-                    self._made = bounded(httpx2.Client(timeout=TIMEOUT, headers=_HEADERS, limits=self.limits))
+                    self._made = bounded(httpx2.Client(**_options(self.limits)))
                     weakref.finalize(self, self._made.close)
                 made = self._made
         return made
@@ -102,7 +109,7 @@ class AsyncPool:
         _pools.add(self)
 
     def _httpx2(self) -> httpx2.AsyncClient:
-        return httpx2.AsyncClient(timeout=TIMEOUT, headers=_HEADERS, limits=self.limits)
+        return httpx2.AsyncClient(**_options(self.limits))
 
     async def client(self) -> Any:
         """The HTTP client of the running event loop. Raises `ConnectionFailed` once it is closed."""
