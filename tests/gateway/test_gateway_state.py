@@ -199,6 +199,20 @@ def test_many_writes_are_few_commits(house: House, database: str, monkeypatch: p
     assert sum(commits) == 300 and len(commits) < 10
 
 
+def test_a_cancelled_read_leaves_what_is_in_memory(house: House) -> None:
+    async def use(store: Store) -> None:
+        await store.put(stored("r"))
+        for steps in range(0, 600, 5):  # wherever the read waits
+            reading = asyncio.ensure_future(store.get("", "r"))
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
+        assert (await store.get("", "r")) is not None
+
+    with_store(house, "sqlite://", use)
+
+
 def test_what_has_expired_is_gone(house: House, database: str) -> None:
     async def use(store: Store) -> None:
         for number in range(4):

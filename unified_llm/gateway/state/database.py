@@ -8,9 +8,11 @@ import secrets
 import sqlite3
 import stat
 import time
+import weakref
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import sqlalchemy as sa
 from alembic.operations import Operations
@@ -209,10 +211,18 @@ def make_engine(url: sa.URL, given: StateSettings) -> AsyncEngine:
         _private(Path(url.database))
         engine = create_async_engine(url, connect_args=wait)
     else:
-        # One connection, which one transaction has at a time: the database lives as long as it does.
+        # One connection, which one transaction has at a time. It is given up when a request is cancelled while it waits
+        # for the database, so another connection, which nobody uses, keeps what is in memory.
+        name = f"file:unified-llm-{uuid4().hex}"
+        keeper = sqlite3.connect(f"{name}?mode=memory&cache=shared", uri=True, check_same_thread=False)
         engine = create_async_engine(
-            url, connect_args=wait, poolclass=sa.pool.AsyncAdaptedQueuePool, pool_size=1, max_overflow=0
+            url.set(database=name, query={"mode": "memory", "cache": "shared", "uri": "true"}),
+            connect_args=wait,
+            poolclass=sa.pool.AsyncAdaptedQueuePool,
+            pool_size=1,
+            max_overflow=0,
         )
+        weakref.finalize(engine.sync_engine, keeper.close)
 
     @sa.event.listens_for(engine.sync_engine, "connect")
     def configure(connection: Any, _record: Any) -> None:
