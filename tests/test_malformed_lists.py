@@ -209,6 +209,17 @@ def test_an_odd_transcript_before_a_text_breaks_no_stream(odd: Any) -> None:
     assert list(stream)[-1]["event"] == "response.completed"
 
 
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("place", [{}, [], "0", 1.5])
+def test_an_unknown_event_may_say_anything_where_items_have_their_index(
+    target: str, place: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(malformed, "net", False)
+    events = [{"type": "x", "output_index": 0}, {"type": "y", "output_index": place}]
+    with pytest.raises(ul.ProtocolError, match="ended while"):
+        list(ul.write_stream(iter(events), target))
+
+
 LISTED = {
     CHAT: {"object": "list", "data": []},
     RESPONSES: {"object": "list", "data": []},

@@ -27,10 +27,9 @@ class InTurn:
 
     def feed(self, event: Event) -> list[Event]:
         """The events that may go out now."""
-        place = event.get("output_index")
-        if place is None:
+        place, choice = event.get("output_index"), event.get("choice", 0)
+        if type(place) is not int or type(choice) is not int:  # an event that nobody knows may say anything there
             return [event]
-        choice = event.get("choice", 0)
         if self.current.setdefault(choice, place) != place:
             self.waiting.setdefault(choice, {}).setdefault(place, []).append(event)
             return []

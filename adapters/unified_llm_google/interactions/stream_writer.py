@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from unified_llm._tables import EVENT_TYPES
 from unified_llm.adapter import WriteMore
 from unified_llm.mapping import fill
 from unified_llm.stream import FRAME, TERMINAL
@@ -186,7 +187,7 @@ class StreamWriter(Ends):
             return self._progress(event)
         if kind == "error":
             return self._error(event)
-        if "output_index" not in event:
+        if (type(event.get("output_index")) is not int and kind not in EVENT_TYPES) or "output_index" not in event:
             return []
         if event.get("choice"):
             # Nobody knows whether its item will ever be done.
