@@ -11,7 +11,7 @@ from unified_llm.mapping import IllTyped, Owned, take, take_all
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-__all__ = ["PLACES", "failed", "placed", "read_places"]
+__all__ = ["PLACES", "failed", "mark_places", "marked_places", "placed", "read_places"]
 
 Node = dict[str, Any]
 
@@ -31,6 +31,18 @@ def read_places(w: Node, r: Reader) -> Node:
                 found[key], places[key] = value, path
                 break
     return {**found, PLACES: places} if places else {}
+
+
+def mark_places(error: Node, places: dict[str, str], r: Reader) -> None:
+    """Note where each key stood."""
+    r.form(error, PLACES, [f"{key}={path}" for key, path in places.items()])
+
+
+def marked_places(error: Node, w: Writer) -> dict[str, str]:
+    """Where each key stood, as far as the dialect that is written says so too."""
+    noted = w.form(error, PLACES)
+    pairs = (each.partition("=") for each in noted) if type(noted) is list else ()
+    return {key: path for key, _, path in pairs if path in w.dialect.get(f"error_{key}", ())}
 
 
 def failed(w: Node, r: Reader) -> bool:
@@ -68,8 +80,7 @@ def _pop(node: Any, keys: list[str]) -> None:
 def placed(error: Node, body: Node, form: Any, w: Writer) -> Any:
     """The body of an error as it was: what had a place of its own is there again."""
     inner = body["error"]
-    places = w.form(error, PLACES) or {}
-    elsewhere = {path: inner.pop(key) for key, path in places.items() if key in inner}
+    elsewhere = {path: inner.pop(key) for key, path in marked_places(error, w).items() if key in inner}
     if form == "flat":
         value: Any = inner
     elif form == "string":

@@ -16,7 +16,7 @@ from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
 from ..errors import TYPES, classify, fit_code, is_shared, pop_http, tell_type, write_http
-from .error_places import PLACES, placed, read_places
+from .error_places import PLACES, mark_places, marked_places, placed, read_places
 from .tables import COMPLETION
 
 __all__ = ["read_error", "read_error_node", "write_error", "write_error_body"]
@@ -132,7 +132,7 @@ def _typed(error: Node, own: Node | None, r: Reader) -> Node:
     if "native_type" in error:
         r.form(error, "type", kind)
     if places:
-        r.form(error, PLACES, places)
+        mark_places(error, places, r)
     read_http(error, r)
     return error
 
@@ -194,8 +194,7 @@ def _write_error(c: Node, w: Writer) -> Node:
             wire[key] = c.pop(key)
         elif key not in absent:
             wire[key] = "" if key == "message" else None
-    elsewhere = w.form(c, PLACES) or {}
-    if "type" in elsewhere:
+    if "type" in marked_places(c, w):
         wire["type"] = c.pop("native_type", None) or TYPES.write(kind)
     elif "native_type" in c and (form == kind or (form is None and is_shared(c["native_type"]))):
         wire["type"] = c.pop("native_type")

@@ -20,7 +20,7 @@ from unified_llm.writing import Writer
 
 from ..errors import write_http
 from .answer import write_answer
-from .error_places import PLACES, failed, placed
+from .error_places import failed, marked_places, placed
 from .errors import read_error_node, write_error_body
 from .finish import finish_word, read_finish
 from .messages import read_message_items
@@ -331,7 +331,7 @@ def _write_failure(c: Node, w: Writer) -> Node:
     error = c.pop("error", None) or {"type": "server_error", "message": "the response failed"}
     if w.source != w.protocol:
         write_http(error, w)
-    wire: Node = placed(error, write_error_body(error, w), "flat" if w.form(error, PLACES) else None, w)
+    wire: Node = placed(error, write_error_body(error, w), "flat" if marked_places(error, w) else None, w)
     form = w.form(c, "choices")
     if form:
         RESPONSE.write(c, wire, w, w.doc)
