@@ -255,3 +255,18 @@ def test_a_citation_without_proof_stays_as_it_is() -> None:
     del bare["citations"][0]["encrypted_index"]
     body = messages(bare)
     assert convert(body, MESSAGES, MESSAGES).value == body
+
+
+@pytest.mark.parametrize("count", [1100, 9000])
+def test_each_of_many_sources_is_the_one_that_is_cited(count: int) -> None:
+    protocol = "google-generate-content"
+    chunks = [{"web": {"uri": f"https://example.com/{n}", "title": str(n)}} for n in range(count)]
+    support = {"segment": {"startIndex": 0, "endIndex": 4, "text": "One."}, "groundingChunkIndices": [count - 1]}
+    candidate = {
+        "content": {"role": "model", "parts": [{"text": "One."}]},
+        "finishReason": "STOP",
+        "index": 0,
+        "groundingMetadata": {"groundingChunks": chunks, "groundingSupports": [support]},
+    }
+    body = {"candidates": [candidate], "modelVersion": "m", "responseId": "r"}
+    assert ul.write(ul.read(body, protocol, "response"), protocol, "response").value == body

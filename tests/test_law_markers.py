@@ -15,7 +15,6 @@ import pytest
 
 import unified_llm as ul
 from corpus import fixtures
-from unified_llm import malformed
 from unified_llm.suite.outcome import canonical, in_short, without_form
 from unified_llm.suite.walk import deleted, differences, get, is_prefix, pointer, replaced, same
 
@@ -87,12 +86,6 @@ def is_harmless(node: Node, path: Path, changed: Node, protocol: str, record: No
         if all(any(is_prefix(told, each) or is_prefix(each, told) for told in paths) for each in moved):
             return True
     return False
-
-
-@pytest.fixture(autouse=True)
-def as_callers_see_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Errors that nothing explains are ours for callers, and bare in other tests (`malformed.net`)."""
-    monkeypatch.setattr(malformed, "net", True)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

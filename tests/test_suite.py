@@ -198,5 +198,6 @@ def test_what_an_error_says_twice_may_be_deleted_once() -> None:
     from unified_llm.suite.laws import said_beside
 
     body = {"code": "busy", "error": {"code": "busy", "message": "later", "param": "x"}, "inner": {"param": "y"}}
-    assert said_beside(body, ("error", "code")) and said_beside(body, ("code",))
-    assert not said_beside(body, ("error", "param")) and not said_beside(body, ("error", "message"))
+    assert said_beside(body, ("error", "code"), "error") and said_beside(body, ("code",), "error")
+    assert not said_beside(body, ("error", "param"), "error") and not said_beside(body, ("error", "message"), "error")
+    assert not said_beside(body, ("error", "code"), "response") and not said_beside(body, ("code",), "request")

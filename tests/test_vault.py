@@ -415,3 +415,18 @@ def test_a_client_that_echoes_envelopes_gets_back_what_they_may_not_hold(client:
     assert not [loss for loss in sent.losses if loss.fate == "lost"]
     elsewhere = ul.convert(again, source=client, target=CHAT, vault=vault).value
     assert "SIG-" not in json.dumps(elsewhere) and "srvtoolu" not in json.dumps(elsewhere)
+
+
+def test_opaque_data_of_any_type_is_compared_with_what_is_kept() -> None:
+    vault = ul.MemoryVault()
+    vault.put("call:a", [{"type": "reasoning"}])
+    odd = [{"kind": "x", "data": {"a": 1}, "provider": "p"}]
+    text = {"type": "output_text", "text": "x"}
+    said = {"type": "message", "role": "assistant", "content": [text], "opaque": odd}
+    turns = [
+        {"type": "message", "role": "user", "content": "a"},
+        said,
+        {"type": "message", "role": "user", "content": "b"},
+    ]
+    done = ul.write({"model": "m", "input": turns}, "openai-responses", vault=vault)
+    assert done.value["input"][1]["content"] == [text]

@@ -235,8 +235,9 @@ def parked_answers(items: list[Node], node: Node) -> Iterator[tuple[list[Node], 
             yield items[start:end], before
 
 
-def _pieces(items: list[Node]) -> list[tuple[Any, Any]]:
-    return [(piece.get("kind"), piece.get("data")) for _, piece in pieces(items)]
+def _pieces(items: list[Node]) -> list[str]:
+    """What tells the opaque pieces of items apart; a document made by hand may have anything as their data."""
+    return [repr((piece.get("kind"), piece.get("data"))) for _, piece in pieces(items)]
 
 
 # Ways to cut the items between two messages of the client's into answers, before the rest is taken as it is.
@@ -263,7 +264,7 @@ def unpark(node: Node, vault: Vault, reader: Reader | None = None, target: Write
         there = items[start:end]
         # A client may keep what is signed and drop the ids of its calls, which the signature may be for. And what it
         # keeps is all there is only where envelopes were signed: without a secret they hold what it shows.
-        echoed = {(piece.get("kind"), piece.get("data")) for _, piece in pieces(there)}
+        echoed = set(_pieces(there))
         named = not any(is_made(item.get("call_id")) for item in there)
         if echoed and signed and named:
             continue

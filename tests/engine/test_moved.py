@@ -87,6 +87,21 @@ def test_a_page_says_what_clients_read_of_it() -> None:
     assert more.value["has_more"] is True and not more.losses
 
 
+def test_the_ends_of_a_page_are_models_that_are_in_it() -> None:
+    kinds = ("embedding", "model", "model", "embedding")
+    listed = {"object": "list", "data": [{"id": str(n), "object": kind} for n, kind in enumerate(kinds)]}
+    page = ul.convert(listed, source=CHAT, target=MESSAGES, kind="models").value
+    assert [each["id"] for each in page["data"]] == ["1", "2"] == [page["first_id"], page["last_id"]]
+
+
+@pytest.mark.parametrize("created", [1_700_000_000_000_000_000, 1e300])
+def test_a_time_that_no_calendar_has_is_lost_alone(created: float) -> None:
+    listed = {"object": "list", "data": [{"id": "a", "object": "model", "created": created}]}
+    done = ul.convert(listed, source=CHAT, target=MESSAGES, kind="models")
+    assert [each["id"] for each in done.value["data"]] == ["a"]
+    assert [(loss.path, loss.fate) for loss in done.losses] == [("/data/0/created", "lost")]
+
+
 def test_what_is_no_entry_is_reported_where_it_stands() -> None:
     doc = {"data": [{"type": "other", "id": "q"}, 3, None]}
     done = ul.convert(doc, source=MESSAGES, target=CHAT, kind="models")

@@ -106,7 +106,7 @@ class Cannot(ValueError):
         self.why = why
 
 
-FAULTS = (Mismatch, KeyError, TypeError, AttributeError, IndexError, ValueError)
+FAULTS = (Mismatch, KeyError, TypeError, AttributeError, IndexError, ValueError, OverflowError, OSError)
 """What code meets on a value that is not what its type promises; the three signals are among them."""
 
 

@@ -123,7 +123,9 @@ def sensitivity(
                     continue
                 if noticed(record, target, base, changed, path):
                     continue
-                if what != "altered" and (hollow(value) or said_beside(body, path) or only_form(record, body, changed)):
+                if what != "altered" and (
+                    hollow(value) or said_beside(body, path, record["kind"]) or only_form(record, body, changed)
+                ):
                     continue
                 if what != "altered" and holds_default(record, path, target):
                     continue
@@ -134,10 +136,11 @@ def sensitivity(
     return failures
 
 
-def said_beside(body: Any, path: Path) -> bool:
+def said_beside(body: Any, path: Path, kind: str = "") -> bool:
     """Whether what is at a place stands beside it as well, as the same value, or alone in a list or an object.
 
-    Or under the same key in the object around its own, or in one beside it: some errors say their code twice.
+    In errors, some of which say their code twice, also under the same key in the object around its own or in one
+    beside it.
     """
     beside, value = get(body, path[:-1]), get(body, path)
     if type(beside) is not dict:
@@ -146,7 +149,7 @@ def said_beside(body: Any, path: Path) -> bool:
         (value,) = value.values()
     others = [other for key, other in beside.items() if key != path[-1]]
     around = get(body, path[:-2]) if len(path) > 1 else None
-    for object_ in (around, *others):
+    for object_ in (around, *others) if kind == "error" else ():
         if type(object_) is dict and path[-1] in object_ and same(object_[path[-1]], value):
             return True
     return any(same(other, value) or same(other, [value]) or same([other], value) for other in others)

@@ -58,7 +58,7 @@ def fill_page(c: Node, x: Context) -> None:
         each if "display_name" in each else x.replaced(each, {**each, "display_name": each.get("id", "")})
         for each in found
     ]
-    ids = [each.get("id") for each in found] or [None]
+    ids = [each.get("id") for each in found if each.get("type") == "model"] or [None]
     x.carried(c, "next")
     for key, value in (("has_more", bool(c.pop("next", None))), ("first_id", ids[0]), ("last_id", ids[-1])):
         c.setdefault(key, value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from unified_llm.mapping import Bimap
+from unified_llm.markers import MOST
 
 from .spelling import Shape
 
@@ -316,18 +317,19 @@ REFUSES = {
 }
 
 FORMS = {
-    "chunk": range(1000),
-    "chunks": range(1000),
+    "chunk": range(MOST + 1),
+    "chunks": range(MOST + 1),
     "citation": ("citationSources", "citations"),
     "grounding": (
         "empty", "webSearchQueries", "imageSearchQueries", "retrievalQueries", "searchEntryPoint", "urlContextMetadata",
     ),
-    "group": range(10_000),
+    "group": range(MOST + 1),
     "key": ("googleSearchRetrieval",),
+    "kind": ("image",),
     "padding": range(4),
     "role": ("null", "absent", "own", "other", "user", "function", "USER", "FUNCTION", "model", "MODEL",
              "assistant"),
-    "support": range(10_000),
+    "support": range(MOST + 1),
     "system role": ("user", "model", "system"),
 }  # fmt: skip
 """The words, and the numbers, of markers of form (`Adapter.forms`)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from unified_llm._tables import KEYS
 from unified_llm.adapter import Adapter, Framing, Kind, Route, Streams
+from unified_llm.markers import MOST
 from unified_llm.repair import Rules
 from unified_llm.stream import PASSING
 
@@ -49,7 +50,7 @@ adapter = Adapter(
     mappings=(user_parts, model_parts, summaries, citations, steps, tools),
     settings={"request": REQUEST, "response": RESPONSE},
     natives=NATIVES,
-    forms={"errors": range(1000), "signature": ("empty", "null", "absent", *CONSTANTS)},
+    forms={"errors": range(MOST + 1), "signature": ("empty", "null", "absent", *CONSTANTS)},
     narrows={"allowed_tools": "mcp"},
     refuses={
         "parallel_tool_calls": "calls are parallel as the model likes",
