@@ -66,3 +66,22 @@ def test_who_stops_listening_closes_what_is_listened_to(translate: Any, source: 
         assert closed
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    "target", ["google-generate-content", "google-interactions", "openai-chat", "openai-responses"]
+)
+@pytest.mark.parametrize("levels", ["raise", {"*": "raise"}, {"usage.*": "raise"}])
+def test_a_provider_error_is_told_whatever_a_loss_does(target: str, levels: Any) -> None:
+    message = {"id": "m", "type": "message", "role": "assistant", "model": "c", "content": [], "stop_reason": None}
+    block = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
+    delta = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "a"}}
+    data: list[Any] = [
+        {"type": "message_start", "message": {**message, "usage": {"input_tokens": 17, "output_tokens": 3}}},
+        block,
+        delta,
+        {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}},
+    ]
+    frames = [{"event": each["type"], "data": each} for each in data]
+    stream = ul.convert_stream(iter(frames), source="anthropic-messages", target=target, on_loss=levels)
+    assert "busy" in str([frame["data"] for frame in stream])

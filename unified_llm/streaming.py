@@ -229,7 +229,9 @@ class _Pipe:
             found = new_losses(found, [*self.losses.report()])
         here = self.weighing._replace(answer=next((x["response"] for x in events if "response" in x), None))
         told = significant(found, here, ChainMap(self.reading.docs, dict(self.recent)), stream=True)
-        enforce(self.losses.add(told), self.on_loss)
+        added = self.losses.add(told)
+        # What an error left unsent stops nothing: the client is to get the error itself.
+        enforce(added.at_level(self.on_loss, "warn") if new else added, self.on_loss)
 
 
 class ConvertedStream:

@@ -239,6 +239,15 @@ def test_the_url_of_an_upload_stands_for_its_key(house: House) -> None:
         for headers in ({}, {"x-goog-upload-command": "start", "x-goog-upload-protocol": "resumable"}):
             refused = await http.post("/upload/v1beta/files?upload_id=", headers=headers)
             assert refused.status_code == 401
+        start = {**GOOGLE, "x-goog-upload-protocol": "resumable", "x-goog-upload-command": "start",
+                 "x-goog-upload-header-content-length": "4"}  # fmt: skip
+        begun = await http.post("/upload/v1beta/files", headers={**start, "x-goog-api-key": key}, json={})
+        url = begun.headers["x-goog-upload-url"]
+        last = {"x-goog-upload-command": "upload, finalize", "x-goog-upload-offset": "0"}
+        assert (await http.post(url, headers=last, content=b"0123")).status_code == 200
+        raw = {"x-goog-upload-protocol": "raw", "content-type": "text/plain"}
+        another = await http.post(url, headers=raw, content=b"evil")
+        assert another.status_code == 401, "the URL goes on with its own upload, and makes no other file"
 
     within(house, use, gateway)
 

@@ -306,3 +306,24 @@ def test_the_upstream_is_closed_when_the_client_leaves(house: House) -> None:
                 assert gateway.sockets == 1
             up.until(lambda: up.open == 0)
             until(lambda: gateway.busy == 0 and gateway.sockets == 0)
+
+
+def test_an_upstream_that_repeats_its_ids_leaves_the_gateway_alive(house: House) -> None:
+    with loopback() as up:
+        gateway = house.gateway({"it": up.upstream()}, gateway={"listen": "127.0.0.1:0"})
+        with Served(gateway) as served, opened(served) as found:
+            before: dict[str, Any] = {}
+            for number in range(4):
+                last = found.ask(model="it", input=f"turn {number}", **before)
+                before = {
+                    "previous_response_id": (last.get("response") or {}).get("id") or before["previous_response_id"]
+                }
+            assert last["type"] == "error", "whose history it is cannot be known"
+            assert text_of(found.ask(model="it", input="anew")) == "ab"
+
+
+def test_the_name_of_a_model_is_bounded(served: Served, house: House) -> None:
+    with opened(served) as found:
+        for name in ("x" * 201, "a\nb"):
+            (event,) = (found.send(model=name, input="Hi"), found.turn())[1]
+            assert event["type"] == "error" and event["error"]["code"] == "invalid_model", event

@@ -199,6 +199,22 @@ def test_many_writes_are_few_commits(house: House, database: str, monkeypatch: p
     assert sum(commits) == 300 and len(commits) < 10
 
 
+def test_a_value_that_the_database_refuses_is_nobody_elses_failure(house: House, database: str) -> None:
+    async def use(store: Store) -> list[Any]:
+        odd = stored("r\0", upstream="u\0", created=2**80)
+        done = await asyncio.gather(
+            *(store.put(each) for each in (stored("a"), odd, stored("b"))), return_exceptions=True
+        )
+        assert not store.is_away and await store.get("", "a") and await store.get("", "b")
+        for odd_id in ("a\0", "a" * 256):
+            assert await store.get("", odd_id) is None and await store.conversation("", odd_id) is None
+        assert not store.is_away
+        return done
+
+    first, refused, last = with_store(house, database, use)
+    assert first is last is None and isinstance(refused, StoreUnavailable)
+
+
 def test_a_cancelled_read_leaves_what_is_in_memory(house: House) -> None:
     async def use(store: Store) -> None:
         await store.put(stored("r"))

@@ -55,7 +55,7 @@ from .replies import (
     until_gone,
     with_status,
 )
-from .routing import ModelList, Route, Router, model_list
+from .routing import ModelList, Route, Router, model_list, requested_model
 from .socket import serve
 from .state.continuity import Continuity, ask, keep
 from .state.conversations import ConversationStore
@@ -354,8 +354,7 @@ class Gateway:
 
     def route(self, head: Head, match: Match, key: Key, found: Peek) -> Route:
         """Where a request goes. Raises `Refusal`."""
-        named = match.names.get("model") or found.model
-        model = named if isinstance(named, str) and named else None
+        model = requested_model(match.names.get("model") or found.model)
         note(model=model)
         return self.router.resolve(model, key, head.upstream)
 

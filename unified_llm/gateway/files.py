@@ -64,8 +64,13 @@ class Files:
     def secret(self, match: Match | None, query: Mapping[str, str], headers: Mapping[str, str]) -> str:
         """The secret of the upload that a request goes on with: its URL is enough, such requests have no key."""
         api = adapter(match.protocol).files if match is not None and match.route.kind == "resumable_upload" else None
-        if api is None or api.resumable is None or "start" in _commands(api.resumable, headers):
+        if api is None or api.resumable is None:
             return ""
+        commands = _commands(api.resumable, headers)
+        if "start" in commands or (
+            not commands and headers.get(f"{api.resumable.prefix}protocol", "").lower() == "raw"
+        ):
+            return ""  # a new file
         return query.get(api.resumable.query, "")
 
     async def admit(self, secret: str, headers: Mapping[str, str], access: Access) -> Key:

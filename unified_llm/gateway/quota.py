@@ -118,7 +118,7 @@ class Quota:
             for item in items:
                 amount = tokens if item.namespace == "tokens" else price(found, usage)
                 if amount > 0:
-                    self._fixed.hit(item, key.name, cost=amount)
+                    self._fixed.hit(item, key.name, cost=min(amount, item.amount))  # more than full is full
 
         return used
 

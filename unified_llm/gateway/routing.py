@@ -37,9 +37,10 @@ from .config import Config, ConfigError, ModelRoute
 from .cooldown import Cooldown
 from .replies import Refusal, Whole, json_reply
 
-__all__ = ["ModelList", "Route", "Router", "list_document", "model_list", "providers_with_keys"]
+__all__ = ["ModelList", "Route", "Router", "list_document", "model_list", "providers_with_keys", "requested_model"]
 
 Node = dict[str, Any]
+_LONGEST = 200  # characters of a model's name, which is kept in logs and here
 _MOST = 1_000  # upstreams of single models that are kept
 _FRESH = 300.0  # seconds for which a list of models is kept
 _PATIENCE = 10.0  # seconds that one upstream may take to list its models
@@ -57,6 +58,16 @@ class Route(NamedTuple):
 class _Target(NamedTuple):
     upstream: str
     model: str | None
+
+
+def requested_model(name: Any) -> str | None:
+    """The name of the model in a request, None where it has none. Raises `Refusal` (400) for what is no name."""
+    if not isinstance(name, str) or not name:
+        return None
+    if len(name) > _LONGEST or not name.isprintable():
+        reason = f"model must have at most {_LONGEST} printable characters"
+        raise Refusal(400, "invalid_request", reason, code="invalid_model")
+    return name
 
 
 class Router:

@@ -42,7 +42,9 @@ class SocketTurns(Turns):
         self._kept: OrderedDict[str, tuple[Turn, str]] = OrderedDict()
 
     def keep(self, id_: str, turn: Turn, lane: str) -> None:
-        """Remember a response that was made on a lane."""
+        """Remember a response that was made on a lane, in place of one with the same id."""
+        if id_ in self._kept:
+            self._size -= self._kept.pop(id_)[0].size
         self._kept[id_] = turn, lane
         self._size += turn.size
         while self._size > self._limit:
@@ -57,8 +59,12 @@ class SocketTurns(Turns):
     async def past(self, key: Key, found: Peek) -> list[Turn] | None:
         """The history of a request, from the socket as far as it goes back."""
         turns: list[Turn] = []
+        seen: set[str] = set()
         named = found.previous
         while isinstance(named, str) and named in self._kept:
+            if named in seen:  # an upstream that gives one id to several responses
+                return None
+            seen.add(named)
             self._kept.move_to_end(named)
             turns.append(self._kept[named][0])
             named = turns[-1].before

@@ -325,8 +325,8 @@ class GenerateContentWriter:
             self.gathered += released
             return [self._close_group(answer)]
         for candidate in answer.get("candidates") or ():
-            # A stream without it counts as cut off.
-            if "finishReason" not in candidate:
+            # A stream without it counts as cut off. (What nobody could read is there as it came.)
+            if type(candidate) is dict and "finishReason" not in candidate:
                 candidate["finishReason"] = _WORDS[event["type"]]
                 self.w.added(candidate, "finishReason", "a stream that does not say is cut off")
         carrier = sealed_text(self.w)

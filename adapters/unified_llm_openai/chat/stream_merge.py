@@ -27,6 +27,8 @@ def merged(old: Any, new: Any) -> Any:
     if type(old) is str and type(new) is str:
         return old + new
     if type(old) is list and type(new) is list:
+        if not any(type(each) is dict and each.get("index") is not None for each in new):
+            return [*old, *new]
         return Growing(old, "index").add(new)
     return new
 

@@ -46,6 +46,7 @@ __all__ = [
     "read_run",
 ]
 
+_DIGITS = 9  # of the number of an event, which databases hold in 32 bits
 _AHEAD = 64  # events of a run that wait for the database, before its upstream has to wait
 DONE = frozenset(("completed", "failed", "incomplete", "cancelled"))
 
@@ -326,6 +327,6 @@ def place_of(run: Run, query: Mapping[str, str]) -> int:
     number = given.removeprefix(f"{run.id}_")
     if not given:
         return -1
-    if not number.isdecimal():
+    if not number.isdecimal() or len(number) > _DIGITS:
         raise Refusal(400, "invalid_request", f"{name} must be the place of an event of this response, got {given!r}")
     return int(number)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -136,13 +137,12 @@ class References:
 
     async def fetch(self, files: FileStore, tenant: str, names: Sequence[str], most: int) -> None:
         """Read the files. Raises `Refusal` (413) where they are more than `most` bytes together."""
-        ids = [file_id(each) for each in names]
         size = 0
-        for id in dict.fromkeys(ids):
+        for id, count in Counter(file_id(each) for each in names).items():
             found = await files.get(tenant, FILE, id)
             if found is None or found.status != "ready":
-                continue
-            size += found.received * ids.count(id)
+                break  # it is told where its data would be put, and no other file is needed
+            size += found.received * count
             if size > most:
                 reason = f"the files of this request have more than {most} bytes together"
                 raise Refusal(413, "too_large", reason, code="files_too_large")

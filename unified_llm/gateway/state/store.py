@@ -158,12 +158,16 @@ class Store:
 
     async def get(self, tenant: str, id: str) -> Stored | None:
         """A stored response; None for one that is unknown, another tenant's or expired."""
+        if not _is_id(id):
+            return None
         async with self.connection() as connection:
             found = (await connection.execute(sa.select(responses).where(_is(tenant, id)))).first()
         return None if found is None else _unpacked(found)
 
     async def conversation(self, tenant: str, id: str) -> list[Stored] | None:
         """A response and those it goes on from, the last first; None where one of them is unknown."""
+        if not _is_id(id):
+            return None
         first = sa.select(responses.c.id, responses.c.previous, sa.literal(1).label("depth")).where(_is(tenant, id))
         chain = first.cte("chain", recursive=True)
         before = responses.alias("before")
@@ -240,11 +244,12 @@ class Store:
             yield
         except sa.exc.IntegrityError:
             raise Conflict from None
-        except (sa.exc.SQLAlchemyError, OSError, TimeoutError) as error:
+        except (sa.exc.SQLAlchemyError, OSError, OverflowError, TimeoutError) as error:
             cause = getattr(error, "orig", None) or error
             text = str(cause).partition("\n")[0][:200]
             _log.warning("the database is unavailable: %s: %s", type(cause).__name__, text)
-            self._away = time.monotonic() + _PAUSE
+            if not _is_refused(cause):
+                self._away = time.monotonic() + _PAUSE
             raise StoreUnavailable("the database is unavailable") from None
 
     async def _write(self) -> None:
@@ -265,13 +270,12 @@ class Store:
         failure: Exception | None = None
         try:
             await self._commit([(table, row) for table, row, _ in group])
-        except Conflict as error:
-            if len(group) > 1:  # whoever collided is found one by one, and stops nobody else
+        except (Conflict, StoreUnavailable) as error:
+            # Whoever collided, or brought a value that is refused, is found one by one, and stops nobody else.
+            if len(group) > 1 and not self.is_away:
                 for each in group:
                     await self._try([each])
                 return
-            failure = error
-        except StoreUnavailable as error:
             failure = error
         except Exception:
             _log.exception("writing to the database failed")
@@ -312,6 +316,16 @@ class Store:
             with suppress(StoreUnavailable):
                 count = await self.expire()
             await asyncio.sleep(0.1 if count == _LOT else _SWEEP)
+
+
+def _is_id(id: str) -> bool:
+    """Whether a row can have this id."""
+    return len(id) <= 255 and "\0" not in id
+
+
+def _is_refused(cause: BaseException) -> bool:
+    """Whether the database took offence at a value, which says nothing about others (class 22: data exceptions)."""
+    return isinstance(cause, OverflowError) or str(getattr(cause, "sqlstate", None) or "").startswith("22")
 
 
 def _is(tenant: str, id: str) -> Any:
