@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import openai
@@ -39,6 +40,14 @@ def test_a_run_over_every_upstream(house: House, path: str, protocol: str) -> No
     body = {"model": protocol, "input": "And then?", previous: queued["id"]}
     assert house.ask(gateway, "POST", path, json=body).status_code == 200
     assert "One, two, three." in json.dumps(house.seen[1].body)
+
+
+def test_a_database_in_memory_leaves_no_file(house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    gateway = house.gateway(state={"url": "sqlite://"})
+    made = begun(house, gateway, RESPONSES, "openai-chat")
+    ended(house, gateway, RESPONSES, made["id"])
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("protocol", ["openai-chat", "openai-responses"])

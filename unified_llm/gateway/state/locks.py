@@ -162,8 +162,8 @@ def _remove_stale(engine: AsyncEngine) -> None:
 
 
 def _path(engine: AsyncEngine, node: str) -> Path | None:
-    database = engine.url.database
-    return Path(f"{database}.{node}.lock") if database and database != ":memory:" else None
+    in_memory = engine.url.query.get("mode") == "memory"
+    return None if in_memory else Path(f"{engine.url.database}.{node}.lock")
 
 
 def _key(node: str) -> int:
