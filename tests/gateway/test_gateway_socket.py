@@ -327,3 +327,6 @@ def test_the_name_of_a_model_is_bounded(served: Served, house: House) -> None:
         for name in ("x" * 201, "a\nb"):
             (event,) = (found.send(model=name, input="Hi"), found.turn())[1]
             assert event["type"] == "error" and event["error"]["code"] == "invalid_model", event
+        for name in ("local/" + "x" * 201, "local/a\nb"):
+            event = found.ask(model=name, input="Hi", generate=False)
+            assert event["type"] == "error" and event["error"]["code"] == "invalid_model", event

@@ -32,6 +32,7 @@ from .access import Key
 from .body import peek
 from .head import Head
 from .replies import Receive, Refusal, Scope, Send, Whole, error_reply, events_of, protocol_for
+from .routing import requested_model
 from .socket_turns import SocketTurns
 from .state.turns import Pending, data_of, id_of
 from .telemetry import note
@@ -243,7 +244,7 @@ class Session:
         """A response without output, for a client that goes on from it later."""
         gateway, surface = self._gateway, self._match.protocol
         found, secret = peek(surface, content), await gateway.secret()
-        model = found.model if isinstance(found.model, str) else None
+        model = requested_model(found.model)
         gateway.router.resolve(model, key, self._head.upstream)
         memory = await self._turns.recall(key, surface, found, secret, content)
         try:
