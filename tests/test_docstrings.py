@@ -14,6 +14,7 @@ import re
 import sys
 from itertools import pairwise
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -25,7 +26,13 @@ import unified_llm.models
 
 ROOT = Path(__file__).parents[1]
 PAGE = re.compile(r"\bdocs/[\w/-]+\.md")
-FRONT = {name: getattr(ul, name) for name in {*ul.__all__, *unified_llm.client.__all__} - {"__version__"}}
+# (The canonical classes are at the front too, and have rules of their own below.)
+FRONT = {
+    name: found
+    for name in {*ul.__all__} - {"__version__"}
+    if name in unified_llm.client.__all__ or name not in unified_llm.model.__all__
+    if not isinstance(found := getattr(ul, name), ModuleType)
+}
 MODELS = {name: getattr(unified_llm.models, name) for name in unified_llm.models.__all__}
 CANONICAL = {
     name: found for name in unified_llm.model.__all__ if isinstance(found := getattr(unified_llm.model, name), type)

@@ -188,6 +188,43 @@ def test_the_front_door_lists_its_public_names() -> None:
     assert {name for name in bound if not name.startswith("_")} <= set(names)
 
 
+def for_checkers(path: Path) -> dict[str, str]:
+    """What a type checker is shown and the interpreter is not: name -> the module it comes from."""
+    blocks = [node for node in tree_of(path).body if isinstance(node, ast.If) and "not " not in ast.unparse(node.test)]
+    return {alias.asname or alias.name: node.module or "" for block in blocks for node in block.body
+            if isinstance(node, ast.ImportFrom) and node.level for alias in node.names}  # fmt: skip
+
+
+LAZY = ["", "client", "drift", "models"]
+
+
+@pytest.mark.parametrize("package", LAZY)
+def test_checkers_and_completion_are_shown_what_loads_on_first_use(package: str) -> None:
+    path = HUB / package / "__init__.py"
+    module = importlib.import_module(name_of(path))
+    names = declared_all(path)
+    assert names is not None and dir(module) == sorted(names)
+    shown = for_checkers(path)
+    assert set(shown) <= set(names)
+    for name, home in shown.items():
+        origin = importlib.import_module(f"{name_of(path)}.{home}".rstrip("."))
+        if home:
+            assert getattr(module, name) is getattr(origin, name), f"{name} is not that of {home}"
+    eager = {alias.name for node in tree_of(path).body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert set(names) - eager - {"__version__"} <= set(shown), "names without a type"
+
+
+def test_everything_of_the_client_and_the_model_is_at_the_front() -> None:
+    front = declared_all(HUB / "__init__.py")
+    packages = {name for name, home in for_checkers(HUB / "__init__.py").items() if not home}
+    below = {
+        *(declared_all(HUB / "client" / "__init__.py") or ()),
+        *(declared_all(HUB / "model" / "__init__.py") or ()),
+    }
+    assert front is not None and below <= set(front)
+    assert {path.name for path in HUB.iterdir() if path.is_dir()} & set(front) == packages
+
+
 def test_canonical_classes_load_on_first_use(tmp_path: Path) -> None:
     loaded = run(
         "import unified_llm, sys\n"

@@ -13,7 +13,7 @@ they load pydantic, and therefore on first use; so do those of `unified_llm.clie
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
 from .bytestream import atranslate_sse, translate_sse
 from .convert import Converted, convert, preview, read, to_sdk, write
@@ -58,87 +58,123 @@ from .streaming import (
 )
 from .vault import MemoryVault, Vault
 
+# fmt: off
+# isort: off
+if TYPE_CHECKING:
+    from typing import Any
+
+    from . import client, drift, model, models, suite
+    from .client import (
+        AsyncBackground, AsyncClient, AsyncEventStream, AsyncRunStream, AsyncToolServer, Background, Client,
+        EventStream, Hooks, Listed, MemoryStore, RequestEvent, ResponseEvent, Result, Retry, RetryEvent, RunResult,
+        RunStream, Step, Store, TokenCount, Tool, ToolContext, ToolError, ToolOutput, ToolServer, TurnDone, Upstream,
+        async_http_client, file, http_client, image, tool,
+    )
+    from .model import (  # without its `Tool` and `ResponseEvent`: under these names the client's are at the front
+        AdditionalTools, AgentMessage, AllowedTools, Annotation, AnnotationAdded, ApplyPatchCall,
+        ApplyPatchCallOutput, ApplyPatchDiffDelta, ApplyPatchDiffDone, ApplyPatchTool, AudioConfig, AudioEvent, Cache,
+        Capability, Choice, CitationsConfig, CodeInterpreterCall, CodeInterpreterCallCodeDelta,
+        CodeInterpreterCallCodeDone, CodeInterpreterCallProgress, CodeInterpreterResult, CodeInterpreterTool,
+        CodeOutput, Compaction, CompactionProgress, CompactionTrigger, ComputerCall, ComputerCallOutput,
+        ComputerScreenshot, ComputerTool, ConfigurationUpdate, ContainerFileCitation, ContentPartAdded,
+        ContentPartDone, ContextManagement, CustomFormat, CustomTool, CustomToolCall, CustomToolCallInputDelta,
+        CustomToolCallInputDone, CustomToolCallOutput, DocumentCitation, EncryptedContent, ErrorBody, ErrorEvent,
+        Event, Fallback, FileCitation, FilePath, FileSearchCall, FileSearchCallProgress, FileSearchHit,
+        FileSearchResult, FileSearchTool, Finish, FrameEvent, FunctionCall, FunctionCallArgumentsDelta,
+        FunctionCallArgumentsDone, FunctionCallOutput, FunctionTool, HostedToolChoice, ImageConfig,
+        ImageGenerationCall, ImageGenerationCallPartialImage, ImageGenerationCallProgress, ImageGenerationTool,
+        IncompleteDetails, InputAudio, InputFile, InputImage, InputText, InputTokensDetails, InputVideo, Item,
+        ItemReference, Kind, LocalShellCall, LocalShellCallOutput, LocalShellTool, LogProb, MapsCall, MapsResult,
+        MapsTool, McpApprovalRequest, McpApprovalResponse, McpCall, McpCallArgumentsDelta, McpCallArgumentsDone,
+        McpCallProgress, McpListTools, McpListToolsProgress, McpResult, McpTool, MediaProcessing, Message, Model,
+        MultiAgentCall, MultiAgentCallOutput, NamespaceTool, Node, Opaque, Origin, OutputAudio, OutputAudioDelta,
+        OutputAudioDone, OutputAudioTranscriptDelta, OutputAudioTranscriptDone, OutputFile, OutputImage,
+        OutputImageDelta, OutputImageDone, OutputItemAdded, OutputItemDone, OutputText, OutputTextDelta,
+        OutputTextDone, OutputTokensDetails, OutputVideo, Part, PlaceCitation, ProcessingCall, ProcessingResult,
+        Program, ProgramOutput, ProgrammaticToolCallingTool, PromptCacheOptions, PromptTemplate, Reasoning,
+        ReasoningConfig, ReasoningSummaryPartAdded, ReasoningSummaryPartDone, ReasoningSummaryTextDelta,
+        ReasoningSummaryTextDone, ReasoningText, ReasoningTextDelta, ReasoningTextDone, Refusal, RefusalDelta,
+        RefusalDone, Request, Response, RetrievalCall, RetrievalResult, RetrievalTool, SafetySetting, SearchFilters,
+        SearchResult, SearchResultCitation, Settings, ShellAction, ShellCall, ShellCallCommandAdded,
+        ShellCallCommandDelta, ShellCallCommandDone, ShellCallOutput, ShellCallOutputContentDelta,
+        ShellCallOutputContentDone, ShellOutput, ShellTool, SpeechMetadata, SteerEvent, StreamOptions, SummaryText,
+        Text, TextConfig, TextFormat, ToolChange, ToolChoice, ToolChoiceCustom, ToolChoiceFunction, ToolChoiceMcp,
+        ToolReference, ToolSearchCall, ToolSearchOutput, ToolSearchResult, ToolSearchTool, Unknown, UnknownAnnotation,
+        UnknownEvent, UnknownItem, UnknownPart, UnknownTool, UrlCitation, Usage, UserLocation, WebFetchCall,
+        WebFetchPage, WebFetchResult, WebFetchTool, WebSearchAction, WebSearchCall, WebSearchCallProgress,
+        WebSearchHit, WebSearchResult, WebSearchTool, WordInfo, cap, dump, validate,
+    )
+# isort: on
+# fmt: on
+
 __version__ = "0.1.0"
 
+# fmt: off
 __all__ = [
-    "APIError",
-    "AuthenticationFailed",
-    "CapabilityLost",
-    "CapabilityRefused",
-    "ConnectionFailed",
-    "ContentFiltered",
-    "ContextOverflow",
-    "Converted",
-    "ConvertedStream",
-    "Exchange",
-    "Fate",
-    "InvalidBody",
-    "InvalidRequest",
-    "Level",
-    "Levels",
-    "LimitReached",
-    "LocalProtocolError",
-    "Loss",
-    "Losses",
-    "MemoryVault",
-    "NotFound",
-    "Overloaded",
-    "ParseFailed",
-    "PermissionDenied",
-    "ProtocolError",
-    "QuotaExceeded",
-    "RateLimited",
-    "RemoteProtocolError",
-    "ServerFailed",
-    "StreamBroken",
-    "Timeout",
-    "UnifiedLLMError",
-    "UnknownModel",
-    "UnknownProtocol",
-    "UnknownProvider",
-    "Vault",
-    "__version__",
-    "aconvert_stream",
-    "atranslate_sse",
-    "collect",
-    "convert",
-    "convert_stream",
-    "decompose",
-    "preview",
-    "protocols",
-    "read",
-    "read_stream",
-    "register",
-    "to_sdk",
-    "translate_sse",
-    "write",
-    "write_stream",
+    "APIError", "AdditionalTools", "AgentMessage", "AllowedTools", "Annotation", "AnnotationAdded", "ApplyPatchCall",
+    "ApplyPatchCallOutput", "ApplyPatchDiffDelta", "ApplyPatchDiffDone", "ApplyPatchTool", "AsyncBackground",
+    "AsyncClient", "AsyncEventStream", "AsyncRunStream", "AsyncToolServer", "AudioConfig", "AudioEvent",
+    "AuthenticationFailed", "Background", "Cache", "Capability", "CapabilityLost", "CapabilityRefused", "Choice",
+    "CitationsConfig", "Client", "CodeInterpreterCall", "CodeInterpreterCallCodeDelta", "CodeInterpreterCallCodeDone",
+    "CodeInterpreterCallProgress", "CodeInterpreterResult", "CodeInterpreterTool", "CodeOutput", "Compaction",
+    "CompactionProgress", "CompactionTrigger", "ComputerCall", "ComputerCallOutput", "ComputerScreenshot",
+    "ComputerTool", "ConfigurationUpdate", "ConnectionFailed", "ContainerFileCitation", "ContentFiltered",
+    "ContentPartAdded", "ContentPartDone", "ContextManagement", "ContextOverflow", "Converted", "ConvertedStream",
+    "CustomFormat", "CustomTool", "CustomToolCall", "CustomToolCallInputDelta", "CustomToolCallInputDone",
+    "CustomToolCallOutput", "DocumentCitation", "EncryptedContent", "ErrorBody", "ErrorEvent", "Event", "EventStream",
+    "Exchange", "Fallback", "Fate", "FileCitation", "FilePath", "FileSearchCall", "FileSearchCallProgress",
+    "FileSearchHit", "FileSearchResult", "FileSearchTool", "Finish", "FrameEvent", "FunctionCall",
+    "FunctionCallArgumentsDelta", "FunctionCallArgumentsDone", "FunctionCallOutput", "FunctionTool", "Hooks",
+    "HostedToolChoice", "ImageConfig", "ImageGenerationCall", "ImageGenerationCallPartialImage",
+    "ImageGenerationCallProgress", "ImageGenerationTool", "IncompleteDetails", "InputAudio", "InputFile",
+    "InputImage", "InputText", "InputTokensDetails", "InputVideo", "InvalidBody", "InvalidRequest", "Item",
+    "ItemReference", "Kind", "Level", "Levels", "LimitReached", "Listed", "LocalProtocolError", "LocalShellCall",
+    "LocalShellCallOutput", "LocalShellTool", "LogProb", "Loss", "Losses", "MapsCall", "MapsResult", "MapsTool",
+    "McpApprovalRequest", "McpApprovalResponse", "McpCall", "McpCallArgumentsDelta", "McpCallArgumentsDone",
+    "McpCallProgress", "McpListTools", "McpListToolsProgress", "McpResult", "McpTool", "MediaProcessing",
+    "MemoryStore", "MemoryVault", "Message", "Model", "MultiAgentCall", "MultiAgentCallOutput", "NamespaceTool",
+    "Node", "NotFound", "Opaque", "Origin", "OutputAudio", "OutputAudioDelta", "OutputAudioDone",
+    "OutputAudioTranscriptDelta", "OutputAudioTranscriptDone", "OutputFile", "OutputImage", "OutputImageDelta",
+    "OutputImageDone", "OutputItemAdded", "OutputItemDone", "OutputText", "OutputTextDelta", "OutputTextDone",
+    "OutputTokensDetails", "OutputVideo", "Overloaded", "ParseFailed", "Part", "PermissionDenied", "PlaceCitation",
+    "ProcessingCall", "ProcessingResult", "Program", "ProgramOutput", "ProgrammaticToolCallingTool",
+    "PromptCacheOptions", "PromptTemplate", "ProtocolError", "QuotaExceeded", "RateLimited", "Reasoning",
+    "ReasoningConfig", "ReasoningSummaryPartAdded", "ReasoningSummaryPartDone", "ReasoningSummaryTextDelta",
+    "ReasoningSummaryTextDone", "ReasoningText", "ReasoningTextDelta", "ReasoningTextDone", "Refusal", "RefusalDelta",
+    "RefusalDone", "RemoteProtocolError", "Request", "RequestEvent", "Response", "ResponseEvent", "Result",
+    "RetrievalCall", "RetrievalResult", "RetrievalTool", "Retry", "RetryEvent", "RunResult", "RunStream",
+    "SafetySetting", "SearchFilters", "SearchResult", "SearchResultCitation", "ServerFailed", "Settings",
+    "ShellAction", "ShellCall", "ShellCallCommandAdded", "ShellCallCommandDelta", "ShellCallCommandDone",
+    "ShellCallOutput", "ShellCallOutputContentDelta", "ShellCallOutputContentDone", "ShellOutput", "ShellTool",
+    "SpeechMetadata", "SteerEvent", "Step", "Store", "StreamBroken", "StreamOptions", "SummaryText", "Text",
+    "TextConfig", "TextFormat", "Timeout", "TokenCount", "Tool", "ToolChange", "ToolChoice", "ToolChoiceCustom",
+    "ToolChoiceFunction", "ToolChoiceMcp", "ToolContext", "ToolError", "ToolOutput", "ToolReference",
+    "ToolSearchCall", "ToolSearchOutput", "ToolSearchResult", "ToolSearchTool", "ToolServer", "TurnDone",
+    "UnifiedLLMError", "Unknown", "UnknownAnnotation", "UnknownEvent", "UnknownItem", "UnknownModel", "UnknownPart",
+    "UnknownProtocol", "UnknownProvider", "UnknownTool", "Upstream", "UrlCitation", "Usage", "UserLocation", "Vault",
+    "WebFetchCall", "WebFetchPage", "WebFetchResult", "WebFetchTool", "WebSearchAction", "WebSearchCall",
+    "WebSearchCallProgress", "WebSearchHit", "WebSearchResult", "WebSearchTool", "WordInfo", "__version__",
+    "aconvert_stream", "async_http_client", "atranslate_sse", "cap", "client", "collect", "convert", "convert_stream",
+    "decompose", "drift", "dump", "file", "http_client", "image", "model", "models", "preview", "protocols", "read",
+    "read_stream", "register", "suite", "to_sdk", "tool", "translate_sse", "validate", "write", "write_stream",
 ]
+# fmt: on
 
+_PACKAGES = ("client", "drift", "model", "models", "suite")
 
-# What of the client has its place here too; it loads on first use, like the canonical classes.
-_CLIENT = frozenset(
-    (
-        "AsyncClient Client Hooks MemoryStore Retry Store ToolContext ToolError Upstream "
-        "async_http_client http_client tool"
-    ).split()
-)
+if not TYPE_CHECKING:
 
-# Packages that are at hand without an import of their own: `ul.models.get(...)`.
-_ROOMS = frozenset(("client", "drift", "models", "suite"))
+    def __getattr__(name: str) -> Any:
+        if name in _PACKAGES:
+            return import_module(f".{name}", __name__)
+        if name in __all__:
+            # Not `from . import model`, which would ask this function for the name.
+            for home in (".client", ".model"):
+                module = import_module(home, __name__)
+                if name in module.__all__:
+                    value = globals()[name] = getattr(module, name)
+                    return value
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
-
-def __getattr__(name: str) -> Any:
-    if name in _CLIENT:
-        value = globals()[name] = getattr(import_module(".client", __name__), name)
-        return value
-    if name in _ROOMS:
-        return import_module(f".{name}", __name__)
-    if not name.startswith("_"):
-        # Not `from . import model`, which would ask this function for the name.
-        for home in (".client", ".model"):
-            module = import_module(home, __name__)
-            if name in module.__all__:
-                value = globals()[name] = getattr(module, name)
-                return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __dir__() -> list[str]:
+        return list(__all__)

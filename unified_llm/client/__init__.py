@@ -5,8 +5,9 @@ Nothing here is loaded by `import unified_llm`; names load on first use.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from .._lazy import on_first_use
 
 if TYPE_CHECKING:
     from .background import AsyncBackground, Background
@@ -59,27 +60,22 @@ __all__ = [
     "tool",
 ]
 
-# No module here bears the name of a function: importing it would hide the function.
-_HOMES = {
-    "background": "AsyncBackground Background",
-    "client": "AsyncClient Client",
-    "tools.mcp": "AsyncToolServer ToolServer",
-    "tools.tool_outputs": "ToolError file image",
-    "results": "Listed Result RunResult Step TokenCount",
-    "state.store": "MemoryStore Store",
-    "streams": "AsyncEventStream AsyncRunStream EventStream RunStream",
-    "telemetry.events": "RequestEvent ResponseEvent RetryEvent",
-    "tools.tool_loop": "Hooks ToolOutput TurnDone",
-    "tools.function_tools": "Tool ToolContext tool",
-    "sending.retry": "Retry",
-    "transports.transport": "async_http_client http_client",
-    "upstreams.upstream": "Upstream",
-}
-_HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f".{_HOME[name]}", __name__), name)
-    return value
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = on_first_use(
+        __name__,
+        {
+            "background": "AsyncBackground Background",
+            "client": "AsyncClient Client",
+            "results": "Listed Result RunResult Step TokenCount",
+            "sending.retry": "Retry",
+            "state.store": "MemoryStore Store",
+            "streams": "AsyncEventStream AsyncRunStream EventStream RunStream",
+            "telemetry.events": "RequestEvent ResponseEvent RetryEvent",
+            "tools.function_tools": "Tool ToolContext tool",
+            "tools.mcp": "AsyncToolServer ToolServer",
+            "tools.tool_loop": "Hooks ToolOutput TurnDone",
+            "tools.tool_outputs": "ToolError file image",
+            "transports.transport": "async_http_client http_client",
+            "upstreams.upstream": "Upstream",
+        },
+    )

@@ -9,8 +9,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from .._lazy import on_first_use
 
 if TYPE_CHECKING:
     from .layout import Column, Matrix, matrix
@@ -42,20 +43,16 @@ __all__ = [
     "survives",
 ]
 
-_HOME = {
-    "layout": ("Column", "Matrix", "matrix"),
-    "lock": ("Change", "Lock"),
-    "observe": ("HUB", "OBSERVED", "Cell", "Key", "cell", "measure", "survives"),
-    "probing": ("KINDS", "UNPROBED", "Probe", "probes"),
-    "reporting": ("Report", "report"),
-    "upstream": ("Upstream",),
-}
-
-
-def __getattr__(name: str) -> Any:
-    # Every pytest run where the package is installed loads the plugin below this package: nothing else comes with it.
-    for module, names in _HOME.items():
-        if name in names:
-            value = globals()[name] = getattr(import_module(f".{module}", __name__), name)
-            return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# Every pytest run where the package is installed loads the plugin below this package: nothing else comes with it.
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = on_first_use(
+        __name__,
+        {
+            "layout": "Column Matrix matrix",
+            "lock": "Change Lock",
+            "observe": "HUB OBSERVED Cell Key cell measure survives",
+            "probing": "KINDS UNPROBED Probe probes",
+            "reporting": "Report report",
+            "upstream": "Upstream",
+        },
+    )

@@ -12,8 +12,9 @@ Nothing here is loaded until a name is used, and nothing reads the network but `
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from .._lazy import on_first_use
 
 if TYPE_CHECKING:
     from .catalog import Catalog, current, find, get, refresh, use
@@ -51,21 +52,16 @@ __all__ = [
     "use",
 ]
 
-# No module here bears the name of a function: importing it would hide the function.
-_HOMES = {
-    "catalog": "Catalog current find get refresh use",
-    "effort": "EFFORTS budget_of clamp effort_of nearest",
-    "endpoints": "Endpoint Provider provider providers",
-    "entries": "CatalogModel",
-    "pricing": "Cost cost",
-    "profiles": "ModelProfile Reasoning levels profile",
-    "selection": "Choice select",
-}
-_HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f".{_HOME[name]}", __name__), name)
-    return value
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = on_first_use(
+        __name__,
+        {
+            "catalog": "Catalog current find get refresh use",
+            "effort": "EFFORTS budget_of clamp effort_of nearest",
+            "endpoints": "Endpoint Provider provider providers",
+            "entries": "CatalogModel",
+            "pricing": "Cost cost",
+            "profiles": "ModelProfile Reasoning levels profile",
+            "selection": "Choice select",
+        },
+    )
