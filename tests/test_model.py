@@ -26,6 +26,7 @@ from unified_llm.model import (
     UnknownItem,
     UnknownPart,
     UnknownTool,
+    Usage,
     dump,
     validate,
 )
@@ -301,3 +302,53 @@ def test_an_impossible_skeleton_names_its_path(kind: str, document: Any, path: s
         validate(kind, document)
     assert caught.value.path == path
     assert caught.value.reason
+
+
+# ---- what people read from nodes ------------------------------------------------------------------------------------
+
+
+def test_usages_add_up_with_their_details() -> None:
+    one = Usage(
+        input_tokens=3,
+        output_tokens=2,
+        input_tokens_details={"cached_tokens": 1, "cached_tokens_details": {"audio": 1}},
+        hosted_tools={"web_search": 1},
+        extra={"openai-chat": {"rest": {"a": 1}}},
+    )
+    other = Usage(
+        input_tokens=4,
+        output_tokens=None,
+        input_tokens_details={"cached_tokens": 2, "cache_write_tokens": 5, "cached_tokens_details": {"audio": 2}},
+        hosted_tools={"web_search": 2, "code": 1},
+    )
+    assert (
+        (one + other).dump()
+        == (other + one).dump()
+        == {
+            "input_tokens": 7,
+            "output_tokens": 2,
+            "input_tokens_details": {
+                "cached_tokens": 3,
+                "cached_tokens_details": {"audio": 3},
+                "cache_write_tokens": 5,
+            },
+            "hosted_tools": {"web_search": 3, "code": 1},
+        }
+    )
+    assert sum((one, other, one), Usage()).input_tokens == 10
+    with pytest.raises(TypeError):
+        one + 1  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"), [('{"a": [1, 2.5], "b": null}', {"a": [1, 2.5], "b": None}), ("", {}), (" ", {}), (None, {})]
+)
+def test_the_arguments_of_a_call_as_values(text: str | None, found: Any) -> None:
+    assert FunctionCall(name="f", arguments=text).parsed_arguments == found
+
+
+@pytest.mark.parametrize(("text", "why"), [("{", "not JSON"), ('{"a": NaN}', "not JSON"), ("[1]", "not a JSON object")])
+def test_arguments_that_are_no_json_object_are_an_error_with_the_name_of_the_tool(text: str, why: str) -> None:
+    with pytest.raises(InvalidBody, match=f"arguments of 'f' are {why}") as caught:
+        _ = FunctionCall(name="f", arguments=text).parsed_arguments
+    assert caught.value.path == "/arguments"

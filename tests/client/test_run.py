@@ -8,6 +8,7 @@ import threading
 from typing import Any
 
 import pytest
+import trio
 
 import unified_llm as ul
 from client.providers import PROTOCOLS, Canned, function_call, message, response, upstream
@@ -45,7 +46,7 @@ def check(run: Any) -> None:
     assert all(output in run.output_text for output in OUTPUTS)
     assert [step.number for step in run.steps] == [1, 2]
     total = sum(step.response.usage.total_tokens for step in run.steps)
-    assert run.usage["total_tokens"] == total > 0
+    assert run.usage.total_tokens == total > 0
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -59,6 +60,34 @@ def test_and_in_an_event_loop(protocol: str) -> None:
         return await ul.AsyncClient(upstream(protocol)).responses.run(input=TWO, tools=TOOLS)
 
     check(asyncio.run(main()))
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_and_under_trio_where_calls_of_a_turn_run_at_once(protocol: str, stream: bool) -> None:
+    both = 0
+    met = trio.Event()
+
+    @ul.tool
+    async def get_time(city: str) -> str:
+        """Look up the time."""
+        nonlocal both
+        both += 1
+        if both == 2:
+            met.set()
+        await met.wait()
+        return f"noon in {city}"
+
+    async def main() -> Any:
+        asking = {"input": f"{calls} [[then]] Done.", "tools": [get_time, get_weather], "stream": stream}
+        with trio.fail_after(PATIENCE):
+            run: Any = await ul.AsyncClient(upstream(protocol)).responses.run(**asking)
+            return await run.get_final_result() if stream else run
+
+    calls = "[[call get_time city=Rome]] [[call get_time city=Oslo]] [[call get_weather city=Oslo]]"
+    run = trio.run(main)
+    assert [item["output"] for item in run.steps[0].outputs] == ["noon in Rome", "noon in Oslo", OUTPUTS[0]]
+    assert run.output_text.endswith("Done.")
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

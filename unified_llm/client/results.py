@@ -14,6 +14,7 @@ from pydantic import PrivateAttr
 from ..losses import Losses
 from ..model import Response
 from ..model.items import CustomToolCall, FunctionCall
+from ..model.usage import Usage
 from ..model.validate import validate
 from .history import Segment, continued
 
@@ -222,11 +223,9 @@ class RunResult:
         return Losses(dict.fromkeys(loss for step in self.steps for loss in step.response.losses))
 
     @property
-    def usage(self) -> Node:
-        """The sums of all turns' tokens."""
-        names = ("input_tokens", "output_tokens", "total_tokens")
-        usages = [step.response.usage for step in self.steps if step.response.usage is not None]
-        return {name: sum(getattr(usage, name) or 0 for usage in usages) for name in names}
+    def usage(self) -> Usage:
+        """The sums of all turns' tokens; counts that no provider gave are None."""
+        return sum((step.response.usage for step in self.steps if step.response.usage is not None), Usage())
 
     @property
     def cost(self) -> Cost | None:

@@ -12,6 +12,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from ..errors import InvalidBody
+from ..jsonvalue import load_text
 from .actions import (
     ApplyPatchCall,
     ApplyPatchCallOutput,
@@ -107,6 +109,24 @@ class FunctionCall(CallBase):
     arguments: Annotated[str | None, cap("tools.function")] = None
     namespace: Annotated[str | None, cap("tools.namespace")] = None
     async_: Annotated[bool | None, cap("tools.executor")] = Field(default=None, alias="async")
+
+    @property
+    def parsed_arguments(self) -> dict[str, Any]:
+        """The arguments as JSON values; {} for a call without any.
+
+        Raises `InvalidBody` where the model did not write a JSON object.
+
+        >>> FunctionCall(name="now", arguments='{"zone": "UTC"}').parsed_arguments
+        {'zone': 'UTC'}
+        """
+        text = self.arguments or ""
+        try:
+            found = load_text(text) if text.strip() else {}
+        except ValueError as error:
+            raise InvalidBody("/arguments", f"the arguments of {self.name!r} are not JSON: {error}") from error
+        if type(found) is not dict:
+            raise InvalidBody("/arguments", f"the arguments of {self.name!r} are not a JSON object: {text[:80]}")
+        return found
 
 
 class FunctionCallOutput(ResultBase):

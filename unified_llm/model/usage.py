@@ -57,7 +57,14 @@ class OutputTokensDetails(Model):
 class Usage(Node):
     """What the answer cost in tokens; `hosted_tools` counts calls of hosted tools by name.
 
+    Usages add up, details included: `sum(usages, Usage())`. A count that only one of them has is the sum; `extra`,
+    where providers keep their own objects, is left out.
+
     https://www.openresponses.org/specification
+
+    >>> total = Usage(input_tokens=3, output_tokens=2) + Usage(input_tokens=1, output_tokens=1, total_tokens=2)
+    >>> total.dump()
+    {'input_tokens': 4, 'output_tokens': 3, 'total_tokens': 2}
     """
 
     node_name: ClassVar[str] = "usage"
@@ -69,3 +76,22 @@ class Usage(Node):
     input_tokens_details: Annotated[InputTokensDetails | None, cap("usage.detail")] = None
     output_tokens_details: Annotated[OutputTokensDetails | None, cap("usage.detail")] = None
     hosted_tools: Annotated[dict[str, Any] | None, cap("usage.detail")] = None
+
+    def __add__(self, other: Usage) -> Usage:
+        if not isinstance(other, Usage):
+            return NotImplemented
+        return type(self).model_validate(_sum(self.dump(), other.dump()))
+
+
+def _sum(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """The counts of both, with those in their objects. Anything but a count has no sum."""
+    out: dict[str, Any] = {}
+    for name in (*one, *(name for name in other if name not in one)):
+        found = [value for value in (one.get(name), other.get(name)) if value is not None]
+        if name == "extra" or not found:
+            continue
+        if all(type(value) is int for value in found):
+            out[name] = sum(found)
+        elif all(type(value) is dict for value in found):
+            out[name] = _sum(found[0], found[1] if len(found) == 2 else {})
+    return out

@@ -194,7 +194,7 @@ class Chat:
         for run in self.runs:
             usage = run.usage
             priced = "no listed price" if run.cost is None else str(run.cost)
-            told = f"{usage['input_tokens']} in, {usage['output_tokens']} out, {priced}"
+            told = f"{usage.input_tokens or 0} in, {usage.output_tokens or 0} out, {priced}"
             print(printable(f"  {run.final.upstream.name}: {told}"), file=self.err)
         if not self.runs:
             print("Nothing was sent yet.", file=self.err)
