@@ -3,18 +3,24 @@
 Law: `dump(validate(d)) == d`. Absent keys stay absent, nulls stay null, unknown keys stay where they were, no value is
 coerced. Every field names the capability that is lost with it (`cap`), every class the one lost with the whole node.
 Classes register themselves by kind and `type`, so the Unknown* fallbacks can refuse every type the hub knows.
+
+Only a caller's own code calls a constructor: documents are validated past it, nested nodes too. So the constructor
+alone refuses keywords that are no fields, and a wire document keeps every key it has.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any, ClassVar, Final, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, PrivateAttr
 from pydantic.fields import FieldInfo
 
 from ..capabilities import CAPABILITIES
+from ..errors import InvalidBody
+from ..paths import pointer
 
 __all__ = [
     "FREE",
@@ -29,6 +35,7 @@ __all__ = [
     "Opaque",
     "Origin",
     "Unknown",
+    "Values",
     "cap",
     "narrows",
 ]
@@ -66,6 +73,13 @@ class Narrowing:
     at: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Metadata of a field: the values that a caller may choose. A wire document may have others."""
+
+    allowed: tuple[str, ...]
+
+
 FREE: Final = Narrowing(False)
 """The field of a tool restricts nothing: without it the tool may do no more than with it."""
 
@@ -101,6 +115,17 @@ class Model(BaseModel):
     node_capability: ClassVar[str] = "native.field"
 
     def __init__(self, /, **data: Any) -> None:
+        """Build the node from its fields.
+
+        Raises `InvalidBody` for a keyword that is no field, or a value that is not one of the field's, and pydantic's
+        `ValidationError` for a value of another type. What only one protocol has goes into `extra`.
+
+        >>> from unified_llm.model import Message
+        >>> Message(role="user", contents="Hi")
+        Traceback (most recent call last):
+        unified_llm.errors.InvalidBody: /contents: Message has no field 'contents'; did you mean 'content'? ...
+        """
+        data = self._checked(data)
         # A node built by hand must print its type like one that was read: defaults are left out of a dump.
         if "type" not in data:
             field = type(self).__pydantic_fields__.get("type")
@@ -110,6 +135,19 @@ class Model(BaseModel):
 
     # The validator need not call __init__ for nested nodes: those come with their type. BaseModel marks its own so.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+    @classmethod
+    def _checked(cls, data: dict[str, Any]) -> dict[str, Any]:
+        """The keywords of a constructor by their keys in JSON."""
+        keys, values = _keywords(cls)
+        for name in data:
+            if name not in keys:
+                raise InvalidBody(pointer((name,)), f"{cls.__name__} has no field {name!r}; {_hint(name, keys)}")
+        for name in values.keys() & data.keys():
+            value, allowed = data[name], values[name]
+            if type(value) is str and value not in allowed:
+                raise InvalidBody(pointer((name,)), f"{value!r} is not a value of {name}; {_hint(value, allowed)}")
+        return {keys[name]: value for name, value in data.items()}
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
@@ -141,6 +179,29 @@ def types_of(cls: type[Model]) -> tuple[str, ...]:
     if field is None or cls.node_kind == "struct":
         return ()
     return tuple(value for value in get_args(field.annotation) if isinstance(value, str))
+
+
+@cache
+def _keywords(cls: type[Model]) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
+    """The names of a class's fields with their keys in JSON, its own before those of its bases; and listed values."""
+    keys: dict[str, str] = {}
+    values: dict[str, tuple[str, ...]] = {}
+    own = cls.__annotations__
+    for name, info in sorted(cls.__pydantic_fields__.items(), key=lambda field: field[0] not in own):
+        key = info.alias or name
+        keys[name] = keys[key] = key
+        for mark in info.metadata:
+            if isinstance(mark, Values):
+                values[key] = mark.allowed
+    return keys, values
+
+
+def _hint(given: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches
+
+    names = list(known)
+    near = get_close_matches(given, names, 1)
+    return f"{f'did you mean {near[0]!r}? I' if near else 'i'}t is one of: {', '.join(names)}"
 
 
 _DUMPERS: dict[type[Model], tuple[tuple[str, str], ...]] = {}
@@ -226,6 +287,11 @@ class Unknown(Node):
     type: Annotated[str, AfterValidator(lambda name: _refuse(name)), cap("native.field")]
 
     _problems: tuple[str, ...] = PrivateAttr(default=())
+
+    @classmethod
+    def _checked(cls, data: dict[str, Any]) -> dict[str, Any]:
+        """Anything: nobody knows the fields of such a node."""
+        return data
 
     @property
     def problems(self) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ from .actions import (
     ShellCall,
     ShellCallOutput,
 )
-from .base import Kind, Unknown, cap
+from .base import Kind, Unknown, Values, cap
 from .context import (
     AdditionalTools,
     AgentMessage,
@@ -90,7 +90,7 @@ class Message(ItemBase):
     node_capability: ClassVar[str] = "text.input"
 
     type: Literal["message"] = "message"
-    role: Annotated[str, cap("message.role")]
+    role: Annotated[str, cap("message.role"), Values(("user", "assistant", "system", "developer"))]
     content: Annotated[str | list[Part] | None, cap("text.input")] = None
     phase: Annotated[str | None, cap("item.phase")] = None
     name: Annotated[str | None, cap("message.name")] = None
