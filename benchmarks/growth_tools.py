@@ -124,6 +124,7 @@ def _chunk(delta: Node, finish: str | None = None, **more: Any) -> Node:
 
 
 _TOKEN = {"token": "a", "logprob": -0.5, "bytes": [97], "top_logprobs": []}
+_PART = {"token": "\\xf0", "logprob": -0.5, "bytes": [240], "top_logprobs": []}  # a piece of a character
 STREAMS: dict[str, tuple[str, Callable[[int], list[Node]]]] = {
     "probabilities of frames": (
         GENERATE,
@@ -152,6 +153,22 @@ STREAMS: dict[str, tuple[str, Callable[[int], list[Node]]]] = {
         CHAT,
         lambda n: [
             *(_chunk({"content": "a", "zz": [{"index": i, "a": "b"}]}) for i in range(n)),
+            _chunk({}, "stop"),
+            {"event": None, "data": "[DONE]"},
+        ],
+    ),
+    "lists that nobody knows, in an object": (
+        CHAT,
+        lambda n: [
+            *(_chunk({"content": "a", "zz": {"l": [{"index": i, "a": "b"}]}}) for i in range(n)),
+            _chunk({}, "stop"),
+            {"event": None, "data": "[DONE]"},
+        ],
+    ),
+    "probabilities of pieces of characters": (
+        CHAT,
+        lambda n: [
+            *(_chunk({"content": "a"}, logprobs={"content": [_TOKEN if i % 4 else _PART]}) for i in range(n)),
             _chunk({}, "stop"),
             {"event": None, "data": "[DONE]"},
         ],
@@ -187,7 +204,7 @@ def tools() -> Iterator[Entry]:
                 lambda node, target=target: ul.write(node, target, model="gpt-5.4").losses,
             )
     for shape, (source, frames) in STREAMS.items():
-        for target in (RESPONSES, MESSAGES):
+        for target in (RESPONSES, MESSAGES, GENERATE):
             yield f"stream: {shape}: {source} > {target}", frames, _streamed(source, target)
     for name, secret in (("signed", SECRET), ("unsigned", None)):
         for how, edited in (("as they were", False), ("edited", True)):

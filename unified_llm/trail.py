@@ -247,6 +247,9 @@ class _StreamFinder(Finder):
         self.wires, self._read, self.turns = trail.wires, trail.nodes, trail.turns
         self._made_of, self._places_of, self._ends = trail.made_of, trail.places_of, trail.ends
         self.now: Keys = (trail.reader.number, "data")
+        # By wire node that was put together: the places of the pieces below each place; and the losses so expanded.
+        self._below: dict[int, dict[str, list[str]]] = {}
+        self._expanded: set[Loss] = set()
 
     def loss(self, node: Node, keys: Keys, fate: str, detail: str, capability: str | None) -> list[Loss]:
         out = super().loss(node, keys, fate, detail, capability)
@@ -254,13 +257,25 @@ class _StreamFinder(Finder):
         if self.reader is None or id(wire) not in self.reader.gathered:
             return out
         # Of what was put together, be it the whole or a value in it, each piece is lost with it.
-        pieces = self.reader.gathered[id(wire)][1]
         for lost in tuple(out):
-            whole = next((key for key, path in pieces.items() if pointer(path) == lost.path), None)
-            if whole is not None:
-                below = [path for key, path in pieces.items() if len(key) > len(whole) and key[: len(whole)] == whole]
-                out += [lost._replace(path=pointer(path)) for path in below]
+            if lost not in self._expanded:
+                self._expanded.add(lost)
+                out += [lost._replace(path=path) for path in self._pieces(wire, lost.path)]
         return out
+
+    def _pieces(self, wire: Any, whole: str) -> list[str]:
+        """Where the further pieces came from of what was put together and stands at a place."""
+        assert self.reader is not None
+        if id(wire) not in self._below:
+            below: dict[Keys, list[str]] = {}
+            first: dict[str, Keys] = {}
+            for keys, path in self.reader.gathered[id(wire)][1].items():
+                place = pointer(path)
+                first.setdefault(place, keys)
+                for depth in range(len(keys)):
+                    below.setdefault(keys[:depth], []).append(place)
+            self._below[id(wire)] = {place: below.get(keys, []) for place, keys in first.items()}
+        return self._below[id(wire)].get(whole, [])
 
     def _wire(self, node: Any) -> Any:
         return self.wires.get(id(node)) if type(node) is dict else None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from unified_llm.jsonvalue import dump_text, load_text
 
-from .stream_merge import merged
+from .stream_merge import Fragments
 from .tools import call_id_of, calls
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ class _Call:
     """A call being gathered."""
 
     __slots__ = (
-        "_depth", "_escaped", "_last", "_read", "_string", "_tops", "_whole", "arguments", "at", "done", "id", "index",
-        "inner", "item", "kind", "marker", "name", "order", "ordinal", "rest", "sources", "waiting",
+        "_depth", "_escaped", "_last", "_read", "_string", "_tops", "_whole", "arguments", "at", "done", "fragments",
+        "id", "index", "inner", "item", "kind", "marker", "name", "order", "ordinal", "rest", "sources", "waiting",
     )  # fmt: skip
 
     def __init__(self, index: Any) -> None:
@@ -44,6 +44,7 @@ class _Call:
         self.waiting = False  # whether the arguments so far are still to be told
         self.rest: Node = {}
         self.inner: Node = {}
+        self.fragments = Fragments()  # what these two consist of
         self.at: Node | None = None
         self.item: Node | None = None
         self.done = False
@@ -179,11 +180,11 @@ class Calls:
             call.sources[kind, "name"] = self.r.here(*path, kind, "name")
         for key, value in fragment.items():
             if key not in ("index", "id", "type", kind):
-                call.rest = merged(call.rest, {key: value})
+                call.fragments.enter(call.rest, key, value)
                 call.sources.setdefault((key,), self.r.here(*path, key))
         for key, value in inner.items():
             if key not in ("name", "arguments", "input"):
-                call.inner = merged(call.inner, {key: value})
+                call.fragments.enter(call.inner, key, value)
                 call.sources.setdefault((kind, key), self.r.here(*path, kind, key))
         value = inner.get(value_key)
         text = value if type(value) is str else dump_text(value) if type(value) is dict else ""
@@ -325,7 +326,7 @@ class Calls:
             del left["name"]
         for key, value in wire.items():
             if key not in ("name", "arguments"):
-                call.inner = merged(call.inner, {key: value})
+                call.fragments.enter(call.inner, key, value)
                 call.sources.setdefault((key,), self.r.here(*path, key))
         text = wire.get("arguments")
         if type(text) is str and text and call.at is not None:

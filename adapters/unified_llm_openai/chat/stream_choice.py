@@ -15,7 +15,7 @@ from .content import are_pictures, citations, pictures
 from .messages import AUDIO_KEYS
 from .response import message_and_choice
 from .stream_calls import Calls
-from .stream_merge import Growing, merged_in
+from .stream_merge import Fragments
 from .stream_open import NULLS, TYPES, UNDERSTOOD, Open
 from .stream_reasoning import ReasoningReader
 from .tags import Scanner
@@ -51,7 +51,7 @@ class ChoiceReader(ReasoningReader):
         self.messages: list[Node] = []
         self.count = 0
         self.message: Node = {}
-        self.grown: dict[str, Growing] = {}  # the lists in it that are added to
+        self.fragments = Fragments()  # what it consists of
         self.rest: Node = {}
         self.logprobs: Node = {}
         self.content: str | None = None
@@ -164,7 +164,7 @@ class ChoiceReader(ReasoningReader):
 
     def add(self, key: str, value: Any) -> None:
         """What nobody understands of a delta; it was said where it was said first."""
-        self.message = merged_in(self.message, key, value, self.grown)
+        self.fragments.enter(self.message, key, value)
         here = self.r.here(*self.path, "delta", key)
         if self.sources.setdefault(("message", key), here) != here and type(value) in (list, dict):
             # Each of its pieces is lost with it.
@@ -368,6 +368,8 @@ class ChoiceReader(ReasoningReader):
         # The choice as it would have come in one piece.
         whole = self.r.gather({**rest, "message": self.message}, self.sources)
         message = rest["message"] = Owned(self.message)
+        # What follows an end does not change what was gathered.
+        self.message, self.fragments = dict(self.message), Fragments()
         has_text = any(
             part["type"] == "output_text" for item in items if item["type"] == "message" for part in item["content"]
         )

@@ -7,63 +7,84 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["ONCE", "Growing", "details_of", "merged", "merged_in"]
+__all__ = ["ONCE", "Fragments", "Growing", "details_of"]
 
 Node = dict[str, Any]
 
 ONCE = frozenset(("index", "type", "role", "id", "format", "name"))
 
 
-def merged(old: Any, new: Any) -> Any:
-    """`old` with the fragment `new` added; neither is changed."""
-    if type(old) is dict and type(new) is dict:
-        out = dict(old)
-        for key, value in new.items():
-            if key not in out or out[key] is None or (key in ONCE and value is not None):
-                out[key] = value
-            elif value is not None:
-                out[key] = merged(out[key], value)
-        return out
-    if type(old) is str and type(new) is str:
-        return old + new
-    if type(old) is list and type(new) is list:
-        if not any(type(each) is dict and each.get("index") is not None for each in new):
-            return [*old, *new]
-        return Growing(old, "index").add(new)
-    return new
+class Fragments:
+    """Objects that fragments are merged into, in place; what came off the wire is copied before it grows."""
+
+    __slots__ = ("_lists", "_mine")
+
+    def __init__(self) -> None:
+        # By identity, and held, so that no identity is used again.
+        self._mine: dict[int, Node] = {}
+        self._lists: dict[int, Growing] = {}
+
+    def enter(self, node: Node, key: str, value: Any) -> None:
+        """Add a fragment under a key of an object that may be changed."""
+        known = node.get(key)
+        if known is None or (key in ONCE and value is not None):
+            node[key] = value
+        elif value is not None:
+            self.grow(node, key, value)
+
+    def grow(self, holder: Any, key: Any, new: Any) -> None:
+        """Add a fragment to what is at a key or index of an object or list that may be changed."""
+        old = holder[key]
+        if type(old) is dict and type(new) is dict:
+            if id(old) not in self._mine:
+                old = holder[key] = dict(old)
+                self._mine[id(old)] = old
+            for name, value in new.items():
+                self.enter(old, name, value)
+        elif type(old) is str and type(new) is str:
+            holder[key] = old + new
+        elif type(old) is list and type(new) is list:
+            growing = self._lists.get(id(old))
+            if growing is None:
+                growing = Growing(self, "index", entries=old)
+                holder[key] = growing.entries
+                self._lists[id(growing.entries)] = growing
+            growing.add(new)
+        else:
+            holder[key] = new
 
 
 class Growing:
-    """A list that fragments are merged into: entries that say the same under `keys` are one.
+    """A list that fragments are merged into: entries that have the same values under `keys` are one.
 
     The first of the keys has to be there, and only with `null` may it be null.
     """
 
-    __slots__ = ("_keys", "_null", "_places", "entries")
+    __slots__ = ("_fragments", "_keys", "_null", "_places", "entries")
 
-    def __init__(self, entries: list[Any], *keys: str, null: bool = False) -> None:
-        self._keys, self._null = keys, null
+    def __init__(self, fragments: Fragments, *keys: str, entries: list[Any] | None = None, null: bool = False) -> None:
+        self._fragments, self._keys, self._null = fragments, keys, null
         self._places: dict[str, int] = {}
         self.entries: list[Any] = []
-        for entry in entries:
+        for entry in entries or ():
             self._append(entry)
 
     def add(self, fragments: list[Any]) -> list[Any]:
         """The list with these."""
         for entry in fragments:
-            place = self._places.get(self._told(entry)) if self._is_named(entry) else None
+            place = self._places.get(self._name(entry)) if self._is_named(entry) else None
             if place is None:
                 self._append(entry)
             else:
-                self.entries[place] = merged(self.entries[place], entry)
+                self._fragments.grow(self.entries, place, entry)
         return self.entries
 
     def _append(self, entry: Any) -> None:
         if type(entry) is dict:
-            self._places.setdefault(self._told(entry), len(self.entries))
+            self._places.setdefault(self._name(entry), len(self.entries))
         self.entries.append(entry)
 
-    def _told(self, entry: Node) -> str:
+    def _name(self, entry: Node) -> str:
         return repr([entry.get(key) for key in self._keys])
 
     def _is_named(self, entry: Any) -> bool:
@@ -71,18 +92,6 @@ class Growing:
         return type(entry) is dict and (first in entry if self._null else entry.get(first) is not None)
 
 
-def merged_in(node: Node, key: str, value: Any, grown: dict[str, Growing]) -> Node:
-    """A node, one that `merged` made, with a fragment under a key; its lists grow in place, each known to `grown`."""
-    known = node.get(key)
-    if type(known) is not list or type(value) is not list:
-        out: Node = merged(node, {key: value})
-        return out
-    growing = grown.get(key)
-    if growing is None or growing.entries is not known:
-        growing = grown[key] = Growing(known, "index")
-    return {**node, key: growing.add(value)}
-
-
 def details_of() -> Growing:
     """`reasoning_details`, to be added to: entries of one index and type are one."""
-    return Growing([], "index", "type", null=True)
+    return Growing(Fragments(), "index", "type", null=True)
