@@ -369,6 +369,14 @@ def test_a_marker_of_the_wrong_type_is_no_marker(monkeypatch: pytest.MonkeyPatch
     assert ul.write({"model": "m", "input": [item]}, STEPS).value["input"] == []
 
 
+def test_a_turn_of_the_wrong_type_holds_no_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("unified_llm.malformed.net", False)
+    extra = {CHAT: {"form": {"turn": "choice"}, "turn": {"message": -1}}}
+    item = {"type": "message", "role": "assistant", "content": [], "extra": extra}
+    written = ul.write({"id": "r", "output": [item]}, CHAT, kind="response", facing="client").value
+    assert written["choices"][0]["message"]["role"] == "assistant"
+
+
 @pytest.mark.parametrize(("item", "path"), [
     ({"type": "x", "content": ["x"]}, ""),
     ({**CALL, "extra": {CONTENTS: {"form": {"snake": 2**53 + 1}}}}, ""),

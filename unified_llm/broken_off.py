@@ -18,6 +18,7 @@ from .trial import trial_writer
 if TYPE_CHECKING:
     from .adapter import Adapter, WireReader
     from .losses import Loss
+    from .reading import Reader
     from .writing import Writer
 
 __all__ = ["BrokenOff", "new_losses"]
@@ -28,14 +29,15 @@ Entry = tuple[Node, tuple[Any, ...], str, str, "str | None"]
 DETAIL = "the stream ended in an error before it was sent"
 # Facts of an answer that its frames tell by being there.
 _IMPLIED = frozenset(("type", "object", "status", "output", "choices", "extra", "error", "finish"))
+_SLOTS = ("rest", "turn")  # of what a reader kept, those that hold values
 _LIFECYCLE = frozenset(("response.created", "response.in_progress", "response.queued"))
 
 
 class BrokenOff:
     """What an answer under way amounts to, in case that it never ends."""
 
-    def __init__(self, reader: WireReader, writing: Writer, origin: Adapter, goal: Adapter) -> None:
-        self.reader, self.writing, self.origin, self.goal = reader, writing, origin, goal
+    def __init__(self, reader: WireReader, reading: Reader, writing: Writer, origin: Adapter, goal: Adapter) -> None:
+        self.reader, self.reading, self.writing, self.origin, self.goal = reader, reading, writing, origin, goal
         self.first: Node = {}
         self.done = False
 
@@ -57,17 +59,27 @@ class BrokenOff:
         untold: dict[str, list[tuple[Any, ...]]] = {}
         for key, value in answer.items():
             if value is not None and key not in _IMPLIED:
-                untold[key] = _more(value, self.first.get(key) if key in told else None, (key,))
+                # Of a usage object, some counts are sent and others are not: each is reported by itself.
+                known = self.first.get(key) if key in told else {} if key == "usage" else None
+                untold[key] = _more(value, known, (key,), leaves=key == "usage")
         found: list[Entry] = [
-            (stands[key], keys, "lost", DETAIL, CAPABILITY["response"].get(key))
+            (*_located(stands[key], keys), "lost", DETAIL, _capability(keys))
             for key in sorted(untold)
             for keys in untold[key]
         ]
+        # What was made of several values is reported as those.
+        found = [entry for entry in found if self.reading.places.get((id(entry[0]), *entry[1])) != ()]
         below = [at(answer, keys) for paths in untold.values() for keys in paths]
         within = {each for value in below if type(value) in (dict, list) for each in (id(value), *ids_below(value))}
+        reported = {(id(entry[0]), entry[1]) for entry in found}
         gone = {keys[0] for paths in untold.values() for keys in paths if len(keys) == 1}
         for node, keys, fate, detail, capability in self._trial(answer):
-            if fate != "lost" or id(node) in within or (node is answer and keys[:1] and keys[0] in gone):
+            if (
+                fate != "lost"
+                or id(node) in within
+                or (id(node), keys) in reported
+                or (node is answer and keys[:1] and keys[0] in gone)
+            ):
                 continue
             if node is answer:
                 node = stands.get(keys[0], self.first) if keys else self.first
@@ -94,19 +106,40 @@ class BrokenOff:
                 stack.extend(reversed(here))
             elif type(here) is dict:
                 drawer = here.get("extra", {}).get(self.origin.protocol) or {}
-                for slot in ("rest", "turn"):
+                for slot in _SLOTS:
                     if slot in drawer:
                         yield here, ("extra", self.origin.protocol, slot), "lost", "", None
                 stack.extend(value for key, value in here.items() if key != "extra")
 
 
-def _more(value: Any, known: Any, keys: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-    """The paths of what a value says beyond what is known of it."""
+def _more(value: Any, known: Any, keys: tuple[Any, ...], *, leaves: bool = False) -> list[tuple[Any, ...]]:
+    """The paths of what a value holds beyond what is known of it; each leaf by itself, if `leaves`."""
     if value == known or value is None:
         return []
-    if type(value) is dict and type(known) is dict:
-        return [path for key, inner in value.items() for path in _more(inner, known.get(key), (*keys, key))]
+    if type(value) is dict and (type(known) is dict or (leaves and value)):
+        below = known if type(known) is dict else {}
+        found = []
+        for key, inner in value.items():
+            if key == "extra":
+                found += [
+                    (*keys, key, protocol, slot) for protocol in inner for slot in _SLOTS if slot in inner[protocol]
+                ]
+            else:
+                found += _more(inner, below.get(key), (*keys, key), leaves=leaves)
+        return found
     return [keys]
+
+
+def _located(response: Node, keys: tuple[Any, ...]) -> tuple[Node, tuple[Any, ...]]:
+    """The object that the place of a value is noted of, and the keys below it: the usage, or what holds a slot."""
+    depth = keys.index("extra") if "extra" in keys else int(keys[0] == "usage" and len(keys) > 1)
+    return at(response, keys[:depth]), keys[depth:]
+
+
+def _capability(keys: tuple[Any, ...]) -> str | None:
+    """The capability of the innermost of the keys of a response that has one."""
+    named = (CAPABILITY["response"].get(".".join(map(str, keys[:depth]))) for depth in range(len(keys), 0, -1))
+    return next((name for name in named if name), None)
 
 
 def new_losses(found: list[Loss], known: list[Loss]) -> list[Loss]:

@@ -110,8 +110,8 @@ class Finder(Notes):
             return [Loss(pointer(self.base + keys), capability, fate, said)]  # type: ignore[arg-type]
         told = self._told(node, keys) if keys else None
         if told is not None:
-            if fate == "lost" and keys[-2:] in PARTS:
-                fate, detail = "approximated", detail or "counted in the sum"
+            if fate == "lost" and not detail and keys[-2:] in PARTS:
+                fate, detail = "approximated", "counted in the sum"
             return [Loss(pointer(self.base + told), capability, fate, detail)]  # type: ignore[arg-type]
         plain = self._plain(node, keys) if keys else None
         if plain is not None:
@@ -138,8 +138,8 @@ class Finder(Notes):
                 first = Loss(pointer(self.base + paths[0]), capability, "approximated", half)
                 return [first, *(loss for key in gone for loss in self.loss(node, key, fate, detail, capability))]
             fate, detail = "approximated", half
-        elif fate == "lost" and keys[-2:] in PARTS:
-            fate, detail = "approximated", detail or "counted in the sum"
+        elif fate == "lost" and not detail and keys[-2:] in PARTS:
+            fate, detail = "approximated", "counted in the sum"
         out = [Loss(pointer(self.base + path), capability, fate, detail) for path in paths]  # type: ignore[arg-type]
         return out if keys else out + self._left_with(node, bool(found), fate, detail)
 

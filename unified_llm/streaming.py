@@ -71,7 +71,7 @@ class _Pipe:
         self.recent: deque[tuple[int, Any]] = deque(maxlen=64)
         self.weighing = Weighing(source, target, "response", exchange, None, here.adapter)
         self.trail = Trail(self.reading, self.writing, self.origin, self.goal)
-        self.broken = BrokenOff(self.reader, self.writing, self.origin, self.goal)
+        self.broken = BrokenOff(self.reader, self.reading, self.writing, self.origin, self.goal)
         self.sent = self.turned = 0
         # The short way of the next event, where there is one, what it is made of, and how many went it since the last
         # that did not.

@@ -307,7 +307,8 @@ def _write_choice(output: list[Node], word: Any, index: Any, w: Writer) -> Any:
     if logprobs or not chat_born or unsaid:
         wire["logprobs"] = logprobs if logprobs or unsaid == "empty" else None
     if chat_born and first is not None:
-        if "role" in (kept.get("message") or ()) or w.form(first, "role") == "absent":
+        said = kept.get("message")
+        if (type(said) is dict and "role" in said) or w.form(first, "role") == "absent":
             del message["role"]
         hollow = w.form(first, "delta")
         if hollow is not None:
