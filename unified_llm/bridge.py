@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from .engine import Context, Mismatch, Shape, keep_spelling, walk
+from .engine import Context, Mismatch, Raw, Shape, keep_spelling, spelled_as, walk
 from .errors import InvalidBody
 from .mapping import IllTyped
 from .paths import at, pointer
@@ -20,6 +20,8 @@ from .writing import Writer
 __all__ = ["read_part", "reads", "write_part", "writes"]
 
 Node = dict[str, Any]
+_GIVEN = "document of the same protocol"  # that of a conversion, from which the result is spelled
+
 Pass = Callable[[Node, Context], None]
 
 
@@ -37,19 +39,20 @@ def reads(shape: Shape) -> Callable[[Any, Reader], Node]:
 
 def read_part(shape: Shape, doc: Node, r: Reader) -> Node:
     """The canonical node of an object of this shape."""
-    crosses = r.target is not None and r.target.protocol != r.protocol
     x = Context(r.protocol, r.protocol)
     try:
         node = shape.read_or_explain(doc, x)
     except Mismatch as error:
         reason = f"not a document of {r.protocol}: {error.path[-1] if error.path else 'it'} {error.reason}"
         raise InvalidBody(pointer(error.path), reason) from error
-    if not crosses:  # how it was spelled is nothing to another protocol
-        keep_spelling(shape, node, doc, x)
-    if r.number is None:
-        r.owed.append(partial(_note_places, shape, node, doc, r))
-    else:  # the next event may have other places
+    if r.number is not None:  # the next event may have other places, and be spelled otherwise
         _note_places(shape, node, doc, r)
+    else:
+        r.owed.append(partial(_note_places, shape, node, doc))
+    if r.target is None or (r.number is not None and r.target.protocol == r.protocol):
+        keep_spelling(shape, node, doc, x)  # it may be looked at, and changed, before it is written
+    elif r.target.protocol == r.protocol:  # (How it was spelled is nothing to another protocol.)
+        r.target.context[_GIVEN] = shape, doc, x
     return node
 
 
@@ -84,21 +87,29 @@ def write_part(
     shape: Shape, root: Node, w: Writer, *passes: Pass, lists: tuple[str, ...] = ("input", "output")
 ) -> Node:
     """The wire object of a canonical node, after the passes; what is lost of it is told to the writer."""
-    x = Context(w.source or "", w.protocol)
-    node = dict(root) if passes else root
-    for each in passes:
-        x.weigh(node, each, lists)
-    x.moved[id(node)] = (node, root)
-    wire = shape.write_or_explain(node, x)
+    read_as, doc, x = w.context.pop(_GIVEN, None) or (None, None, Context(w.source or "", w.protocol))
+    if passes:
+        node = dict(root)
+        for each in passes:
+            x.weigh(node, each, lists)
+        x.moved[id(node)] = (node, root)
+        wire = shape.write_or_explain(node, x)
+    else:
+        wire = shape.write_or_explain(root, x)
     for raw in x.raw:
-        if raw.fate == "added":
-            w.added(raw.node, raw.keys[0], raw.detail)
-            continue
-        given, keys = x.moved[id(raw.node)][1] if id(raw.node) in x.moved else raw.node, raw.keys
-        while len(keys) > 1 and keys[0] != "extra" and type(given.get(keys[0])) is dict:
-            given, keys = given[keys[0]], keys[1:]
-        if raw.fate == "lost" and not raw.detail and len(keys) == 1:
-            w.leftover(given, keys[0])  # what the library made itself is never lost
-        else:
-            w.report(given, keys, raw.fate, raw.detail)
-    return wire
+        _tell(raw, x, w)
+    return spelled_as(wire, doc) if read_as is shape else wire
+
+
+def _tell(raw: Raw, x: Context, w: Writer) -> None:
+    """Hand on what was recorded of a canonical node that the present core knows."""
+    if raw.fate == "added":
+        w.added(raw.node, raw.keys[0], raw.detail)
+        return
+    given, keys = x.moved[id(raw.node)][1] if id(raw.node) in x.moved else raw.node, raw.keys
+    while len(keys) > 1 and keys[0] != "extra" and type(given.get(keys[0])) is dict:
+        given, keys = given[keys[0]], keys[1:]
+    if raw.fate == "lost" and not raw.detail and len(keys) == 1:
+        w.leftover(given, keys[0])  # what the library made itself is never lost
+    else:
+        w.report(given, keys, raw.fate, raw.detail)

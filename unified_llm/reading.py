@@ -109,7 +109,7 @@ class Reader:
         # The same of nodes that were read in one go, in order: put into the trace when that is asked for (`traced`).
         self.runs: list[tuple[list[Node], list[Any]]] = []
         # What is noted of documents that shapes read, when a loss asks for it.
-        self.owed: list[Callable[[], None]] = []
+        self.owed: list[Callable[[Reader], None]] = []
         self.below: dict[int, tuple[Any, ...]] = {}
         self.places: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         # Where those nodes stand in the document whose reader knew it anyway, by identity, and where the leaves of
@@ -176,7 +176,7 @@ class Reader:
     def settle(self) -> None:
         """Note what is owed, once."""
         while self.owed:
-            self.owed.pop()()
+            self.owed.pop()(self)
 
     def traced(self) -> list[tuple[Node, Node]]:
         """All pairs of nodes, canonical and wire."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
 
-from unified_llm.engine import NATIVE, Context, Places, Shape, keep_spelling, located
+from unified_llm.engine import NATIVE, Context, Places, Shape, keep_spelling, located, spelled_as
 from unified_llm.engine.signals import FAULTS
 from unified_llm.engine.spelling import MARKERS
 
@@ -73,6 +73,9 @@ def identity(shape: Shape, doc: Any) -> list[str]:
     wire = shape.write_or_explain(node, x)
     faults = [f"differs at {path}" for path in moved(wire, before)]
     faults += [f"reported: {raw.keys} {raw.fate}" for raw in x.raw]
+    at_once = Context(OWN, OWN)  # with nobody between, it is spelled from the document itself
+    wire = spelled_as(shape.write_or_explain(shape.read_or_explain(doc, at_once), at_once), doc)
+    faults += [f"written at once, differs at {path}" for path in moved(wire, before)]
     stack: list[Any] = [node]
     while stack:
         value = stack.pop()

@@ -51,7 +51,7 @@ from .signals import (
     Mismatch,
 )
 from .slots import Choices, Slots
-from .spelling import compared, respelled
+from .spelling import compared, respelled, spelled_as
 from .unions import Union
 
 __all__ = [
@@ -94,6 +94,7 @@ __all__ = [
     "number",
     "opaque",
     "respelled",
+    "spelled_as",
     "string",
     "turn",
     "turns",

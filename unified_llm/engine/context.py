@@ -38,6 +38,7 @@ class Context:
 
     flags = 0
     trace: list[tuple[Node, Any]] | None = None  # (canonical node, wire object written for it); a list turns it on
+    before: Node | None = None  # the document as it was read, if a pass was run
 
     def __init__(
         self,
@@ -53,7 +54,6 @@ class Context:
         self.maker, self.here, self.match = origin, here, match
         self.raw: list[Raw] = []
         self.moved: dict[int, tuple[Node, Node]] = {}  # by identity: what a pass made, and what it stands for
-        self.before: Node | None = None  # the document as it was read, if a pass was run
         self.kept: set[tuple[int, str]] = set()  # keys whose values a pass moved
 
     @property
@@ -176,11 +176,15 @@ class Context:
         held = {key: list(c[key]) for key in lists if type(c.get(key)) is list}
         mark = len(self.raw)
         run(c, self)
-        told = {(id(raw.node), raw.keys) for raw in self.raw[mark:]}
         if self.before is None:
             self.before = before
         self.moved[id(before)] = (before, self.before)
         self.moved[id(c)] = (c, self.before)
+        if before.keys() <= c.keys() and all(
+            type(c[key]) is list and [*map(id, c[key])] == [*map(id, held[key])] for key in held
+        ):
+            return  # it took nothing away
+        told = {(id(raw.node), raw.keys) for raw in self.raw[mark:]}
         known = {id(value) for value in c.values()}
         known.update(id(each) for value in c.values() if type(value) is list for each in value)
         stands: dict[int, Node] = {id(old): new for new, old in self.moved.values() if id(new) in known}

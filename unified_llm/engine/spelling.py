@@ -19,7 +19,7 @@ from typing import Any
 
 from .signals import ABSENT, VOID, Node, is_same
 
-__all__ = ["MARKERS", "compared", "respelled"]
+__all__ = ["MARKERS", "compared", "respelled", "spelled_as"]
 
 _EMPTY: dict[str, Any] = {"null": None, "empty_string": "", "empty_list": [], "empty_object": {}}
 MARKERS = frozenset(("absent", "alias", "lone", "native", "said", *_EMPTY))
@@ -79,6 +79,21 @@ def respelled(wire: Any, form: dict[str, str], shape: Any, above: str = "") -> A
         if type(marker) is str and name.startswith("../") == bool(above) and name.startswith(above):
             path = tuple(name.removeprefix(above).split("/"))
             _apply(out, path, marker, shape)
+    return out
+
+
+def spelled_as(written: Node, given: Any) -> Node:
+    """What was written, spelled as the document that it was read from, where nobody came between.
+
+    >>> spelled_as({"stop": ["END"], "user": None}, {"stop": "END", "n": []})
+    {'stop': 'END', 'n': []}
+    """
+    markers = compared(written, given) if written != given else None
+    if not markers:
+        return written
+    out = dict(written)
+    for path, marker in markers.items():
+        _apply(out, tuple(map(str, path)), marker, None)
     return out
 
 
