@@ -14,11 +14,12 @@ from urllib.parse import quote
 
 from .errors import InvalidBody
 
-__all__ = ["check_headers", "check_query", "check_text", "filled", "segment"]
+__all__ = ["check_headers", "check_query", "check_text", "filled", "segment", "whole_number"]
 
 _FORBIDDEN = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 _FIELD = re.compile(r"\{(\w+)\}")
 _SLASH = re.compile(r"[/\\]")
+_DIGITS = 18  # of a number, which every database can hold
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 
 
@@ -48,6 +49,15 @@ def filled(template: str, **names: str) -> str:
     'responses/a%2Fb%3Fc/cancel'
     """
     return _FIELD.sub(lambda found: segment(names[found[1]], f"/{found[1]}"), template)
+
+
+def whole_number(text: str) -> int | None:
+    """A number from 0 in a query or a header; None for what is none, and for more digits than any count has.
+
+    >>> whole_number("20"), whole_number("-1"), whole_number("9" * 5000)
+    (20, None, None)
+    """
+    return int(text) if text.isdecimal() and len(text) <= _DIGITS else None
 
 
 def check_headers(headers: Mapping[str, str], path: str = "/headers") -> None:

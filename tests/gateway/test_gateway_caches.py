@@ -173,6 +173,7 @@ def test_requests_that_do_not_fit_a_cache(house: House, model: str, more: Any, s
         ({"model": "models/m", "contents": "x"}, 400, "contents"),
         ({"model": "models/m", "contents": [], "ttl": "5"}, 400, "duration"),
         ({"model": "models/m", "contents": [], "expireTime": "2001-01-01T00:00:00Z"}, 400, "future"),
+        ({"model": "models/m", "contents": [], "expireTime": "0001-01-01T00:00:00"}, 400, "future"),
         ({"model": "models/m", "contents": [{"role": "user", "parts": [{"text": "x" * 300}]}]}, 413, "200 bytes"),
     ],
 )

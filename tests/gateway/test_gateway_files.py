@@ -16,7 +16,6 @@ import pytest
 from google import genai
 
 from gateway.serving import URL, House, Served
-from unified_llm.gateway.access import new_key
 from unified_llm.gateway.app import Gateway
 
 PDF = b"%PDF-1.4 a small document"
@@ -178,93 +177,6 @@ def test_the_synchronous_sdks_over_a_server(served: Served, tmp_path: Path) -> N
         for each in (made.id, sent.file.id, upload.id, f"file-{(stored.name or '').removeprefix('files/')}"):
             one.files.delete(each)  # in any API's spelling
         assert not names & {each.name for each in three.files.list()}
-
-
-# ---- resumable uploads ----------------------------------------------------------------------------------------------
-
-
-def test_an_upload_that_was_cut_is_resumed(house: House, database: str) -> None:
-    async def use(http: Any) -> None:
-        start = {**GOOGLE, "x-goog-upload-protocol": "resumable", "x-goog-upload-command": "start",
-                 "x-goog-upload-header-content-length": "10",
-                 "x-goog-upload-header-content-type": "text/plain"}  # fmt: skip
-        begun = await http.post("/upload/v1beta/files", headers=start, json={"file": {"displayName": "ten"}})
-        assert begun.status_code == 200 and begun.headers["x-goog-upload-status"] == "active" and not begun.content
-        url = begun.headers["x-goog-upload-url"]
-        assert url.startswith(f"{URL}/upload/v1beta/files?upload_id=")
-
-        async def go(command: str, offset: int | None = None, content: bytes = b"") -> httpx2.Response:
-            place = {} if offset is None else {"x-goog-upload-offset": str(offset)}
-            done = await http.post(url, headers={"x-goog-upload-command": command, **place}, content=content)
-            return done  # type: ignore[no-any-return]
-
-        one = await go("upload", 0, b"0123")
-        assert (one.headers["x-goog-upload-status"], one.headers["x-goog-upload-size-received"]) == ("active", "4")
-        assert (await go("query")).headers["x-goog-upload-size-received"] == "4"
-        gap = await go("upload", 6, b"67")
-        assert gap.status_code == 400 and gap.headers["x-goog-upload-size-received"] == "4"
-        again = await go("upload", 0, b"012345")  # its response was lost, and the client sends more this time
-        assert again.headers["x-goog-upload-size-received"] == "6"
-        early = await go("finalize")
-        assert early.status_code == 400 and "6 bytes were uploaded" in early.text
-        over = await go("upload", 6, b"6789A")
-        assert over.status_code == 400 and "10 declared" in over.text
-        for _ in range(2):  # the response to the first one was lost
-            done = await go("upload, finalize", 6, b"6789")
-            assert done.headers["x-goog-upload-status"] == "final" and done.json()["file"]["sizeBytes"] == "10"
-        name = done.json()["file"]["name"]
-        assert (await http.get(f"/v1beta/{name}:download?alt=media", headers=GOOGLE)).content == b"0123456789"
-        assert (await go("query")).headers["x-goog-upload-status"] == "final"
-
-        other = await http.post("/upload/v1beta/files", headers=start, json={})
-        gone = await http.post(other.headers["x-goog-upload-url"], headers={"x-goog-upload-command": "cancel"})
-        assert gone.headers["x-goog-upload-status"] == "cancelled"
-        unknown = await http.post(f"{URL}/upload/v1beta/files?upload_id=x", headers={"x-goog-upload-command": "query"})
-        assert unknown.status_code == 404 and unknown.json()["error"]["status"] == "NOT_FOUND"
-        raw = {**GOOGLE, "x-goog-upload-protocol": "raw", "content-type": "image/png"}
-        whole = await http.post("/upload/v1beta/files", headers=raw, content=PNG)
-        assert whole.json()["file"]["mimeType"] == "image/png"
-
-    within(house, use, url=database)
-
-
-def test_the_url_of_an_upload_stands_for_its_key(house: House) -> None:
-    key, digest = new_key()
-    gateway = house.gateway(keys={"blue": {"sha256": digest}})
-
-    async def use(http: Any) -> None:
-        client = google_of(http, api_key=key)
-        made = await client.aio.files.upload(file=io.BytesIO(PDF), config={"mime_type": "application/pdf"})
-        assert made.size_bytes == len(PDF)
-        for headers in ({}, {"x-goog-upload-command": "start", "x-goog-upload-protocol": "resumable"}):
-            refused = await http.post("/upload/v1beta/files?upload_id=", headers=headers)
-            assert refused.status_code == 401
-        start = {**GOOGLE, "x-goog-upload-protocol": "resumable", "x-goog-upload-command": "start",
-                 "x-goog-upload-header-content-length": "4"}  # fmt: skip
-        begun = await http.post("/upload/v1beta/files", headers={**start, "x-goog-api-key": key}, json={})
-        url = begun.headers["x-goog-upload-url"]
-        last = {"x-goog-upload-command": "upload, finalize", "x-goog-upload-offset": "0"}
-        assert (await http.post(url, headers=last, content=b"0123")).status_code == 200
-        raw = {"x-goog-upload-protocol": "raw", "content-type": "text/plain"}
-        another = await http.post(url, headers=raw, content=b"evil")
-        assert another.status_code == 401, "the URL goes on with its own upload, and makes no other file"
-
-    within(house, use, gateway)
-
-
-def test_two_that_upload_the_same_part_store_it_once(house: House, database: str) -> None:
-    async def use(http: Any) -> None:
-        start = {**GOOGLE, "x-goog-upload-protocol": "resumable", "x-goog-upload-command": "start",
-                 "x-goog-upload-header-content-length": "8"}  # fmt: skip
-        url = (await http.post("/upload/v1beta/files", headers=start, json={})).headers["x-goog-upload-url"]
-        headers = {"x-goog-upload-command": "upload", "x-goog-upload-offset": "0"}
-        both = await asyncio.gather(*(http.post(url, headers=headers, content=b"0123") for _ in range(4)))
-        assert {each.status_code for each in both} <= {200, 409} and any(each.status_code == 200 for each in both)
-        last = {"x-goog-upload-command": "upload, finalize", "x-goog-upload-offset": "4"}
-        done = await http.post(url, headers=last, content=b"4567")
-        assert done.json()["file"]["sizeBytes"] == "8"
-
-    within(house, use, url=database)
 
 
 # ---- limits ---------------------------------------------------------------------------------------------------------

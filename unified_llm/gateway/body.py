@@ -19,6 +19,7 @@ from ..client.state.store import takes
 from ..errors import InvalidBody
 from ..jsonvalue import parse
 from ..registry import adapter
+from ..urls import whole_number
 from .config import GatewaySettings
 from .replies import Refusal
 
@@ -110,7 +111,8 @@ async def read_body(
             raise Refusal(413, "too_large", f"the body expands more than {limits.max_ratio} times", code="body_ratio")
 
     declared = headers.get("content-length", "")
-    if declared.isdecimal() and int(declared) > most:
+    size = whole_number(declared)
+    if declared.isdecimal() and (size is None or size > most):
         raise _too_large(most)
     inner = _decompressor(coding, check)
     pieces: list[bytes] = []

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from ..errors import APIError, InvalidBody
@@ -111,10 +111,9 @@ def _lifetime(api: CacheApi, body: Mapping[str, Any]) -> float | None:
     if until is None:
         return None
     try:
-        at = datetime.fromisoformat(str(until))
-    except ValueError:
-        at = datetime.fromtimestamp(0, UTC)
-    seconds = at.timestamp() - time.time()
+        seconds = datetime.fromisoformat(str(until)).timestamp() - time.time()
+    except (ValueError, OverflowError):  # no time, or one before all that this system has
+        seconds = 0.0
     if seconds <= 0:
         reason = f"{api.fields['expires'][0]} must be a time in the future, got {str(until)[:40]!r}"
         raise Refusal(400, "invalid_request", reason)

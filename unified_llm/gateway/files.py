@@ -16,11 +16,12 @@ from ..file_api import FileApi, ResumableApi, UploadApi
 from ..jsonvalue import parse
 from ..registry import adapter
 from ..secret import Secret
+from ..urls import whole_number
 from .access import Access, Key
 from .config import StateSettings
 from .forms import form_of, media_type_of, name_of
 from .replies import Refusal, Whole, json_reply
-from .state.files import FILE, FileStore, StorageFull, StoredFile
+from .state.files import FILE, UPLOAD_LIFETIME, FileStore, StorageFull, StoredFile
 from .state.references import file_id
 from .state.store import Conflict
 
@@ -150,8 +151,7 @@ class Files:
         if kind == "upload_complete" and file.status == "ready":
             return json_reply(api.write(file.node))  # the response to the first request was lost
         if file.status != "uploading":
-            reason = f"the upload is {'cancelled' if file.status == 'cancelled' else 'completed'}"
-            raise Refusal(400, "invalid_request", reason, code="upload_over")
+            raise _over(file)
         if kind == "upload_parts":
             given = form_of(sent.content, sent.headers.get("content-type", ""))
             if (field := given.get(api.part)) is None:
@@ -162,7 +162,10 @@ class Files:
                 raise Refusal(400, "invalid_request", f"the parts have more bytes than the {file.reserved} declared")
             return json_reply(api.write_part({"id": file.id, "part": part, "created_at": done.updated / 1e6}))
         if kind == "upload_cancel":
-            return json_reply(api.write((await self.files.change(file, status="cancelled")).node))
+            done = await self.files.cancel(file)
+            if done is None:
+                raise _over(await self.files.get(sent.tenant, FILE, file.id))
+            return json_reply(api.write(done.node))
         body = object_of(sent.content)
         order, md5 = body.get(api.fields["parts"]), body.get(api.fields["md5"])
         before, _, after = api.part_name.partition("{}")
@@ -204,11 +207,9 @@ class Files:
             return await self._started(sent, how)
         if not commands and sent.headers.get(f"{how.prefix}protocol") == "raw":
             return await self._raw(sent, api, how)
-        file = await self.files.find_upload(sent.query.get(how.query, ""))
-        if file is None or file.tenant != sent.tenant:
-            raise Refusal(404, "not_found", "the upload is unknown or has expired", code="upload_not_found")
+        file = await self._upload(sent, how)
         if "cancel" in commands and file.status == "uploading":
-            file = await self.files.change(file, status="cancelled")
+            file = await self.files.cancel(file) or await self._upload(sent, how)
         if "upload" in commands and file.status == "uploading":
             file = await self._received(sent, how, file)
         if "finalize" in commands and file.status == "uploading":
@@ -216,6 +217,13 @@ class Files:
         if file.status == "ready" and "finalize" in commands:
             return json_reply({how.envelope: api.write(file.node)}, headers=_progress(how, file))
         return Whole(200, _progress(how, file))
+
+    async def _upload(self, sent: Sent, how: ResumableApi) -> StoredFile:
+        """The upload of a URL. Raises `Refusal` (404)."""
+        file = await self.files.find_upload(sent.query.get(how.query, ""))
+        if file is None or file.tenant != sent.tenant:
+            raise Refusal(404, "not_found", "the upload is unknown or has expired", code="upload_not_found")
+        return file
 
     async def _started(self, sent: Sent, how: ResumableApi) -> Whole:
         body = object_of(sent.content) if sent.content.strip() else {}
@@ -227,9 +235,10 @@ class Files:
             return next((str(each) for each in values if isinstance(each, (str, int))), "")
 
         size = sent.headers.get(f"{how.prefix}header-content-length") or said("size")
-        if not size.isdecimal():
+        expected = whole_number(size)
+        if expected is None:
             raise Refusal(400, "invalid_request", f"{how.prefix}header-content-length must be the size of the file")
-        self.check_size(int(size))
+        self.check_size(expected)
         filename = said("filename") or sent.headers.get(f"{how.prefix}file-name", "")
         filename = name_of(filename) if filename else ""
         declared = sent.headers.get(f"{how.prefix}header-content-type", "") or said("media_type")
@@ -242,7 +251,7 @@ class Files:
         secret = secrets.token_urlsafe(32)
         try:
             file = await self.files.create(
-                sent.tenant, FILE, head, expected=int(size), id=wanted, secret=secret, lifetime=86_400.0
+                sent.tenant, FILE, head, expected=expected, id=wanted, secret=secret, lifetime=UPLOAD_LIFETIME
             )
         except Conflict:
             raise Refusal(409, "conflict", f"the file {wanted!r} exists already", code="already_exists") from None
@@ -260,9 +269,9 @@ class Files:
 
     async def _received(self, sent: Sent, how: ResumableApi, file: StoredFile) -> StoredFile:
         given = sent.headers.get(f"{how.prefix}offset", "")
-        offset = int(given) if given.isdecimal() else -1
-        if not 0 <= offset <= file.received:
-            reason = f"{how.prefix}offset must be {file.received}, the bytes that were received, got {given!r}"
+        offset = whole_number(given)
+        if offset is None or offset > file.received:
+            reason = f"{how.prefix}offset must be {file.received}, the bytes that were received, got {given[:40]!r}"
             raise Refusal(400, "invalid_request", reason, code="upload_offset", headers=_progress(how, file))
         new = sent.content[file.received - offset :]
         if not new:
@@ -285,6 +294,11 @@ def _progress(how: ResumableApi, file: StoredFile) -> dict[str, str]:
 
 
 # ---- shared with other routes ---------------------------------------------------------------------------------------
+
+
+def _over(file: StoredFile | None) -> Refusal:
+    state = "completed" if file is not None and file.status == "ready" else "cancelled"
+    return Refusal(400, "invalid_request", f"the upload is {state}", code="upload_over")
 
 
 def _missing(sent: Sent, what: str = "file") -> Refusal:
@@ -328,10 +342,11 @@ def listed(nodes: Sequence[dict[str, Any]], api: Any, query: Mapping[str, str]) 
     paging = api.paging
     ids = [api.name.format(each["id"]) for each in nodes]
     given, after = query.get(paging.size, ""), query.get(paging.after, "")
-    if given and not (given.isdecimal() and int(given) > 0):
-        raise Refusal(400, "invalid_request", f"{paging.size} must be a number above 0, got {given!r}")
+    size = whole_number(given) if given else api.size
+    if not size:
+        raise Refusal(400, "invalid_request", f"{paging.size} must be a number above 0, got {given[:40]!r}")
     if after and after not in ids:
-        raise Refusal(400, "invalid_request", f"{paging.after}: {after!r} is not in the list")
+        raise Refusal(400, "invalid_request", f"{paging.after}: {after[:100]!r} is not in the list")
     start = ids.index(after) + 1 if after else 0
-    end = start + min(int(given or api.size), paging.most)
+    end = start + min(size, paging.most)
     return api.write_list(list(nodes[start:end]), ids[end - 1] if end < len(ids) else None)  # type: ignore[no-any-return]

@@ -24,6 +24,7 @@ from ..client.telemetry.operation import SILENT, Telemetry
 from ..client.transports.route_matching import Match
 from ..jsonvalue import dump
 from ..losses import Losses
+from ..urls import whole_number
 from .access import Key
 from .config import TelemetrySettings
 from .metrics import CONTENT_TYPE, Metrics
@@ -173,9 +174,10 @@ class Recorder:
             return Whole(200, {"content-type": CONTENT_TYPE}, self.metrics.text())
         if path == _REQUESTS and self._log is not None:
             given = query.get("limit", str(self.settings.keep))
-            if not given.isdecimal():
+            count = whole_number(given)
+            if count is None:
                 raise Refusal(400, "invalid_request", f"limit must be a number, got {given[:20]!r}")
-            kept = list(self.kept)[-int(given[:9]) :] if int(given[:9]) else []
+            kept = list(self.kept)[-count:] if count else []
             return Whole(200, {"content-type": "application/x-ndjson"}, b"".join(dump(each) + b"\n" for each in kept))
         field = "metrics" if path == _METRICS else "log"
         raise Refusal(404, "not_found", f"{path} is off; set telemetry.{field}", code="telemetry_off")

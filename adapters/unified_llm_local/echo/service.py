@@ -21,6 +21,7 @@ from unified_llm.convert import load
 from unified_llm.jsonvalue import dump, parse
 from unified_llm.registry import adapter
 from unified_llm.stream import TERMINAL
+from unified_llm.urls import whole_number
 from unified_llm_local.echo.answer import Stamp, digest_of, events, opening, plain, response, size
 from unified_llm_local.echo.facts import Facts, Node, Refused, items_of
 from unified_llm_local.echo.plan import Plan, plan_of
@@ -253,8 +254,8 @@ class Service:
             name, place = asked.adapter.resume
             frames = _numbered(frames, place)
             last = asked.http["query"].get(name, "")
-            if resumed and last.isdecimal():
-                frames = (each for each in frames if _number(each["data"], place) > int(last))
+            if resumed and (shown := whole_number(last)) is not None:
+                frames = (each for each in frames if _number(each["data"], place) > shown)
         encoded = _array(frames) if array else (_sse(each, framing.named) for each in frames)
         kind = framing.array if array else framing.content_type
         return Reply(200, {"content-type": kind}, _paced(encoded, held.plan))
@@ -280,7 +281,8 @@ class Service:
         if query.get("order") != "asc":
             items.reverse()
         at = next((n + 1 for n, item in enumerate(items) if item["id"] == query.get("after")), 0)
-        limit = int(query.get("limit", "20")) if query.get("limit", "20").isdecimal() else 20
+        limit = whole_number(query.get("limit", "20"))
+        limit = 20 if limit is None else limit
         page = items[at : at + limit]
         ends = {"first_id": page[0]["id"], "last_id": page[-1]["id"]} if page else {}
         return self._written(asked, {"input": page, **ends, "has_more": at + limit < len(items)}, "input_items")

@@ -9,6 +9,7 @@ from typing import Any
 
 from unified_llm.mapping import IllTyped, Mapping
 from unified_llm.reading import Reader
+from unified_llm.urls import whole_number
 from unified_llm.writing import Writer
 
 from .complete import complete_items
@@ -94,7 +95,7 @@ def _page(items: list[Node], query: Node) -> Node:
     after = query.get("after")
     start = ids.index(after) + 1 if after is not None and after in ids else 0
     size = query.get("limit")
-    size = int(size) if type(size) is str and size.isdecimal() and int(size) else _PAGE
+    size = (whole_number(size) if type(size) is str else None) or _PAGE
     found = items[start : start + min(size, _MOST)]
     ends = {"first_id": found[0].get("id"), "last_id": found[-1].get("id")} if found else {}
     more = start + len(found) < len(items)

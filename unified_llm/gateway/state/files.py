@@ -25,9 +25,19 @@ from .database import files
 if TYPE_CHECKING:
     from .store import Store
 
-__all__ = ["CACHE", "FILE", "FileStore", "StorageFull", "StoredFile", "expire_files", "release_files"]
+__all__ = [
+    "CACHE",
+    "FILE",
+    "UPLOAD_LIFETIME",
+    "FileStore",
+    "StorageFull",
+    "StoredFile",
+    "expire_files",
+    "release_files",
+]
 
 FILE, CACHE = "file", "cache"
+UPLOAD_LIFETIME = 86_400.0  # seconds in which the URL of an upload is valid
 _LOT = 500  # rows that one step of retention deletes
 
 
@@ -135,9 +145,10 @@ class FileStore:
         return None if found is None else _read(found)
 
     async def find_upload(self, secret: str) -> StoredFile | None:
-        """The upload that a secret was made for."""
+        """The upload that a secret was made for. A secret is valid for a day, and its file may be kept for longer."""
         async with self.store.connection() as connection:
-            query = sa.select(files).where(files.c.secret == digest(secret), _fresh())
+            begun = files.c.created > time.time_ns() // 1000 - int(UPLOAD_LIFETIME * 1e6)
+            query = sa.select(files).where(files.c.secret == digest(secret), begun, _fresh())
             found = (await connection.execute(query)).first()
         return None if found is None else _read(found)
 
@@ -181,12 +192,14 @@ class FileStore:
     ) -> StoredFile | str:
         """Make an upload a file, of all its parts or of those in `order`; else the reason why that cannot be.
 
-        Parts that are not listed are deleted.
+        Parts that are not listed are deleted. An upload that is complete already is returned as it is.
         """
         async with self.store.connection(write=True) as connection:
-            found = (
-                await connection.execute(sa.select(files).where(_is(file.tenant, file.kind, file.id), _fresh()))
-            ).first()
+            # Of two that complete it at the same time, the second one waits here, and reads what the first one wrote.
+            query = sa.select(files).where(_is(file.tenant, file.kind, file.id), _fresh()).with_for_update()
+            found = (await connection.execute(query)).first()
+            if found is not None and found.status == "ready":
+                return _read(found)
             if found is None or found.status != "uploading":
                 return "the upload is over"
             rows = await connection.execute(sa.select(parts).where(_of(file.tenant, file.kind, file.id)))
@@ -217,14 +230,26 @@ class FileStore:
         return file._replace(**{**values, "head": head})
 
     async def change(self, file: StoredFile, **values: Any) -> StoredFile:
-        """Write columns of a file; a cancelled upload loses its data."""
+        """Write columns of a file."""
         values = {**values, "updated": time.time_ns() // 1000}
-        if values.get("status") == "cancelled":
-            values |= {"reserved": 0, "received": 0}
         async with self.store.connection(write=True) as connection:
             await connection.execute(sa.update(files).where(_is(file.tenant, file.kind, file.id)).values(**values))
-            if values.get("status") == "cancelled":
-                await connection.execute(sa.delete(parts).where(_of(file.tenant, file.kind, file.id)))
+        return file._replace(**values)
+
+    async def cancel(self, file: StoredFile) -> StoredFile | None:
+        """End an upload, whose data is deleted; None where it is over."""
+        values: dict[str, Any] = {
+            "status": "cancelled",
+            "reserved": 0,
+            "received": 0,
+            "updated": time.time_ns() // 1000,
+        }
+        async with self.store.connection(write=True) as connection:
+            # Not by the status that was read: another request may have completed it since.
+            open_ = _is(file.tenant, file.kind, file.id) & (files.c.status == "uploading")
+            if not (await connection.execute(sa.update(files).where(open_).values(**values))).rowcount:
+                return None
+            await connection.execute(sa.delete(parts).where(_of(file.tenant, file.kind, file.id)))
         return file._replace(**values)
 
     async def delete(self, tenant: str, kind: str, id: str) -> bool:
