@@ -303,9 +303,9 @@ def test_the_upstream_is_closed_when_the_client_leaves(house: House) -> None:
             with opened(served) as found:
                 found.send(model="it", input="Hi")
                 until(lambda: up.asked)
-                assert gateway.sockets == 1
+                assert gateway.sockets.total() == 1
             up.until(lambda: up.open == 0)
-            until(lambda: gateway.busy == 0 and gateway.sockets == 0)
+            until(lambda: gateway.busy == 0 and not gateway.sockets)
 
 
 def test_an_upstream_that_repeats_its_ids_leaves_the_gateway_alive(house: House) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -112,7 +113,7 @@ class Gateway:
             **dict.fromkeys(CONVERSATIONS, self.conversations),
         }
         self.draining = False
-        self.busy = self.sockets = 0
+        self.busy, self.sockets = 0, Counter[str]()  # requests, and the WebSockets of each key
         self._secret = self.config.gateway.secret()
         self._interim: bytes | None = None
         self._looking: asyncio.Future[None] | None = None

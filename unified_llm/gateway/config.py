@@ -82,6 +82,11 @@ class GatewaySettings(_Table):
     max_parallel: int = Field(
         default=1_000, gt=0, description="Requests that are answered at the same time, in one process."
     )
+    max_sockets: int = Field(
+        default=100,
+        gt=0,
+        description="WebSockets that one key has open at the same time, in one process; without keys, all clients.",
+    )
     graceful: float = Field(default=30, gt=0, description="Seconds that open requests may take after SIGTERM.")
 
     def secret(self) -> Secret | None:
@@ -131,7 +136,7 @@ class StateSettings(_Table):
         default=None,
         description="Whether limits and budgets of keys are counted in the database, for all its nodes and across "
         "restarts, or per process in memory. Default: `shared` on PostgreSQL, `process` on SQLite. `parallel` is "
-        "counted per process.",
+        "counted in each process, also with `shared`.",
     )
 
     background: Names = Field(
@@ -229,7 +234,7 @@ class KeySettings(_Table):
     limits: list[LimitText] = Field(
         default=[],
         description='Limits: `"600/minute"` (requests), `"200000 tokens/minute"`, '
-        '`"20 parallel"`; '
+        '`"20 parallel"` (requests at the same time, in each process); '
         "per `second`, `minute`, `hour`, `day` or `month` (30 days).",
     )
     budget: BudgetText | None = Field(

@@ -90,7 +90,7 @@ class Metrics:
         protocol, route = (match.protocol, match.route.kind) if match is not None else ("", "")
         # 499 is what nginx calls a client that left.
         status = str(record.status if record.status is not None else 499)
-        self._requests.labels(protocol, route, status, record.key.name, self._clients(record.client)).inc()
+        self._requests.labels(protocol, route, status, *self._who(record)).inc()
         self._seconds.labels(protocol, route).observe(record.seconds)
         if record.first is not None:
             self._first.labels(protocol, route).observe(record.first)
@@ -102,13 +102,19 @@ class Metrics:
         outcome = type(event.error).__name__ if event.error is not None else "complete" if event.complete else "closed"
         self._upstream.labels(provider, model, request.protocol, outcome).inc()
         self._upstream_seconds.labels(provider, request.protocol).observe(event.duration)
-        key, client = (record.key.name, self._clients(record.client)) if record is not None else ("", "")
+        who = self._who(record)
         for kind, path in _TOKENS.items():
             value: Any = event.usage
             for name in path:
                 value = value.get(name) if isinstance(value, dict) else None
             if type(value) is int and value > 0:
-                self._tokens.labels(provider, model, kind, key, client).inc(value)
+                self._tokens.labels(provider, model, kind, *who).inc(value)
+
+    def _who(self, record: Record | None) -> tuple[str, str]:
+        """The key and the client of a request. Only a client that was admitted chooses the value of a label."""
+        if record is None or record.key is None:
+            return "", ""
+        return record.key.name, self._clients(record.client)
 
     def retry(self, event: RetryEvent) -> None:
         """A request to an upstream is repeated."""

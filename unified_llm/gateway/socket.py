@@ -11,10 +11,11 @@ import asyncio
 import logging
 import re
 import time
+from collections import Counter
 from collections.abc import Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from ..client.state.response_memory import Turn, keeps
@@ -44,36 +45,45 @@ if TYPE_CHECKING:
 __all__ = ["Session", "serve"]
 
 _log = logging.getLogger("unified_llm.gateway")
+_METHOD = "WEBSOCKET"  # of a handshake or a message in the request log
 _HANDSHAKE = ("connection", "upgrade")
+_MOST = 256  # messages of one connection that wait
 _FAILED = frozenset(("failed", "cancelled"))
 Node = dict[str, Any]
-
-
-class _Waiting(NamedTuple):
-    size: int
-    body: Node
 
 
 async def serve(gateway: Gateway, head: Head, scope: Scope, receive: Receive, send: Send) -> None:
     """One connection: refused with a response of HTTP, or accepted and served to its end."""
     await receive()
+    key: Key | None = None
     try:
-        gateway.access.admit(head.headers, head.query)
+        key = gateway.access.admit(head.headers, head.query)
         match = versioned(_matched(head), head.path, head.headers)
-        if gateway.draining:
-            raise Refusal(503, "overloaded", "the gateway is stopping", headers={"retry-after": "5"})
-        if gateway.sockets >= gateway.config.gateway.max_parallel:
-            raise Refusal(429, "rate_limit", "too many WebSockets at the same time", headers={"retry-after": "1"})
+        _check_room(gateway, key)
     except Refusal as refusal:
-        await _refuse(scope, send, error_reply(refusal, protocol_for(head.path, head.headers)))
+        with gateway.recorder.request(_METHOD, head.path, head.headers) as record:
+            refused = refusal.code or refusal.type
+            note(key=key, match=recognise("POST", head.path, head.headers), refused=refused)
+            reply = error_reply(refusal, protocol_for(head.path, head.headers))
+            await _refuse(scope, send if record is None else record.sending(send), reply)
         return
-    gateway.sockets += 1
+    gateway.sockets[key.name] += 1
     try:
-        await Session(gateway, head, match, receive, send).run()
+        await Session(gateway, head, match, key, receive, send).run()
     except OSError:
         pass  # the client is gone
     finally:
-        gateway.sockets -= 1
+        gateway.sockets -= Counter((key.name,))
+
+
+def _check_room(gateway: Gateway, key: Key) -> None:
+    """Raise `Refusal` (429, 503) where no other connection of a key is accepted."""
+    if gateway.draining:
+        raise Refusal(503, "overloaded", "the gateway is stopping", headers={"retry-after": "5"})
+    limits = gateway.config.gateway
+    if gateway.sockets.total() >= limits.max_parallel or gateway.sockets[key.name] >= limits.max_sockets:
+        reason, wait = "too many WebSockets at the same time", {"retry-after": "1"}
+        raise Refusal(429, "rate_limit", reason, code="too_many_connections", headers=wait)
 
 
 def _matched(head: Head) -> Match:
@@ -100,8 +110,8 @@ async def _refuse(scope: Scope, send: Send, reply: Whole) -> None:
 class Session:
     """One open socket."""
 
-    def __init__(self, gateway: Gateway, head: Head, match: Match, receive: Receive, send: Send) -> None:
-        self._gateway, self._match, self._receive, self._send = gateway, match, receive, send
+    def __init__(self, gateway: Gateway, head: Head, match: Match, key: Key, receive: Receive, send: Send) -> None:
+        self._gateway, self._match, self._key, self._receive, self._send = gateway, match, key, receive, send
         own = {name: value for name, value in head.headers.items() if not name.startswith("sec-websocket-")}
         self._head = head._replace(
             method="POST", headers={name: value for name, value in own.items() if name not in _HANDSHAKE}
@@ -111,10 +121,11 @@ class Session:
         self._socket = declared
         self._limit = gateway.config.gateway.max_body
         self._turns = SocketTurns(gateway.turns, self._limit)
-        self._lanes: dict[str, asyncio.Queue[_Waiting]] = {}
+        # Bytes: what they are parsed to is several times as large.
+        self._lanes: dict[str, asyncio.Queue[bytes]] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._active = asyncio.Semaphore(declared.active)
-        self._waiting = 0
+        self._waiting = self._size = 0  # messages that wait or are answered, and their bytes
 
     async def run(self) -> None:
         """Serve the socket until its client leaves, or its time is over."""
@@ -123,8 +134,8 @@ class Session:
         await self._send({"type": "websocket.accept", "headers": raw})
         try:
             async with asyncio.timeout(self._socket.lifetime):
-                while (message := await self._receive())["type"] != "websocket.disconnect":
-                    await self._take(message)
+                while await self._take(await self._receive()):
+                    pass
         except TimeoutError:
             reason = f"this connection is open for {self._socket.lifetime / 60:g} minutes; open another one"
             await self._fail("", Refusal(400, "invalid_request", reason, code=self._socket.codes[2]))
@@ -134,8 +145,10 @@ class Session:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _take(self, message: Mapping[str, Any]) -> None:
-        """Put a message into its lane, or answer what is none."""
+    async def _take(self, message: Mapping[str, Any]) -> bool:
+        """Put a message into its lane, or answer what is none; False at the end of the connection."""
+        if message["type"] == "websocket.disconnect":
+            return False
         text = message.get("text")
         content = text.encode() if isinstance(text, str) else message.get("bytes") or b""
         lane = ""
@@ -148,8 +161,8 @@ class Session:
                     reason = f"unknown event type {body.get('type')!r}; send {self._socket.create!r}"
                     raise Refusal(400, "invalid_request", reason, code="unknown_event_type")
                 await self._tell(lane, dump(refused))
-                return
-            if self._waiting + len(content) > self._limit:
+                return True
+            if self._waiting >= _MOST or self._size + len(content) > self._limit:
                 raise Refusal(429, "rate_limit", "too many requests wait on this connection", code="too_many_requests")
             if lane not in self._lanes:
                 if len(self._lanes.keys() - {""}) >= self._socket.lanes and lane:
@@ -158,10 +171,15 @@ class Session:
                 self._lanes[lane] = asyncio.Queue()
                 self._tasks.append(asyncio.create_task(self._work(lane)))
         except Refusal as refusal:
-            await self._fail(lane, refusal)
-            return
-        self._waiting += len(content)
-        self._lanes[lane].put_nowait(_Waiting(len(content), body))
+            with self._gateway.recorder.request(_METHOD, self._head.path, self._head.headers):
+                code = refusal.code or refusal.type
+                note(key=self._key, match=self._match, refused=code, status=refusal.status)
+                await self._fail(lane, refusal)
+            return True
+        self._waiting += 1
+        self._size += len(content)
+        self._lanes[lane].put_nowait(content)
+        return True
 
     def _lane(self, body: Node) -> str:
         name = body.get(self._socket.lane)
@@ -173,29 +191,34 @@ class Session:
         return name
 
     async def _work(self, lane: str) -> None:
-        """Answer the requests of a lane in their order."""
-        while True:
-            size, body = await self._lanes[lane].get()
-            async with self._active:
-                try:
-                    done = await self._recorded(lane, body)
-                except Refusal as refusal:
-                    done = False
-                    await self._fail(lane, refusal)
-                except OSError:
-                    return  # the client is gone
-                except Exception:
-                    _log.exception("internal error at a WebSocket of %s", self._head.path)
-                    done = False
-                    await self._fail(lane, Refusal(500, "server_error", "internal error of the gateway"))
-            self._waiting -= size
-            previous = body.get(keeps(self._match.protocol))
-            if not done and isinstance(previous, str):
-                self._turns.evict(previous, lane)
+        """Answer the requests of a lane in their order, until the client is gone."""
+        with suppress(OSError):
+            while True:
+                await self._next(lane)
+
+    async def _next(self, lane: str) -> None:
+        """Answer one request. What was read of it is not kept until the next one comes."""
+        content = await self._lanes[lane].get()
+        async with self._active:
+            body, done = _object(content), False
+            try:
+                done = await self._recorded(lane, body)
+            except Refusal as refusal:
+                await self._fail(lane, refusal)
+            except OSError:
+                raise
+            except Exception:
+                _log.exception("internal error at a WebSocket of %s", self._head.path)
+                await self._fail(lane, Refusal(500, "server_error", "internal error of the gateway"))
+        self._waiting -= 1
+        self._size -= len(content)
+        previous = body.get(keeps(self._match.protocol))
+        if not done and isinstance(previous, str):
+            self._turns.evict(previous, lane)
 
     async def _recorded(self, lane: str, body: Node) -> bool:
         """As `_answer`, with a line in the request log."""
-        with self._gateway.recorder.request("WEBSOCKET", self._head.path, self._head.headers):
+        with self._gateway.recorder.request(_METHOD, self._head.path, self._head.headers):
             try:
                 done = await self._answer(lane, body)
             except Refusal as refusal:

@@ -48,7 +48,7 @@ class Record:
         self.id = uuid4().hex
         self.method, self.path = method, path[:_LONGEST]
         self.client = "".join(filter(str.isprintable, headers.get(_CLIENT, "")[:64]))
-        self.key = Key()
+        self.key: Key | None = None  # of a client that was admitted
         self.match: Match | None = None
         self.model: str | None = None
         self.status: int | None = None
@@ -72,8 +72,10 @@ class Record:
                 if self.first is None and body:
                     self.first = time.monotonic() - self._began
                 self.is_complete = not message.get("more_body")
-            elif message["type"] == "http.response.start":
+            elif message["type"].endswith("http.response.start"):  # of a WebSocket that is refused too
                 self.status = message["status"]
+            elif message["type"] == "websocket.close":
+                self.status = 403  # with which a server refuses what was not accepted
             await send(message)
 
         return watched
@@ -88,6 +90,7 @@ class Record:
         request = last.request if last is not None else None
         error = last.error if last is not None else None
         counted = Counter(loss.capability for loss in self.losses)
+        key = self.key or Key()
         found: dict[str, Any] = {
             "time": self._at.isoformat(timespec="milliseconds"),
             "id": self.id,
@@ -95,8 +98,8 @@ class Record:
             "path": self.path,
             "protocol": self.match.protocol if self.match is not None else None,
             "route": self.match.route.kind if self.match is not None else None,
-            "key": self.key.name,
-            "tenant": self.key.tenant,
+            "key": key.name,
+            "tenant": key.tenant,
             "client": self.client,
             "model": self.model,
             "status": self.status,
