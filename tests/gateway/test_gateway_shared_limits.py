@@ -10,7 +10,9 @@ import sqlalchemy as sa
 
 from gateway.serving import House
 from gateway.test_gateway_quota import BODY, USED, keys, post
+from unified_llm.gateway.access import Key
 from unified_llm.gateway.config import StateSettings
+from unified_llm.gateway.replies import Refusal
 from unified_llm.gateway.state import counters as shared
 from unified_llm.gateway.state.database import counters
 from upstreams import CHAT, Canned
@@ -111,3 +113,11 @@ def test_the_default_follows_the_database() -> None:
     assert StateSettings(url="postgresql://db/x").shares_limits()
     assert StateSettings(url="sqlite:///x.db", limits="shared").shares_limits()
     assert not StateSettings(url="postgresql://db/x", limits="process").shares_limits()
+
+
+def test_parallel_is_counted_in_each_process(house: House, database: str) -> None:
+    """As the configuration reference says of both settings."""
+    nodes = gateways(house, database, {"limits": ["1 parallel"]})
+    for node in nodes:
+        with node.counted(Key("blue")), pytest.raises(Refusal, match="1 parallel"):
+            node.quota.enter(Key("blue"))
