@@ -123,7 +123,7 @@ def test_headers_of_a_call() -> None:
     [
         ({"temprature": 1}, TypeError, "did you mean 'temperature'"),
         ({"messages": []}, TypeError, "did you mean 'input'"),
-        ({"tools": [{"type": "function", "function": {"name": "f"}}]}, ul.InvalidBody, "/tools/0/name"),
+        ({"tools": [{"type": "function", "function": {"nam": "f"}}]}, ul.InvalidBody, "/tools/0/function/nam"),
         ({"new_thing": 1}, TypeError, "extra_body"),
         ({"temperature": "hot"}, ul.InvalidBody, "/temperature"),
         ({"reasoning": {"effort": 3}}, ul.InvalidBody, "/reasoning/effort"),

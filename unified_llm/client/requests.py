@@ -21,7 +21,7 @@ from .history import Segment, continued, said, withheld
 from .params import Asked
 from .results import Result, RunResult, items_of
 from .sending.deadline import Deadline
-from .tools.function_tools import Tool, as_tool
+from .tools.function_tools import Tool, choice_of, tools_of
 
 __all__ = ["OPTIONS", "Call", "call_of", "input_items"]
 
@@ -110,7 +110,11 @@ def call_of(given: Mapping[str, Any]) -> Call:
     }
     tools: dict[str, Tool] = {}
     if "tools" in body:
-        body["tools"], tools = _tools(given["tools"])
+        body["tools"], tools = tools_of(given["tools"])
+    if "tool_choice" in body:
+        body["tool_choice"] = choice_of(given["tool_choice"], body.get("tools", ()))
+    if isinstance(body.get("stop"), str):
+        body["stop"] = [body["stop"]]
     try:
         said = input_items(given.get("input"))
     except FAULTS as error:
@@ -143,7 +147,7 @@ def call_of(given: Mapping[str, Any]) -> Call:
     )
 
 
-_LATER = frozenset(("input", "tools"))  # with rules of their own
+_LATER = frozenset(("input", "tools", "tool_choice"))  # with rules of their own
 
 
 def input_items(given: Any) -> str | list[Node] | None:
@@ -231,34 +235,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(each) for each in value]
     return value
-
-
-def _tools(given: Sequence[Any]) -> tuple[list[Node], dict[str, Tool]]:
-    nodes: list[Node] = []
-    here: dict[str, Tool] = {}
-    for each in _flat(given):
-        found = as_tool(each)
-        if isinstance(found, Tool):
-            if found.name in here:
-                raise ValueError(f"two tools are called {found.name!r}")
-            here[found.name] = found
-            nodes.append(found.definition())
-        else:
-            if found.get("type") in ("function", "custom") and type(found.get("name")) is not str:
-                raise InvalidBody(f"/tools/{len(nodes)}/name", "a tool has a name, beside its type and its parameters")
-            nodes.append(found)
-    return nodes, here
-
-
-def _flat(given: Iterable[Any]) -> Iterable[Any]:
-    """Tools, with those of a list (or of anything with `.tools`, such as a server of tools) in their places."""
-    for each in given:
-        if isinstance(each, (list, tuple)):
-            yield from _flat(each)
-        elif hasattr(each, "tools") and not isinstance(each, (dict, Tool)) and not hasattr(each, "dump"):
-            yield from _flat(each.tools)
-        else:
-            yield each
 
 
 def _before(previous: Any) -> tuple[list[Node], tuple[Segment, ...]]:

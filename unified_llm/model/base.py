@@ -121,9 +121,11 @@ class Model(BaseModel):
         `ValidationError` for a value of another type. What only one protocol has goes into `extra`.
 
         >>> from unified_llm.model import Message
-        >>> Message(role="user", contents="Hi")
-        Traceback (most recent call last):
-        unified_llm.errors.InvalidBody: /contents: Message has no field 'contents'; did you mean 'content'? ...
+        >>> try:
+        ...     Message(role="user", contents="Hi")
+        ... except InvalidBody as error:
+        ...     print(str(error).partition("?")[0])
+        /contents: Message has no field 'contents'; did you mean 'content'
         """
         data = self._checked(data)
         # A node built by hand must print its type like one that was read: defaults are left out of a dump.

@@ -10,17 +10,21 @@ from __future__ import annotations
 import functools
 import inspect
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar, overload
 
 from pydantic import ValidationError
 
+from ...errors import InvalidBody
+from ...model.validate import dump
+from ...paths import pointer
 from ..sending.flows import Hook, Steps
 from .function_schema import Signature, signature_of
 from .tool_outputs import ToolError, failed, output_of
+from .wire_tools import MODES, choice_from, declared_by_server, near, tools_from
 
-__all__ = ["Tool", "ToolContext", "answering", "as_tool", "tool"]
+__all__ = ["Tool", "ToolContext", "answering", "choice_of", "tool", "tools_of"]
 
 Node = dict[str, Any]
 T = TypeVar("T")
@@ -168,18 +172,89 @@ def _made(function: Callable[..., Any], name: str | None, description: str | Non
     return Tool(function, called, description, signature, dict(options))
 
 
-def as_tool(value: Any) -> Tool | Node:
-    """What may stand in `tools=`: a `Tool`, a function, or a canonical tool (object or JSON) that others run."""
+def tools_of(given: Any) -> tuple[list[Node], dict[str, Tool]]:
+    """The canonical tools for what stands in `tools=`, and those of them that run here, by name.
+
+    One tool, or any nesting of lists and servers of tools: functions, `Tool`s, canonical classes, types of hosted
+    tools, and JSON or SDK objects in the shape of any protocol. Raises `InvalidBody` with the path of anything else.
+
+    >>> tools_of([{"name": "now", "input_schema": {"type": "object"}}])[0][0]["parameters"]
+    {'type': 'object'}
+    """
+    nodes: list[Node] = []
+    here: dict[str, Tool] = {}
+    for path, each in _flat(given, ("tools",)):
+        found = _tool(each, path)
+        if isinstance(found, Tool):
+            if found.name in here:
+                raise InvalidBody(pointer(path), f"two tools are called {found.name!r}")
+            here[found.name] = found
+            nodes.append(found.definition())
+        else:
+            nodes += tools_from(found, path)
+    return nodes, here
+
+
+def _flat(given: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """The tools with their paths; those of anything with `.tools`, such as a server, in the place of that."""
+    if isinstance(given, (str, Mapping, Tool)) or hasattr(given, "dump") or hasattr(given, "model_dump"):
+        yield path, given
+    elif hasattr(given, "tools"):
+        for each in given.tools:
+            yield from _flat(each, path)
+    elif isinstance(given, Iterable) and not callable(given):
+        for place, each in enumerate(given):
+            yield from _flat(each, (*path, place))
+    elif given is not None:
+        yield path, given
+
+
+def _tool(value: Any, path: tuple[Any, ...]) -> Tool | Node:
     if isinstance(value, Tool):
         return value
     if isinstance(value, str):
         return {"type": value}
-    if hasattr(value, "dump"):
-        found: Node = value.dump()
-        return found
-    if isinstance(value, dict):
-        return value
-    return _made(value, None, None, {})
+    if not isinstance(value, type) and hasattr(value, "dump"):
+        return dict(value.dump())
+    if not isinstance(value, type) and hasattr(value, "model_dump"):
+        value = value.model_dump(mode="json", by_alias=True, exclude_none=True)
+    if isinstance(value, Mapping):
+        return declared_by_server(dict(dump(value)))
+    if not callable(value):
+        raise InvalidBody(pointer(path), f"a tool is a function, a Tool or an object, not {type(value).__name__}")
+    try:
+        return _made(value, None, None, {})
+    except TypeError as error:
+        raise InvalidBody(pointer(path), str(error)) from error
+
+
+def choice_of(given: Any, tools: Sequence[Node]) -> Any:
+    """The canonical `tool_choice`: a mode, the name of one of the tools, a tool itself, or an object of any protocol.
+
+    Raises `InvalidBody` for a word that is neither a mode nor a tool of the call.
+
+    >>> choice_of("now", [{"type": "function", "name": "now"}])
+    {'type': 'function', 'name': 'now'}
+    """
+    if isinstance(given, Mapping):
+        return choice_from(dict(given))
+    name = given
+    if callable(given):
+        made = _tool(given, ("tool_choice",))
+        name = made.name if isinstance(made, Tool) else made.get("name")
+    if not isinstance(name, str) or name in MODES:
+        return name
+    for node in tools:
+        if name == node.get("name") and node["type"] in ("function", "custom"):
+            return {"type": node["type"], "name": name}
+        if name == node.get("server_label"):
+            return {"type": "mcp", "server_label": name}
+    if any(name == node["type"] for node in tools):
+        return {"type": name}
+    names = [*MODES, *(str(node.get("name") or node.get("server_label") or node["type"]) for node in tools)]
+    other = choice_from({"type": name})
+    hint = f"; did you mean {other!r}?" if other in MODES else near(name, names)
+    raise InvalidBody("/tool_choice", f"{name!r} is no mode and no tool of this call: {', '.join(names)}{hint}")
 
 
 def answering(found: Tool | None, call: Node, context: ToolContext[Any]) -> Steps[Node]:
