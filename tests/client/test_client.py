@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import pydoc
 from typing import Any
 
 import httpx2
@@ -13,7 +14,7 @@ import unified_llm as ul
 from client.providers import PROTOCOLS, Canned, message, response, upstream
 from unified_llm._tables import KEYS
 from unified_llm.client import background, client, responses
-from unified_llm.client.params import Asked, Given
+from unified_llm.client.params import Asked, Fields, Given, RunGiven, RunOptions, meanings
 
 PNG = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUg=="
 
@@ -77,7 +78,41 @@ def test_both_clients_have_the_same_methods_with_the_same_parameters() -> None:
 
 def test_the_arguments_are_the_fields_of_a_request() -> None:
     own = {"stream", "background"}  # parameters of their own
-    assert set(Given.__annotations__) - set(Asked.__annotations__) == KEYS["request"] - own
+    assert set(Fields.__annotations__) == KEYS["request"] - own
+    assert not set(Fields.__annotations__) & {*Asked.__annotations__, *RunOptions.__annotations__}
+
+
+METHODS = [
+    (getattr(cls, name), given)
+    for cls in (responses.Responses, responses.AsyncResponses)
+    for name, given in (("create", Given), ("parse", Given), ("run", RunGiven))
+] + [
+    (each, Given)
+    for each in (
+        responses.InputTokens.count,
+        responses.AsyncInputTokens.count,
+        client.Client.count_tokens,
+        client.AsyncClient.count_tokens,
+    )
+]
+
+
+@pytest.mark.parametrize(("method", "given"), METHODS)
+def test_help_shows_every_argument_with_its_type_and_meaning(method: Any, given: Any) -> None:
+    shown = inspect.signature(method).parameters
+    assert set(given.__annotations__) < set(shown)
+    assert all(each.kind is each.KEYWORD_ONLY and each.annotation for name, each in shown.items() if name != "self")
+    assert str(shown["temperature"]) == "temperature: float | None = None"
+    documented = pydoc.render_doc(method, renderer=pydoc.plaintext)
+    silent = [name for name in given.__annotations__ if f" {name}: {meanings()[name]}\n" not in f"{documented}\n"]
+    assert not silent
+
+
+def test_the_sync_and_async_methods_take_the_same() -> None:
+    for name in ("create", "parse", "run"):
+        one, other = (getattr(cls, name) for cls in (responses.Responses, responses.AsyncResponses))
+        assert [*inspect.signature(one).parameters.values()] == [*inspect.signature(other).parameters.values()]
+    assert inspect.signature(responses.Responses.run).parameters["max_turns"].default == 10
 
 
 # ---- what is asked --------------------------------------------------------------------------------------------------

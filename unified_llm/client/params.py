@@ -1,93 +1,308 @@
-"""The keyword arguments of the client's methods, for type checkers: a canonical request's fields, and how to ask.
+"""The keyword arguments of the client's methods, declared once for checkers, `help()` and the sync and async methods.
 
-Names and meanings are those of the Responses API where it has them. A test holds them against the canonical model.
+Names and meanings are those of the Responses API where it has them. A test compares them with the canonical request.
 https://platform.openai.com/docs/api-reference/responses/create
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, TypedDict
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, TypeVar
 
-from ..losses import Levels
+if TYPE_CHECKING:
+    import os
 
-__all__ = ["Asked", "Given"]
+    import httpx2
+    from pydantic import BaseModel
+
+    from .. import _twins as json
+    from ..losses import Levels
+    from ..model import request, settings
+    from ..models.names import ModelName, ProtocolName, ProviderName
+    from .results import Result, RunResult, Step
+    from .tools.function_tools import Tool
+    from .tools.mcp import AsyncToolServer, ToolServer
+    from .tools.tool_loop import Hooks
+    from .upstreams.upstream import Upstream
+
+__all__ = [
+    "Asked",
+    "Fields",
+    "Given",
+    "Input",
+    "InputItem",
+    "Key",
+    "RunGiven",
+    "RunOptions",
+    "Strategy",
+    "ToolLike",
+    "UpstreamLike",
+    "meanings",
+    "spelled_out",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+InputItem: TypeAlias = "str | bytes | os.PathLike[str] | Mapping[str, Any] | BaseModel | RunResult[Any]"
+"""One entry of `input`: text, an item as JSON, an object of a canonical class or of an SDK, or an earlier result."""
+
+Input: TypeAlias = "InputItem | Sequence[InputItem]"
+"""What `input` takes."""
+
+_OneTool: TypeAlias = "Callable[..., Any] | Tool | ToolServer | AsyncToolServer | Mapping[str, Any] | BaseModel | str"
+ToolLike: TypeAlias = "_OneTool | Sequence[_OneTool | Sequence[_OneTool]]"
+"""What `tools` takes: functions, `Tool`s, servers of tools, canonical tools, the type of a hosted tool, or a list."""
+
+UpstreamLike: TypeAlias = "ProviderName | Upstream | Any"
+"""A provider, "provider/model", the base URL of a server, an `Upstream`, or an official SDK's client."""
+
+Key: TypeAlias = "str | Callable[[], str] | Mapping[str, str | Callable[[], str]]"
+"""An API key, a function that returns one, or a mapping of both by provider, "provider/model" or host."""
+
+Strategy: TypeAlias = Literal["auto", "native", "tool", "prompt"]
+"""How structured output is requested."""
+
+
+class Fields(TypedDict, total=False):
+    """The fields of a canonical request."""
+
+    model: ModelName | Upstream | None
+    """"provider/model", a plain model name where the client has an upstream, or an `Upstream`."""
+    input: Input | None
+    """Text, items, earlier results, or a list of them."""
+    instructions: str | Sequence[Mapping[str, Any] | BaseModel] | None
+    """The system prompt: text, or text parts."""
+    tools: ToolLike | None
+    """Functions, `Tool`s, servers of tools, and canonical tools that the model may call."""
+    tool_choice: str | Mapping[str, Any] | BaseModel | None
+    """"auto", "none", "required", or an object that names the tools to call."""
+    parallel_tool_calls: bool | None
+    """Whether the model may call several tools in one turn."""
+    max_output_tokens: int | None
+    """The largest number of tokens in the response, reasoning included."""
+    max_tool_calls: int | None
+    """The largest number of calls of hosted tools; in `run`, of tools that run here."""
+    temperature: float | None
+    """Randomness of sampling; 0 is the least."""
+    top_p: float | None
+    """Nucleus sampling: the share of probability that tokens are taken from."""
+    top_k: float | None
+    """The number of most probable tokens that are taken from."""
+    seed: int | None
+    """A seed for sampling that repeats, as far as the provider supports it."""
+    presence_penalty: float | None
+    """A penalty for tokens that have occurred at all."""
+    frequency_penalty: float | None
+    """A penalty for tokens by how often they have occurred."""
+    logit_bias: Mapping[str, Any] | None
+    """Changes of the probability of tokens, by token id."""
+    top_logprobs: int | None
+    """The number of most probable tokens to return at each place, with their log probabilities."""
+    stop: str | Sequence[str] | None
+    """Texts at which output stops."""
+    n: int | None
+    """The number of alternative responses."""
+    modalities: Sequence[str] | None
+    """The output media: "text", "audio", "image"."""
+    audio: json.AudioConfig | settings.AudioConfig | None
+    """Voice and format of audio output."""
+    image: json.ImageConfig | settings.ImageConfig | None
+    """Size and format of image output."""
+    text: json.TextConfig | settings.TextConfig | None
+    """Format and verbosity of the text; `responses.parse` sets the format from a type."""
+    reasoning: json.ReasoningConfig | settings.ReasoningConfig | None
+    """Effort, token budget and summary of reasoning."""
+    include: Sequence[str] | None
+    """Further data to return, by the names of the Responses API."""
+    store: bool | None
+    """Whether the provider keeps the response."""
+    previous_response_id: str | None
+    """The id of a kept response to continue; for a response of any provider use `previous`."""
+    conversation: str | Mapping[str, Any] | None
+    """The id of a conversation that the provider keeps."""
+    prompt: json.PromptTemplate | settings.PromptTemplate | None
+    """A prompt template that the provider keeps, with its variables."""
+    prediction: Mapping[str, Any] | None
+    """Expected output, for faster generation."""
+    container: str | Mapping[str, Any] | None
+    """The container in which hosted tools run."""
+    continuation_token: str | None
+    """The token with which an unfinished response is continued."""
+    context_management: Sequence[json.ContextManagement | request.ContextManagement] | None
+    """Rules for a context that grows: compaction, removal of old tool results."""
+    truncation: str | None
+    """"auto" or "disabled": whether a conversation that is too long is cut by the provider."""
+    metadata: Mapping[str, Any] | None
+    """Key-value pairs that the provider stores with the response."""
+    labels: Mapping[str, Any] | None
+    """Key-value pairs for billing reports."""
+    service_tier: str | None
+    """The provider's service tier: "auto", "default", "flex", "priority", ..."""
+    fallbacks: str | Sequence[Any] | None
+    """Models that the provider falls back to; for fallbacks across providers use `models`."""
+    safety_identifier: str | None
+    """A stable, hashed id of the end user, for abuse detection."""
+    user: str | None
+    """The older form of `safety_identifier`."""
+    safety_settings: Sequence[json.SafetySetting | settings.SafetySetting] | None
+    """Thresholds of content filters."""
+    moderation: Mapping[str, Any] | None
+    """Settings of the provider's moderation."""
+    access_programs: Mapping[str, Any] | None
+    """Access programs of the provider that the request uses."""
+    prompt_cache_key: str | None
+    """A key that groups requests with the same beginning in the prompt cache."""
+    prompt_cache_options: json.PromptCacheOptions | settings.PromptCacheOptions | None
+    """Lifetime and other options of the prompt cache."""
+    prompt_cache_retention: str | None
+    """How long the prompt cache is kept."""
+    cached_content: str | None
+    """The name of cached content that the provider keeps."""
+    cache: json.Cache | None
+    """A cache breakpoint behind the whole request."""
+    agent: str | None
+    """A hosted agent instead of a model."""
+    agent_config: Mapping[str, Any] | None
+    """Settings of the hosted agent."""
+    multi_agent: Mapping[str, Any] | None
+    """Settings of several hosted agents."""
+    background_options: Mapping[str, Any] | None
+    """Options of a background response."""
+    stream_options: json.StreamOptions | settings.StreamOptions | None
+    """Options of the stream."""
+    extra: Mapping[str, Any] | None
+    """Fields that only one protocol has, by protocol, as conversion reads them."""
 
 
 class Asked(TypedDict, total=False):
-    """How to ask, beside what: `models` are fallbacks in their order, `previous` an answer to go on from (of any
-    provider), `upstream` whom to ask, `protocol` which wire to speak in any case, `timeout` how long to wait for each
-    piece of an answer, `total_timeout` how many seconds the call may take with everything in it. `api_key`,
-    `extra_headers` and `extra_query` belong to the first upstream of the call: a fallback at another origin does not
-    get them."""
+    """How a request is sent: arguments of the client that are not part of the request."""
 
-    models: Sequence[Any]
-    previous: Any
-    upstream: Any
-    protocol: str | None
+    models: Sequence[ModelName | Upstream]
+    """Fallbacks, tried in this order when a model before them fails."""
+    previous: Result[Any] | RunResult[Any] | Sequence[InputItem] | None
+    """A response, of any provider, that the request continues."""
+    upstream: UpstreamLike
+    """The provider or server to send to, instead of the client's own."""
+    protocol: ProtocolName | None
+    """The protocol to use; by default the one with the fewest losses for the request."""
     on_loss: Levels | None
-    timeout: Any
+    """What is done about losses: a level, or levels by capability."""
+    timeout: float | httpx2.Timeout | None
+    """Seconds to wait for each piece of the response."""
     total_timeout: float | None
+    """Seconds for the whole call, with retries, tool turns and the reading of a stream."""
     extra_headers: Mapping[str, str] | None
+    """Further HTTP headers, for the origin of the first upstream."""
     extra_query: Mapping[str, Any] | None
+    """Further query parameters, for the origin of the first upstream."""
     extra_body: Mapping[str, Any] | None
-    api_key: Any
+    """Fields that are written into the JSON body as they are."""
+    api_key: Key | None
+    """The API key, for the origin of the first upstream; fallbacks at other origins do not get it."""
     base_url: str | None
+    """The base URL of the server, for models that have no provider prefix."""
 
 
-class Given(Asked, total=False):
-    """A canonical request. `input` is a string, items, or results; `tools` functions, `Tool`s or canonical ones."""
+class Given(Fields, Asked, total=False):
+    """What `create`, `parse` and `count_tokens` take."""
 
-    model: Any
-    input: Any
-    instructions: Any
-    tools: Sequence[Any] | None
-    tool_choice: Any
-    parallel_tool_calls: bool | None
-    max_output_tokens: int | None
-    max_tool_calls: int | None
-    temperature: float | None
-    top_p: float | None
-    top_k: float | None
-    seed: int | None
-    presence_penalty: float | None
-    frequency_penalty: float | None
-    logit_bias: Mapping[str, Any] | None
-    top_logprobs: int | None
-    stop: Sequence[str] | None
-    n: int | None
-    modalities: Sequence[str] | None
-    audio: Mapping[str, Any] | None
-    image: Mapping[str, Any] | None
-    text: Mapping[str, Any] | None
-    reasoning: Mapping[str, Any] | None
-    include: Sequence[str] | None
-    store: bool | None
-    previous_response_id: str | None
-    conversation: Any
-    prompt: Mapping[str, Any] | None
-    prediction: Mapping[str, Any] | None
-    container: Any
-    continuation_token: str | None
-    context_management: Sequence[Any] | None
-    truncation: str | None
-    metadata: Mapping[str, Any] | None
-    labels: Mapping[str, Any] | None
-    service_tier: str | None
-    fallbacks: Any
-    safety_identifier: str | None
-    user: str | None
-    safety_settings: Sequence[Any] | None
-    moderation: Mapping[str, Any] | None
-    access_programs: Mapping[str, Any] | None
-    prompt_cache_key: str | None
-    prompt_cache_options: Mapping[str, Any] | None
-    prompt_cache_retention: str | None
-    cached_content: str | None
-    cache: Mapping[str, Any] | None
-    agent: str | None
-    agent_config: Mapping[str, Any] | None
-    multi_agent: Mapping[str, Any] | None
-    background_options: Mapping[str, Any] | None
-    stream_options: Mapping[str, Any] | None
-    extra: Mapping[str, Any] | None
+
+class RunOptions(TypedDict, total=False):
+    """How a tool loop runs."""
+
+    max_turns: int
+    """The largest number of responses; 10 by default."""
+    parallel: bool
+    """Whether the calls of one turn run at the same time; true by default."""
+    hooks: Hooks | None
+    """What is called before and after each turn and each tool call."""
+    on_step: Callable[[Step], Any] | None
+    """A function that is called with each turn."""
+    context: Any
+    """What tools find as `data` in their `ToolContext`."""
+
+
+class RunGiven(Given, RunOptions, total=False):
+    """What `run` takes."""
+
+
+class _Bare(str):
+    """An annotation that is shown without quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def spelled_out(given: type, defaults: Callable[..., Any] | None = None) -> Callable[[F], F]:
+    """Give a method with `**given` the signature and the documentation of the fields of one of these.
+
+    Defaults other than None are those of the parameters of the function `defaults`.
+
+    >>> @spelled_out(RunOptions)
+    ... def run(self, *, stream: bool = False, **given): "Run."
+    >>> list(inspect.signature(run).parameters)
+    ['self', 'stream', 'max_turns', 'parallel', 'hooks', 'on_step', 'context']
+    """
+    usual = inspect.signature(defaults).parameters if defaults is not None else {}
+
+    def decorate(function: F) -> F:
+        shown = inspect.signature(function)
+        own = [each for each in shown.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        fields = {name: kind for name, kind in _fields(given).items() if name not in shown.parameters}
+        more = [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=usual[name].default if name in usual else None,
+                annotation=_Bare(kind),
+            )
+            for name, kind in fields.items()
+        ]
+        named = [each.replace(annotation=_bare(each.annotation)) for each in own]
+        function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [*named, *more], return_annotation=_bare(shown.return_annotation)
+        )
+        if function.__doc__:
+            said = meanings()
+            lines = [f"    {name}: {said[name]}" for name in fields if name in said]
+            function.__doc__ = "\n".join((inspect.cleandoc(function.__doc__), "", "Args:", *lines))
+        return function
+
+    return decorate
+
+
+def _bare(annotation: Any) -> Any:
+    return _Bare(annotation) if isinstance(annotation, str) else annotation
+
+
+def _fields(given: type) -> dict[str, str]:
+    """Names and annotations, the request's fields first."""
+    bases = [each for each in getattr(given, "__orig_bases__", ()) if hasattr(each, "__total__")]
+    out: dict[str, str] = {}
+    for each in bases:
+        out.update(_fields(each))
+    for name, kind in given.__annotations__.items():
+        out.setdefault(name, getattr(kind, "__forward_arg__", str(kind)))
+    return out
+
+
+@cache
+def meanings() -> dict[str, str]:
+    """What each argument means: the text under its declaration above; nothing where there is no source."""
+    try:
+        tree = ast.parse(Path(__file__).read_text("utf-8"))
+    except OSError:
+        return {}
+    out: dict[str, str] = {}
+    for node in tree.body:
+        for field, text in zip(node.body, node.body[1:]) if isinstance(node, ast.ClassDef) else ():
+            if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
+                out[ast.unparse(field.target)] = textwrap.dedent(str(text.value.value)).strip()
+    return out

@@ -6,19 +6,21 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from .background import AsyncBackground, Background
-from .params import Given
-from .results import Result, RunResult, TokenCount
+from .params import Given, RunGiven, RunOptions, Strategy, spelled_out
+from .results import Result, RunResult, T, TokenCount
 from .sending.flows import Steps, Turn, ado, adrive, do, drive
 from .streams import AsyncEventStream, AsyncRunStream, EventStream, RunStream
-from .tools.tool_loop import Hooks, loop
+from .tools.tool_loop import loop
 
 if TYPE_CHECKING:
     from .client import AsyncClient, Client
     from .core import Core
-    from .results import Step
     from .upstreams.upstream import Upstream
 
 __all__ = ["AsyncResponses", "Responses"]
+
+_LOOP = frozenset((*RunOptions.__annotations__, "max_tool_calls"))
+"""What the loop takes; in `run` the calls that it counts are those of tools that run here."""
 
 
 def _kept(core: Core, response: Any, upstream: Any) -> tuple[Upstream, str]:
@@ -30,8 +32,9 @@ def _kept(core: Core, response: Any, upstream: Any) -> tuple[Upstream, str]:
     return core.upstreams(core.call(given))[0], response
 
 
-def _loop(core: Core, given: dict[str, Any], options: dict[str, Any]) -> Callable[[Any], Steps[RunResult]]:
-    call = core.call(given)
+def _loop(core: Core, given: dict[str, Any]) -> Callable[[Any], Steps[RunResult]]:
+    options = {name: value for name, value in given.items() if name in _LOOP}
+    call = core.call({name: value for name, value in given.items() if name not in _LOOP})
     return lambda tell: loop(call, tell=tell, **options)
 
 
@@ -44,13 +47,18 @@ class Responses:
         self.input_tokens = InputTokens(client)
 
     @overload
-    def create(self, *, stream: Literal[True], background: None = None, **given: Unpack[Given]) -> EventStream: ...
+    def create(
+        self, *, stream: Literal[True], background: bool | None = None, **given: Unpack[Given]
+    ) -> EventStream[None]: ...
     @overload
-    def create(self, *, background: Literal[True], stream: None = None, **given: Unpack[Given]) -> Background: ...
+    def create(
+        self, *, background: Literal[True], stream: Literal[False] | None = None, **given: Unpack[Given]
+    ) -> Background: ...
     @overload
     def create(
         self, *, stream: Literal[False] | None = None, background: Literal[False] | None = None, **given: Unpack[Given]
-    ) -> Result: ...
+    ) -> Result[None]: ...
+    @spelled_out(Given)
     def create(
         self, *, stream: bool | None = None, background: bool | None = None, **given: Any
     ) -> Result | EventStream | Background:
@@ -84,15 +92,30 @@ class Responses:
         result = self._client._run(self._core.create(call))
         return Background(self._client, result) if background else result
 
+    @overload
+    def parse(
+        self,
+        *,
+        text_format: type[T],
+        strategy: Strategy = "auto",
+        retries: int = 0,
+        name: str | None = None,
+        **given: Unpack[Given],
+    ) -> Result[T]: ...
+    @overload
     def parse(
         self,
         *,
         text_format: Any,
-        strategy: str = "auto",
+        strategy: Strategy = "auto",
         retries: int = 0,
         name: str | None = None,
         **given: Unpack[Given],
-    ) -> Result:
+    ) -> Result[Any]: ...
+    @spelled_out(Given)
+    def parse(
+        self, *, text_format: Any, strategy: Strategy = "auto", retries: int = 0, name: str | None = None, **given: Any
+    ) -> Result[Any]:
         """Ask for structured output, and give a `Result` with `.output_parsed`.
 
         `text_format` is a pydantic model, any type that pydantic knows, or a JSON schema (then the value is plain
@@ -108,21 +131,11 @@ class Responses:
         return self._client._run(self._core.parse(self._core.call(given), text_format, strategy, retries, name))
 
     @overload
-    def run(self, *, stream: Literal[True], **given: Any) -> RunStream: ...
+    def run(self, *, stream: Literal[True], **given: Unpack[RunGiven]) -> RunStream: ...
     @overload
-    def run(self, *, stream: Literal[False] = False, **given: Any) -> RunResult: ...
-    def run(
-        self,
-        *,
-        stream: bool = False,
-        max_turns: int = 10,
-        max_tool_calls: int | None = None,
-        parallel: bool = True,
-        hooks: Hooks | None = None,
-        on_step: Callable[[Step], Any] | None = None,
-        context: Any = None,
-        **given: Any,
-    ) -> RunResult | RunStream:
+    def run(self, *, stream: Literal[False] = False, **given: Unpack[RunGiven]) -> RunResult: ...
+    @spelled_out(RunGiven, loop)
+    def run(self, *, stream: bool = False, **given: Any) -> RunResult | RunStream:
         """Ask, run the tools that are called, tell what came of it, and so on until there is an answer.
 
         Takes what `create` takes. The calls of one turn run at once (in threads), one after the other with
@@ -142,15 +155,7 @@ class Responses:
         >>> run.stopped, run.output_text
         ('answered', 'Hello')
         """
-        options: dict[str, Any] = {
-            "max_turns": max_turns,
-            "max_tool_calls": max_tool_calls,
-            "parallel": parallel,
-            "hooks": hooks,
-            "on_step": on_step,
-            "context": context,
-        }
-        flow = _loop(self._core, given, options)
+        flow = _loop(self._core, given)
         if stream:
             return RunStream(flow, lambda call: EventStream(self._client._run(self._core.open(call))), do)
         return drive(flow(lambda _: None), self._turn)
@@ -186,6 +191,7 @@ class InputTokens:
     def __init__(self, client: Client) -> None:
         self._client = client
 
+    @spelled_out(Given)
     def count(self, **given: Unpack[Given]) -> TokenCount:
         """How many tokens a request takes: as its provider counts them, else an estimate that says that it is one."""
         return self._client._run(self._client._core.count_tokens(self._client._core.call(given)))
@@ -201,16 +207,17 @@ class AsyncResponses:
 
     @overload
     async def create(
-        self, *, stream: Literal[True], background: None = None, **given: Unpack[Given]
-    ) -> AsyncEventStream: ...
+        self, *, stream: Literal[True], background: bool | None = None, **given: Unpack[Given]
+    ) -> AsyncEventStream[None]: ...
     @overload
     async def create(
-        self, *, background: Literal[True], stream: None = None, **given: Unpack[Given]
+        self, *, background: Literal[True], stream: Literal[False] | None = None, **given: Unpack[Given]
     ) -> AsyncBackground: ...
     @overload
     async def create(
         self, *, stream: Literal[False] | None = None, background: Literal[False] | None = None, **given: Unpack[Given]
-    ) -> Result: ...
+    ) -> Result[None]: ...
+    @spelled_out(Given)
     async def create(
         self, *, stream: bool | None = None, background: bool | None = None, **given: Any
     ) -> Result | AsyncEventStream | AsyncBackground:
@@ -221,44 +228,41 @@ class AsyncResponses:
         result = await self._client._run(self._core.create(call))
         return AsyncBackground(self._client, result) if background else result
 
+    @overload
+    async def parse(
+        self,
+        *,
+        text_format: type[T],
+        strategy: Strategy = "auto",
+        retries: int = 0,
+        name: str | None = None,
+        **given: Unpack[Given],
+    ) -> Result[T]: ...
+    @overload
     async def parse(
         self,
         *,
         text_format: Any,
-        strategy: str = "auto",
+        strategy: Strategy = "auto",
         retries: int = 0,
         name: str | None = None,
         **given: Unpack[Given],
-    ) -> Result:
+    ) -> Result[Any]: ...
+    @spelled_out(Given)
+    async def parse(
+        self, *, text_format: Any, strategy: Strategy = "auto", retries: int = 0, name: str | None = None, **given: Any
+    ) -> Result[Any]:
         """As `Responses.parse`."""
         return await self._client._run(self._core.parse(self._core.call(given), text_format, strategy, retries, name))
 
     @overload
-    async def run(self, *, stream: Literal[True], **given: Any) -> AsyncRunStream: ...
+    async def run(self, *, stream: Literal[True], **given: Unpack[RunGiven]) -> AsyncRunStream: ...
     @overload
-    async def run(self, *, stream: Literal[False] = False, **given: Any) -> RunResult: ...
-    async def run(
-        self,
-        *,
-        stream: bool = False,
-        max_turns: int = 10,
-        max_tool_calls: int | None = None,
-        parallel: bool = True,
-        hooks: Hooks | None = None,
-        on_step: Callable[[Step], Any] | None = None,
-        context: Any = None,
-        **given: Any,
-    ) -> RunResult | AsyncRunStream:
+    async def run(self, *, stream: Literal[False] = False, **given: Unpack[RunGiven]) -> RunResult: ...
+    @spelled_out(RunGiven, loop)
+    async def run(self, *, stream: bool = False, **given: Any) -> RunResult | AsyncRunStream:
         """As `Responses.run`; async tools run in the event loop, plain ones in threads, all calls of a turn at once."""
-        options: dict[str, Any] = {
-            "max_turns": max_turns,
-            "max_tool_calls": max_tool_calls,
-            "parallel": parallel,
-            "hooks": hooks,
-            "on_step": on_step,
-            "context": context,
-        }
-        flow = _loop(self._core, given, options)
+        flow = _loop(self._core, given)
         if stream:
             return AsyncRunStream(flow, self._open, ado)
         return await adrive(flow(lambda _: None), self._turn)
@@ -295,6 +299,7 @@ class AsyncInputTokens:
     def __init__(self, client: AsyncClient) -> None:
         self._client = client
 
+    @spelled_out(Given)
     async def count(self, **given: Unpack[Given]) -> TokenCount:
         """As `InputTokens.count`."""
         return await self._client._run(self._client._core.count_tokens(self._client._core.call(given)))

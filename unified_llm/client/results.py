@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic
 
 from pydantic import PrivateAttr
+from typing_extensions import TypeVar
 
 from ..losses import Losses
 from ..model import Response
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["Listed", "Made", "Result", "RunResult", "Step", "TokenCount", "result_of"]
 
 Node = dict[str, Any]
+
+T = TypeVar("T", default=Any)
+"""What `text_format=` was: the type of the parsed output."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +46,7 @@ class Made:
     segments: tuple[Segment, ...] = ()
 
 
-class Result(Response):
+class Result(Response, Generic[T]):
     """An answer: the canonical `Response`, and beside it `losses`, `cost`, `raw`, `exchange`, `upstream`, `hops`.
 
     `output_parsed` and `strategy` are set by `responses.parse`. https://platform.openai.com/docs/api-reference/responses/object
@@ -114,9 +118,10 @@ class Result(Response):
         return cost_of(self.usage, self._made.upstream, self._made.exchange)
 
     @property
-    def output_parsed(self) -> Any:
+    def output_parsed(self) -> T | None:
         """What `responses.parse` made of the text; None without it, and where the model refused."""
-        return self._parsed
+        found: T | None = self._parsed
+        return found
 
     @property
     def strategy(self) -> str | None:
@@ -128,7 +133,7 @@ class Result(Response):
         return self._node
 
 
-def result_of(node: Node, made: Made) -> Result:
+def result_of(node: Node, made: Made) -> Result[Any]:
     """The result for a canonical response in JSON form."""
     base: Response = validate("response", node)
     result = Result.__new__(Result)
@@ -164,7 +169,7 @@ def cost_of(usage: Any, upstream: Any, exchange: Exchange | None) -> Cost | None
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Step(Generic[T]):
     """One turn of a tool loop: the answer, and what the tools said to it. `number` counts from 1.
 
     >>> import unified_llm as ul
@@ -176,12 +181,12 @@ class Step:
     """
 
     number: int
-    response: Result
+    response: Result[T]
     outputs: tuple[Node, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class RunResult:
+class RunResult(Generic[T]):
     """A tool loop that has ended: `final` is the last answer, `steps` all of them.
 
     `stopped` says why: "answered", or "calls" where the last answer calls tools that nobody here runs (`pending`).
@@ -193,11 +198,11 @@ class RunResult:
     ('calls', ['now'])
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[Step[T], ...]
     stopped: str = "answered"
 
     @property
-    def final(self) -> Result:
+    def final(self) -> Result[T]:
         """The last answer."""
         return self.steps[-1].response
 

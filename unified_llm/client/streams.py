@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic
 
 from ..errors import RemoteProtocolError
 from ..losses import Losses
 from ..model.validate import validate
 from .opening import Opening
-from .results import Result, RunResult
+from .results import Result, RunResult, T
 from .sending.flows import Steps, Turn
 from .telemetry.hooks import acall_hook, call_hook
+
+if TYPE_CHECKING:
+    from ..model.events import Event
+    from .tools.tool_loop import ToolOutput, TurnDone
 
 __all__ = ["AsyncEventStream", "AsyncRunStream", "EventStream", "RunStream"]
 
@@ -27,7 +31,7 @@ class _Seen:
     def __init__(self, opening: Opening) -> None:
         self._opening = opening
         self._wire: Any = opening.stream.events()
-        self._ready: deque[Any] = deque()
+        self._ready: deque[Event] = deque()
         self._over = self._raised = False
         self._error: BaseException | None = None
         self._resume = _place(opening)
@@ -63,7 +67,7 @@ class _Seen:
             self.last = data.get(self._resume, self.last)
         self._ready += self._objects(self._opening.reader.feed, event)
 
-    def _objects(self, read: Callable[..., list[dict[str, Any]]], *arguments: Any) -> list[Any]:
+    def _objects(self, read: Callable[..., list[dict[str, Any]]], *arguments: Any) -> list[Event]:
         try:
             events = read(*arguments)
         except RemoteProtocolError as error:
@@ -85,7 +89,7 @@ def _place(opening: Opening) -> str:
     return resume[1] if resume else ""
 
 
-class EventStream(_Seen):
+class EventStream(_Seen, Generic[T]):
     """The events of one answer, canonical ones. `get_final_response()` reads what is left and gives the whole of it.
 
     Leaving the `with` block hangs up. Raises `StreamBroken` where the answer is cut off; `.partial` is what came, and
@@ -99,10 +103,10 @@ class EventStream(_Seen):
     'Good day'
     """
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Event]:
         return self
 
-    def __next__(self) -> Any:
+    def __next__(self) -> Event:
         try:
             while not self._ready and not self._over:
                 self._check()
@@ -117,7 +121,7 @@ class EventStream(_Seen):
             raise StopIteration
         return self._ready.popleft()
 
-    def get_final_response(self) -> Result:
+    def get_final_response(self) -> Result[T]:
         """The whole answer, as `create` without streaming gives it."""
         for _ in self:
             pass
@@ -126,7 +130,7 @@ class EventStream(_Seen):
     @property
     def text_deltas(self) -> Iterator[str]:
         """Only the text, piece by piece."""
-        return (event.delta for event in self if event.type == "response.output_text.delta")
+        return (event.delta or "" for event in self if event.type == "response.output_text.delta")
 
     def close(self) -> None:
         """Hang up."""
@@ -137,14 +141,14 @@ class EventStream(_Seen):
         if hooked is not None:
             call_hook(*hooked)
 
-    def __enter__(self) -> EventStream:
+    def __enter__(self) -> EventStream[T]:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
 
-class AsyncEventStream(_Seen):
+class AsyncEventStream(_Seen, Generic[T]):
     """`EventStream` for event loops.
 
     >>> import asyncio, unified_llm as ul
@@ -156,10 +160,10 @@ class AsyncEventStream(_Seen):
     ['Good', ' day']
     """
 
-    def __aiter__(self) -> AsyncIterator[Any]:
+    def __aiter__(self) -> AsyncIterator[Event]:
         return self
 
-    async def __anext__(self) -> Any:
+    async def __anext__(self) -> Event:
         try:
             while not self._ready and not self._over:
                 self._check()
@@ -174,7 +178,7 @@ class AsyncEventStream(_Seen):
             raise StopAsyncIteration
         return self._ready.popleft()
 
-    async def get_final_response(self) -> Result:
+    async def get_final_response(self) -> Result[T]:
         """The whole answer, as `create` without streaming gives it."""
         async for _ in self:
             pass
@@ -187,7 +191,7 @@ class AsyncEventStream(_Seen):
         async def deltas() -> AsyncGenerator[str, None]:
             async for event in self:
                 if event.type == "response.output_text.delta":
-                    yield event.delta
+                    yield event.delta or ""
 
         return deltas()
 
@@ -200,28 +204,28 @@ class AsyncEventStream(_Seen):
         if hooked is not None:
             await acall_hook(*hooked)
 
-    async def __aenter__(self) -> AsyncEventStream:
+    async def __aenter__(self) -> AsyncEventStream[T]:
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
 
-class _Run:
+class _Run(Generic[T]):
     """What both forms of a streamed tool loop share."""
 
-    def __init__(self, flow: Callable[[Callable[[Any], None]], Steps[RunResult]]) -> None:
-        self._told: list[Any] = []
+    def __init__(self, flow: Callable[[Callable[[Any], None]], Steps[RunResult[T]]]) -> None:
+        self._told: list[ToolOutput | TurnDone] = []
         self._flow = flow(self._told.append)
-        self._result: RunResult | None = None
+        self._result: RunResult[T] | None = None
 
-    def _heard(self) -> list[Any]:
+    def _heard(self) -> list[ToolOutput | TurnDone]:
         told = self._told[:]
         self._told.clear()
         return told
 
 
-class RunStream(_Run):
+class RunStream(_Run[T]):
     """The events of all turns of a tool loop, with a `ToolOutput` for each output and a `TurnDone` behind each turn.
 
     >>> import unified_llm as ul
@@ -239,13 +243,13 @@ class RunStream(_Run):
         self._open, self._perform = open_, perform
         self._events = self._run()
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Event | ToolOutput | TurnDone]:
         return self._events
 
-    def __next__(self) -> Any:
+    def __next__(self) -> Event | ToolOutput | TurnDone:
         return next(self._events)
 
-    def _run(self) -> Generator[Any, None, None]:
+    def _run(self) -> Generator[Event | ToolOutput | TurnDone, None, None]:
         flow = self._flow
         try:
             effect = next(flow)
@@ -268,7 +272,7 @@ class RunStream(_Run):
         finally:
             flow.close()
 
-    def get_final_result(self) -> RunResult:
+    def get_final_result(self) -> RunResult[T]:
         """The result of the loop, once it is through."""
         for _ in self._events:
             pass
@@ -280,14 +284,14 @@ class RunStream(_Run):
         """Stop here."""
         self._events.close()
 
-    def __enter__(self) -> RunStream:
+    def __enter__(self) -> RunStream[T]:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
 
-class AsyncRunStream(_Run):
+class AsyncRunStream(_Run[T]):
     """`RunStream` for event loops.
 
     >>> import asyncio, unified_llm as ul
@@ -306,13 +310,13 @@ class AsyncRunStream(_Run):
         self._open, self._perform = open_, perform
         self._events = self._run()
 
-    def __aiter__(self) -> AsyncIterator[Any]:
+    def __aiter__(self) -> AsyncIterator[Event | ToolOutput | TurnDone]:
         return self._events
 
-    async def __anext__(self) -> Any:
+    async def __anext__(self) -> Event | ToolOutput | TurnDone:
         return await anext(self._events)
 
-    async def _run(self) -> AsyncGenerator[Any, None]:
+    async def _run(self) -> AsyncGenerator[Event | ToolOutput | TurnDone, None]:
         flow = self._flow
         try:
             effect = next(flow)
@@ -338,7 +342,7 @@ class AsyncRunStream(_Run):
         finally:
             flow.close()
 
-    async def get_final_result(self) -> RunResult:
+    async def get_final_result(self) -> RunResult[T]:
         """The result of the loop, once it is through."""
         async for _ in self._events:
             pass
@@ -350,7 +354,7 @@ class AsyncRunStream(_Run):
         """Stop here."""
         await self._events.aclose()
 
-    async def __aenter__(self) -> AsyncRunStream:
+    async def __aenter__(self) -> AsyncRunStream[T]:
         return self
 
     async def __aexit__(self, *_: object) -> None:

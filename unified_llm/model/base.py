@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, ClassVar, Final, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, PrivateAttr
 from pydantic.fields import FieldInfo
@@ -286,7 +286,13 @@ class Node(Model):
 class Unknown(Node):
     """A node whose type the hub does not know, or a known one that was ill-typed (then `problems` says how)."""
 
-    type: Annotated[str, AfterValidator(lambda name: _refuse(name)), cap("native.field")]
+    if TYPE_CHECKING:
+        # Any string; for checkers one that no known class has, so that comparing `type` narrows a union.
+        type: Literal["unified_llm:unknown"]
+
+        def __getattr__(self, name: str) -> Any: ...  # its keys are attributes
+    else:
+        type: Annotated[str, AfterValidator(lambda name: _refuse(name)), cap("native.field")]
 
     _problems: tuple[str, ...] = PrivateAttr(default=())
 

@@ -7,7 +7,7 @@ provider that keeps nothing is the same loop; calls of one turn run at once. Eve
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from ...errors import LimitReached
 from ..history import Segment
@@ -50,7 +50,7 @@ class ToolOutput:
     'unified_llm:tool_output'
     """
 
-    type = "unified_llm:tool_output"
+    type: Literal["unified_llm:tool_output"] = "unified_llm:tool_output"
 
     def __init__(self, call: Node, item: Node) -> None:
         self.call, self.item = call, item
@@ -68,7 +68,7 @@ class TurnDone:
     [1]
     """
 
-    type = "unified_llm:turn_done"
+    type: Literal["unified_llm:turn_done"] = "unified_llm:turn_done"
 
     def __init__(self, step: Step) -> None:
         self.step = step
