@@ -31,9 +31,10 @@ from .fields import (
     turns,
     union,
 )
-from .layouts import Blocks, Turns
+from .layouts import Blocks, Slots
 from .places import Places, keep_spelling, walk
 from .report import located
+from .runtime import compared, respelled, spelled_as
 from .shape import Place, Shape
 from .signals import (
     ABSENT,
@@ -50,8 +51,7 @@ from .signals import (
     DeclarationError,
     Mismatch,
 )
-from .slots import Choices, Slots
-from .spelling import compared, respelled, spelled_as
+from .timeline import Choices, Turns
 from .unions import Union
 
 __all__ = [

@@ -170,10 +170,8 @@ class Emitter(Source):
             if row.field.words:
                 self.word(row, var)
         for path, var in self.late:
-            self.add(f"if {var} is not ABSENT:")
-            self.depth += 1
-            self.store(path, var)
-            self.depth -= 1
+            with self.block(f"if {var} is not ABSENT:"):
+                self.store(path, var)
         for row in self.shape.rows:
             if row.must and self.reads and row.field.kind in SPREAD:
                 self.spread_in(row, self.values[row.wire], "r", row.wire[-1])
@@ -181,19 +179,18 @@ class Emitter(Source):
                 self.add(f"opaque_in(node, {row.field.key!r}, {self.values[row.key]}, x)")
 
     def optionals(self, branch: Branch, var: str, number: str, rest: str) -> None:
-        depth = self.depth
         skipped = "type" if not self.reads and branch.path == () and "type" in self.shape.constants else ""
         entries = [(k, child) for k, child in branch.children.items() if k != skipped and not self.is_demanded(child)]
         late: list[tuple[str, Branch | Row]] = [
             (key, child) for key, child in entries if isinstance(child, Row) and child.field.is_alias
         ]
         fixed = [(key, child) for key, child in entries if self.always(child)]
-        for index, (key, child) in enumerate([e for e in entries if e not in late and e not in fixed] + late):
-            if index % STEP == 0:
-                self.add(f"if {number}:")
-                self.depth += 1
-            self.optional(key, child, var, number, rest)
-        self.depth = depth
+        with self.block():
+            for index, (key, child) in enumerate([e for e in entries if e not in late and e not in fixed] + late):
+                if index % STEP == 0:
+                    self.add(f"if {number}:")
+                    self.depth += 1
+                self.optional(key, child, var, number, rest)
         for key, child in fixed:
             self.optional(key, child, var, number, rest)
 
@@ -214,17 +211,15 @@ class Emitter(Source):
             value = f"{var}[{key!r}]"
             self.add(f"if {key!r} in {var} and not ({self.differs(value, child.field.default)}): {number} -= 1")
             return
-        self.add(f"if {key!r} in {var}:")
-        self.depth += 1
-        value = self.var()
-        self.add(f"{value} = {var}[{key!r}]; {number} -= 1")
-        if isinstance(child, Branch):
-            self.optional_object(key, child, value, rest)
-        elif self.reads:
-            self.read_leaf(key, child, value, rest)
-        else:
-            self.write_leaf(child, value)
-        self.depth -= 1
+        with self.block(f"if {key!r} in {var}:"):
+            value = self.var()
+            self.add(f"{value} = {var}[{key!r}]; {number} -= 1")
+            if isinstance(child, Branch):
+                self.optional_object(key, child, value, rest)
+            elif self.reads:
+                self.read_leaf(key, child, value, rest)
+            else:
+                self.write_leaf(child, value)
         if isinstance(child, Branch):
             self.defaults(child)
         elif self.always(child) and self.reads:
@@ -234,12 +229,10 @@ class Emitter(Source):
 
     def optional_object(self, key: str, branch: Branch, value: str, rest: str) -> None:
         inner, more = self.var("n"), self.var("r")
-        self.add(f"if type({value}) is dict{f' and {value}' if self.reads else ''}:")
-        self.depth += 1
-        self.add(f"{inner} = len({value})" + (f"; {more} = None" if self.reads else ""))
-        self.optionals(branch, value, inner, more)
-        self.over(branch, value, inner, more, rest)
-        self.depth -= 1
+        with self.block(f"if type({value}) is dict{f' and {value}' if self.reads else ''}:"):
+            self.add(f"{inner} = len({value})" + (f"; {more} = None" if self.reads else ""))
+            self.optionals(branch, value, inner, more)
+            self.over(branch, value, inner, more, rest)
         if self.reads:
             self.add(f"else: {rest} = put({rest}, {key!r}, {value})")
         else:
@@ -286,26 +279,22 @@ class Emitter(Source):
             holder = self.holders[row.key[:-1]]
             free = " and " + ("" if row.key[:-1] in self.certain else f"({holder} is None or ")
             free += f"{row.key[-1]!r} not in {holder}" + ("" if row.key[:-1] in self.certain else ")")
-        self.add(f"if {self.check(var, row)}{free}:")
-        self.depth += 1
-        if field.kind in SPREAD:
-            self.spread_in(row, var, rest, key)
-        elif field.read is None or is_safe(field):
-            self.store(row.key, self.changed(var, row))
-        else:
-            self.tried(row, var, row.key, f"except FAULTS: {rest} = put({rest}, {key!r}, {var})")
-        if field.is_alias:
-            self.add(f"spell(node, {self.marked(row)}, 'alias', x)")
-        if field.words:
-            self.word(row, var)
-        self.depth -= 1
-        if field.null:
-            self.add(f"elif {var} is None{free}:")
-            self.depth += 1
-            self.store(row.key, "None")
+        with self.block(f"if {self.check(var, row)}{free}:"):
+            if field.kind in SPREAD:
+                self.spread_in(row, var, rest, key)
+            elif field.read is None or is_safe(field):
+                self.store(row.key, self.changed(var, row))
+            else:
+                self.tried(row, var, row.key, f"except FAULTS: {rest} = put({rest}, {key!r}, {var})")
             if field.is_alias:
                 self.add(f"spell(node, {self.marked(row)}, 'alias', x)")
-            self.depth -= 1
+            if field.words:
+                self.word(row, var)
+        if field.null:
+            with self.block(f"elif {var} is None{free}:"):
+                self.store(row.key, "None")
+                if field.is_alias:
+                    self.add(f"spell(node, {self.marked(row)}, 'alias', x)")
         self.add(f"else: {rest} = put({rest}, {key!r}, {var})")
 
     def spread_in(self, row: Row, var: str, rest: str, key: str) -> None:
@@ -315,21 +304,15 @@ class Emitter(Source):
 
     def write_leaf(self, row: Row, var: str) -> None:
         field = row.field
-        self.add(f"if {self.check(var, row)}:")
-        self.depth += 1
-        if field.write is None or is_safe(field):
-            self.store(row.wire, self.changed(var, row))
-        else:
-            refused = f"except FAULTS as fault: x.lost(c, {row.key!r}, getattr(fault, 'why', ''))"
-            self.tried(row, var, row.wire, refused)
-        self.depth -= 1
+        with self.block(f"if {self.check(var, row)}:"):
+            if field.write is None or is_safe(field):
+                self.store(row.wire, self.changed(var, row))
+            else:
+                refused = f"except FAULTS as fault: x.lost(c, {row.key!r}, getattr(fault, 'why', ''))"
+                self.tried(row, var, row.wire, refused)
         if field.null:
-            self.add(f"elif {var} is None:")
-            self.depth += 1
-            self.add("if x.own:")
-            self.depth += 1
-            self.store(row.wire, "None")
-            self.depth -= 2
+            with self.block(f"elif {var} is None:"), self.block("if x.own:"):
+                self.store(row.wire, "None")
         self.add(f"else: x.lost(c, {row.key!r})")
 
     def defaults(self, branch: Branch) -> None:
@@ -342,17 +325,12 @@ class Emitter(Source):
 
     def default(self, row: Row) -> None:
         """What the target demands where the source did not say it."""
-        self.add("if not x.own:")
-        self.depth += 1
-        self.above(row.wire[:-1])
-        holder = self.holders[row.wire[:-1]]
-        told = (
-            ""
-            if row.field.default is None
-            else f"; x.added({holder}, {row.wire[-1]!r}, {row.field.why!r}, {(self.shape.node, row.key)!r})"
-        )
-        self.add(f"if {row.wire[-1]!r} not in {holder}: {holder}[{row.wire[-1]!r}] = {row.field.default!r}{told}")
-        self.depth -= 1
+        key, default, about = row.wire[-1], row.field.default, (self.shape.node, row.key)
+        with self.block("if not x.own:"):
+            self.above(row.wire[:-1])
+            holder = self.holders[row.wire[:-1]]
+            told = f"; x.added({holder}, {key!r}, {row.field.why!r}, {about!r})" if default is not None else ""
+            self.add(f"if {key!r} not in {holder}: {holder}[{key!r}] = {default!r}{told}")
 
     def opaque(self, must: bool) -> list[tuple[str, Path]]:
         return [(row.field.key, row.wire) for row in self.shape.rows if row.field.kind == "opaque" and row.must == must]
@@ -384,14 +362,11 @@ class Emitter(Source):
                     self.late.append((row.wire, out))
                     continue
                 self.add(f"{used} = ()")
-                self.add(f"if {' or '.join(f'{root!r} in c' for root in roots_of(row))}:")
-                self.depth += 1
-                self.add(line)
-                self.add(f"if {out} is not ABSENT:")
-                self.depth += 1
-                self.store(row.wire, out)
-                self.add(f"n -= len({used})")
-                self.depth -= 2
+                with self.block(f"if {' or '.join(f'{root!r} in c' for root in roots_of(row))}:"):
+                    self.add(line)
+                    with self.block(f"if {out} is not ABSENT:"):
+                        self.store(row.wire, out)
+                        self.add(f"n -= len({used})")
 
     def write_tail(self) -> None:
         if self.shape.opaque:

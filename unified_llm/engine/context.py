@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from ..losses import Fate
-from .runtime import drawers, fill, said
+from .runtime import drawers, fill, respelled, said
 from .signals import Node, is_same
-from .spelling import respelled
 
 __all__ = ["Context", "Raw"]
 

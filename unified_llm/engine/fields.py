@@ -14,9 +14,9 @@ from .codecs import Convert, checked_read, checked_write, enum_read, enum_write,
 from .signals import ABSENT, DeclarationError, Mismatch, is_same
 
 if TYPE_CHECKING:
-    from .layouts import Layout, Turns
+    from .layouts import Layout
     from .shape import Shape
-    from .slots import Choices
+    from .timeline import Choices, Turns
     from .unions import Union
 
 __all__ = [
@@ -313,7 +313,7 @@ def turn(key: str, layout: Layout) -> Field:
 def choices(layout: Choices) -> Field:
     """Alternative answers: the first is part of the node itself, the others stand under `choices`.
 
-    See `unified_llm.engine.slots.Choices` for an example.
+    See `unified_llm.engine.timeline.Choices` for an example.
     """
     return Field("choices", "", (list,), (), inner=layout)
 

@@ -1,28 +1,45 @@
-"""Turn layouts: how one wire message is several items of a conversation, and how items become messages again.
+"""Turn layouts: how one wire message is several items of a conversation.
 
-A wire message is one item (a case of a union), a list of blocks (`Blocks`), or an object whose keys hold the items of
-the turn (`Slots`). Items of one message share a `turn`, its number in the list. Within its own protocol a document is
-written message by message as it was; across, neighbors are gathered as the layout says. What a message holds beside
-its items is kept on the first of them, as `extra[protocol].turn`. Nothing of a layout is written by an adapter, so
-that a key that no item took is found by counting, as it is in shapes.
+A wire message is a list of blocks (`Blocks`), or an object whose keys hold the items of the turn (`Slots`). What it
+holds beside its items is kept on the first of them, as `extra[protocol].turn`. Nothing of a layout is written by an
+adapter, so that a key that no item took is found by counting, as it is in shapes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from .fields import json, string
-from .runtime import drawers, native_of, said, unknown
-from .shape import Family, Place, Shape
-from .signals import FAULTS, NATIVE, REST, DeclarationError, Mismatch, Node
-from .slots import Slots
+from .runtime import drawers, native_of, put, said, spell, unknown
+from .shape import Place, Shape
+from .signals import ABSENT, FAULTS, NATIVE, REST, DeclarationError, Mismatch, Node
 from .unions import Union
 
-__all__ = ["Blocks", "Layout", "Slots", "Turns", "members"]
+__all__ = ["Blocks", "Layout", "Slots"]
 
 
-class Blocks:
+class _Message:
+    """What the layouts have in common: the message around the items, told apart by `tag`, and its canonical role."""
+
+    def __init__(self, name: str, *, role: str, tag: str, keys: tuple[str, ...] = ()) -> None:
+        self.name, self.role, self.tag = name, role, tag
+        self.head = Shape({f"{tag}?": name}, name=f"{name} message")
+        self.known: frozenset[str] = frozenset((tag, *keys))
+        self.types: frozenset[str] = frozenset()
+
+    def _nothing(self) -> list[Node]:
+        """The item that stands for a message without any."""
+        return [{"type": "message", "role": self.role, "content": []}]
+
+    def _keep(self, item: Node, rest: Node | None, x: Any) -> None:
+        """Keep what a message held beside its items."""
+        if rest:
+            x.flags |= REST
+            item.setdefault("extra", {}).setdefault(x.source, {})["turn"] = rest
+
+
+class Blocks(_Message):
     """A wire message that is a list of blocks: parts gather in a `message` item, each other block is an item.
 
     `role`: the canonical role of its messages; `parts` and `items`: the unions of its blocks; `key`: where the list
@@ -42,11 +59,11 @@ class Blocks:
         tag: str = "role",
         text: bool = True,
     ) -> None:
-        self.name, self.role, self.key, self.tag, self.takes_text = name, role, key, tag, text
+        super().__init__(name, role=role, tag=tag, keys=(key,))
+        self.key, self.takes_text = key, text
         self.union = Union(f"{name} blocks", parts.tag, items=True).include(parts, items)
         self.parts = frozenset(parts.by_type)
         self.types = frozenset(items.by_type)
-        self.known = frozenset((key, tag))
         self.places = Shape({f"{tag}?": string("role"), f"{key}?": json("content")}, name=f"{name} message")
         self.places.is_view = True
         if not text and parts.text is None:
@@ -68,7 +85,7 @@ class Blocks:
         else:
             raise Mismatch((self.key,), "is neither a string nor a list")
         if len(w) > 2:
-            _keep_turn(items[0], unknown(w, self.known, None), x)
+            self._keep(items[0], unknown(w, self.known, None), x)
         return items
 
     def read_turn(self, blocks: list[Any], x: Any) -> list[Node]:
@@ -85,7 +102,7 @@ class Blocks:
             else:
                 gathered = None
                 items.append(node)
-        return items or [{"type": "message", "role": role, "content": []}]
+        return items or self._nothing()
 
     # ---- writing ---------------------------------------------------------------------------------------------------
 
@@ -129,7 +146,16 @@ class Blocks:
 
     def _leave(self, item: Node, x: Any) -> None:
         """Report what a message item holds beside its content."""
-        _leave_message(item, x, self.role, self.name, ("type", "turn", "role", "content"))
+        if item.get("role") != self.role:
+            x.approximated(item, ("role",), f"sent as {self.name!r}")
+        for protocol, kept in drawers(item):
+            if protocol != x.target:
+                x.foreign(item, protocol, kept)
+            elif said(kept.get("rest")):
+                x.lost(item, ("extra", protocol, "rest"))
+        for key in item:
+            if key not in ("type", "turn", "role", "content", "extra"):
+                x.lost(item, (key,))
 
     # ---- places ----------------------------------------------------------------------------------------------------
 
@@ -155,192 +181,182 @@ class Blocks:
                 number += 1
 
 
-Layout = Blocks | Slots
+class Slot(NamedTuple):
+    """One place of a message: some of its keys as one item (`shape`), or a list of items (`union`)."""
+
+    keys: tuple[str, ...]
+    types: frozenset[str]
+    shape: Shape | None
+    union: Union | None
 
 
-class Turns:
-    """A list of wire messages, told apart by `tag`.
+class Slots(_Message):
+    """A wire message whose keys hold items, in the order in which the slots are declared.
 
-    `layouts`: by tag value, the messages that are several items; `messages`: the union of those that are one item;
-    `roles`: canonical roles that are sent as another's; `sides`: for item types that several layouts could hold, the
-    tag value of the one that does; `merges`: across protocols, neighbors of one layout are one message.
+    Two items of one slot are two messages; so is an item whose slot is before that of the item before it.
 
     >>> from unified_llm.engine import Context, Union, string
-    >>> parts, calls = Union("parts"), Union("calls", items=True)
-    >>> _ = parts.case({"type": "text", "text": string("text")}, "input_text", text=True)
-    >>> _ = calls.case({"type": "use", "id": string("call_id")}, "function_call")
-    >>> talk = Turns("talk", layouts={"user": Blocks("user", role="user", parts=parts, items=calls)})
-    >>> wires = [{"role": "user", "content": [{"type": "text", "text": "Hi"}, {"type": "use", "id": "1"}], "zz": 0}]
+    >>> calls = Union("calls", None, items=True)
+    >>> _ = calls.case({"id": string("call_id")}, "function_call")
+    >>> answer = Slots("assistant", role="assistant")
+    >>> answer.item({"content": string("content"), "name?": string("name")}, "message", role="assistant")
+    >>> answer.items("tool_calls", calls)
     >>> x = Context("demo", "demo")
-    >>> items = talk.read(wires, x)
-    >>> [(item["type"], item["turn"]) for item in items], items[0]["extra"]
-    ([('message', 0), ('function_call', 0)], {'demo': {'turn': {'zz': 0}}})
-    >>> talk.write(items, x) == wires
-    True
+    >>> items = answer.read_message({"role": "assistant", "content": "Hi", "tool_calls": [{"id": "1"}]}, x)
+    >>> [item["type"] for item in items]
+    ['message', 'function_call']
+    >>> answer.write_message(items, x)
+    [{'role': 'assistant', 'content': 'Hi', 'tool_calls': [{'id': '1'}]}]
     """
 
-    def __init__(
-        self,
-        name: str,
-        *,
-        tag: str = "role",
-        layouts: Mapping[str, Layout] | None = None,
-        messages: Union | None = None,
-        roles: Mapping[str, str] | None = None,
-        sides: Mapping[str, str] | None = None,
-        merges: bool = True,
-    ) -> None:
-        self.name, self.tag, self.merges = name, tag, merges
-        self.layouts: dict[Any, Layout] = dict(layouts or {})
-        self.messages = messages if messages is not None else Union(f"{name} messages", tag, items=True)
-        if not self.messages.is_items or self.messages.tag != tag:
-            raise DeclarationError(
-                f"turns {name}: {self.messages.name} has to be a union of items told apart by {tag!r}"
-            )
-        self.roles: dict[Any, str] = {layout.role: said for said, layout in self.layouts.items() if layout.role}
-        self.roles.update(roles or {})
-        self.sides: dict[Any, str] = dict(sides or {})
-        for value, layout in self.layouts.items():
-            if value in self.messages.by_tag:
-                raise DeclarationError(f"turns {name}: {value!r} is a layout and a case of {self.messages.name}")
-            for type_ in layout.types:
-                if type_ not in (sides or {}) and self.sides.setdefault(type_, value) != value:
-                    raise DeclarationError(
-                        f"turns {name}: {type_!r} has a place in {self.sides[type_]!r} and in {value!r}"
-                    )
-        for what, value in [*self.roles.items(), *self.sides.items()]:
-            if value not in self.layouts:
-                raise DeclarationError(f"turns {name}: {what!r} is written as {value!r}, which is no layout")
+    turn_types: tuple[type, ...] = (dict,)
 
-    def read(self, wires: list[Any], x: Any) -> list[Node]:
-        """The items of a list of messages."""
+    def __init__(self, name: str, *, role: str, tag: str = "role") -> None:
+        super().__init__(name, role=role, tag=tag)
+        self.slots: list[Slot] = []
+        self.by_type: dict[str, int] = {}
+
+    def item(self, wire: Mapping[str, Any], type_: str, *also: str, fact: int = 0, **constants: Any) -> None:
+        """Some keys of the message are one item. `constants`: what that always says."""
+        fixed = {"type": type_, **{key.replace("__", "."): value for key, value in constants.items()}}
+        shape = Shape(wire, name=f"{self.name} {type_}", constants=fixed, is_item=True, fact=fact)
+        self._add(Slot(tuple(shape.wire_tree.children), frozenset((type_, *also)), shape, None))
+
+    def items(self, key: str, union: Union) -> None:
+        """The list at a key of the message are items, one each."""
+        if not union.is_items:
+            raise DeclarationError(f"slots {self.name}: {union.name} is not a union of items")
+        self._add(Slot((key,), frozenset(union.by_type), None, union))
+
+    def _add(self, slot: Slot) -> None:
+        for key in slot.keys:
+            if key in self.known:
+                raise DeclarationError(f"slots {self.name}: the wire key {key!r} is in two slots")
+        for type_ in slot.types:
+            if type_ in self.by_type:
+                raise DeclarationError(f"slots {self.name}: {type_!r} has two slots")
+            self.by_type[type_] = len(self.slots)
+        self.slots.append(slot)
+        self.known |= set(slot.keys)
+        self.types |= slot.types - {"message"}
+
+    def holds(self, native: str) -> bool:
+        """Whether a list slot is of this union."""
+        return any(slot.union is not None and slot.union.name == native for slot in self.slots)
+
+    def read_message(self, w: Node, x: Any) -> list[Node]:
+        """The items of a message; at least one."""
         items: list[Node] = []
-        layouts, tag = self.layouts, self.tag
-        if not self.messages._frozen:
-            self.messages.freeze()
-        readers = self.messages.readers
-        for number, w in enumerate(wires):
-            try:
-                value = w[tag]
-                if value in layouts:
-                    found = layouts[value].read_message(w, x)
-                else:
-                    found = [readers[value](w, x)]
-            except FAULTS:
-                found = [self.messages.general_read(w, x)]
-            for item in found:
-                item["turn"] = number
-            items += found
+        n = len(w) - (self.tag in w)
+        rest: Node | None = None
+        role = w.get(self.tag, ABSENT)
+        if role is not ABSENT and role != self.name:
+            rest = {self.tag: role}
+        for keys, _, shape, union in self.slots:
+            here = [key for key in keys if key in w]
+            if not here:
+                continue
+            n -= len(here)
+            if union is not None:
+                value = w[keys[0]]
+                if type(value) is list:
+                    items += union.read(value, x)
+                elif said(value):
+                    rest = put(rest, keys[0], value)
+            elif shape is not None and any(said(w[key]) for key in here):
+                try:
+                    items.append(shape.read_slot(w, x)[0])
+                except FAULTS:
+                    rest = {**(rest or {}), **{key: w[key] for key in here}}
+        items = items or self._nothing()
+        if role is ABSENT:
+            spell(items[0], f"../{self.tag}", "absent", x)
+        if n:
+            rest = unknown(w, self.known, rest)
+        self._keep(items[0], rest, x)
         return items
 
-    def side_of(self, item: Node) -> str | None:
-        """The layout that an item is written by; None for one that is a message by itself."""
-        type_ = item.get("type")
-        if type(type_) is not str:
-            return None
-        if type_ == "message":
-            role = item.get("role")
-            return self.roles.get(role) if type(role) is str else None
-        side = self.sides.get(type_)
-        if side is None and "extra" in item:
-            native = native_of(item)
-            return next((str(value) for value, layout in self.layouts.items() if layout.holds(native)), None)
-        return side
+    def read_turn(self, w: Node, x: Any) -> list[Node]:
+        """The same of a message that stands by itself: that of an answer."""
+        return self.read_message(w, x)
 
-    def write(self, items: Any, x: Any) -> list[Any]:
-        """The messages of a list of items, or of a plain text."""
-        if type(items) is str:
-            items = [{"type": "message", "role": "user", "content": items}]
-        out: list[Any] = []
-        group: list[Node] = []
-        side: str | None = None
-        turn: Any = None
-        joins = not x.own and self.merges
-        for item in items:
-            if type(item) is not dict:
-                x.dropped({"type": NATIVE, "value": item})
+    def write_message(self, group: list[Node], x: Any) -> list[Node]:
+        """The messages of a group of items."""
+        return self._write(group, x, True)
+
+    def write_turn(self, group: list[Node], x: Any) -> Node:
+        """The one message of a group of items; what has no place in it is reported. A pass may join items before."""
+        out = self._write(group, x, False)
+        return out[0] if out else {self.tag: self.name}
+
+    def _write(self, group: list[Node], x: Any, splits: bool) -> list[Node]:
+        out: list[Node] = []
+        wire: Node = {self.tag: self.name}
+        first: Node = group[0] if group and type(group[0]) is dict else {}
+        done: list[Node] = []
+        last = -1
+        for item in group:
+            number = self._slot_of(item) if type(item) is dict else None
+            if number is None:
+                x.dropped(item if type(item) is dict else {"type": NATIVE, "value": item})
                 continue
-            here = self.side_of(item)
-            its = item.get("turn")
-            if group:
-                if here == side and (its == turn if x.own else joins or (its is not None and its == turn)):
-                    group.append(item)
+            keys, _, shape, union = self.slots[number]
+            if number < last or (number == last and union is None):
+                if not splits:
+                    x.dropped(item, f"a message holds one {item['type']}")
                     continue
-                self._write_group(group, side, x, out)
-                group = []
-            if here is None:
-                self.messages.write_into((item,), x, out.append)
-            else:
-                group, side, turn = [item], here, its
-        if group:
-            self._write_group(group, side, x, out)
+                self._end(out, first, wire, done, x)
+                wire, first = {self.tag: self.name}, item
+            written: list[Any] = []
+            if union is not None:
+                union.write_into((item,), x, written.append)
+                if written:
+                    wire.setdefault(keys[0], []).extend(written)
+            elif shape is not None:
+                try:
+                    wire.update(shape.write_or_explain(item, x))
+                    done.append(item)
+                except Mismatch as error:
+                    x.dropped(item, f"{'.'.join(map(str, error.path))} {error.reason}")
+                    continue
+            last = number
+        if len(wire) > 1 or last >= 0 or x.own:
+            self._end(out, first, wire, done, x)
         return out
 
-    def _write_group(self, group: list[Node], side: str | None, x: Any, out: list[Any]) -> None:
-        found = self.layouts[side].write_message(group, x)
+    def _end(self, out: list[Node], first: Node, wire: Node, done: list[Node], x: Any) -> None:
+        out.append(x.turn_of(first, wire, self.head))
         if x.trace is not None:
-            for item in group:
-                if item["type"] == "message" and found:
-                    x.trace.append((item, found[0]))
-        out += found
+            x.trace += [(item, out[-1]) for item in done]
+        done.clear()
 
-    def family(self, items: list[Node], wires: list[Any], path: tuple[Any, ...]) -> Family:
-        """The items of a list of messages, and what is listed with them; found message by message.
+    def _slot_of(self, item: Node) -> int | None:
+        type_ = item.get("type")
+        number = self.by_type.get(type_) if type(type_) is str else None
+        if number is None and "extra" in item:
+            native = native_of(item)
+            for index, slot in enumerate(self.slots):
+                if slot.union is not None and slot.union.name == native:
+                    return index
+        return number
 
-        A pass may have changed the list: only the items that still have the turn they were read with are there.
-        """
-        groups: dict[Any, list[Node]] = {}
-        nodes = members(items)
-        turns: list[Any] = []
+    def walk(self, items: list[Node], w: Any, path: tuple[Any, ...], bare: bool) -> Iterator[Place]:
+        """Where the items of one message are."""
+        counts: dict[str, int] = {}
+        if not bare:
+            yield Place(items[0], path, None, w, "turn")
         for item in items:
-            turn = item.get("turn")
-            groups.setdefault(turn, []).append(item)
-            turns.append(turn)
-        for item in items:
-            if item["type"] == "message" and type(item.get("content")) is list:
-                turns += [item.get("turn")] * len(item["content"])
-
-        def find(number: int | None) -> Iterator[Place]:
-            for turn in groups if number is None else (turns[number],):
-                if type(turn) is int and 0 <= turn < len(wires):
-                    yield from self._places(groups[turn], wires[turn], (*path, turn))
-
-        return Family(nodes, find)
-
-    def _places(self, group: list[Node], w: Any, path: tuple[Any, ...]) -> Iterator[Place]:
-        layout = self.layouts.get(w.get(self.tag)) if type(w) is dict and type(w.get(self.tag)) is str else None
-        if layout is not None and native_of(group[0]) != self.messages.name:
-            yield from layout.walk(group, w, path, False)
-            return
-        for item in group:
-            yield Place(item, path, self.messages.shape_of(w, item), w)
+            index = self._slot_of(item)
+            slot = self.slots[index] if index is not None else None
+            if slot is not None and slot.union is not None:
+                key = slot.keys[0]
+                number = counts.get(key, 0)
+                counts[key] = number + 1
+                wires = w.get(key)
+                if type(wires) is list and number < len(wires):
+                    yield Place(item, (*path, key, number), slot.union.shape_of(wires[number], item), wires[number])
+            else:
+                yield Place(item, path, slot.shape if slot is not None else None, w, "part")
 
 
-def members(items: list[Node]) -> list[Node]:
-    """The items of messages, and then the parts of those that are messages in the canonical form."""
-    found = list(items)
-    for item in items:
-        if item["type"] == "message" and type(item.get("content")) is list:
-            found += item["content"]
-    return found
-
-
-def _keep_turn(item: Node, rest: Node | None, x: Any) -> None:
-    """Keep what a message held beside its items."""
-    if rest:
-        x.flags |= REST
-        item.setdefault("extra", {}).setdefault(x.source, {})["turn"] = rest
-
-
-def _leave_message(item: Node, x: Any, role: str, sent_as: str, known: tuple[str, ...]) -> None:
-    """Report what a message item holds that the layout has no place for."""
-    if item.get("role") != role:
-        x.approximated(item, ("role",), f"sent as {sent_as!r}")
-    for protocol, kept in drawers(item):
-        if protocol != x.target:
-            x.foreign(item, protocol, kept)
-        elif said(kept.get("rest")):
-            x.lost(item, ("extra", protocol, "rest"))
-    for key in item:
-        if key != "extra" and key not in known:
-            x.lost(item, (key,))
+Layout = Blocks | Slots

@@ -12,12 +12,11 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
-from .layouts import Layout, Turns, members
-from .runtime import spell
+from .layouts import Layout
+from .runtime import compared, spell
 from .shape import Family, Place, Shape
 from .signals import Node
-from .slots import Choices
-from .spelling import compared
+from .timeline import Choices, Turns, members
 from .unions import Union
 
 __all__ = ["Places", "at", "keep_spelling", "leaves", "walk"]

@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +46,16 @@ class Source:
 
     def add(self, line: str) -> None:
         self.lines.append("    " * self.depth + line)
+
+    @contextmanager
+    def block(self, line: str = "") -> Iterator[None]:
+        """What is added inside stands below a line."""
+        if line:
+            self.add(line)
+        depth = self.depth
+        self.depth += 1 if line else 0
+        yield
+        self.depth = depth
 
     def name(self, prefix: str, value: Any) -> str:
         for name, known in self.names.items():
@@ -119,11 +131,9 @@ class Source:
         if path in self.certain:
             return
         var = self.holders[path]
-        self.add(f"if {var} is None:")
-        self.depth += 1
-        self.above(path[:-1])
-        self.add(f"{var} = {self.holders[path[:-1]]}[{path[-1]!r}] = {{{self.openings[path]}}}")
-        self.depth -= 1
+        with self.block(f"if {var} is None:"):
+            self.above(path[:-1])
+            self.add(f"{var} = {self.holders[path[:-1]]}[{path[-1]!r}] = {{{self.openings[path]}}}")
 
     def guarded(self, line: str, records: bool) -> None:
         """A line that may raise; what it recorded before it did is struck out."""
@@ -144,10 +154,8 @@ class Source:
         self.add(f"except Approximate as near: {made} = near.value; x.approximated({node}, {row.key!r}, near.why)")
         self.add(refused + (f"; {made} = ABSENT" if deep else ""))
         if deep:
-            self.add(f"if {made} is not ABSENT:")
-            self.depth += 1
-            self.store(goal, made)
-            self.depth -= 1
+            with self.block(f"if {made} is not ABSENT:"):
+                self.store(goal, made)
 
 
 def is_safe(field: Field) -> bool:
