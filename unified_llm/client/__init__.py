@@ -12,6 +12,7 @@ from .._lazy import on_first_use
 if TYPE_CHECKING:
     from .background import AsyncBackground, Background
     from .client import AsyncClient, Client
+    from .inputs.media import file, image
     from .results import Listed, Result, RunResult, Step, TokenCount
     from .sending.retry import Retry
     from .state.store import MemoryStore, Store
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from .tools.function_tools import Tool, ToolContext, tool
     from .tools.mcp import AsyncToolServer, ToolServer
     from .tools.tool_loop import Hooks, ToolOutput, TurnDone
-    from .tools.tool_outputs import ToolError, file, image
+    from .tools.tool_outputs import ToolError
     from .transports.transport import async_http_client, http_client
     from .upstreams.upstream import Upstream
 
@@ -66,6 +67,7 @@ if not TYPE_CHECKING:
         {
             "background": "AsyncBackground Background",
             "client": "AsyncClient Client",
+            "inputs.media": "file image",
             "results": "Listed Result RunResult Step TokenCount",
             "sending.retry": "Retry",
             "state.store": "MemoryStore Store",
@@ -74,7 +76,7 @@ if not TYPE_CHECKING:
             "tools.function_tools": "Tool ToolContext tool",
             "tools.mcp": "AsyncToolServer ToolServer",
             "tools.tool_loop": "Hooks ToolOutput TurnDone",
-            "tools.tool_outputs": "ToolError file image",
+            "tools.tool_outputs": "ToolError",
             "transports.transport": "async_http_client http_client",
             "upstreams.upstream": "Upstream",
         },

@@ -7,23 +7,23 @@ of the caller's own making that is a mistake, and what a translator would report
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
-from .._tables import ITEM_TYPES, KEYS, PART_TYPES
+from .._tables import KEYS
 from ..errors import InvalidBody
-from ..jsonvalue import copied
 from ..losses import Levels, Losses
 from ..malformed import FAULTS, refuse_document
-from .history import Segment, continued, said, withheld
+from .history import Segment, withheld
+from .inputs.items import input_items, plain
 from .params import Asked
 from .results import Result, RunResult, items_of
 from .sending.deadline import Deadline
 from .tools.function_tools import Tool, choice_of, tools_of
 
-__all__ = ["OPTIONS", "Call", "call_of", "input_items"]
+__all__ = ["OPTIONS", "Call", "call_of"]
 
 Node = dict[str, Any]
 
@@ -149,92 +149,15 @@ def call_of(given: Mapping[str, Any]) -> Call:
 
 _LATER = frozenset(("input", "tools", "tool_choice"))  # with rules of their own
 
-
-def input_items(given: Any) -> str | list[Node] | None:
-    """The canonical input for what a caller passes: a string, items (objects, JSON, texts, results), or one."""
-    if given is None or isinstance(given, str):
-        return given
-    if isinstance(given, (dict, Result, RunResult)) or hasattr(given, "dump"):
-        given = [given]
-    mine = False
-    if type(given) is list:
-        try:
-            given, mine = copied(given), True
-        except InvalidBody as error:
-            raise InvalidBody(f"/input{error.path}", error.reason) from error
-        except (TypeError, ValueError):
-            pass  # there are objects in it, most likely
-    if not isinstance(given, Iterable):
-        raise InvalidBody("/input", f"should be a string or a list of items, not {type(given).__name__}")
-    out: list[Node] = []
-    for index, each in enumerate(given):
-        if isinstance(each, str):
-            out.append({"type": "message", "role": "user", "content": each})
-        elif isinstance(each, (Result, RunResult)):
-            output = (each.final if isinstance(each, RunResult) else each).dump().get("output")
-            out = continued(out, output or ())
-        else:
-            out.append(_item(each if mine else _plain(each), index))
-    return out
-
-
-def _item(given: Any, place: int) -> Node:
-    if type(given) is not dict:
-        raise InvalidBody(f"/input/{place}", f"an item is an object, not {type(given).__name__}")
-    item: Node = {"type": "message", **given} if "type" not in given and "role" in given else given
-    kind = item.get("type")
-    if type(kind) is not str or (kind not in ITEM_TYPES and "extra" not in item):
-        raise InvalidBody(f"/input/{place}/type", _unknown(kind, ITEM_TYPES, "an item"))
-    for key in ("content", "output"):
-        parts = item.get(key)
-        for index, part in enumerate(parts if type(parts) is list else ()):
-            found = part.get("type") if type(part) is dict else None
-            if type(found) is str and found in PART_TYPES:
-                continue
-            if not (type(part) is dict and ("extra" in part or kind not in _OURS)):
-                raise InvalidBody(f"/input/{place}/{key}/{index}/type", _unknown(found, PART_TYPES, "a part"))
-    return said(item)
-
-
-_OURS = frozenset(("message", "function_call_output", "custom_tool_call_output"))
-
-
-def _unknown(kind: Any, known: Iterable[str], what: str) -> str:
-    near = get_close_matches(str(kind), list(known), 1)
-    return f"{what} of type {kind!r} is none that is known" + (f"; did you mean {near[0]!r}?" if near else "")
-
-
-_SCALAR = frozenset((str, int, float, bool, type(None)))
+# With one of these a request may have no input: the provider has it. What `extra_body` has is the caller's affair.
+_STANDS_FOR_INPUT = frozenset(("previous_response_id", "conversation", "prompt", "continuation_token"))
 
 
 def _setting(name: str, value: Any) -> Any:
     try:
-        return _plain(value)
+        return plain(value)
     except InvalidBody as error:
         raise InvalidBody(f"/{name}{error.path}", error.reason) from error
-
-
-def _plain(value: Any) -> Any:
-    """A value of our own, with the JSON form of the objects in it."""
-    kind = type(value)
-    if kind in _SCALAR:
-        return value
-    if kind is dict or kind is list:
-        try:
-            return copied(value)
-        except InvalidBody:
-            raise
-        except (TypeError, ValueError):
-            pass  # there are objects in it, most likely
-    if hasattr(value, "dump") and not isinstance(value, type):
-        return value.dump()
-    if hasattr(value, "model_dump") and not isinstance(value, type):
-        return value.model_dump(mode="json", by_alias=True, exclude_unset=True)
-    if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
-    return value
 
 
 def _before(previous: Any) -> tuple[list[Node], tuple[Segment, ...]]:
@@ -265,8 +188,11 @@ def _check(settings: Node) -> None:
 def travelling(call: Call, upstreams: Sequence[Any]) -> Node:
     """The body as it may leave: what names something that a provider keeps goes to that provider only.
 
-    The call's own body keeps it, for the way back.
+    The call's own body keeps it, for the way back. Raises `InvalidBody` where there is nothing to answer.
     """
+    if call.body.get("input", []) == [] and not call.body.keys() & _STANDS_FOR_INPUT and not call.extra_body:
+        reason = "no input given; pass input=..., or go on from previous=, previous_response_id= or conversation="
+        raise InvalidBody("/input", reason)
     if not call.segments or type(call.body.get("input")) is not list:
         return call.body
     items, found = withheld(call.body["input"], call.segments, upstreams)

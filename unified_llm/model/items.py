@@ -8,7 +8,7 @@ others in `context.py`, `hosted.py` and `actions.py`.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import Field
 
@@ -79,6 +79,10 @@ __all__ = [
 ]
 
 
+ROLES: Final = ("user", "assistant", "system", "developer")
+"""The roles that a caller may give a message."""
+
+
 class Message(ItemBase):
     """A message.
 
@@ -90,7 +94,7 @@ class Message(ItemBase):
     node_capability: ClassVar[str] = "text.input"
 
     type: Literal["message"] = "message"
-    role: Annotated[str, cap("message.role"), Values(("user", "assistant", "system", "developer"))]
+    role: Annotated[str, cap("message.role"), Values(ROLES)]
     content: Annotated[str | list[Part] | None, cap("text.input")] = None
     phase: Annotated[str | None, cap("item.phase")] = None
     name: Annotated[str | None, cap("message.name")] = None

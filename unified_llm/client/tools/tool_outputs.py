@@ -6,23 +6,15 @@ everything else is JSON as pydantic writes it. Nothing is read from the network.
 
 from __future__ import annotations
 
-import base64
-import mimetypes
-from pathlib import Path
 from typing import Any
 
 from ...errors import UnifiedLLMError
 from ...model.base import Model
+from ..inputs.media import part_of
 
-__all__ = ["ToolError", "failed", "file", "image", "output_of"]
+__all__ = ["ToolError", "failed", "output_of"]
 
 Node = dict[str, Any]
-_SIGNATURES = (
-    (b"\x89PNG", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF8", "image/gif"),
-    (b"%PDF", "application/pdf"),
-)
 _PARTS = frozenset(("input_text", "input_image", "input_file", "input_audio", "input_video", "search_result"))
 
 
@@ -35,39 +27,6 @@ class ToolError(UnifiedLLMError):
     >>> ul.Client().responses.run(model="local/echo", input="[[call open_door]]", tools=[open_door]).output_text
     'open_door: It is locked; ask for the key.'
     """
-
-
-def image(data: bytes | str | Path, media_type: str | None = None, *, detail: str | None = None) -> Node:
-    """An image as a tool's result, or as a part of a message: bytes, a path, or a URL (which the provider fetches).
-
-    `media_type` is guessed from the bytes or the name. `detail` is low, high or auto.
-
-    >>> image(b"\\x89PNG")
-    {'type': 'input_image', 'image_url': 'data:image/png;base64,iVBORw=='}
-    """
-    part: Node = {"type": "input_image"}
-    if (isinstance(data, str) and "://" in data[:12]) or (isinstance(data, str) and data.startswith("data:")):
-        part["image_url"] = data
-    else:
-        raw, kind, _ = _loaded(data, media_type)
-        part["image_url"] = _data_url(raw, kind)
-    if detail is not None:
-        part["detail"] = detail
-    return part
-
-
-def file(data: bytes | str | Path, media_type: str | None = None, *, filename: str | None = None) -> Node:
-    """A file as a tool's result, or as a part of a message: bytes, a path, or a URL (which the provider fetches).
-
-    `media_type` is guessed from the name or the bytes where it is not given.
-
-    >>> file(b"%PDF-", filename="a.pdf")["file_data"]
-    'data:application/pdf;base64,JVBERi0='
-    """
-    if isinstance(data, str) and "://" in data[:12]:
-        return {"type": "input_file", "file_url": data, **({"filename": filename} if filename else {})}
-    raw, kind, name = _loaded(data, media_type, filename)
-    return {"type": "input_file", "filename": name or "file", "file_data": _data_url(raw, kind)}
 
 
 def output_of(value: Any) -> str | list[Node]:
@@ -97,19 +56,7 @@ def _part(value: Any) -> Node | None:
         return value.dump()
     if isinstance(value, dict) and value.get("type") in _PARTS:
         return value
-    if isinstance(value, (bytes, bytearray)):
-        raw = bytes(value)
-        return image(raw) if _guess(raw).startswith("image/") else file(raw)
-    if isinstance(value, Path):
-        kind = mimetypes.guess_type(value.name)[0] or ""
-        return image(value) if kind.startswith("image/") else file(value)
-    # Pictures of imaging and plotting libraries say how they look as PNG, the way notebooks ask them.
-    drawn = getattr(value, "_repr_png_", None)
-    if callable(drawn) and not isinstance(value, type):
-        png = drawn()
-        if isinstance(png, bytes):
-            return image(png, "image/png")
-    return None
+    return part_of(value)
 
 
 def _text(value: Any) -> Node:
@@ -120,23 +67,3 @@ def _json(value: Any) -> str:
     from pydantic_core import to_json
 
     return to_json(value, fallback=str, inf_nan_mode="constants").decode()
-
-
-def _loaded(data: bytes | str | Path, media_type: str | None, filename: str | None = None) -> tuple[bytes, str, str]:
-    if isinstance(data, (str, Path)):
-        path = Path(data)
-        raw, name = path.read_bytes(), filename or path.name
-    else:
-        raw, name = bytes(data), filename or ""
-    guessed = mimetypes.guess_type(name)[0] if name else None
-    return raw, media_type or guessed or _guess(raw), name
-
-
-def _guess(raw: bytes) -> str:
-    if raw[:4] == b"RIFF" and raw[8:12] == b"WEBP":
-        return "image/webp"
-    return next((kind for mark, kind in _SIGNATURES if raw.startswith(mark)), "application/octet-stream")
-
-
-def _data_url(raw: bytes, media_type: str) -> str:
-    return f"data:{media_type};base64,{base64.b64encode(raw).decode()}"

@@ -1,0 +1,1 @@
+"""What stands in `input=`: items, texts, and media from memory and from disk."""

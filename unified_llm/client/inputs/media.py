@@ -1,0 +1,134 @@
+"""Images, documents, audio and video as canonical parts: from bytes, from files, from objects that draw themselves.
+
+The media type is the caller's, else that of the file's name, else that of the first bytes. Nothing is read from the
+network: a URL goes to the provider as it is.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import mimetypes
+from pathlib import Path
+from typing import Any
+
+__all__ = ["file", "image", "part_of", "recognized"]
+
+Node = dict[str, Any]
+
+# First bytes of formats, and for containers where the name of what is in them stands.
+_SIGNATURES = (
+    (b"\x89PNG", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+    (b"%PDF", "application/pdf"),
+    (b"ID3", "audio/mpeg"),
+    (b"\xff\xfb", "audio/mpeg"),
+    (b"\xff\xf3", "audio/mpeg"),
+    (b"OggS", "audio/ogg"),
+    (b"fLaC", "audio/flac"),
+    (b"\x1aE\xdf\xa3", "video/webm"),
+)
+_RIFF = {b"WEBP": "image/webp", b"WAVE": "audio/wav", b"AVI ": "video/x-msvideo"}
+_BRANDS = {
+    b"M4A ": "audio/mp4",
+    b"avif": "image/avif",
+    b"heic": "image/heic",
+    b"heix": "image/heic",
+    b"mif1": "image/heif",
+}
+# The subtypes of audio that go by another name as formats.
+_FORMATS = {"mp4": "m4a", "mpeg": "mp3", "vnd.wave": "wav", "wave": "wav", "x-flac": "flac", "x-wav": "wav"}
+
+
+def image(data: bytes | str | Path, media_type: str | None = None, *, detail: str | None = None) -> Node:
+    """An image as a tool's result, or as a part of a message: bytes, a path, or a URL (which the provider fetches).
+
+    `media_type` is guessed from the bytes or the name. `detail` is low, high or auto.
+
+    >>> image(b"\\x89PNG")
+    {'type': 'input_image', 'image_url': 'data:image/png;base64,iVBORw=='}
+    """
+    part: Node = {"type": "input_image"}
+    if (isinstance(data, str) and "://" in data[:12]) or (isinstance(data, str) and data.startswith("data:")):
+        part["image_url"] = data
+    else:
+        raw, kind, _ = _loaded(data, media_type)
+        part["image_url"] = _data_url(raw, kind)
+    if detail is not None:
+        part["detail"] = detail
+    return part
+
+
+def file(data: bytes | str | Path, media_type: str | None = None, *, filename: str | None = None) -> Node:
+    """A file as a tool's result, or as a part of a message: bytes, a path, or a URL (which the provider fetches).
+
+    `media_type` is guessed from the name or the bytes where it is not given.
+
+    >>> file(b"%PDF-", filename="a.pdf")["file_data"]
+    'data:application/pdf;base64,JVBERi0='
+    """
+    if isinstance(data, str) and "://" in data[:12]:
+        return {"type": "input_file", "file_url": data, **({"filename": filename} if filename else {})}
+    raw, kind, name = _loaded(data, media_type, filename)
+    return {"type": "input_file", "filename": name or "file", "file_data": _data_url(raw, kind)}
+
+
+def part_of(value: Any) -> Node | None:
+    """The part for bytes, a path, or an image of an imaging or plotting library; None for anything else.
+
+    >>> part_of(b"RIFF....WAVE")["format"], part_of(b"%PDF-")["type"], part_of("text")
+    ('wav', 'input_file', None)
+    """
+    if isinstance(value, (bytes, bytearray, memoryview, Path)):
+        raw, kind, name = _loaded(value if isinstance(value, Path) else bytes(value), None)
+        family, _, format_ = kind.partition("/")
+        if family == "image":
+            return image(raw, kind)
+        if family == "audio":
+            return {"type": "input_audio", "data": _base64(raw), "format": _FORMATS.get(format_, format_)}
+        if family == "video":
+            return {"type": "input_video", "video_url": _data_url(raw, kind)}
+        return file(raw, kind, filename=name or None)
+    png = None if isinstance(value, type) else _drawn(value)
+    return None if png is None else image(png, "image/png")
+
+
+def recognized(raw: bytes) -> str | None:
+    """The media type that the first bytes of a file show."""
+    if raw[:4] == b"RIFF":
+        return _RIFF.get(raw[8:12])
+    if raw[4:8] == b"ftyp":
+        return _BRANDS.get(raw[8:12], "video/mp4")
+    return next((kind for mark, kind in _SIGNATURES if raw.startswith(mark)), None)
+
+
+def _drawn(value: Any) -> bytes | None:
+    """An image as PNG: the way notebooks ask for it, else saved in a mode that PNG has."""
+    draw = getattr(value, "_repr_png_", None)
+    png = draw() if callable(draw) else None
+    if isinstance(png, bytes):
+        return png
+    if callable(getattr(value, "save", None)) and callable(getattr(value, "getbands", None)):
+        buffer = io.BytesIO()
+        value.convert("RGB").save(buffer, format="PNG")
+        return buffer.getvalue()
+    return None
+
+
+def _loaded(data: bytes | str | Path, media_type: str | None, filename: str | None = None) -> tuple[bytes, str, str]:
+    if isinstance(data, (str, Path)):
+        path = Path(data)
+        raw, name = path.read_bytes(), filename or path.name
+    else:
+        raw, name = bytes(data), filename or ""
+    guessed = mimetypes.guess_type(name)[0] if name else None
+    return raw, media_type or guessed or recognized(raw) or "application/octet-stream", name
+
+
+def _base64(raw: bytes) -> str:
+    return base64.b64encode(raw).decode()
+
+
+def _data_url(raw: bytes, media_type: str) -> str:
+    return f"data:{media_type};base64,{_base64(raw)}"
