@@ -8,17 +8,22 @@ The short way of a stream's bulk is shorter here: a frame that is known by its b
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from .adapter import NOTHING_MORE, ReadMore, WriteMore
 from .alike import reader_of, writer_of
+from .convert import convert
 from .errors import RemoteProtocolError, UnifiedLLMError
 from .exchange import Exchange
 from .halves import Halves
 from .jsonarray import JSONArrayEncoder, StreamDecoder
+from .keywords import BytesKeywords, spelled_out
 from .provenance import escaped_json
 from .sse import Passing, SSEDecoder, encode, is_garbled, parse_data
 from .streaming import _Pipe, aclose
+
+if TYPE_CHECKING:
+    from .models.names import ProtocolName
 
 __all__ = ["ByteStream", "atranslate_sse", "translate_sse"]
 
@@ -202,7 +207,10 @@ def _encoded(name: str | None, data: str | bytes) -> bytes:
         return encode(None, data)
 
 
-def translate_sse(chunks: Iterable[bytes], *, source: str, target: str, **options: Any) -> Iterator[bytes]:
+@spelled_out(BytesKeywords, convert)
+def translate_sse(
+    chunks: Iterable[bytes], *, source: ProtocolName, target: ProtocolName, **options: Unpack[BytesKeywords]
+) -> Iterator[bytes]:
     """Translate the bytes of an event stream to the bytes the target's own clients read, as they come.
 
     Takes what `convert_stream` takes, and `array`: whether to write one JSON array instead of server-sent events, where
@@ -230,8 +238,9 @@ def translate_sse(chunks: Iterable[bytes], *, source: str, target: str, **option
     yield from stream.close()
 
 
+@spelled_out(BytesKeywords, convert)
 async def atranslate_sse(
-    chunks: AsyncIterable[bytes], *, source: str, target: str, **options: Any
+    chunks: AsyncIterable[bytes], *, source: ProtocolName, target: ProtocolName, **options: Unpack[BytesKeywords]
 ) -> AsyncIterator[bytes]:
     """`translate_sse` for async byte streams.
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from .adapter import Adapter, Kind, Surface
 from .defaults import Weighing, significant
 from .errors import CapabilityLost, InvalidBody
 from .exchange import Exchange
 from .jsonvalue import detached, parse
+from .keywords import ConvertKeywords, spelled_out
 from .kinds import check_kind
 from .locate import locate
 from .losses import Levels, Losses, check_levels, enforce
@@ -30,7 +31,8 @@ from .vault import Vault
 from .writing import Writer
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
+    from .model import ErrorBody, Model, Request, Response
+    from .models.names import KindName, ProtocolName
 
 __all__ = ["Converted", "Facing", "Repair", "convert", "preview", "read", "to_sdk", "write"]
 
@@ -59,9 +61,9 @@ class Converted:
 def convert(
     body: Any,
     *,
-    source: str,
-    target: str,
-    kind: str = "request",
+    source: ProtocolName,
+    target: ProtocolName,
+    kind: KindName = "request",
     model: str | None = None,
     http: Mapping[str, Any] | None = None,
     on_loss: Levels = "ignore",
@@ -147,7 +149,8 @@ def convert(
     return done
 
 
-def preview(body: Any, *, on_loss: Levels = "ignore", **arguments: Any) -> Losses:
+@spelled_out(ConvertKeywords, convert)
+def preview(body: Any, **arguments: Unpack[ConvertKeywords]) -> Losses:
     """The loss report of `convert` with the same arguments, without the value: the dry run.
 
     A loss at the level `raise` of `on_loss` is in the report and raises nothing.
@@ -156,20 +159,60 @@ def preview(body: Any, *, on_loss: Levels = "ignore", **arguments: Any) -> Losse
     Losses([])
     """
     try:
-        return convert(body, on_loss=on_loss, **arguments).losses
+        return convert(body, **arguments).losses
     except CapabilityLost as lost:
         return lost.converted.losses  # type: ignore[no-any-return]
 
 
+@overload
 def read(
     body: Any,
-    protocol: str,
-    kind: str = "request",
+    protocol: ProtocolName,
+    kind: Literal["request"] = "request",
     strict: bool = False,
     *,
     http: Mapping[str, Any] | None = None,
     secret: SecretLike = None,
-) -> BaseModel:
+) -> Request: ...
+@overload
+def read(
+    body: Any,
+    protocol: ProtocolName,
+    kind: Literal["response"],
+    strict: bool = False,
+    *,
+    http: Mapping[str, Any] | None = None,
+    secret: SecretLike = None,
+) -> Response: ...
+@overload
+def read(
+    body: Any,
+    protocol: ProtocolName,
+    kind: Literal["error"],
+    strict: bool = False,
+    *,
+    http: Mapping[str, Any] | None = None,
+    secret: SecretLike = None,
+) -> ErrorBody: ...
+@overload
+def read(
+    body: Any,
+    protocol: ProtocolName,
+    kind: KindName,
+    strict: bool = False,
+    *,
+    http: Mapping[str, Any] | None = None,
+    secret: SecretLike = None,
+) -> Model: ...
+def read(
+    body: Any,
+    protocol: ProtocolName,
+    kind: KindName = "request",
+    strict: bool = False,
+    *,
+    http: Mapping[str, Any] | None = None,
+    secret: SecretLike = None,
+) -> Model:
     """The canonical object of a wire document, validated.
 
     `protocol` may have a dialect behind a colon; `kind` is "request" (default), "response", "error", or another the
@@ -215,7 +258,7 @@ def read(
         told = f"{pointer((misfit.key,)) if misfit.key else '/'}: {misfit.reason}"
         problems[id(misfit.node)] = (*problems.get(id(misfit.node), ()), told)
     try:
-        found: BaseModel = validate(declared.node, node, strict=strict, problems=problems)
+        found: Model = validate(declared.node, node, strict=strict, problems=problems)
         return found
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
@@ -224,9 +267,9 @@ def read(
 
 
 def write(
-    obj: Any,
-    protocol: str,
-    kind: str = "request",
+    obj: Model | Mapping[str, Any] | bytes | bytearray | memoryview,
+    protocol: ProtocolName,
+    kind: KindName = "request",
     *,
     model: str | None = None,
     on_loss: Levels = "ignore",
@@ -289,7 +332,7 @@ def write(
     return done
 
 
-def to_sdk(value: Any, protocol: str, kind: str = "request") -> Any:
+def to_sdk(value: Any, protocol: ProtocolName, kind: KindName = "request") -> Any:
     """The official SDK's own object for a wire document; a request stays the dict the SDK takes as keyword arguments.
 
     `protocol` and `kind` say what the document is, as in `read`; "stream" is the data of one event of a stream.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .defaults import Weighing, significant
 from .exchange import Exchange
@@ -14,6 +14,9 @@ from .malformed import FAULTS, refuse_event
 from .secret import SecretLike
 from .streaming import ConvertedStream, _Pipe
 
+if TYPE_CHECKING:
+    from .models.names import ProtocolName
+
 __all__ = ["write_stream"]
 
 Event = dict[str, Any]
@@ -21,7 +24,7 @@ Event = dict[str, Any]
 
 def write_stream(
     events: Iterable[Any],
-    protocol: str,
+    protocol: ProtocolName,
     *,
     on_loss: Levels = "ignore",
     exchange: Exchange | None = None,

@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections import ChainMap, deque
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from .adapter import NOTHING_MORE, ReadMore, Surface, WireWriter, WriteMore
 from .broken_off import BrokenOff, new_losses
 from .bulk import ShortWay, short_way
-from .convert import Facing
+from .convert import Facing, convert
 from .custody import LeavingWriter
 from .defaults import Weighing, significant
 from .exchange import Exchange
+from .keywords import StreamKeywords, spelled_out
 from .losses import Levels, Losses, StreamLosses, check_levels, enforce
 from .malformed import FAULTS, refuse_conversion
 from .preparing import ends
@@ -28,6 +29,9 @@ from .registry import provider_of, split
 from .spans import CitingWriter
 from .stream import ADDRESS, ALONE, PASSING, Grammar, checked, framed
 from .trail import Trail
+
+if TYPE_CHECKING:
+    from .models.names import ProtocolName
 
 __all__ = [
     "ConvertedStream",
@@ -317,7 +321,10 @@ async def aclose(source: AsyncIterable[Any]) -> None:
         await close()
 
 
-def convert_stream(events: Iterable[Event], *, source: str, target: str, **options: Any) -> ConvertedStream:
+@spelled_out(StreamKeywords, convert)
+def convert_stream(
+    events: Iterable[Event], *, source: ProtocolName, target: ProtocolName, **options: Unpack[StreamKeywords]
+) -> ConvertedStream:
     """Convert a stream of wire events of `source` to those of `target`.
 
     Takes `model`, `http`, `on_loss`, `facing`, `exchange`, `vault`, `secret`, `scope` as `convert` does. A stream cut
@@ -334,7 +341,10 @@ def convert_stream(events: Iterable[Event], *, source: str, target: str, **optio
     return ConvertedStream(events, _Pipe(source, target, **options))
 
 
-def aconvert_stream(events: AsyncIterable[Event], *, source: str, target: str, **options: Any) -> AsyncConvertedStream:
+@spelled_out(StreamKeywords, convert)
+def aconvert_stream(
+    events: AsyncIterable[Event], *, source: ProtocolName, target: ProtocolName, **options: Unpack[StreamKeywords]
+) -> AsyncConvertedStream:
     """`convert_stream` for an async iterable of wire events.
 
     >>> import asyncio
@@ -349,7 +359,7 @@ def aconvert_stream(events: AsyncIterable[Event], *, source: str, target: str, *
     return AsyncConvertedStream(events, _Pipe(source, target, **options))
 
 
-def read_stream(events: Iterable[Event], protocol: str) -> Iterator[Event]:
+def read_stream(events: Iterable[Event], protocol: ProtocolName) -> Iterator[Event]:
     """The canonical events (JSON form) of a stream of wire events `{"event": name or None, "data": value}`.
 
     `protocol` may have a dialect behind a colon. Raises `RemoteProtocolError` where the stream breaks its rules or is

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import pydoc
+import re
 from typing import Any
 
 import httpx2
@@ -113,6 +114,19 @@ def test_the_sync_and_async_methods_take_the_same() -> None:
         one, other = (getattr(cls, name) for cls in (responses.Responses, responses.AsyncResponses))
         assert [*inspect.signature(one).parameters.values()] == [*inspect.signature(other).parameters.values()]
     assert inspect.signature(responses.Responses.run).parameters["max_turns"].default == 10
+
+
+def test_a_result_is_shown_in_one_short_line() -> None:
+    with ul.Client(model="local/echo") as client:
+        result = client.responses.create(input="Good day. " * 500)
+        run = client.responses.run(input="[[call now]]", tools=[ul.tool(lambda: "noon", name="now")])
+    shown = re.sub("resp_[0-9a-f]+", "resp_1", repr(result))
+    start = "Result(id='resp_1', status='completed', model='echo', text='Good day. Good day. Good day. Good day. "
+    usage = f"{result.usage.input_tokens} in, {result.usage.output_tokens} out"  # type: ignore[union-attr]
+    assert shown.startswith(start) and shown.endswith(f"...', usage='{usage}', losses=0)"), shown
+    assert len(shown) < 250 and len(str(result)) < 250
+    assert "tool_calls=['now']" in repr(run.steps[0].response)
+    assert repr(run).startswith("RunResult('answered', steps=2, text='now: noon', usage=")
 
 
 # ---- what is asked --------------------------------------------------------------------------------------------------

@@ -49,5 +49,5 @@ def test_every_model_is_found() -> None:
 
 
 def test_any_other_string_is_as_good() -> None:
-    assert names.ModelName is names.ProtocolName is names.ProviderName is str
-    assert STUB.read_text("utf-8").count("    | str\n") == 3
+    assert names.ModelName is names.ProtocolName is names.ProviderName is names.KindName is str
+    assert STUB.read_text("utf-8").count("    | str\n") == 4

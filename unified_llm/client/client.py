@@ -10,12 +10,13 @@ from typing import Any, Generic, TypeVar, Unpack
 
 import httpx2
 
+from ..keywords import spelled_out
 from ..losses import Levels
 from ..provenance import SecretLike
 from ..vault import Vault
 from .connections.io import AsyncWire, Wire
 from .core import Core
-from .params import Given, spelled_out
+from .params import Given, meanings
 from .responses import AsyncResponses, Responses
 from .results import Listed, TokenCount
 from .sending.flows import Send, Steps, ado, adrive, do, drive
@@ -130,7 +131,7 @@ class Client(_Both[httpx2.Client, Wire]):
         self.responses = Responses(self)
         self.models = Models(self)
 
-    @spelled_out(Given)
+    @spelled_out(Given, meanings=meanings)
     def count_tokens(self, **given: Unpack[Given]) -> TokenCount:
         """How many tokens a request takes; `responses.input_tokens.count` under another name.
 
@@ -198,7 +199,7 @@ class AsyncClient(_Both[httpx2.AsyncClient, AsyncWire]):
         self.responses = AsyncResponses(self)
         self.models = AsyncModels(self)
 
-    @spelled_out(Given)
+    @spelled_out(Given, meanings=meanings)
     async def count_tokens(self, **given: Unpack[Given]) -> TokenCount:
         """As `Client.count_tokens`."""
         return await self.responses.input_tokens.count(**given)

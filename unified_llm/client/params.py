@@ -6,13 +6,10 @@ https://platform.openai.com/docs/api-reference/responses/create
 
 from __future__ import annotations
 
-import ast
-import inspect
-import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
+
+from ..keywords import texts_in
 
 if TYPE_CHECKING:
     import os
@@ -43,10 +40,8 @@ __all__ = [
     "ToolLike",
     "UpstreamLike",
     "meanings",
-    "spelled_out",
 ]
 
-F = TypeVar("F", bound=Callable[..., Any])
 
 InputItem: TypeAlias = "str | bytes | os.PathLike[str] | Mapping[str, Any] | BaseModel | RunResult[Any]"
 """One entry of `input`: text, an item as JSON, an object of a canonical class or of an SDK, or an earlier result."""
@@ -231,78 +226,6 @@ class RunGiven(Given, RunOptions, total=False):
     """What `run` takes."""
 
 
-class _Bare(str):
-    """An annotation that is shown without quotes."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
-def spelled_out(given: type, defaults: Callable[..., Any] | None = None) -> Callable[[F], F]:
-    """Give a method with `**given` the signature and the documentation of the fields of one of these.
-
-    Defaults other than None are those of the parameters of the function `defaults`.
-
-    >>> @spelled_out(RunOptions)
-    ... def run(self, *, stream: bool = False, **given): "Run."
-    >>> list(inspect.signature(run).parameters)
-    ['self', 'stream', 'max_turns', 'parallel', 'hooks', 'on_step', 'context']
-    """
-    usual = inspect.signature(defaults).parameters if defaults is not None else {}
-
-    def decorate(function: F) -> F:
-        shown = inspect.signature(function)
-        own = [each for each in shown.parameters.values() if each.kind is not each.VAR_KEYWORD]
-        fields = {name: kind for name, kind in _fields(given).items() if name not in shown.parameters}
-        more = [
-            inspect.Parameter(
-                name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=usual[name].default if name in usual else None,
-                annotation=_Bare(kind),
-            )
-            for name, kind in fields.items()
-        ]
-        named = [each.replace(annotation=_bare(each.annotation)) for each in own]
-        function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-            [*named, *more], return_annotation=_bare(shown.return_annotation)
-        )
-        if function.__doc__:
-            said = meanings()
-            lines = [f"    {name}: {said[name]}" for name in fields if name in said]
-            function.__doc__ = "\n".join((inspect.cleandoc(function.__doc__), "", "Args:", *lines))
-        return function
-
-    return decorate
-
-
-def _bare(annotation: Any) -> Any:
-    return _Bare(annotation) if isinstance(annotation, str) else annotation
-
-
-def _fields(given: type) -> dict[str, str]:
-    """Names and annotations, the request's fields first."""
-    bases = [each for each in getattr(given, "__orig_bases__", ()) if hasattr(each, "__total__")]
-    out: dict[str, str] = {}
-    for each in bases:
-        out.update(_fields(each))
-    for name, kind in given.__annotations__.items():
-        out.setdefault(name, getattr(kind, "__forward_arg__", str(kind)))
-    return out
-
-
-@cache
 def meanings() -> dict[str, str]:
-    """What each argument means: the text under its declaration above; nothing where there is no source."""
-    try:
-        tree = ast.parse(Path(__file__).read_text("utf-8"))
-    except OSError:
-        return {}
-    out: dict[str, str] = {}
-    for node in tree.body:
-        for field, text in zip(node.body, node.body[1:]) if isinstance(node, ast.ClassDef) else ():
-            if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
-                out[ast.unparse(field.target)] = textwrap.dedent(str(text.value.value)).strip()
-    return out
+    """What each argument means: the text under its declaration above."""
+    return texts_in(__file__)

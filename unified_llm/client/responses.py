@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
+from ..keywords import spelled_out
 from .background import AsyncBackground, Background
-from .params import Given, RunGiven, RunOptions, Strategy, spelled_out
+from .params import Given, RunGiven, RunOptions, Strategy, meanings
 from .results import Result, RunResult, T, TokenCount
 from .sending.flows import Steps, Turn, ado, adrive, do, drive
 from .streams import AsyncEventStream, AsyncRunStream, EventStream, RunStream
@@ -58,7 +59,7 @@ class Responses:
     def create(
         self, *, stream: Literal[False] | None = None, background: Literal[False] | None = None, **given: Unpack[Given]
     ) -> Result[None]: ...
-    @spelled_out(Given)
+    @spelled_out(Given, meanings=meanings)
     def create(
         self, *, stream: bool | None = None, background: bool | None = None, **given: Any
     ) -> Result | EventStream | Background:
@@ -112,7 +113,7 @@ class Responses:
         name: str | None = None,
         **given: Unpack[Given],
     ) -> Result[Any]: ...
-    @spelled_out(Given)
+    @spelled_out(Given, meanings=meanings)
     def parse(
         self, *, text_format: Any, strategy: Strategy = "auto", retries: int = 0, name: str | None = None, **given: Any
     ) -> Result[Any]:
@@ -134,7 +135,7 @@ class Responses:
     def run(self, *, stream: Literal[True], **given: Unpack[RunGiven]) -> RunStream: ...
     @overload
     def run(self, *, stream: Literal[False] = False, **given: Unpack[RunGiven]) -> RunResult: ...
-    @spelled_out(RunGiven, loop)
+    @spelled_out(RunGiven, loop, meanings)
     def run(self, *, stream: bool = False, **given: Any) -> RunResult | RunStream:
         """Ask, run the tools that are called, tell what came of it, and so on until there is an answer.
 
@@ -191,7 +192,7 @@ class InputTokens:
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    @spelled_out(Given)
+    @spelled_out(Given, meanings=meanings)
     def count(self, **given: Unpack[Given]) -> TokenCount:
         """How many tokens a request takes: as its provider counts them, else an estimate that says that it is one."""
         return self._client._run(self._client._core.count_tokens(self._client._core.call(given)))
@@ -217,7 +218,7 @@ class AsyncResponses:
     async def create(
         self, *, stream: Literal[False] | None = None, background: Literal[False] | None = None, **given: Unpack[Given]
     ) -> Result[None]: ...
-    @spelled_out(Given)
+    @spelled_out(Given, meanings=meanings)
     async def create(
         self, *, stream: bool | None = None, background: bool | None = None, **given: Any
     ) -> Result | AsyncEventStream | AsyncBackground:
@@ -248,7 +249,7 @@ class AsyncResponses:
         name: str | None = None,
         **given: Unpack[Given],
     ) -> Result[Any]: ...
-    @spelled_out(Given)
+    @spelled_out(Given, meanings=meanings)
     async def parse(
         self, *, text_format: Any, strategy: Strategy = "auto", retries: int = 0, name: str | None = None, **given: Any
     ) -> Result[Any]:
@@ -259,7 +260,7 @@ class AsyncResponses:
     async def run(self, *, stream: Literal[True], **given: Unpack[RunGiven]) -> AsyncRunStream: ...
     @overload
     async def run(self, *, stream: Literal[False] = False, **given: Unpack[RunGiven]) -> RunResult: ...
-    @spelled_out(RunGiven, loop)
+    @spelled_out(RunGiven, loop, meanings)
     async def run(self, *, stream: bool = False, **given: Any) -> RunResult | AsyncRunStream:
         """As `Responses.run`; async tools run in the event loop, plain ones in threads, all calls of a turn at once."""
         flow = _loop(self._core, given)
@@ -299,7 +300,7 @@ class AsyncInputTokens:
     def __init__(self, client: AsyncClient) -> None:
         self._client = client
 
-    @spelled_out(Given)
+    @spelled_out(Given, meanings=meanings)
     async def count(self, **given: Unpack[Given]) -> TokenCount:
         """As `InputTokens.count`."""
         return await self._client._run(self._client._core.count_tokens(self._client._core.call(given)))

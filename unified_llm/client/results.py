@@ -5,7 +5,7 @@ A `Result` is a `unified_llm.Response`. Beside it stand the result of a tool loo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic
 
@@ -132,6 +132,17 @@ class Result(Response, Generic[T]):
         """The canonical JSON form of the answer."""
         return self._node
 
+    def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
+        # Short, for logs and prompts of interpreters: all of it is in `dump()`.
+        yield from ((name, value) for name in ("id", "status", "model") if (value := getattr(self, name)) is not None)
+        if text := self.output_text:
+            yield "text", _short(text)
+        if calls := [call.name for call in self.tool_calls]:
+            yield "tool_calls", calls
+        if self.usage is not None:
+            yield "usage", _counted(self.usage)
+        yield "losses", len(self.losses)
+
 
 def result_of(node: Node, made: Made) -> Result[Any]:
     """The result for a canonical response in JSON form."""
@@ -144,6 +155,18 @@ def result_of(node: Node, made: Made) -> Result[Any]:
     private = {"_made": made, "_node": node, "_parsed": None, "_strategy": None}
     object.__setattr__(result, "__pydantic_private__", private)
     return result
+
+
+_SHOWN = 60
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+
+
+def _counted(usage: Usage) -> str:
+    names = {"in": usage.input_tokens, "out": usage.output_tokens}
+    return ", ".join(f"{count} {name}" for name, count in names.items() if count is not None)
 
 
 def items_of(given: Any) -> list[Node]:
@@ -200,6 +223,11 @@ class RunResult(Generic[T]):
 
     steps: tuple[Step[T], ...]
     stopped: str = "answered"
+
+    def __repr__(self) -> str:
+        usage, losses = _counted(self.usage), len(self.losses)
+        text = f"text={_short(self.output_text)!r}, " if self.output_text else ""
+        return f"RunResult({self.stopped!r}, steps={len(self.steps)}, {text}usage={usage!r}, losses={losses})"
 
     @property
     def final(self) -> Result[T]:

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-__all__ = ["ModelName", "ProtocolName", "ProviderName"]
+__all__ = ["KindName", "ModelName", "ProtocolName", "ProviderName"]
+
+KindName: TypeAlias = str
+"""The kind of a document: "request", "response", "error", or another that an adapter declares."""
 
 ProtocolName: TypeAlias = str
 """The id of a protocol, with a dialect behind a colon where one is meant."""

@@ -12,11 +12,13 @@ import inspect
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, TypedDict, Unpack, overload
 
 from pydantic import ValidationError
+from typing_extensions import ParamSpec, TypeVar
 
 from ...errors import InvalidBody
+from ...keywords import spelled_out, texts_in
 from ...model.validate import dump
 from ...paths import pointer
 from ..sending.flows import Hook, Steps
@@ -24,10 +26,18 @@ from .function_schema import Signature, signature_of
 from .tool_outputs import ToolError, failed, output_of
 from .wire_tools import MODES, choice_from, declared_by_server, near, tools_from
 
+if TYPE_CHECKING:
+    from ... import _twins as json
+
 __all__ = ["Tool", "ToolContext", "answering", "choice_of", "tool", "tools_of"]
 
 Node = dict[str, Any]
-T = TypeVar("T")
+T = TypeVar("T", default=Any)
+P = ParamSpec("P", default=...)
+R = TypeVar("R", default=Any)
+Q = ParamSpec("Q")
+S = TypeVar("S")
+U = TypeVar("U")
 _log = logging.getLogger("unified_llm")
 
 
@@ -53,8 +63,33 @@ class ToolContext(Generic[T]):
     input: tuple[Node, ...] = ()
 
 
+class ToolKeywords(TypedDict, total=False):
+    """Further fields of the canonical tool."""
+
+    type: Literal["function", "custom"]
+    """"custom" for a tool that takes raw text."""
+    strict: bool | None
+    """Whether the model must follow the schema exactly."""
+    output_schema: dict[str, Any] | None
+    """The JSON schema of what the tool returns."""
+    short_description: str | None
+    """A description for lists of tools."""
+    input_examples: list[Any] | None
+    """Examples of arguments."""
+    format: json.CustomFormat | None
+    """The text or grammar that a custom tool takes."""
+    cache: json.Cache | None
+    """A cache breakpoint behind the tool."""
+    defer_loading: bool | None
+    """Whether the model sees the tool only after a tool search."""
+    allowed_callers: list[str] | None
+    """Who may call the tool: "direct", "programmatic", ..."""
+    extra: dict[str, dict[str, Any]] | None
+    """Fields that only one protocol has, by protocol."""
+
+
 @dataclass(eq=False)
-class Tool:
+class Tool(Generic[P, R]):
     """A function with what a model is told of it. Made by `tool`; calling it calls the function.
 
     `options` are further fields of the canonical tool: `strict`, `cache`, `defer_loading`, `input_examples`, ...
@@ -67,7 +102,7 @@ class Tool:
     ('now', 'What time it is.', 'noon CET', {'zone': {'default': 'UTC', 'type': 'string'}})
     """
 
-    function: Callable[..., Any]
+    function: Callable[P, R]
     name: str
     description: str
     signature: Signature | None = field(repr=False)
@@ -79,10 +114,14 @@ class Tool:
         self.__doc__ = self.description
         self.__wrapped__ = self.function
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.function(*args, **kwargs)
 
-    def __get__(self, instance: Any, owner: type | None = None) -> Tool:
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> Tool[P, R]: ...
+    @overload
+    def __get__(self: Tool[Concatenate[S, Q], U], instance: S, owner: type | None = None) -> Tool[Q, U]: ...
+    def __get__(self, instance: Any, owner: type | None = None) -> Tool[..., Any]:
         """A tool that is a method is bound like one."""
         if instance is None:
             return self
@@ -114,11 +153,12 @@ class Tool:
 
 
 @overload
-def tool(function: Callable[..., Any], /) -> Tool: ...
+def tool(function: Callable[P, R], /) -> Tool[P, R]: ...
 @overload
 def tool(
-    *, name: str | None = None, description: str | None = None, **options: Any
-) -> Callable[[Callable[..., Any]], Tool]: ...
+    *, name: str | None = None, description: str | None = None, **options: Unpack[ToolKeywords]
+) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
+@spelled_out(ToolKeywords, meanings=functools.partial(texts_in, __file__))
 def tool(
     function: Callable[..., Any] | None = None,
     /,

@@ -55,7 +55,7 @@ def kept(memory: Memory, match: Match, query: Mapping[str, Any], caller: str) ->
         return Kept(_streamed(turn, query), True)
     if not turn.stream:
         return Kept(b"".join(turn.answered))
-    return Kept(dump(write(answer(turn), surface, "response", facing="client").value))
+    return Kept(dump(write(answer(turn) or {}, surface, "response", facing="client").value))
 
 
 def missing(match: Match) -> str:

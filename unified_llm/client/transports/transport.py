@@ -7,27 +7,113 @@ loops, and either HTTP library, because every rule is in `translator.py` and eve
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from email.utils import formatdate
-from functools import lru_cache
-from typing import Any, Literal
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 import httpx2
 
 from ...errors import APIError, ConnectionFailed, Timeout
+from ...keywords import spelled_out, texts_in
 from ..connections.io import TIMEOUT, AsyncWire, Wire
 from ..sending.deadline import Deadline
 from ..sending.effects import lowered
 from .stream_translation import SurfaceStream
 from .translator import Incoming, Reply, Translator
 
+if TYPE_CHECKING:
+    import httpx
+
+    from ...losses import Levels
+    from ...models.names import ProtocolName
+    from ...provenance import SecretLike
+    from ...vault import Vault
+    from ..params import Key, UpstreamLike
+    from ..sending.retry import Retry
+    from .translator import OnLosses
+
 __all__ = ["async_http_client", "http_client", "transport"]
 
 Library = Literal["httpx2", "httpx"]
 
 
+class TransportKeywords(TypedDict, total=False):
+    """What `http_client` takes; the fields of an `Upstream` are the last of it."""
+
+    http_client: httpx2.Client | None
+    """The HTTP client that reaches the upstream; it is not closed."""
+    async_http_client: httpx2.AsyncClient | None
+    """The async one."""
+    limits: httpx2.Limits | None
+    """Limits of the connection pool, without an HTTP client."""
+    total_timeout: float | None
+    """Seconds that one request of the SDK may take, its stream included."""
+    vault: Vault | None
+    """A store for what the SDK does not echo; by default in memory."""
+    secret: SecretLike
+    """What authenticates the envelopes in which the SDK keeps data of other providers."""
+    caller: str
+    """The tenant that the transport serves."""
+    on_loss: Levels
+    """What is done about losses, as in `convert`."""
+    on_losses: OnLosses | None
+    """A function that is called with the losses of each response."""
+    retry: Retry | None
+    """When to retry; by default never, because the SDK retries."""
+    protocol: ProtocolName | None
+    """The protocol to use; "auto" is the one with the fewest losses for each request."""
+    base_url: str | None
+    """The base URL of the server."""
+    api_key: Key | None
+    """The API key, for the origin of the first upstream, or keys by provider."""
+    auth: httpx2.Auth | None
+    """Authentication in place of an API key."""
+    headers: Mapping[str, str] | None
+    """HTTP headers of each request."""
+    query: Mapping[str, Any] | None
+    """Query parameters of each request."""
+    variables: Mapping[str, str] | None
+    """Values of the variables in the URL of a provider."""
+    model: str | None
+    """The model, where the upstream names none."""
+    provider: str | None
+    """The provider, where the URL does not tell."""
+    scope: str | None
+    """A label of the credential or deployment that opaque data is bound to."""
+    defaults: Mapping[str, Any]
+    """Fields of the body that a request need not have."""
+    fixed: Mapping[str, Any]
+    """Fields of the body that replace those of a request."""
+    omitted: tuple[str, ...]
+    """Fields of the body that are left out."""
+    path: str
+    """The path of requests, where it is not the protocol's own."""
+    stream_path: str
+    """The path of requests for a stream."""
+    timeout: float | httpx2.Timeout | None
+    """Seconds to wait for each piece of a response."""
+
+
+@overload
 def http_client(
-    upstream: Any = None, surface: str | None = None, *, library: Library = "httpx2", **options: Any
+    upstream: UpstreamLike | Sequence[UpstreamLike] = None,
+    surface: ProtocolName | None = None,
+    *,
+    library: Literal["httpx2"] = "httpx2",
+    **options: Unpack[TransportKeywords],
+) -> httpx2.Client: ...
+@overload
+def http_client(
+    upstream: UpstreamLike | Sequence[UpstreamLike] = None,
+    surface: ProtocolName | None = None,
+    *,
+    library: Literal["httpx"],
+    **options: Unpack[TransportKeywords],
+) -> httpx.Client: ...
+@spelled_out(TransportKeywords, meanings=partial(texts_in, __file__))
+def http_client(
+    upstream: Any = None, surface: ProtocolName | None = None, *, library: Library = "httpx2", **options: Any
 ) -> Any:
     """An HTTP client for an official SDK, whose requests are answered by another provider.
 
@@ -63,8 +149,25 @@ def http_client(
     return lib.Client(transport=transport(upstream, surface, library=library, **options), timeout=_patience(lib))
 
 
+@overload
 def async_http_client(
-    upstream: Any = None, surface: str | None = None, *, library: Library = "httpx2", **options: Any
+    upstream: UpstreamLike | Sequence[UpstreamLike] = None,
+    surface: ProtocolName | None = None,
+    *,
+    library: Literal["httpx2"] = "httpx2",
+    **options: Unpack[TransportKeywords],
+) -> httpx2.AsyncClient: ...
+@overload
+def async_http_client(
+    upstream: UpstreamLike | Sequence[UpstreamLike] = None,
+    surface: ProtocolName | None = None,
+    *,
+    library: Literal["httpx"],
+    **options: Unpack[TransportKeywords],
+) -> httpx.AsyncClient: ...
+@spelled_out(TransportKeywords, meanings=partial(texts_in, __file__))
+def async_http_client(
+    upstream: Any = None, surface: ProtocolName | None = None, *, library: Library = "httpx2", **options: Any
 ) -> Any:
     """`http_client` for event loops: `openai.AsyncOpenAI(http_client=ul.async_http_client(...))`.
 
