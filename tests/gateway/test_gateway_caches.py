@@ -99,13 +99,14 @@ def test_a_call_in_the_cache_and_its_result_in_the_request_are_a_pair(house: Hou
     assert house.seen[0].body == house.seen[1].body
 
 
-def test_the_last_content_of_a_cache_and_the_first_of_a_request_stay_apart() -> None:
+def test_the_last_content_of_a_cache_and_the_first_of_a_request_stay_apart(house: House) -> None:
     """Both are the first of their documents, and consist of several items."""
     one, other = (
         [{"role": "user", "parts": [{"text": word}, {"functionResponse": {"name": "f", "response": {}}}]}]
         for word in ("One.", "Two.")
     )
-    references = References("request", Secret(b"x" * 32))
+    references = References(house.gateway().turns.files, "request", Secret(b"x" * 32))
+    references._is_loaded = True
     references._cached = _read(MODEL, "request", {"contents": one}, references.secret)
     body = {"contents": other, "cachedContent": "cachedContents/a"}
     assert references.put(body, MODEL, ()) == {"contents": [*one, *other]}

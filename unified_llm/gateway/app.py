@@ -330,7 +330,8 @@ class Gateway:
             raise Refusal(400, "invalid_request", str(error), code="capability_lost") from None
         if match.route.kind == COMPACT and reply.status in (404, 405):
             try:
-                return compaction(content, match, recalled, secret), None
+                async with recalled.with_files():
+                    return compaction(content, match, recalled, secret), None
             except APIError as error:
                 return translator.error_reply(error, match.protocol), None
         where = self.config.telemetry.losses

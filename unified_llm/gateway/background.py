@@ -41,8 +41,11 @@ async def begin(
     """Begin a run: the response as it is now, or the stream of its events. Raises `Refusal`."""
     if found.store is False:
         raise Refusal(400, "invalid_request", "background requires store; a run is fetched by its id", code="store")
+    memory = translator.memory
+    assert isinstance(memory, Recalled)
     try:
-        translator.memory.recalled(parse(incoming.content), match.protocol, ())
+        async with memory.with_files():
+            memory.recalled(parse(incoming.content), match.protocol, ())
         convert(incoming.content, source=match.protocol, target=match.protocol)
     except APIError as error:
         return translator.error_reply(error, match.protocol)
@@ -56,8 +59,7 @@ async def begin(
     try:
         asked = incoming.content, previous, head.headers, native
         run = await runs.accept(key, match.protocol, *asked, translator, executed)
-        assert isinstance(translator.memory, Recalled)
-        await gateway.turns.refer(key.tenant, run.id, translator.memory)
+        await gateway.turns.refer(key.tenant, run.id, memory)
         if found.stream is True:
             return Events(runs.log.follow(run, -1), match.protocol)
         document = await runs.document(run, match.protocol, secret)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping
+from contextlib import nullcontext
 from datetime import datetime
 from typing import Any
 
@@ -70,25 +71,26 @@ class Caches:
         content = dump(prompt)
         # With its files in it: they may be deleted before it is.
         references = await find_references(self.files, sent.tenant, (surface, "request", content), (), secret)
-        try:
-            if not has_prompt(surface, prompt, secret):
-                raise Refusal(400, "invalid_request", "the cached prompt is empty")
-            if references is not None:
-                content = dump(references.put(prompt, surface, ()))
-        except (APIError, InvalidBody) as error:
-            status = getattr(error, "status", None) or 400
-            raise Refusal(status, "not_found" if status == 404 else "invalid_request", str(error)) from None
-        if len(content) > self.settings.max_file:
-            reason = f"the cached prompt is larger than {self.settings.max_file} bytes"
-            raise Refusal(413, "too_large", reason, code="cache_too_large")
-        head = {"model": model, "surface": surface, "tokens": max(1, len(content) // 4)}
-        if isinstance(name, str):
-            head["display_name"] = name
-        lifetime = api.lifetime if lifetime is None else lifetime
-        try:
-            return await self.files.create(sent.tenant, CACHE, head, data=content, lifetime=lifetime)
-        except StorageFull as error:
-            raise storage_full(error) from None
+        async with references.loaded() if references is not None else nullcontext():
+            try:
+                if not has_prompt(surface, prompt, secret):
+                    raise Refusal(400, "invalid_request", "the cached prompt is empty")
+                if references is not None:
+                    content = dump(references.put(prompt, surface, ()))
+            except (APIError, InvalidBody) as error:
+                status = getattr(error, "status", None) or 400
+                raise Refusal(status, "not_found" if status == 404 else "invalid_request", str(error)) from None
+            if len(content) > self.settings.max_file:
+                reason = f"the cached prompt is larger than {self.settings.max_file} bytes"
+                raise Refusal(413, "too_large", reason, code="cache_too_large")
+            head = {"model": model, "surface": surface, "tokens": max(1, len(content) // 4)}
+            if isinstance(name, str):
+                head["display_name"] = name
+            lifetime = api.lifetime if lifetime is None else lifetime
+            try:
+                return await self.files.create(sent.tenant, CACHE, head, data=content, lifetime=lifetime)
+            except StorageFull as error:
+                raise storage_full(error) from None
 
 
 def _names(api: CacheApi, *fields: str) -> list[str]:

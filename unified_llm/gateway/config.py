@@ -128,6 +128,11 @@ class StateSettings(_Table):
     max_files_size: Size = Field(
         default=1_000_000_000, description="Bytes of all files and cached prompts of one tenant, open uploads included."
     )
+    max_files_held: Size | None = Field(
+        default=None,
+        description="Bytes of files that the requests of one process hold at the same time, until their upstreams "
+        "answer; others get status 429. Default: four times `max_file`.",
+    )
     sync: Literal["normal", "full"] = Field(
         default="normal", description="SQLite only. `full` survives power loss, `normal` a crash of the process."
     )
@@ -144,6 +149,10 @@ class StateSettings(_Table):
         description="Upstreams and providers that execute background responses themselves and keep their streams. A "
         "run in their own protocol is executed there, and taken up again after its node is lost.",
     )
+
+    def most_files_held(self) -> int:
+        """The limit of files in requests that wait for their upstreams."""
+        return 4 * self.max_file if self.max_files_held is None else self.max_files_held
 
     def shares_limits(self) -> bool:
         """Whether limits are counted in the database. Raises `ConfigError` where its variable is not set."""
@@ -279,6 +288,8 @@ class Config(_Table):
         if not is_loopback(self.gateway.host) and not self.keys:
             yield (f"gateway.listen: {self.gateway.host} is not a loopback address and there is no key; "
                    "add one with: unified-llm gateway key new")  # fmt: skip
+        if self.state.most_files_held() < self.state.max_file:
+            yield "state.max_files_held: below state.max_file, so that the largest file could not be sent"
         hashes: dict[str, str] = {}
         for name, key in self.keys.items():
             if hashes.setdefault(key.sha256, name) != name:

@@ -271,7 +271,8 @@ class Session:
         gateway.router.resolve(model, key, self._head.upstream)
         memory = await self._turns.recall(key, surface, found, secret, content)
         try:
-            memory.recalled(parse(content), surface, ())
+            async with memory.with_files():
+                memory.recalled(parse(content), surface, ())
             exchange = convert(content, source=surface, target=surface).exchange
         except APIError as error:
             reply = Translator([], secret=secret).error_reply(error, surface)

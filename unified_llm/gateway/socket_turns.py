@@ -38,6 +38,7 @@ class SocketTurns(Turns):
 
     def __init__(self, turns: Turns, limit: int) -> None:
         super().__init__(turns.store, turns.settings)
+        self.files = turns.files  # with the budget of the process
         self._limit, self._size = limit, 0
         self._kept: OrderedDict[str, tuple[Turn, str]] = OrderedDict()
 

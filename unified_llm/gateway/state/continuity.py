@@ -13,6 +13,8 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Generator
+from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -23,6 +25,7 @@ from ...client.transports.translator import Incoming, Reply, Translator
 from ...jsonvalue import dump
 from .database import vault
 from .store import Conflict, Store, StoreUnavailable
+from .turns import Recalled
 
 __all__ = ["Continuity", "RequestVault", "ask", "keep"]
 
@@ -162,7 +165,19 @@ class RequestVault:
 
 
 async def ask(wire: AsyncWire, translator: Translator, incoming: Incoming) -> Reply:
-    """The reply to a request, converted with what the vault in the database has for it."""
+    """The reply to a request, converted with what the vault in the database has for it.
+
+    Its files are in memory until the upstream answers. Raises `Refusal` (429, 503) where they cannot be.
+    """
+    memory = translator.memory
+    async with memory.with_files() if isinstance(memory, Recalled) else nullcontext():
+        reply = await _asked(wire, translator, incoming)
+    if reply.opened is not None:  # a stream needs nothing of its request but the exchange
+        reply.opened.sent = replace(reply.opened.sent, value=None)
+    return reply
+
+
+async def _asked(wire: AsyncWire, translator: Translator, incoming: Incoming) -> Reply:
     steps = translator.steps(incoming)
     if not isinstance(translator.vault, RequestVault) or translator.vault.empty:
         return await _done(wire, steps)

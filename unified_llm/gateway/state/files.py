@@ -18,6 +18,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ..config import StateSettings
+from ..replies import Refusal
 from .database import file_parts as parts
 from .database import file_uses as uses
 from .database import files
@@ -29,6 +30,7 @@ __all__ = [
     "CACHE",
     "FILE",
     "UPLOAD_LIFETIME",
+    "FileBudget",
     "FileStore",
     "StorageFull",
     "StoredFile",
@@ -37,6 +39,7 @@ __all__ = [
 ]
 
 FILE, CACHE = "file", "cache"
+_LATER = "5"  # seconds
 UPLOAD_LIFETIME = 86_400.0  # seconds in which the URL of an upload is valid
 _LOT = 500  # rows that one step of retention deletes
 
@@ -81,11 +84,37 @@ class StoredFile(NamedTuple):
         }
 
 
+class FileBudget:
+    """The bytes of files that the requests of one process hold at the same time.
+
+    >>> from unified_llm.gateway import Config
+    >>> budget = FileBudget(Config.model_validate({"state": {"max_file": 100}}).state)
+    >>> budget.take(300)
+    >>> budget.used
+    300
+    """
+
+    def __init__(self, settings: StateSettings) -> None:
+        self._most, self.used = settings.most_files_held(), 0
+
+    def take(self, size: int) -> None:
+        """Count bytes, until they are given back. Raises `Refusal` (429) where there is no room for them."""
+        if self.used + size > self._most:
+            reason = "the files of other requests fill the memory for files; try again later"
+            raise Refusal(429, "rate_limit", reason, code="files_busy", headers={"retry-after": _LATER})
+        self.used += size
+
+    def give(self, size: int) -> None:
+        """Count bytes no longer."""
+        self.used -= size
+
+
 class FileStore:
-    """The files of all tenants."""
+    """The files of all tenants; `budget` is what requests of this process hold of them."""
 
     def __init__(self, store: Store, settings: StateSettings) -> None:
         self.store, self.settings = store, settings
+        self.budget = FileBudget(settings)
 
     async def create(
         self,

@@ -2,6 +2,9 @@
 
 An upstream never gets an id of ours, and no id of its own from a client either: what it keeps belongs to the gateway's
 credential, and so to every tenant. A name that is not a file of the tenant is an error.
+
+The data is in memory for as long as the request is converted and waits for its upstream, and no longer: a small request
+may name large files. What all requests hold at the same time is bounded (`files.FileBudget`).
 """
 
 from __future__ import annotations
@@ -9,7 +12,8 @@ from __future__ import annotations
 import base64
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -42,6 +46,7 @@ _MEDIA = {
 _CACHED = ("instructions", "tools", "tool_choice")  # what a cached prompt has beside its input
 _FORMATS = {"mpeg": "mp3", "x-wav": "wav", "wave": "wav"}
 _TEXTS = ("text/", "application/json", "application/xml", "application/yaml", "application/x-yaml")
+_MOST = 500  # different files of one request and its history
 # JSON may spell a key with escapes, which nobody does for these letters without an intention.
 _ESCAPED = re.compile(rb"\\u00[2-7]")
 
@@ -128,35 +133,75 @@ def _read(surface: str, kind: str, content: Any, secret: Secret) -> Node:
 class References:
     """The files that one request, with its history, names; `own` are the ids in the request itself."""
 
-    def __init__(self, kind: str, secret: Secret) -> None:
+    def __init__(self, files: FileStore, kind: str, secret: Secret) -> None:
+        self._files = files
         self.kind, self.secret = kind, secret
         self.own: tuple[str, ...] = ()
         self.losses = Losses()
+        self._cache: tuple[StoredFile, str] | None = None
+        self._found: dict[str, StoredFile] = {}
+        self._size = 0
+        self._is_whole, self._is_loaded = True, False
         self._cached: Node | None = None
-        self._found: dict[str, tuple[StoredFile, str]] = {}
+        self._data: dict[str, str] = {}
 
-    async def fetch(self, files: FileStore, tenant: str, names: Sequence[str], most: int) -> None:
-        """Read the files. Raises `Refusal` (413) where they are more than `most` bytes together."""
-        size = 0
-        for id, count in Counter(file_id(each) for each in names).items():
-            found = await files.get(tenant, FILE, id)
+    async def find(self, tenant: str, names: Sequence[str]) -> None:
+        """Look for the files. Raises `Refusal` (413) where they are too many, or too large together."""
+        counted = Counter(file_id(each) for each in names)
+        if len(counted) > _MOST:
+            reason = f"a request and its history name {len(counted)} different files; at most {_MOST} are allowed"
+            raise Refusal(413, "too_large", reason, code="too_many_files")
+        size, most = 0, self._files.settings.max_file
+        for id, count in counted.items():
+            found = await self._files.get(tenant, FILE, id)
             if found is None or found.status != "ready":
-                break  # it is told where its data would be put, and no other file is needed
+                self._is_whole = False
+                break  # it is told where its data would be put, and no file is needed
             size += found.received * count
             if size > most:
                 reason = f"the files of this request have more than {most} bytes together"
                 raise Refusal(413, "too_large", reason, code="files_too_large")
-            self._found[id] = found, base64.b64encode(await files.content(found)).decode()
+            self._found[id] = found
+        self._size += size
 
-    async def fetch_cache(self, files: FileStore, tenant: str, surface: str, name: str, model: Any) -> None:
-        """Read a cached prompt. Raises `Refusal` (400 for another model, 404)."""
-        found = await files.get(tenant, CACHE, cache_id(name))
+    @asynccontextmanager
+    async def loaded(self) -> AsyncIterator[None]:
+        """With the data of the files and of the cached prompt in memory, for `put`.
+
+        Raises `Refusal` (429) where other requests hold too much, and `StoreUnavailable`.
+        """
+        size = self._size if self._is_whole else 0
+        self._files.budget.take(size)
+        try:
+            if self._is_whole:
+                await self._load()
+            self._is_loaded = True
+            yield
+        finally:
+            self._is_loaded, self._data, self._cached = False, {}, None
+            self._files.budget.give(size)
+
+    async def _load(self) -> None:
+        for id, file in list(self._found.items()):
+            data = await self._files.content(file)
+            if len(data) == file.received:
+                self._data[id] = base64.b64encode(data).decode()
+            else:
+                del self._found[id]  # it was deleted in the meantime
+        if self._cache is not None:
+            file, surface = self._cache
+            self._cached = _read(surface, "request", parse(await self._files.content(file)), self.secret)
+
+    async def find_cache(self, tenant: str, surface: str, name: str, model: Any) -> None:
+        """Look for a cached prompt. Raises `Refusal` (400 for another model, 404)."""
+        found = await self._files.get(tenant, CACHE, cache_id(name))
         if found is None:
             raise Refusal(404, "not_found", f"cached content {name!r} not found", code="cache_not_found")
         if isinstance(model, str) and _plain(model) != _plain(found.head["model"]):
             reason = f"the cached content is for model {found.head['model']!r}, the request for {model!r}"
             raise Refusal(400, "invalid_request", reason, code="cache_model")
-        self._cached = _read(found.head["surface"], "request", parse(await files.content(found)), self.secret)
+        self._cache = found, found.head["surface"]
+        self._size += found.received
         path, reason = f"/{_field(surface, 'cached_content')}", "sent as a part of the request"
         self.losses = Losses([Loss(path, "cache.key", "emulated", reason)])
 
@@ -186,7 +231,11 @@ class References:
         node["input"] = [*before, *after]
 
     def put(self, body: Any, surface: str, asked: Sequence[Upstream]) -> Any:
-        """The body with its files in it. Raises `NotFound`, and `InvalidRequest` for what a protocol cannot hold."""
+        """The body with its files in it, while they are `loaded`.
+
+        Raises `NotFound`, and `InvalidRequest` for what a protocol cannot hold.
+        """
+        assert self._is_loaded
         node = _read(surface, self.kind, body, self.secret)
         if self._cached is not None and node.get("cached_content"):
             self._joined(node, surface)
@@ -214,12 +263,13 @@ class References:
         return done.value
 
     def _file(self, name: str) -> tuple[StoredFile, str]:
-        found = self._found.get(file_id(name))
+        id = file_id(name)
+        found = self._found.get(id)
         if found is None:
             raise NotFound(
                 f"file {name!r} not found", error={"type": "not_found", "code": "file_not_found"}, status=404
             )
-        return found
+        return found, self._data.get(id, "")  # without data only where another file is unknown
 
 
 def _field(surface: str, name: str) -> str:
@@ -282,11 +332,11 @@ async def find_references(
     names = [*own, *(name for each in documents for name in _names(*each, secret)[0])]
     if not names and cache is None:
         return None
-    found = References(kind, secret)
+    found = References(files, kind, secret)
     if cache is not None:
-        await found.fetch_cache(files, tenant, surface, cache, model)
+        await found.find_cache(tenant, surface, cache, model)
     found.own = tuple(dict.fromkeys(map(file_id, own)))
-    await found.fetch(files, tenant, names, files.settings.max_file)
+    await found.find(tenant, names)
     return found
 
 

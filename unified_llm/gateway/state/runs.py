@@ -21,7 +21,7 @@ from ...client.state.response_memory import Turn
 from ...client.transports.memory_routes import kept
 from ...client.transports.route_matching import Match
 from ...client.transports.stream_translation import SurfaceStream
-from ...client.transports.translator import Incoming, Translator
+from ...client.transports.translator import Incoming, Reply, Translator
 from ...convert import convert, write
 from ...errors import APIError, CapabilityLost
 from ...jsonvalue import dump, parse
@@ -202,7 +202,7 @@ class Runs:
         surface: SurfaceStream | None = None
         try:
             try:
-                reply = await ask(self.wire, translator, incoming)
+                reply = await self._asked(translator, incoming)
                 if reply.stream is None:
                     await self._ended(writer, "failed", error_of(run.surface, reply.content))
                     return
@@ -257,6 +257,14 @@ class Runs:
             self._tasks.pop(run.id, None)
             self._cancelled.discard(run.id)
             self.log.live.pop(run.id).signal.tell()
+
+    async def _asked(self, translator: Translator, incoming: Incoming) -> Reply:
+        """The reply of the upstream. Nobody waits for it, so the run does until there is room for its files."""
+        while True:
+            try:
+                return await ask(self.wire, translator, incoming)
+            except Refusal:
+                await asyncio.sleep(_EVERY)
 
     async def _note_kept(self, writer: LogWriter, upstream: str, id_: str) -> None:
         """Write down by which id an upstream keeps a run, before anything of it is shown. Raises `Conflict`."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from ...bytestream import ByteStream
@@ -64,8 +65,19 @@ class Recalled(Memory):
         """Note that the response is to be deleted."""
         self.forgotten = True
 
+    @asynccontextmanager
+    async def with_files(self) -> AsyncIterator[None]:
+        """With the data of its files in memory, for `recalled`. Raises `Refusal` (429, 503)."""
+        async with AsyncExitStack() as stack:
+            if self.files is not None:
+                try:
+                    await stack.enter_async_context(self.files.loaded())
+                except StoreUnavailable:
+                    raise unavailable() from None
+            yield
+
     def recalled(self, body: Any, surface: str, asked: Any, caller: str = "") -> Any:
-        """`body` with its history and its files.
+        """`body` with its history and its files, inside of `with_files`.
 
         Raises `NotFound` for an id that this tenant does not have: no upstream is asked.
         """
@@ -183,7 +195,7 @@ class Turns:
     ) -> Recalled:
         """The memory of one request, with the files that it names.
 
-        Raises `Refusal` (413 for too many files, 503 where the database is needed and away).
+        Their data is not in memory yet. Raises `Refusal` (413 for too many, 503 where the database is needed and away).
         """
         if self.settings.required and self.stores(surface, found):
             try:
@@ -193,7 +205,12 @@ class Turns:
         try:
             turns = await self.past(key, found)
             files = await find_references(
-                self.files, key.tenant, (surface, kind, content), turns or (), secret, found.model
+                self.files,
+                key.tenant,
+                (surface, kind, content),
+                turns or (),
+                secret,
+                found.model,
             )
         except StoreUnavailable:
             raise unavailable() from None
