@@ -273,14 +273,6 @@ def test_to_sdk_gives_the_official_type() -> None:
     assert answer.choices[0].message.content == "yes"
 
 
-def test_a_table_prints_with_and_without_rich(monkeypatch: pytest.MonkeyPatch) -> None:
-    losses = to_responses(BODY).losses
-    assert "sampling.seed" in losses.table()
-    monkeypatch.setitem(sys.modules, "rich.table", None)
-    assert losses.table().splitlines()[0].split() == ["path", "capability", "fate", "detail"]
-    assert ul.Losses().table() == "Nothing was lost."
-
-
 def test_importing_the_package_imports_no_sdk_and_no_pydantic() -> None:
     heavy = {"pydantic", "httpx2", "openai", "anthropic", "google.genai"}
     code = f"import sys, unified_llm; print(sorted({heavy!r} & set(sys.modules)))"

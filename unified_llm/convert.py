@@ -20,6 +20,7 @@ from .keywords import ConvertKeywords, spelled_out
 from .kinds import check_kind
 from .locate import locate
 from .losses import Levels, Losses, check_levels, enforce
+from .losses.reasons import with_reasons
 from .malformed import FAULTS, refuse_conversion, refuse_document
 from .preparing import Repair, ends, exchange_of, prepare, prompt_for
 from .provenance import Secret, SecretLike
@@ -134,6 +135,7 @@ def convert(
         losses = locate(node, value, writer, reader, origin, read_kind.node)
         if losses:
             losses = significant(losses, Weighing(source, target, read_kind.node, exchange, node, origin), doc)
+            losses = with_reasons(losses, source, target, read_kind.node)
     except FAULTS as error:
         refuse_conversion((), doc, error)
     if notes:
@@ -322,6 +324,7 @@ def write(
         if losses:
             given = writer.context.get("given", node)
             losses = significant(losses, Weighing("", protocol, declared.node, exchange, node), given)
+            losses = with_reasons(losses, "", protocol, declared.node)
         record = exchange_of("", protocol, node, value, writer, None) if declared.node == "request" else None
     except FAULTS as error:
         refuse_document(declared.node, load(obj), error)

@@ -137,9 +137,13 @@ class CapabilityLost(UnifiedLLMError):
     """
 
     def __init__(self, losses: Losses, converted: Any = None) -> None:
-        named = "; ".join(f"{loss.path} ({loss.capability}, {loss.fate})" for loss in losses[:5])
+        told = [
+            f"{loss.path} ({loss.capability}, {': '.join(filter(None, (loss.fate, loss.detail)))})"
+            for loss in losses[:5]
+        ]
         more = f" and {len(losses) - 5} more" if len(losses) > 5 else ""
-        super().__init__(f"{len(losses)} loss(es) at level raise: {named}{more}")
+        count = f"{len(losses)} {'loss' if len(losses) == 1 else 'losses'}"
+        super().__init__(f"{count} at level raise: {'; '.join(told)}{more}; change on_loss or the target")
         self.losses = losses
         self.converted = converted
 

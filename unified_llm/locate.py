@@ -379,7 +379,7 @@ class Finder(Notes):
         if wire is not None and (rest is wire or whole):
             found = natives.get(str(node.get("type")), item)
             place = self._join(wire, ())
-            return [Loss(pointer(self.base + place), found, fate, detail or "unknown to the target")]  # type: ignore[arg-type]
+            return [Loss(pointer(self.base + place), found, fate, detail)]  # type: ignore[arg-type]
         for path in kept(rest, at(wire, tuple(below)) if wire is not None else None):
             names = [key for key in (*below, *path) if type(key) is str]
             found = capability or natives.get(".".join(names)) or natives.get(names[-1] if names else "", item)

@@ -10,6 +10,7 @@ from .exchange import Exchange
 from .grammar import ANNOTATION, CLASS, PARTS, Grammar, Place, place_of
 from .locate import locate
 from .losses import Levels, enforce
+from .losses.reasons import with_reasons
 from .malformed import FAULTS, refuse_event
 from .secret import SecretLike
 from .streaming import ConvertedStream, _Pipe
@@ -83,6 +84,7 @@ class _WritePipe(_Pipe):
             found = locate(canonical, target, self.writing, None, None, name, (self.count,))
             here = Weighing("", self.goal.protocol, "response", self.writing.exchange, canonical.get("response"))
             found = significant(found, here, {self.count: canonical}, stream=True)
+            found = with_reasons(found, here.source, here.target, here.kind)
             self.writing.raw.clear()
             self.losses.add(found)
             enforce(found, self.on_loss)

@@ -20,7 +20,8 @@ from .custody import LeavingWriter
 from .defaults import Weighing, significant
 from .exchange import Exchange
 from .keywords import StreamKeywords, spelled_out
-from .losses import Levels, Losses, StreamLosses, check_levels, enforce
+from .losses import Levels, Losses, StreamLosses, at_level, check_levels, enforce
+from .losses.reasons import with_reasons
 from .malformed import FAULTS, refuse_conversion
 from .preparing import ends
 from .provenance import escaped_all, looks_sealed
@@ -233,9 +234,9 @@ class _Pipe:
             found = new_losses(found, [*self.losses.report()])
         here = self.weighing._replace(answer=next((x["response"] for x in events if "response" in x), None))
         told = significant(found, here, ChainMap(self.reading.docs, dict(self.recent)), stream=True)
-        added = self.losses.add(told)
+        added = self.losses.add(with_reasons(told, here.source, here.target, here.kind))
         # What an error left unsent stops nothing: the client is to get the error itself.
-        enforce(added.at_level(self.on_loss, "warn") if new else added, self.on_loss)
+        enforce(at_level(added, self.on_loss, "warn") if new else added, self.on_loss)
 
 
 class ConvertedStream:

@@ -6,13 +6,15 @@ write over what stands there. They are shown as escapes; text that is piped is e
 
 from __future__ import annotations
 
+import os
 import re
-from typing import TYPE_CHECKING, Any
+import sys
+from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["plain_row", "printable"]
+__all__ = ["columns", "plain_row", "printable"]
 
 # C0 but tab and line feed, DEL, C1, and what turns the direction of the text behind it.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -32,3 +34,17 @@ def plain_row(table: Table, *cells: Any) -> None:
     from rich.text import Text
 
     table.add_row(*(Text(printable(each)) if isinstance(each, str) else each for each in cells))
+
+
+def columns(stream: IO[str] | None = None) -> int:
+    """How many columns the terminal behind a stream (standard output by default) has; 0 if it is none.
+
+    `COLUMNS` overrides both, as in other programs.
+    """
+    named = os.environ.get("COLUMNS", "")
+    if named.isdigit() and int(named):
+        return int(named)
+    try:
+        return os.get_terminal_size((stream or sys.stdout).fileno()).columns
+    except (OSError, ValueError, AttributeError):  # a file, a stream in memory, none at all
+        return 0

@@ -48,7 +48,7 @@ def test_lines_that_are_piped_are_turns_and_only_answers_go_to_stdout() -> None:
     typed = "Good morning.\n\n[[reason let me see]] And you?\n/losses\n/quit\nnot this\n"
     code, out, err = run_there("chat", stdin=typed)
     assert (code, out) == (0, "Good morning.\nAnd you?\n")
-    assert "[thinks] let me see\n" in err and "Nothing was lost." in err
+    assert "[thinks] let me see\n" in err and "No losses." in err
     assert "\033" not in out + err
 
 

@@ -2,7 +2,7 @@
 
 Every protocol that serves the model is tried on the request (the dry run of `convert`); what would be lost is
 weighed, and so is what is known of the endpoint (beta, a translation layer, how reasoning returns). The weights are
-data (`data/weights.toml`), the order of our table decides between equals, and no model's name is looked at in code.
+data (`losses/weights.toml`, `data/weights.toml`), the order of our table decides between equals, and no model's name is looked at in code.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from typing import Any
 from ..convert import kind_of, load, preview, write
 from ..defaults import needs_no_field
 from ..errors import CapabilityRefused, UnknownModel, UnknownProtocol, UnknownProvider
-from ..losses import Loss, Losses, level_of
+from ..losses import Loss, Losses
+from ..losses.severity import weight_of
 from ..reading import Reader
 from ..registry import adapter, split
 from .catalog import current
@@ -290,14 +291,8 @@ def _lost(losses: Losses) -> list[Reason]:
 
 
 def _weight(loss: Loss) -> float:
-    if needs_no_field(loss):
-        # The target does it without being asked, or knows it: nothing that speaks against a protocol.
-        return 0.0
-    weights = _weights()
-    weight = next((w for pattern, w in weights["loss"].items() if level_of(loss, {pattern: "raise"}) == "raise"), 0.0)
-    # What is only said beside a thing is not the thing.
-    beside = weights["beside"].get(loss.path.rpartition("/")[2]) if loss.path.count("/") > 1 else None
-    return float(weight if beside is None else min(weight, beside))
+    # What the target does without being asked, or knows, is nothing that speaks against a protocol.
+    return 0.0 if needs_no_field(loss) else weight_of(loss)
 
 
 @lru_cache(1)

@@ -1,0 +1,117 @@
+"""Every entry of a report has a reason, and next to none of them is the one for whatever has no better one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from typing import Any
+
+import pytest
+
+import corpus
+import unified_llm as ul
+from unified_llm.capabilities import CAPABILITIES, is_known
+from unified_llm.losses import FATES, Loss, Losses
+from unified_llm.losses.advice import _advice, advice
+from unified_llm.losses.reasons import _data, is_bookkeeping, is_default, with_reasons
+
+PROTOCOLS = list(corpus.PROTOCOLS.values())
+EVERY = 5  # of recorded documents; fixtures are all looked at
+
+
+def documents(kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    for source in PROTOCOLS:
+        yield from ((source, record) for record in corpus.fixtures(source, kind))
+        yield from (
+            (source, record) for number, record in enumerate(corpus.recorded(source, kind)) if not number % EVERY
+        )
+
+
+def reports(kind: str) -> Iterator[Losses]:
+    for source, record in documents(kind):
+        for target in PROTOCOLS:
+            if target == source:
+                continue
+            try:
+                if kind == "stream":
+                    stream = ul.convert_stream(record["events"], source=source, target=target)
+                    list(stream)
+                    yield stream.losses
+                else:
+                    yield ul.convert(record["body"], source=source, target=target, kind=kind).losses
+            except ul.UnifiedLLMError:
+                continue
+
+
+@pytest.mark.parametrize("kind", corpus.KINDS)
+def test_every_entry_has_a_reason_and_few_have_the_default(kind: str) -> None:
+    found: Counter[bool] = Counter()
+    bare = []
+    for report in reports(kind):
+        for loss in report:
+            if not loss.detail.strip():
+                bare.append(loss)
+            elif loss.fate in ("lost", "approximated"):
+                found[is_default(loss.detail)] += 1
+    assert bare == []
+    assert found[False] and found[True] <= 0.05 * found.total()
+
+
+def test_a_canonical_document_has_reasons_too() -> None:
+    request = {"model": "m", "input": "Hi", "seed": 7, "acme": 1}
+    details = {loss.path: loss.detail for loss in ul.write(request, "anthropic-messages").losses}
+    assert details["/seed"] and details["/acme"]
+    answer = {"id": "r", "status": "completed", "model": "m", "output": [], "service_tier": "flex", "acme": 1}
+    stream = ul.write_stream(ul.decompose(answer), "google-generate-content")
+    list(stream)
+    assert stream.losses and all(loss.detail for loss in stream.losses)
+
+
+def test_a_reason_of_the_adapter_stays() -> None:
+    given = Losses([Loss("/a", "sampling.seed", "lost", "told"), Loss("/b", "sampling.seed", "lost")])
+    assert [loss.detail for loss in with_reasons(given, "a", "b:c", "request")] == ["told", "b:c has no seed"]
+
+
+def test_an_unknown_fate_of_a_foreign_capability_has_a_reason() -> None:
+    for fate in FATES:
+        (loss,) = with_reasons(Losses([Loss("/a", "x.acme.mood", fate)]), "", "b", "request")  # type: ignore[arg-type]
+        assert is_default(loss.detail)
+
+
+def test_the_rows_name_what_there_is() -> None:
+    for section in ("bookkeeping", "lost", "added"):
+        for row in _data()[section]:
+            kind, capability, protocols, paths, reason = row
+            source, _, target = protocols.partition(" > ")
+            assert kind in ("*", "request", "response", "error") and is_known(capability) and paths.split(), row
+            for glob in (source, target):
+                assert any(fnmatchcase(name, glob) for name in PROTOCOLS), row
+            assert len(reason.split()) <= 14 and (section != "bookkeeping" or is_bookkeeping(reason)), row
+    assert set(_data()["default"]) == {*FATES, *(name for name in CAPABILITIES if name.startswith("native."))}
+
+
+def test_every_capability_has_a_reason_of_its_own() -> None:
+    for capability in CAPABILITIES:
+        for kind in ("request", "response"):
+            (loss,) = with_reasons(Losses([Loss("/a/b", capability, "lost")]), "a", "b", kind)
+            assert capability.startswith("native.") or not is_default(loss.detail), capability
+
+
+def test_every_capability_has_an_advice() -> None:
+    assert list(_advice()) == list(CAPABILITIES)
+    for capability in CAPABILITIES:
+        assert advice(capability).endswith("."), capability
+
+
+def test_explain_says_what_why_and_what_instead() -> None:
+    body = {"model": "m", "seed": 7, "messages": [{"role": "user", "content": "Hi"}]}
+    losses = ul.preview(body, source="openai-chat", target="anthropic-messages")
+    what, why, instead = losses.explain("sampling.seed").split("\n")
+    assert what == f"sampling.seed: {CAPABILITIES['sampling.seed']}"
+    assert why == f"lost at /seed: {next(loss.detail for loss in losses if loss.path == '/seed')}"
+    assert instead == f"Instead: {advice('sampling.seed')}"
+    assert "no losses" in losses.explain("tools.function")
+    assert Losses().explain("x.acme.mood") == "x.acme.mood\nno losses"
+    with pytest.raises(ValueError, match=r"did you mean 'sampling\.seed'"):
+        losses.explain("seed")

@@ -1,0 +1,49 @@
+"""What to do about a loss, for each capability: the texts are `advice.toml`, one for each capability of the list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from ..capabilities import CAPABILITIES, is_capability, near
+from .grouping import at, grouped
+from .report import Loss
+
+__all__ = ["advice", "explain"]
+
+
+def advice(capability: str) -> str:
+    """What to do where a target lacks a capability; "" for a capability of a foreign adapter.
+
+    >>> advice("tools.strict")
+    'validate the arguments of each call yourself before you run it.'
+    """
+    return _advice().get(capability, "")
+
+
+def explain(capability: str, losses: Sequence[Loss]) -> str:
+    """What a capability is, what happened to it in a report and why, and what to do instead.
+
+    Raises `ValueError` for a name that is no capability.
+    """
+    if not is_capability(capability):
+        meant = near(capability)
+        raise ValueError(f"unknown capability {capability!r}" + (meant and f"; did you mean {meant!r}?"))
+    groups = grouped([loss for loss in losses if loss.capability == capability])
+    told = [f"{group.fate} at {at(group)}: {group.detail}" for group in groups]
+    known, instead = CAPABILITIES.get(capability, ""), advice(capability)
+    return "\n".join(
+        [
+            f"{capability}: {known}" if known else capability,
+            *(told or ["no losses"]),
+            *([f"Instead: {instead}"] if instead else []),
+        ]
+    )
+
+
+@cache
+def _advice() -> dict[str, str]:
+    import tomllib
+    from importlib import resources
+
+    return tomllib.loads((resources.files(__package__) / "advice.toml").read_text("utf-8"))

@@ -1,0 +1,118 @@
+"""The reason of a loss for which neither the adapter nor a field gives one: by kind, capability, protocols and path.
+
+The rows are `reasons.toml`, loaded with the first entry that needs one. Every entry of a report has a reason.
+"""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase, translate
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
+
+from .report import Loss, Losses
+
+__all__ = ["is_bookkeeping", "is_default", "with_reasons"]
+
+_INDEX = re.compile(r"/\d+(?=/|$)")
+# What stands before the path in an event of a stream: its number, its data, and the object that it completes.
+_EVENT = re.compile(r"^/\d+(?:/data)?(?:/(?:response|message|interaction)(?=/))?")
+_SECTIONS = {"lost": ("bookkeeping", "lost"), "added": ("added",)}
+
+
+class _Row(NamedTuple):
+    kind: str
+    capability: str
+    source: str
+    target: str
+    path: re.Pattern[str]
+    reason: str
+
+
+def with_reasons(losses: Losses, source: str, target: str, kind: str) -> Losses:
+    """The report with a reason in every entry.
+
+    `source` ("" for the canonical form) and `target` are protocol ids with their dialects, `kind` is that of the
+    document; events of streams are parts of a "response".
+
+    >>> with_reasons(Losses([Loss("/seed", "sampling.seed", "lost")]), "a", "b", "request")[0].detail
+    'b has no seed'
+    """
+    if all(loss.detail for loss in losses):
+        return losses
+    return Losses([loss if loss.detail else _reasoned(loss, source, target, kind) for loss in losses])
+
+
+def is_bookkeeping(detail: str) -> bool:
+    """Whether a reason is one of those that say that a value is of no consequence.
+
+    >>> is_bookkeeping("openai-chat has no ids of items"), is_bookkeeping("openai-chat has no seed")
+    (True, False)
+    """
+    return _matches("bookkeeping", detail)
+
+
+def is_default(detail: str) -> bool:
+    """Whether a reason is the one for a fate, because nothing more exact is known.
+
+    >>> is_default("openai-chat has no equivalent"), is_default("openai-chat has no seed")
+    (True, False)
+    """
+    return _matches("default", detail)
+
+
+@lru_cache(maxsize=8192)
+def _reasoned(loss: Loss, source: str, target: str, kind: str) -> Loss:
+    # Kept, since the losses of a conversation come again with each request.
+    place = _INDEX.sub("/*", _EVENT.sub("", loss.path)) or "/"
+    return loss._replace(detail=_reason(place, loss.capability, loss.fate, source, target, kind))
+
+
+@lru_cache(maxsize=4096)
+def _reason(place: str, capability: str, fate: str, source: str, target: str, kind: str) -> str:
+    one, other = source.partition(":")[0], target.partition(":")[0]
+    for row in _rows(fate, capability):
+        if row.kind in ("*", kind) and row.path.match(place):
+            if fnmatchcase(one, row.source) and fnmatchcase(other, row.target):
+                return _said(row.reason, source, target)
+    default = _data()["default"]
+    return _said(default[capability] if fate == "lost" and capability in default else default[fate], source, target)
+
+
+def _said(reason: str, source: str, target: str) -> str:
+    return reason.replace("{source}", source or "the canonical form").replace("{target}", target)
+
+
+@lru_cache(maxsize=512)
+def _rows(fate: str, capability: str) -> list[_Row]:
+    """The rows that an entry of this fate and capability may fit."""
+    rows = [row for section in _SECTIONS.get(fate, ()) for row in _data()[section]]
+    return [_row(row) for row in rows if fnmatchcase(capability, row[1])]
+
+
+def _row(row: list[str]) -> _Row:
+    kind, capability, protocols, paths, reason = row
+    source, _, target = protocols.partition(" > ")
+    return _Row(kind, capability, source, target, re.compile("|".join(map(translate, paths.split()))), reason)
+
+
+@lru_cache(maxsize=4096)
+def _matches(section: str, detail: str) -> bool:
+    return _templates(section).fullmatch(detail) is not None
+
+
+@cache
+def _templates(section: str) -> re.Pattern[str]:
+    """What the reasons of a section look like, whatever the protocols."""
+    found = _data()[section]
+    reasons = found.values() if type(found) is dict else (row[-1] for row in found)
+    parts = {re.escape(reason).replace(r"\{target\}", ".+").replace(r"\{source\}", ".+") for reason in reasons}
+    return re.compile("|".join(sorted(parts)))
+
+
+@cache
+def _data() -> dict[str, Any]:
+    import tomllib
+    from importlib import resources
+
+    return tomllib.loads((resources.files(__package__) / "reasons.toml").read_text("utf-8"))

@@ -1,0 +1,238 @@
+"""The loss report: which values did not reach the target unchanged, where they are, and what happened to them.
+
+The engine makes an entry for every value that a reader kept and a writer did not take, so that a report is complete.
+What the target has an identical field for has no entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Literal, NamedTuple, overload
+
+from ..capabilities import is_known, near
+
+if TYPE_CHECKING:
+    from .grouping import LossGroup
+
+__all__ = ["FATES", "SEVERITIES", "Fate", "Loss", "Losses", "Severity", "Side", "StreamLosses"]
+
+Fate = Literal["lost", "approximated", "emulated", "added", "parked"]
+"""What happened to a value; `FATES` defines each in a sentence."""
+
+Severity = Literal["high", "medium", "low"]
+"""How much a loss matters; `SEVERITIES` defines each in a sentence."""
+
+Side = Literal["source", "target"]
+
+FATES: dict[str, str] = {
+    "lost": "not sent: the target has no equivalent",
+    "approximated": "sent as the closest equivalent; the meaning is similar, not equal",
+    "emulated": "the target lacks the feature; the library implements it with another one",
+    "added": "the target requires it and the source has none; the library supplied a value",
+    "parked": "not visible to the target; kept in an envelope or vault, and restored on return",
+}
+
+SEVERITIES: dict[str, str] = {
+    "high": "content, tools, reasoning or state do not reach the target: the result differs",
+    "medium": "a setting or a detail does not reach the target: the result may differ",
+    "low": "bookkeeping, a label, or a value that was carried in another form",
+}
+
+
+class Loss(NamedTuple):
+    """One value that did not reach the target unchanged.
+
+    `path` is a JSON Pointer: into the document the caller passed (`side="source"`), or into the result for what was
+    added to it (`side="target"`). In streams it starts with the number of the input event: `/12/data/...`.
+    `capability` is a name from the closed list (`unified_llm.capabilities`), `detail` the reason in a few words, and
+    `severity` how much it matters.
+
+    >>> loss = Loss("/seed", "sampling.seed", "lost", "anthropic-messages has no seed")
+    >>> loss.fate, loss.severity
+    ('lost', 'medium')
+    """
+
+    path: str
+    capability: str
+    fate: Fate
+    detail: str = ""
+    side: Side = "source"
+
+    @property
+    def severity(self) -> Severity:
+        """How much it matters: `high`, `medium` or `low`, by `weights.toml`.
+
+        >>> Loss("/messages/0", "image.input", "lost").severity, Loss("/id", "metadata", "added").severity
+        ('high', 'low')
+        """
+        from .severity import severity_of
+
+        return severity_of(self)
+
+
+class Losses(Sequence[Loss]):
+    """A loss report: a sequence of `Loss`, with questions about it.
+
+    >>> report = Losses([Loss("/seed", "sampling.seed", "lost", "anthropic-messages has no seed")])
+    >>> report.survives("sampling.*"), report.survives("text.*")
+    (False, True)
+    >>> print(report)
+    1 loss: 1 medium
+    severity  path   capability     fate  detail
+    medium    /seed  sampling.seed  lost  anthropic-messages has no seed
+    """
+
+    __slots__ = ("_entries",)
+
+    def __init__(self, entries: Iterable[Loss] = ()) -> None:
+        self._entries = tuple(entries)
+
+    @overload
+    def __getitem__(self, index: int) -> Loss: ...
+    @overload
+    def __getitem__(self, index: slice) -> Losses: ...
+    def __getitem__(self, index: int | slice) -> Loss | Losses:
+        found = self._entries[index]
+        return found if isinstance(found, Loss) else Losses(found)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __iter__(self) -> Iterator[Loss]:
+        return iter(self._entries)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Losses) and self._entries == other._entries
+
+    def __hash__(self) -> int:
+        return hash(self._entries)
+
+    def __repr__(self) -> str:
+        return f"Losses({list(self._entries)!r})"
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def survives(self, capability: str) -> bool:
+        """True when nothing that matches the capability glob was lost; the approximated, emulated and parked live.
+
+        Raises `ValueError` for a glob that matches no capability: a misspelt one would always survive.
+        """
+        if not is_known(capability):
+            meant = near(capability)
+            raise ValueError(f"{capability!r} matches no capability" + (meant and f"; did you mean {meant!r}?"))
+        return not any(loss.fate == "lost" and fnmatchcase(loss.capability, capability) for loss in self._entries)
+
+    @property
+    def significant(self) -> Losses:
+        """The entries of severity `high` or `medium`, the high ones first; what is left is bookkeeping.
+
+        >>> report = Losses([Loss("/id", "item.id", "lost"), Loss("/seed", "sampling.seed", "lost")])
+        >>> [loss.path for loss in report.significant]
+        ['/seed']
+        """
+        from .severity import by_severity
+
+        return Losses(by_severity(loss for loss in self._entries if loss.severity != "low"))
+
+    @property
+    def summary(self) -> str:
+        """The report in one line: how many entries of each severity, and the most severe ones by name.
+
+        >>> Losses([Loss("/seed", "sampling.seed", "lost"), Loss("/id", "item.id", "lost")]).summary
+        '2 losses: 1 medium, 1 low; sampling.seed lost at /seed'
+        >>> Losses().summary
+        'no losses'
+        """
+        from .grouping import summary
+
+        return summary(self._entries)
+
+    def grouped(self) -> list[LossGroup]:
+        """The entries that differ only in list indexes of their paths, as one group each; the most severe first.
+
+        >>> report = Losses(Loss(f"/tools/{number}/strict", "tools.strict", "lost") for number in range(50_000))
+        >>> [(group.path, group.size) for group in report.grouped()]
+        [('/tools/*/strict', 50000)]
+        """
+        from .grouping import grouped
+
+        return grouped(self._entries)
+
+    def explain(self, capability: str) -> str:
+        """What a capability is, what happened to it here and why, and what to do instead.
+
+        Raises `ValueError` for a name that is no capability.
+
+        >>> report = Losses([Loss("/seed", "sampling.seed", "lost", "anthropic-messages has no seed")])
+        >>> print(report.explain("sampling.seed"))
+        sampling.seed: repeatable sampling
+        lost at /seed: anthropic-messages has no seed
+        Instead: set temperature to 0 for output that varies less, or store the response and reuse it.
+        """
+        from .advice import explain
+
+        return explain(capability, self)
+
+    def to_json(self) -> list[dict[str, str]]:
+        """The report as plain JSON values, one object for each entry, in the order found.
+
+        >>> Losses([Loss("/id", "item.id", "lost", "openai-chat items have no id")]).to_json()[0]["severity"]
+        'low'
+        """
+        return [loss._asdict() | {"severity": loss.severity} for loss in self._entries]
+
+    def table(self, width: int | None = None, limit: int | None = 100) -> str:
+        """The report for people: its summary, then a row for each group, the most severe first.
+
+        `width` is that of the terminal, by default the one of standard output or of `COLUMNS`; without a terminal each
+        group is one line. Of more than `limit` rows the last line names the number of the others.
+        """
+        from .drawing import table
+
+        return table(self, width, limit)
+
+
+class StreamLosses:
+    """The losses of a stream so far, each once; an endless stream that repeats itself takes no endless memory.
+
+    Of losses that differ in nothing but the number of their event, `ALIKE` are kept one by one. The others are told
+    together: the first of them, with how many there are behind it.
+    """
+
+    __slots__ = ("_counts", "_entries", "_others")
+
+    def __init__(self) -> None:
+        self._entries: dict[Loss, None] = {}
+        self._counts: dict[tuple[str, ...], int] = {}
+        self._others: dict[tuple[str, ...], Loss] = {}
+
+    def add(self, found: Iterable[Loss]) -> Losses:
+        """Take these; gives back those that are new."""
+        new = []
+        for loss in found:
+            if loss in self._entries:
+                continue
+            kind = (loss.path.partition("/")[2].partition("/")[2], *loss[1:])
+            count = self._counts[kind] = self._counts.get(kind, 0) + 1
+            if count <= ALIKE:
+                self._entries[loss] = None
+            else:
+                self._others.setdefault(kind, loss)
+            new.append(loss)
+        return Losses(new)
+
+    def report(self) -> Losses:
+        """All of them."""
+        if not self._others:
+            return Losses(self._entries)
+        together = []
+        for kind, loss in self._others.items():
+            behind = self._counts[kind] - ALIKE - 1
+            said = f"; and in {behind} later events" if behind else ""
+            together.append(loss._replace(detail=(loss.detail + said).removeprefix("; ")))
+        return Losses([*self._entries, *together])
+
+
+ALIKE = 1_000

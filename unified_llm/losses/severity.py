@@ -1,0 +1,76 @@
+"""How much a loss matters: a weight for comparing protocols, and a severity in one word for people.
+
+Both come from `weights.toml`. What `reasons.toml` calls bookkeeping is of severity low, whatever its capability.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from functools import cache, lru_cache
+from typing import Any
+
+from .reasons import is_bookkeeping
+from .report import SEVERITIES, Loss, Severity
+
+__all__ = ["by_severity", "severity_of", "weight_of"]
+
+
+def weight_of(loss: Loss) -> float:
+    """What a loss weighs when protocols are compared.
+
+    >>> weight_of(Loss("/input/0", "image.input", "lost")), weight_of(Loss("/store", "state.store", "added"))
+    (12.0, 0.0)
+    """
+    weight = _weight(loss.capability, loss.fate)
+    if not weight or loss.path.count("/") < 2:
+        return weight
+    last = loss.path.rpartition("/")[2]
+    beside = _weights()["beside"].get(last)
+    if beside is not None:
+        weight = min(weight, beside)
+    return weight if last.isdigit() else min(weight, _field(loss.capability))
+
+
+def severity_of(loss: Loss) -> Severity:
+    """The severity of a loss: `SEVERITIES` defines each in a sentence.
+
+    >>> severity_of(Loss("/tools/0", "tools.hosted.web_search", "lost"))
+    'high'
+    >>> severity_of(Loss("/tools/0/user_location", "tools.hosted.web_search", "lost"))
+    'medium'
+    """
+    weight = weight_of(loss)
+    least = _weights()["severity"]
+    if weight < least["medium"] or is_bookkeeping(loss.detail):
+        return "low"
+    return "high" if weight >= least["high"] else "medium"
+
+
+def by_severity(losses: Iterable[Loss]) -> list[Loss]:
+    """The losses, the most severe first, else in their order."""
+    order = {severity: number for number, severity in enumerate(SEVERITIES)}
+    return sorted(losses, key=lambda loss: order[loss.severity])
+
+
+@lru_cache(1024)
+def _weight(capability: str, fate: str) -> float:
+    for pattern, weight in _weights()["loss"].items():
+        glob, _, wanted = pattern.partition("@")
+        if fnmatchcase(fate, wanted or "lost") and fnmatchcase(capability, glob):
+            return float(weight)
+    return 0.0
+
+
+@lru_cache(1024)
+def _field(capability: str) -> float:
+    limits = _weights()["field"].items()
+    return next((float(most) for glob, most in limits if fnmatchcase(capability, glob)), float("inf"))
+
+
+@cache
+def _weights() -> dict[str, Any]:
+    import tomllib
+    from importlib import resources
+
+    return tomllib.loads((resources.files(__package__) / "weights.toml").read_text("utf-8"))
