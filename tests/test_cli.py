@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from unified_llm.cli import app
+from unified_llm.terminal import read_input
 
 TRAFFIC = Path(__file__).parents[1] / "examples" / "traffic"
 REQUEST = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "seed": 7}
@@ -120,7 +124,7 @@ def test_a_request_that_is_of_another_protocol_is_doubted() -> None:
     body = json.dumps(REQUEST).encode()
     for command in ("convert", "preview"):
         _, _, err = run(command, "--from", "openai-responses", "--to", "anthropic-messages", stdin=body)
-        assert "looks like a request of openai-chat" in err
+        assert "input looks like openai-chat; use --from openai-chat" in err
         _, _, err = run(command, "--from", "openai-chat", "--to", "anthropic-messages", stdin=body)
         assert "looks like" not in err
 
@@ -155,3 +159,72 @@ def test_protocols_lists_what_is_installed() -> None:
     code, out, _ = run("protocols")
     assert code == 0
     assert b"openai-chat" in out and b"openai-responses" in out
+
+
+def test_preview_takes_a_model_and_levels() -> None:
+    arguments = ("preview", "--from", "openai-chat", "--to", "anthropic-messages")
+    thinking = {**REQUEST, "reasoning_effort": "high"}
+    told = {
+        run(*arguments, "--model", model, stdin=json.dumps(thinking).encode())[1]
+        for model in ("claude-3-5-haiku-20241022", "m")
+    }
+    assert len(told) == 2
+    code, out, err = run(*arguments, "--on-loss", "*@medium=raise", stdin=json.dumps(REQUEST).encode())
+    assert code == 3 and b"/seed" in out and err.startswith("unified-llm: 1 loss at level raise: /seed (")
+    assert run(*arguments, "--on-loss", "*@high=raise", stdin=json.dumps(REQUEST).encode())[0] == 0
+    sse = f"data: {json.dumps({**CHUNK, 'system_fingerprint': 'f'})}\n\ndata: [DONE]\n\n".encode()
+    code, out, err = run(*arguments, "--on-loss", "raise", stdin=sse)
+    assert (code, err.count("\n")) == (3, 1) and b"/0/data/system_fingerprint" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("convert",), "Missing option '--from'"),
+        (("nope",), "No such command 'nope'"),
+        (("--nope",), "No such option: --nope"),
+        (("drift", "lokc"), "No such command 'lokc'"),
+        (("models", "--min-context", "x"), "Invalid value for '--min-context'"),
+    ],
+)
+def test_errors_of_usage_look_like_all_others(arguments: tuple[str, ...], said: str) -> None:
+    code, out, err = run(*arguments)
+    assert (code, out, err.count("\n")) == (2, b"", 1)
+    assert err.startswith(f"unified-llm: {said}") and err.endswith(" --help\n") and "; see " in err
+
+
+def test_no_arguments_show_the_help() -> None:
+    code, out, err = run("drift")
+    assert code == 2 and "Usage: " in out.decode() + err and "unified-llm: " not in err
+
+
+def test_a_person_who_has_to_type_the_input_is_told_so(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    class Typed(io.TextIOWrapper):
+        def isatty(self) -> bool:
+            return True
+
+    for stdin, told in ((Typed(io.BytesIO(b"{}")), True), (io.TextIOWrapper(io.BytesIO(b"{}")), False)):
+        monkeypatch.setattr("sys.stdin", stdin)
+        assert read_input("-") == b"{}"
+        assert ("Ctrl-D" in capsys.readouterr().err) is told
+
+
+def test_the_shell_can_complete_protocols() -> None:
+    environment = {**os.environ, "_UNIFIED_LLM_COMPLETE": "complete_bash", "COMP_CWORD": "3"}
+    done = subprocess.run(
+        [sys.executable, "-c", "from unified_llm.cli import app; app(prog_name='unified-llm')"],
+        env={**environment, "COMP_WORDS": "unified-llm convert --from openai"},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stdout.split() == ["openai-chat", "openai-responses"]
+    assert "--install-completion" in run("--help")[1].decode()
+
+
+def test_piped_tables_are_columns_and_no_line_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    out = run("models", "--provider", "openai", "--limit", "3")[1].decode()
+    assert len(out.strip().split("\n")) == 4 and not {*out} & {*"│┃━"}
+    monkeypatch.setenv("COLUMNS", "60")
+    assert all(
+        len(line) <= 60 for line in run("models", "--provider", "openai", "--limit", "3")[1].decode().split("\n")
+    )

@@ -4,24 +4,27 @@
 The result goes to stdout and nothing else does, so it can be piped; losses, progress and errors go to stderr. Input is
 one JSON document, the JSON lines of a stream (one wire event a line), or the raw stream, server-sent events or a JSON
 array where the protocol has that: told apart by looking.
-Exit codes: 0 done, 2 bad input or usage (one line, with the JSON path), 3 a loss at level `raise`, 4 a provider failed.
+Errors are one line, `unified-llm: what, where; what to do`.
+Exit codes: 0 done, 1 drift found, 2 bad input or usage, 3 a loss at level `raise`, 4 a provider failed.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Annotated, Any, NoReturn
+from typing import IO, Annotated, Any
 
 import unified_llm as ul
 
 from .jsonvalue import dump, parse
-from .losses import Losses, levels_from
-from .terminal import printable
+from .losses import Losses, enforce, levels_from
+from .terminal import columns, fail, printable, read_input
 
 try:
     import typer
+    import typer.core
 
     from .client.cli.commands import chat, run
     from .drift.command import drift, matrix
@@ -32,24 +35,67 @@ except ModuleNotFoundError:  # pragma: no cover - the extra is installed whereve
 
 __all__ = ["app", "main"]
 
+
+class _Commands(typer.core.TyperGroup):
+    """The commands, whose errors of usage look like all others."""
+
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        with _in_one_form():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _in_one_form():
+            return super().invoke(ctx)
+
+
+_USAGE: Any = typer.BadParameter.__mro__[1]  # UsageError, which has no public name in every version
+
+
+@contextmanager
+def _in_one_form() -> Iterator[None]:
+    try:
+        yield
+    except _USAGE as error:
+        if type(error).__name__ == "NoArgsIsHelpError":
+            raise  # it shows the help
+        where = error.ctx.command_path if error.ctx is not None else "unified-llm"
+        fail(f"{error.format_message().rstrip('.')}; see {where} --help")
+
+
 app = typer.Typer(
-    add_completion=False,
+    cls=_Commands,
     no_args_is_help=True,
     invoke_without_command=True,
-    help="Talk to language models, and translate between their wire formats.",
+    rich_markup_mode=None,  # rich takes as long to load as everything else
+    help="Call language models, and convert traffic between their wire protocols.",
 )
 
-Source = Annotated[str, typer.Option("--from", help="protocol[:dialect] of the input", metavar="PROTOCOL")]
-Target = Annotated[str, typer.Option("--to", help="protocol[:dialect] of the output", metavar="PROTOCOL")]
-Kind = Annotated[str, typer.Option(help="request, response, error, stream, or another kind the adapters know")]
+
+def _protocols(incomplete: str) -> list[str]:
+    return [name for name in ul.protocols() if name.startswith(incomplete)]
+
+
+Source = Annotated[
+    str,
+    typer.Option("--from", help="source protocol[:dialect]", metavar="PROTOCOL", autocompletion=_protocols),
+]
+Target = Annotated[
+    str,
+    typer.Option("--to", help="target protocol[:dialect]", metavar="PROTOCOL", autocompletion=_protocols),
+]
+Kind = Annotated[
+    str, typer.Option(help="request, response, error, stream, or another kind that `unified-llm protocols` lists")
+]
+Model = Annotated[str | None, typer.Option(help="model name to write for the target")]
 File = Annotated[str, typer.Argument(metavar="[FILE|-]", help="a file, or - for standard input")]
 OnLoss = Annotated[
-    str, typer.Option(help="ignore, warn, raise, or GLOB[@FATE]=LEVEL,... (first match wins), e.g. 'reasoning.*=raise'")
+    str,
+    typer.Option(help="ignore, warn, raise, or GLOB[@FATE|@SEVERITY]=LEVEL,...; first match wins"),
 ]
 JsonLosses = Annotated[
-    Path | None, typer.Option(help="write the loss report to this file as JSON; - for in place of the table")
+    Path | None, typer.Option(help="write the loss report as JSON to this file; - prints it instead of the table")
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="no loss table on stderr")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="do not print the loss table")]
 
 
 @app.command()
@@ -58,12 +104,12 @@ def convert(
     target: Target,
     file: File = "-",
     kind: Kind = "request",
-    model: Annotated[str | None, typer.Option(help="the target's model")] = None,
+    model: Model = None,
     on_loss: OnLoss = "ignore",
     json_losses: JsonLosses = None,
     quiet: Quiet = False,
 ) -> None:
-    """Convert a document or a stream; the result goes to stdout, what was lost to stderr."""
+    """Convert a document or stream; result to stdout, losses to stderr."""
     levels = _levels(on_loss)
     data = _read(file)
     options: dict[str, Any] = {"source": source, "target": target, "model": model, "on_loss": levels}
@@ -76,39 +122,51 @@ def convert(
             losses = done.losses
             _doubt(data, source, kind, losses)
             if done.http and not quiet:
-                _err(f"beside the body: {dump(dict(done.http)).decode()}")
+                _err(f"method, path and headers: {dump(dict(done.http)).decode()}")
     except ul.CapabilityLost as lost:
         _report(lost.losses, json_losses, quiet)
-        _fail(3, str(lost))
+        fail(str(lost), 3)
     except (ul.UnifiedLLMError, ValueError) as error:
-        _fail(2, str(error))
+        fail(str(error))
     _report(losses, json_losses, quiet)
 
 
 @app.command()
 def preview(
-    source: Source, target: Target, file: File = "-", kind: Kind = "request", json_losses: JsonLosses = None
+    source: Source,
+    target: Target,
+    file: File = "-",
+    kind: Kind = "request",
+    model: Model = None,
+    on_loss: OnLoss = "ignore",
+    json_losses: JsonLosses = None,
 ) -> None:
-    """Show what a conversion would lose, without the result."""
+    """Show the losses of a conversion only."""
+    levels = _levels(on_loss)
     data = _read(file)
+    options: dict[str, Any] = {"source": source, "target": target, "model": model}
     try:
         if kind == "stream" or _is_stream(data) or (kind == "request" and _is_array(data, source)):
-            stream = ul.convert_stream(_events(data, source), source=source, target=target)
+            stream = ul.convert_stream(_events(data, source), **options)
             for _ in stream:
                 pass
             losses = stream.losses
         else:
-            losses = ul.preview(data, source=source, target=target, kind=kind)
+            losses = ul.preview(data, kind=kind, **options)
             _doubt(data, source, kind, losses)
     except (ul.UnifiedLLMError, ValueError) as error:
-        _fail(2, str(error))
+        fail(str(error))
     if not _keep(losses, json_losses, sys.stdout):
         print(losses.table())
+    try:
+        enforce(losses, levels)
+    except ul.CapabilityLost as lost:
+        fail(str(lost), 3)
 
 
 @app.command()
 def protocols() -> None:
-    """List the protocols that are installed, with their dialects and kinds of documents."""
+    """List installed protocols, dialects and document kinds."""
     from .registry import adapter
 
     for name in ul.protocols():
@@ -132,7 +190,7 @@ app.add_typer(gateway, name="gateway")
 def about(
     version: Annotated[bool, typer.Option("--version", help="show the version and exit", is_eager=True)] = False,
 ) -> None:
-    """Talk to language models, and translate between their wire formats."""
+    """Call language models, and convert traffic between their wire protocols."""
     if version:
         print(f"unified-llm {ul.__version__}")
         raise typer.Exit
@@ -147,16 +205,16 @@ def _levels(text: str) -> Any:
     try:
         return levels_from(text)
     except ValueError as error:
-        _fail(2, str(error))
+        fail(str(error))
 
 
 def _read(file: str) -> bytes:
     try:
-        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        data = read_input(file)
     except OSError as error:
-        _fail(2, f"{file}: {error.strerror}")
+        fail(f"{file}: {error.strerror}")
     if not data.strip():
-        _fail(2, f"{'standard input' if file == '-' else file} is empty")
+        fail(f"{'standard input' if file == '-' else file} is empty")
     return data
 
 
@@ -245,12 +303,12 @@ def _doubt(data: bytes, source: str, kind: str, losses: Losses) -> None:
     if kind == "request" and any(loss.capability.startswith("native.") for loss in losses):
         meant = meant_instead(parse(data), source)
         if meant:
-            _err(f"this looks like a request of {meant}: --from {meant}?")
+            _err(f"hint: input looks like {meant}; use --from {meant}")
 
 
 def _report(losses: Losses, json_losses: Path | None, quiet: bool) -> None:
     if not _keep(losses, json_losses, sys.stderr) and not quiet:
-        _err(losses.table())
+        _err(losses.table(width=columns(sys.stderr)))
 
 
 def _keep(losses: Losses, path: Path | None, shown: IO[str]) -> bool:
@@ -264,18 +322,13 @@ def _keep(losses: Losses, path: Path | None, shown: IO[str]) -> bool:
     try:
         path.write_bytes(told)
     except OSError as error:
-        _fail(2, f"{path}: {error.strerror}")
+        fail(f"{path}: {error.strerror}")
     return False
 
 
 def _err(text: str, file: IO[str] | None = None) -> None:
     sys.stdout.flush()
     print(printable(text), file=file or sys.stderr)
-
-
-def _fail(code: int, reason: str) -> NoReturn:
-    _err(f"unified-llm: {' '.join(reason.split())}")
-    raise typer.Exit(code)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Text from elsewhere as a terminal may show it.
+"""What is printed for people: text from elsewhere as a terminal may show it, tables that fit, and errors in one form.
 
 A terminal obeys control characters: what a model, a server or a document says could move the cursor, set the title, or
 write over what stands there. They are shown as escapes; text that is piped is escaped too, since it may end in one.
@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import re
 import sys
-from typing import IO, TYPE_CHECKING, Any
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["columns", "plain_row", "printable"]
+__all__ = ["columns", "draw", "fail", "plain_row", "printable", "read_input"]
 
 # C0 but tab and line feed, DEL, C1, and what turns the direction of the text behind it.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -48,3 +49,35 @@ def columns(stream: IO[str] | None = None) -> int:
         return os.get_terminal_size((stream or sys.stdout).fileno()).columns
     except (OSError, ValueError, AttributeError):  # a file, a stream in memory, none at all
         return 0
+
+
+def draw(table: Table) -> None:
+    """Print a table of rich on standard output: as wide as the terminal, and elsewhere with no line broken."""
+    from rich.console import Console
+
+    width = columns()
+    if not width:
+        table.box = None  # other programs read columns, not frames
+    out = Console(width=width or _UNBROKEN, no_color=None if width else True)
+    out.print(table)
+
+
+_UNBROKEN = 100_000
+
+
+def fail(reason: str, code: int = 2) -> NoReturn:
+    """End a command with an error in the one form that all have: `unified-llm: reason`, on one line of stderr."""
+    import typer
+
+    sys.stdout.flush()
+    print(printable(f"unified-llm: {' '.join(reason.split())}"), file=sys.stderr)
+    raise typer.Exit(code)
+
+
+def read_input(file: str) -> bytes:
+    """The bytes of a file, or of standard input for `-`; says so where a person has to type them."""
+    if file != "-":
+        return Path(file).read_bytes()
+    if sys.stdin.isatty():
+        print("reading standard input; end it with Ctrl-D, or give a FILE", file=sys.stderr)
+    return sys.stdin.buffer.read()

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..errors import UnifiedLLMError
 from ..jsonvalue import dump
-from ..terminal import printable
+from ..terminal import draw, fail
 
 if TYPE_CHECKING:
     from .layout import Matrix
@@ -45,11 +45,11 @@ def matrix(
 
     for name in fate or ():
         if name not in OBSERVED:
-            _fail(f"{name!r} is no fate; there are: {', '.join(OBSERVED)}")
+            fail(f"{name!r} is no fate; there are: {', '.join(OBSERVED)}")
     try:
         found = layout.matrix(source, target, kind or KINDS, capabilities, model)
     except (UnifiedLLMError, ValueError) as error:
-        _fail(str(error))
+        fail(str(error))
     if fate:
         kept = {key.capability for key, cell in found.cells.items() if cell.fate in fate}
         cells = {key: cell for key, cell in found.cells.items() if key.capability in kept}
@@ -83,7 +83,6 @@ _MANY = 8
 
 def _print(found: Matrix) -> None:
     """A table in words; of many columns, one in marks, with numbered heads."""
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -101,9 +100,7 @@ def _print(found: Matrix) -> None:
             # Where the kinds differ, "~" says so.
             cells = [Text(MARKS.get(cell, "~"), style=_COLOURS.get(cell, "yellow")) for cell in row[1:]]
         printed.add_row(row[0], *cells)
-    console = Console()
-    # Nobody watches a pipe: lines there are as long as they have to be.
-    (console if console.is_terminal else Console(width=220)).print(printed)
+    draw(printed)
     if many:
         print("\n".join(f"{number}: {head}" for number, head in enumerate(shown.head) if number))
         print(legend() + "\n- `~` not the same for every kind of document (--kind)")
@@ -124,9 +121,9 @@ def lock(
     try:
         locked = Lock.read(path) if path.exists() or not update else Lock()
     except OSError as error:
-        _fail(f"{path}: {error.strerror}; --update makes one")
+        fail(f"{path}: {error.strerror}; --update makes one")
     except ValueError as error:
-        _fail(str(error))
+        fail(str(error))
     observed = locked.observed()
     changes = locked.changes(observed)
     if changes:
@@ -159,9 +156,9 @@ def sdk(
             return
         told = found.drifted(protocol or None, path, since)
     except (ImportError, UnifiedLLMError) as error:
-        _fail(str(error))
+        fail(str(error))
     if not told:
-        _fail(f"no SDK of a protocol is {'installed' if path is None else f'in {path}'}")
+        fail(f"no SDK of a protocol is {'installed' if path is None else f'in {path}'}")
     if as_json:
         sys.stdout.flush()
         sys.stdout.buffer.write(
@@ -173,9 +170,3 @@ def sdk(
             print(f"  {difference}")
     if any(differences for _, differences in told):
         raise typer.Exit(1)
-
-
-def _fail(reason: str) -> NoReturn:
-    sys.stdout.flush()
-    print(printable(f"unified-llm: {' '.join(reason.split())}"), file=sys.stderr)
-    raise typer.Exit(2)

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import gc
 import tomllib
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from ..terminal import printable
+from ..terminal import fail, printable
 
 if TYPE_CHECKING:
     from .config import Config
@@ -96,11 +97,11 @@ def import_(
             with output.open("x", encoding="utf-8") as out:
                 out.write(found.text)
     except ConfigError as error:
-        _fail([f"{file}: {each}" for each in error.problems])
+        _fail_all([f"{file}: {each}" for each in error.problems])
     except UnicodeDecodeError:
-        _fail([f"{file}: not UTF-8"])
+        fail(f"{file}: not UTF-8")
     except OSError as error:
-        _fail([f"{error.filename}: {error.strerror}"])
+        fail(f"{error.filename}: {error.strerror}")
     for each in found.left:
         typer.echo(printable(f"not imported: {each}"), err=True)
     for variable in found.variables:
@@ -127,9 +128,9 @@ def _load(path: Path | None, listen: str | None) -> tuple[Config, Router]:
     try:
         return read(path, listen)
     except ConfigError as error:
-        _fail(error.problems)
+        _fail_all(error.problems)
     except OSError as error:
-        _fail([f"{path}: {error.strerror}"])
+        fail(f"{path}: {error.strerror}")
 
 
 def _needs_extra() -> None:
@@ -144,7 +145,7 @@ def _needs_extra() -> None:
         import yaml  # noqa: F401
         import zstandard  # noqa: F401
     except ModuleNotFoundError:
-        _fail(["the gateway needs an extra: pip install 'unified-llm[gateway]'"])
+        fail("the gateway needs an extra: pip install 'unified-llm[gateway]'")
 
 
 def announcement(url: str, keyed: bool) -> list[str]:
@@ -169,7 +170,7 @@ def _announce(url: str, settings: Config, router: Router) -> None:
     print("\n".join(map(printable, lines)), flush=True)
 
 
-def _fail(problems: list[str]) -> NoReturn:
-    for each in problems:
+def _fail_all(problems: Sequence[str]) -> NoReturn:
+    for each in problems[:-1]:
         typer.echo(printable(f"unified-llm: {' '.join(each.split())}"), err=True)
-    raise typer.Exit(2)
+    fail(problems[-1])

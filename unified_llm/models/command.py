@@ -9,13 +9,13 @@ from __future__ import annotations
 import sys
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import UnifiedLLMError, UnknownModel
 from ..jsonvalue import dump
-from ..terminal import plain_row, printable
+from ..terminal import draw, fail, plain_row, printable
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -52,10 +52,10 @@ def models(
     from . import catalog, endpoints
 
     if save and not refresh:
-        _fail("--save keeps a copy of what --refresh reads: say --refresh FILE or URL too")
+        fail("--save keeps a copy of what --refresh reads: say --refresh FILE or URL too")
     for medium in (*(takes or ()), *(makes or ())):
         if medium not in MEDIA:
-            _fail(f"{medium!r} is no medium; there are: {', '.join(MEDIA)}")
+            fail(f"{medium!r} is no medium; there are: {', '.join(MEDIA)}")
     try:
         if protocol:
             adapter(protocol)
@@ -82,9 +82,9 @@ def models(
         if not found and text:
             catalog.get(text)
     except UnifiedLLMError as error:
-        _fail(str(error))
+        fail(str(error))
     except OSError as error:
-        _fail(f"{error.filename or refresh}: {error.strerror or error}")
+        fail(f"{error.filename or refresh}: {error.strerror or error}")
     _list(found, as_json, limit)
 
 
@@ -128,7 +128,7 @@ def _list(found: list[CatalogModel], as_json: bool, limit: int) -> None:
             " ".join(_protocols(model)),
             model.status or "",
         )
-    _print(table)
+    draw(table)
     used = catalog.current()
     _remark(f"{len(found)} models{_more(shown, found)}; catalogue of {used.dated}, from {used.source}")
 
@@ -153,7 +153,7 @@ def _list_providers(found: list[Provider], as_json: bool, limit: int) -> None:
             " ".join(each.key_env),
             "our table" if each.known else "the catalogue",
         )
-    _print(table)
+    draw(table)
     _remark(f"{len(found)} providers{_more(shown, found)}")
 
 
@@ -173,7 +173,7 @@ def _show(model: CatalogModel, as_json: bool) -> None:
     facts = _table("", "", title=f"{model.name or model.id} ({model.ref})", header=False)
     for row in _facts(model, owner):
         plain_row(facts, *row)
-    _print(facts)
+    draw(facts)
     prices = _table(
         "", "in", "out", "cache read", "cache write", "reasoning", "sound in", "sound out", title="$ per M tokens"
     )
@@ -181,7 +181,7 @@ def _show(model: CatalogModel, as_json: bool) -> None:
         columns = (rates.input, rates.output, rates.cache_read, rates.cache_write, rates.reasoning, rates.input_audio)
         plain_row(prices, name, *(_price(each) for each in (*columns, rates.output_audio)))
     if prices.row_count:
-        _print(prices)
+        draw(prices)
     if choice is not None:
         print(choice.explain())
     else:
@@ -266,14 +266,6 @@ def _table(*columns: str, title: str | None = None, header: bool = True) -> Tabl
     return table
 
 
-def _print(table: Table) -> None:
-    from rich.console import Console
-
-    console = Console()
-    # Nobody watches a pipe: lines there are as long as they have to be.
-    (console if console.is_terminal else Console(width=200)).print(table)
-
-
 def _print_json(value: Any) -> None:
     sys.stdout.flush()
     sys.stdout.buffer.write(dump(value) + b"\n")
@@ -282,8 +274,3 @@ def _print_json(value: Any) -> None:
 def _remark(text: str) -> None:
     sys.stdout.flush()
     print(printable(text), file=sys.stderr)
-
-
-def _fail(reason: str) -> NoReturn:
-    _remark(f"unified-llm: {' '.join(reason.split())}")
-    raise typer.Exit(2)

@@ -2,7 +2,8 @@
 
 Every protocol that serves the model is tried on the request (the dry run of `convert`); what would be lost is
 weighed, and so is what is known of the endpoint (beta, a translation layer, how reasoning returns). The weights are
-data (`losses/weights.toml`, `data/weights.toml`), the order of our table decides between equals, and no model's name is looked at in code.
+data (`losses/weights.toml`, `data/weights.toml`), the order of our table decides between equals, and no model's name is
+looked at in code.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Any
 
 from ...errors import UnifiedLLMError
-from ...terminal import printable
+from ...terminal import columns, printable
 from ..client import Client
 from ..results import RunResult
 from ..tools.tool_loop import ToolOutput, TurnDone
@@ -188,7 +188,8 @@ class Chat:
         self.note(f"the model is {self.model}")
 
     def _losses(self, _: str) -> None:
-        print(self.runs[-1].losses.table() if self.runs else "Nothing was sent yet.", file=self.err)
+        told = self.runs[-1].losses.table(width=columns(self.err)) if self.runs else "Nothing was sent yet."
+        print(told, file=self.err)
 
     def _cost(self, _: str) -> None:
         for run in self.runs:

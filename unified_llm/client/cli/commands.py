@@ -12,14 +12,14 @@ import runpy
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 
 from ...errors import APIError, CapabilityLost, UnifiedLLMError, UnknownProvider
 from ...jsonvalue import dump
 from ...losses import Losses, levels_from
-from ...terminal import printable
+from ...terminal import columns, fail, printable, read_input
 
 __all__ = ["chat", "run"]
 
@@ -61,7 +61,7 @@ def chat(
     from .chat import Chat
 
     if model is None and base_url is not None:
-        _fail(2, "--base-url wants --model too: what the server calls its model")
+        fail("--base-url requires --model; pass the name of a model on that server")
     key = _key(api_key_env, base_url)
     model = model or ECHO
     options: dict[str, Any] = {}
@@ -74,9 +74,9 @@ def chat(
         try:
             offered = _tools(tools or [], mcp or [], stack)
         except OSError as error:
-            _fail(2, f"{error.filename}: {error.strerror}" if error.filename else str(error))
+            fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
         except (ImportError, TypeError) as error:
-            _fail(2, str(error))
+            fail(str(error))
         client = stack.enter_context(Client(protocol=protocol, base_url=base_url, api_key=key))
         talk = Chat(
             client,
@@ -115,7 +115,9 @@ def run(
         bool, typer.Option("--json", help="the whole answer in the request's own format; of a stream its events")
     ] = False,
     stream: Annotated[bool | None, typer.Option(help="stream the answer, or do not; else as the request says")] = None,
-    on_loss: Annotated[str, typer.Option(help="ignore, warn, raise, or GLOB[@FATE]=LEVEL,...")] = "ignore",
+    on_loss: Annotated[
+        str, typer.Option(help="ignore, warn, raise, or GLOB[@FATE|@SEVERITY]=LEVEL,...; first match wins")
+    ] = "ignore",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="nothing on stderr but errors")] = False,
     protocol: Protocol = None,
     base_url: BaseURL = None,
@@ -127,7 +129,7 @@ def run(
     begun, key = False, _key(api_key_env, base_url)
     try:
         levels = levels_from(on_loss)
-        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        data = read_input(file)
         if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"{", b"["):
             raise ValueError(f"{file}: a request is a JSON document; unified-llm chat takes plain text")
         where = {"protocol": protocol, "base_url": base_url, "api_key": key}
@@ -148,20 +150,20 @@ def run(
         # Who reads the text only does not care for what its format has no room for.
         losses = done.losses() if as_json else done.lost
     except CapabilityLost as lost:
-        _fail(3, str(lost))
+        fail(str(lost), 3)
     except APIError as error:
         if begun:
             _print(b"")
-        _fail(4, f"{type(error).__name__}: {error}")
+        fail(f"{type(error).__name__}: {error}", 4)
     except BrokenPipeError:
         raise  # whoever reads has read enough
     except OSError as error:
-        _fail(2, f"{file}: {error.strerror or error}")
+        fail(f"{file}: {error.strerror or error}")
     except UnknownProvider as error:
         named = model or ""
-        _fail(2, f"{error}; a model is named provider/model" if named and "/" not in named else str(error))
+        fail(f"{error}; a model is named provider/model" if named and "/" not in named else str(error))
     except (UnifiedLLMError, ValueError) as error:
-        _fail(2, str(error))
+        fail(str(error))
     if not as_json:
         # What had to be said besides is no news to who reads the text.
         losses = Losses(loss for loss in losses if loss.fate != "added")
@@ -169,7 +171,7 @@ def run(
             print(printable(f"[{told}]"), file=sys.stderr)
     if not quiet and losses:
         sys.stdout.flush()
-        print(losses.table(), file=sys.stderr)
+        print(losses.table(width=columns(sys.stderr)), file=sys.stderr)
 
 
 def _key(name: str | None, base_url: str | None) -> str | None:
@@ -177,10 +179,10 @@ def _key(name: str | None, base_url: str | None) -> str | None:
     if name is None:
         return None
     if base_url is None:
-        _fail(2, "--api-key-env goes with --base-url: the key of a known provider is in that provider's own variable")
+        fail("--api-key-env requires --base-url; the key of a known provider is read from that provider's own variable")
     key = os.environ.get(name)
     if not key:
-        _fail(2, "--api-key-env wants the name of an environment variable, and none that is set has this one")
+        fail("--api-key-env is not the name of an environment variable that is set; pass the name, not the key")
     return key
 
 
@@ -234,9 +236,3 @@ def _print(data: bytes, end: bytes = b"\n") -> None:
     sys.stdout.flush()
     sys.stdout.buffer.write(data + end)
     sys.stdout.buffer.flush()
-
-
-def _fail(code: int, reason: str) -> NoReturn:
-    sys.stdout.flush()
-    print(printable(f"unified-llm: {' '.join(reason.split())}"), file=sys.stderr)
-    raise typer.Exit(code)
