@@ -221,10 +221,12 @@ def test_the_shell_can_complete_protocols() -> None:
 
 
 def test_piped_tables_are_columns_and_no_line_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.setenv("COLUMNS", "40")
     out = run("models", "--provider", "openai", "--limit", "3")[1].decode()
     assert len(out.strip().split("\n")) == 4 and not {*out} & {*"│┃━"}
-    monkeypatch.setenv("COLUMNS", "60")
-    assert all(
-        len(line) <= 60 for line in run("models", "--provider", "openai", "--limit", "3")[1].decode().split("\n")
-    )
+
+
+def test_tables_fit_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("unified_llm.terminal.columns", lambda stream=None: 60)
+    out = run("models", "--provider", "openai", "--limit", "3")[1].decode()
+    assert "│" in out and all(len(line) <= 60 for line in out.split("\n"))

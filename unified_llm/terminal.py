@@ -40,15 +40,14 @@ def plain_row(table: Table, *cells: Any) -> None:
 def columns(stream: IO[str] | None = None) -> int:
     """How many columns the terminal behind a stream (standard output by default) has; 0 if it is none.
 
-    `COLUMNS` overrides both, as in other programs.
+    `COLUMNS` says so where it is set, as for other programs. What is no terminal has no width: other programs read it.
     """
-    named = os.environ.get("COLUMNS", "")
-    if named.isdigit() and int(named):
-        return int(named)
     try:
-        return os.get_terminal_size((stream or sys.stdout).fileno()).columns
-    except (OSError, ValueError, AttributeError):  # a file, a stream in memory, none at all
+        found = os.get_terminal_size((stream or sys.stdout).fileno()).columns
+    except (OSError, ValueError, AttributeError):  # a file, a pipe, a stream in memory, none at all
         return 0
+    named = os.environ.get("COLUMNS", "")
+    return int(named) if named.isdigit() and int(named) else found
 
 
 def draw(table: Table) -> None:

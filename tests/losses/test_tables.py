@@ -64,7 +64,7 @@ def test_the_whole_text_is_shown_whatever_the_width() -> None:
 
 
 def test_without_a_terminal_each_row_is_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.setenv("COLUMNS", "40")
     monkeypatch.setattr(sys, "stdout", io.StringIO())
     head, names, *rows = str(MANY).split("\n")
     assert head == "50003 losses: 1 high, 50000 medium, 2 low"
@@ -84,8 +84,9 @@ def test_columns_of_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         assert columns(there) == 91
         monkeypatch.setenv("COLUMNS", "64")
         assert columns(there) == 64
-    assert columns(io.StringIO()) == 64
-    monkeypatch.setenv("COLUMNS", "wide")
+        monkeypatch.setenv("COLUMNS", "wide")
+        assert columns(there) == 91
+    monkeypatch.setenv("COLUMNS", "64")
     assert columns(io.StringIO()) == 0
 
 
