@@ -186,8 +186,8 @@ class Losses(Sequence[Loss]):
     def table(self, width: int | None = None, limit: int | None = 100) -> str:
         """The report for people: its summary, then a row for each group, the most severe first.
 
-        `width` is that of the terminal, by default the one of standard output (or `COLUMNS`); without a terminal, or with
-        0, each group is one line. Of more than `limit` rows the last line names the number of the others.
+        `width` is that of the terminal, by default that of standard output (or `COLUMNS`). Without a terminal,
+        or with 0, each group is one line. Of more than `limit` rows the last line names the number of the others.
         """
         from .drawing import table
 
