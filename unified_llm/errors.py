@@ -36,6 +36,7 @@ __all__ = [
     "Timeout",
     "UnifiedLLMError",
     "UnknownModel",
+    "UnknownPrice",
     "UnknownProtocol",
     "UnknownProvider",
 ]
@@ -361,7 +362,8 @@ class StreamBroken(APIError):
 class LimitReached(UnifiedLLMError):
     """A tool loop came to its limit without an answer: raise the limit and go on from `.result`, or take what is there.
 
-    `result` is the `RunResult` so far; `previous=error.result` goes on where it stopped.
+    `result` is the `RunResult` so far; `responses.resume(error.result, ...)` goes on where it stopped. `limit` is the
+    argument that was reached: max_turns, max_tool_calls, max_total_tokens or max_cost.
 
     >>> import unified_llm as ul
     >>> def now() -> str:
@@ -369,11 +371,32 @@ class LimitReached(UnifiedLLMError):
     >>> try:
     ...     ul.Client().responses.run(model="local/echo", input="[[call now]]", tools=[now], max_turns=1)
     ... except LimitReached as error:
-    ...     print(len(error.result.steps))
-    1
+    ...     print(error.limit, len(error.result.steps))
+    max_turns 1
     """
 
-    def __init__(self, reason: str, result: Any) -> None:
+    def __init__(self, reason: str, result: Any, limit: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.result = result
+        self.limit = limit
+
+
+class UnknownPrice(UnifiedLLMError, LookupError):
+    """`max_cost` cannot be checked, because a price is not listed: limit `max_total_tokens` instead.
+
+    Raised before anything is sent for a model without a price. `result` is None then, else the `RunResult` so far: a
+    turn used something that has no price of its own.
+
+    >>> import unified_llm as ul
+    >>> try:
+    ...     ul.Client().responses.run(model="local/echo", input="Hi", tools=[], max_cost=1)
+    ... except UnknownPrice as error:
+    ...     print(error)
+    local/echo has no listed price; max_cost cannot be checked, use max_total_tokens
+    """
+
+    def __init__(self, reason: str, result: Any = None) -> None:
         super().__init__(reason)
         self.reason = reason
         self.result = result
@@ -382,7 +405,9 @@ class LimitReached(UnifiedLLMError):
 class ParseFailed(UnifiedLLMError, ValueError):
     """The answer is not the structured output that was asked for: ask again (`retries=`), or read `.text` yourself.
 
-    `response` is the whole answer that was paid for, `text` what should have been it, `reason` what does not fit.
+    `response` is the whole answer that was paid for, `text` what should have been it, `reason` what does not fit;
+    `truncated` is True where the answer was cut off (raise `max_output_tokens`). `result` is the `RunResult` so far of
+    a tool loop, else None.
 
     >>> import unified_llm as ul
     >>> try:
@@ -397,3 +422,5 @@ class ParseFailed(UnifiedLLMError, ValueError):
         self.reason = reason
         self.response = response
         self.text = text
+        self.truncated = False
+        self.result: Any = None

@@ -15,7 +15,7 @@ import unified_llm as ul
 from client.providers import PROTOCOLS, Canned, message, response, upstream
 from unified_llm._tables import KEYS
 from unified_llm.client import background, client, responses
-from unified_llm.client.params import Asked, Fields, Given, RunGiven, RunOptions, meanings
+from unified_llm.client.params import Asked, Fields, Given, ParseGiven, ResumeGiven, RunGiven, RunOptions, meanings
 
 PNG = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUg=="
 
@@ -86,7 +86,7 @@ def test_the_arguments_are_the_fields_of_a_request() -> None:
 METHODS = [
     (getattr(cls, name), given)
     for cls in (responses.Responses, responses.AsyncResponses)
-    for name, given in (("create", Given), ("parse", Given), ("run", RunGiven))
+    for name, given in (("create", Given), ("parse", ParseGiven), ("run", RunGiven), ("resume", ResumeGiven))
 ] + [
     (each, Given)
     for each in (
@@ -98,11 +98,14 @@ METHODS = [
 ]
 
 
+OWN = ("self", "run")
+
+
 @pytest.mark.parametrize(("method", "given"), METHODS)
 def test_help_shows_every_argument_with_its_type_and_meaning(method: Any, given: Any) -> None:
     shown = inspect.signature(method).parameters
     assert set(given.__annotations__) < set(shown)
-    assert all(each.kind is each.KEYWORD_ONLY and each.annotation for name, each in shown.items() if name != "self")
+    assert all(each.kind is each.KEYWORD_ONLY and each.annotation for name, each in shown.items() if name not in OWN)
     assert str(shown["temperature"]) == "temperature: float | None = None"
     documented = pydoc.render_doc(method, renderer=pydoc.plaintext)
     silent = [name for name in given.__annotations__ if f" {name}: {meanings()[name]}\n" not in f"{documented}\n"]
@@ -110,7 +113,7 @@ def test_help_shows_every_argument_with_its_type_and_meaning(method: Any, given:
 
 
 def test_the_sync_and_async_methods_take_the_same() -> None:
-    for name in ("create", "parse", "run"):
+    for name in ("create", "parse", "run", "resume"):
         one, other = (getattr(cls, name) for cls in (responses.Responses, responses.AsyncResponses))
         assert [*inspect.signature(one).parameters.values()] == [*inspect.signature(other).parameters.values()]
     assert inspect.signature(responses.Responses.run).parameters["max_turns"].default == 10

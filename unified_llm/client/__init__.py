@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from .results import Listed, Result, RunResult, Step, TokenCount
     from .sending.retry import Retry
     from .state.store import MemoryStore, Store
-    from .streams import AsyncEventStream, AsyncRunStream, EventStream, RunStream
+    from .streams import AsyncEventStream, EventStream
+    from .structured.parsed_streams import AsyncParsedStream, ParsedStream
     from .telemetry.events import RequestEvent, ResponseEvent, RetryEvent
     from .tools.function_tools import Tool, ToolContext, tool
     from .tools.mcp import AsyncToolServer, ToolServer
+    from .tools.run_streams import AsyncRunStream, RunStream
     from .tools.tool_loop import Hooks, ToolOutput, TurnDone
     from .tools.tool_outputs import ToolError
     from .transports.transport import async_http_client, http_client
@@ -29,6 +31,7 @@ __all__ = [
     "AsyncBackground",
     "AsyncClient",
     "AsyncEventStream",
+    "AsyncParsedStream",
     "AsyncRunStream",
     "AsyncToolServer",
     "Background",
@@ -37,6 +40,7 @@ __all__ = [
     "Hooks",
     "Listed",
     "MemoryStore",
+    "ParsedStream",
     "RequestEvent",
     "ResponseEvent",
     "Result",
@@ -71,7 +75,9 @@ if not TYPE_CHECKING:
             "results": "Listed Result RunResult Step TokenCount",
             "sending.retry": "Retry",
             "state.store": "MemoryStore Store",
-            "streams": "AsyncEventStream AsyncRunStream EventStream RunStream",
+            "streams": "AsyncEventStream EventStream",
+            "tools.run_streams": "AsyncRunStream RunStream",
+            "structured.parsed_streams": "AsyncParsedStream ParsedStream",
             "telemetry.events": "RequestEvent ResponseEvent RetryEvent",
             "tools.function_tools": "Tool ToolContext tool",
             "tools.mcp": "AsyncToolServer ToolServer",

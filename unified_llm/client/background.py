@@ -10,13 +10,15 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic
 
-from ..errors import Timeout
+from ..errors import ParseFailed, Timeout
 from .history import Segment
-from .results import Result
+from .results import Result, T
 from .sending.flows import Hook, Sleep, Steps
 from .streams import AsyncEventStream, EventStream
+from .structured.parsed_streams import AsyncParsedStream, ParsedStream
+from .structured.strategies import Parser
 
 if TYPE_CHECKING:
     from .client import AsyncClient, Client
@@ -25,13 +27,18 @@ if TYPE_CHECKING:
 __all__ = ["AsyncBackground", "Background"]
 
 _WORKING = frozenset(("queued", "in_progress"))
+_ANSWERED = frozenset(("completed", "incomplete"))
 _SLOWER, _SLOWEST = 1.5, 15.0
 
 
-class _Handle:
-    def __init__(self, core: Core, result: Result) -> None:
-        self._core = core
-        self.result = result
+class _Handle(Generic[T]):
+    def __init__(self, core: Core, result: Result[T], parser: Parser | None = None) -> None:
+        self._core, self._parser = core, parser
+        self.result: Result[T] = result
+        try:
+            self._parse()  # an answer that was awaited at once
+        except ParseFailed:
+            pass  # raised by `wait`
 
     @property
     def id(self) -> str:
@@ -51,18 +58,19 @@ class _Handle:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.id!r}, {self.status!r})"
 
-    def _look(self) -> Steps[Result]:
-        result: Result = yield from self._core.kept(self.result.upstream, "GET", self.id, body=self.result.request)
+    def _look(self) -> Steps[Result[T]]:
+        result: Result[T] = yield from self._core.kept(self.result.upstream, "GET", self.id, body=self.result.request)
         self._keep(result)
+        self._parse()
         return result
 
-    def _cancelled(self) -> Steps[Result]:
+    def _cancelled(self) -> Steps[Result[T]]:
         upstream, body = self.result.upstream, self.result.request
-        result: Result = yield from self._core.kept(upstream, "POST", self.id, "/cancel", body)
+        result: Result[T] = yield from self._core.kept(upstream, "POST", self.id, "/cancel", body)
         self._keep(result)
         return result
 
-    def _keep(self, result: Result) -> None:
+    def _keep(self, result: Result[T]) -> None:
         """What the request lost is still lost, and its place in the conversation is the same."""
         before = self.result._made
         segments = (*before.segments[:-1], before.segments[-1]._replace(length=_count(result, before.segments[:-1])))
@@ -70,9 +78,14 @@ class _Handle:
         result._made = made
         self.result = result
 
+    def _parse(self) -> None:
+        """Read structured output, where it was asked for and there is an answer. Raises `ParseFailed`."""
+        if self._parser is not None and self.status in _ANSWERED:
+            self._parser.read(self.result)
+
     def _waiting(
         self, timeout: float | None, poll: float, on_progress: Callable[[Result], Any] | None, progress: bool | None
-    ) -> Steps[Result]:
+    ) -> Steps[Result[T]]:
         line = _Line(self.id, sys.stderr.isatty() if progress is None else progress)
         began: float = yield Hook(time.monotonic)
         try:
@@ -90,6 +103,7 @@ class _Handle:
                     yield Hook(on_progress, (self.result,))
         finally:
             line.clear()
+        self._parse()
         return self.result
 
 
@@ -114,8 +128,8 @@ class _Line:
             print("\r" + " " * self.width + "\r", end="", file=sys.stderr, flush=True)
 
 
-class Background(_Handle):
-    """A handle on an answer in the making, made by `responses.create(..., background=True)`.
+class Background(_Handle[T]):
+    """A handle on an answer in the making, made by `responses.create(..., background=True)` or `parse` with the same.
 
     `.id` is all there is to keep: `responses.retrieve` asks for it from anywhere.
     `.result` is the answer as it was when it was last looked at. https://ai.google.dev/gemini-api/docs/interactions
@@ -127,11 +141,11 @@ class Background(_Handle):
     (False, 'Hi', True)
     """
 
-    def __init__(self, client: Client, result: Result) -> None:
-        super().__init__(client._core, result)
+    def __init__(self, client: Client, result: Result[T], parser: Parser | None = None) -> None:
+        super().__init__(client._core, result, parser)
         self._client = client
 
-    def refresh(self) -> Result:
+    def refresh(self) -> Result[T]:
         """Look how far it is."""
         return self._client._run(self._look())
 
@@ -142,27 +156,30 @@ class Background(_Handle):
         poll: float = 1.0,
         on_progress: Callable[[Result], Any] | None = None,
         progress: bool | None = None,
-    ) -> Result:
+    ) -> Result[T]:
         """Wait until the provider has stopped working, and give the result, whatever its status.
 
         `timeout` is seconds (None: as long as it takes), `poll` the first wait between two looks; later ones are
         longer. `on_progress` is called with every look; `progress` shows a line on the terminal (None: where there is
         one).
-        Raises `Timeout` when time is up; the provider goes on, and the handle can be waited for again.
+        Raises `Timeout` when time is up; the provider goes on, and the handle can be waited for again. A handle of
+        `responses.parse` raises `ParseFailed` for an answer that does not fit.
         """
         return self._client._run(self._waiting(timeout, poll, on_progress, progress))
 
-    def cancel(self) -> Result:
+    def cancel(self) -> Result[T]:
         """Have the provider stop."""
         return self._client._run(self._cancelled())
 
-    def events(self, after: Any = None) -> EventStream:
+    def events(self, after: Any = None) -> EventStream[T]:
         """The stream of its events, from the beginning or behind the event `after` (`.last` of a stream that broke)."""
         upstream, body = self.result.upstream, self.result.request
-        return EventStream(self._client._run(self._core.resume(upstream, self.id, after, body)))
+        opening = self._client._run(self._core.resume(upstream, self.id, after, body))
+        whole = self._parser if after is None else None  # the value cannot be read from a part of its text
+        return EventStream(opening) if whole is None else ParsedStream(opening, whole)
 
 
-class AsyncBackground(_Handle):
+class AsyncBackground(_Handle[T]):
     """`Background` for event loops.
 
     >>> import asyncio, unified_llm as ul
@@ -174,11 +191,11 @@ class AsyncBackground(_Handle):
     'Hi'
     """
 
-    def __init__(self, client: AsyncClient, result: Result) -> None:
-        super().__init__(client._core, result)
+    def __init__(self, client: AsyncClient, result: Result[T], parser: Parser | None = None) -> None:
+        super().__init__(client._core, result, parser)
         self._client = client
 
-    async def refresh(self) -> Result:
+    async def refresh(self) -> Result[T]:
         """Look how far it is."""
         return await self._client._run(self._look())
 
@@ -189,15 +206,17 @@ class AsyncBackground(_Handle):
         poll: float = 1.0,
         on_progress: Callable[[Result], Any] | None = None,
         progress: bool | None = None,
-    ) -> Result:
+    ) -> Result[T]:
         """As `Background.wait`."""
         return await self._client._run(self._waiting(timeout, poll, on_progress, progress))
 
-    async def cancel(self) -> Result:
+    async def cancel(self) -> Result[T]:
         """Have the provider stop."""
         return await self._client._run(self._cancelled())
 
-    async def events(self, after: Any = None) -> AsyncEventStream:
+    async def events(self, after: Any = None) -> AsyncEventStream[T]:
         """As `Background.events`."""
         upstream, body = self.result.upstream, self.result.request
-        return AsyncEventStream(await self._client._run(self._core.resume(upstream, self.id, after, body)))
+        opening = await self._client._run(self._core.resume(upstream, self.id, after, body))
+        whole = self._parser if after is None else None
+        return AsyncEventStream(opening) if whole is None else AsyncParsedStream(opening, whole)

@@ -37,7 +37,8 @@ from .sending.model_list import merged
 from .sending.retry import Retry
 from .state.store import PREVIOUS, Store, takes
 from .state.stored_responses import keep, kept_result, resolve
-from .structured import STRATEGIES, Wanted, choose, parsing, wanted
+from .structured.formats import format_of
+from .structured.strategies import STRATEGIES, Parser, choose
 from .telemetry.operation import SILENT, Telemetry
 from .token_estimate import estimate
 from .upstreams.protocol_selection import settled
@@ -267,15 +268,19 @@ class Core:
         stream = yield Send(*self._asking(call, stream=True))
         return Opening(self, stream, call, call.body)
 
-    def parse(self, call: Call, format_: Any, strategy: str, retries: int, name: str | None) -> Steps[Result]:
-        """One request for structured output."""
-        found = format_ if isinstance(format_, Wanted) else wanted(format_, name)
+    def parser(
+        self, call: Call, text_format: Any, strategy: str = "auto", name: str | None = None, *, loop: bool = False
+    ) -> Parser:
+        """Put a request for structured output into a call; returns what reads the answer."""
+        found = format_of(text_format, name)
         if strategy != "auto" and strategy not in STRATEGIES:
-            raise ValueError(f"strategy is auto, {', '.join(STRATEGIES)}; not {strategy!r}")
+            raise InvalidBody("/strategy", f"unknown strategy {strategy!r}; use auto, {', '.join(STRATEGIES)}")
         if strategy == "auto":
             asked = replace(call, body={**call.body, "text": {"format": found.native()}})
-            strategy = choose(found, self.upstreams(asked)[0])
-        return (yield from parsing(call, found, strategy, retries, self.create))
+            strategy = choose(found, self.upstreams(asked)[0], call.body.get("tools"))
+        parser = Parser(found, strategy)
+        parser.ask(call, loop=loop)
+        return parser
 
     # ---- what is kept by a provider ---------------------------------------------------------------------------------
 

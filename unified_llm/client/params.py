@@ -13,6 +13,7 @@ from ..keywords import texts_in
 
 if TYPE_CHECKING:
     import os
+    from decimal import Decimal
 
     import httpx2
     from pydantic import BaseModel
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from ..model import request, settings
     from ..models.names import ModelName, ProtocolName, ProviderName
     from .results import Result, RunResult, Step
+    from .tools.approval import Approve
     from .tools.function_tools import Tool
     from .tools.mcp import AsyncToolServer, ToolServer
     from .tools.tool_loop import Hooks
@@ -29,11 +31,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Asked",
+    "Decided",
     "Fields",
     "Given",
     "Input",
     "InputItem",
     "Key",
+    "ParseGiven",
+    "ParseOptions",
+    "ResumeGiven",
     "RunGiven",
     "RunOptions",
     "Strategy",
@@ -207,11 +213,32 @@ class Given(Fields, Asked, total=False):
     """What `create`, `parse` and `count_tokens` take."""
 
 
-class RunOptions(TypedDict, total=False):
+class ParseOptions(TypedDict, total=False):
+    """How structured output is requested."""
+
+    strategy: Strategy
+    """How a `text_format` is requested; by default ("auto") the first way that the model supports."""
+    retries: int
+    """How often the model is told what does not match the `text_format`, and asked again; 0 by default."""
+    name: str | None
+    """The name of the `text_format`, for the provider; by default that of the type."""
+
+
+class ParseGiven(Given, ParseOptions, total=False):
+    """What `parse` takes beside `text_format`."""
+
+
+class RunOptions(ParseOptions, total=False):
     """How a tool loop runs."""
 
     max_turns: int
     """The largest number of responses; 10 by default."""
+    max_total_tokens: int | None
+    """The number of tokens, of all turns together, after which nothing more is sent."""
+    max_cost: Decimal | float | str | None
+    """The cost in US dollars at list prices, of all turns together, after which nothing more is sent."""
+    approve: Approve | None
+    """A function that decides whether a tool call may run: True, False or a text (rejected), None (pause the run)."""
     parallel: bool
     """Whether the calls of one turn run at the same time; true by default."""
     hooks: Hooks | None
@@ -223,7 +250,22 @@ class RunOptions(TypedDict, total=False):
 
 
 class RunGiven(Given, RunOptions, total=False):
-    """What `run` takes."""
+    """What `run` takes beside `text_format`."""
+
+
+class Decided(TypedDict, total=False):
+    """What was decided about the calls of a run that was paused."""
+
+    approved: Any
+    """The calls that may run: True for all, or calls or their ids."""
+    rejected: Any
+    """The calls that may not run: True for all, calls or their ids, or a mapping of ids to what the model is told."""
+    outputs: Any
+    """What calls of the caller's own tools returned: a mapping of ids to values, or output items."""
+
+
+class ResumeGiven(RunGiven, Decided, total=False):
+    """What `resume` takes beside the run and `text_format`."""
 
 
 def meanings() -> dict[str, str]:

@@ -212,7 +212,9 @@ class Step(Generic[T]):
 class RunResult(Generic[T]):
     """A tool loop that has ended: `final` is the last answer, `steps` all of them.
 
-    `stopped` says why: "answered", or "calls" where the last answer calls tools that nobody here runs (`pending`).
+    `stopped` says why: "answered"; "calls" where the last answer calls tools that nobody here runs; "approval" where
+    calls wait for one; "limit" in the errors of limits. The calls are in `pending`, and `responses.resume` goes on.
+    `asked` is the canonical request of the run without its input.
 
     >>> import unified_llm as ul
     >>> asked = {"type": "function", "name": "now", "parameters": {"type": "object", "properties": {}}}
@@ -223,6 +225,31 @@ class RunResult(Generic[T]):
 
     steps: tuple[Step[T], ...]
     stopped: str = "answered"
+    asked: Node = field(default_factory=dict, repr=False)
+    withheld: tuple[str, ...] = field(default=(), repr=False)
+
+    def to_json(self) -> Node:
+        """The run as a JSON object, to go on with in another process: `RunResult.from_json`, `responses.resume`.
+
+        It has the conversation and the usage, but no credential: those of MCP tools are left out, and `withheld` are
+        their paths. `output_parsed` and functions of tools are not in it.
+        """
+        from .tools.run_state import run_to_json
+
+        return run_to_json(self)
+
+    @classmethod
+    def from_json(cls, state: Any) -> RunResult:
+        """The run of `to_json`, as an object or as JSON text. Raises `InvalidBody` for anything else.
+
+        >>> import unified_llm as ul
+        >>> run = ul.Client().responses.run(model="local/echo", input="Hi", tools=[])
+        >>> ul.client.RunResult.from_json(run.to_json()).output_text
+        'Hi'
+        """
+        from .tools.run_state import run_from_json
+
+        return run_from_json(state)
 
     def __repr__(self) -> str:
         usage, losses = _counted(self.usage), len(self.losses)
@@ -238,6 +265,11 @@ class RunResult(Generic[T]):
     def output_text(self) -> str:
         """The text of the last answer."""
         return self.final.output_text
+
+    @property
+    def output_parsed(self) -> T | None:
+        """The value of the last answer, of a run with `text_format=`; None before there is one."""
+        return self.final.output_parsed
 
     @property
     def pending(self) -> list[Any]:

@@ -6,7 +6,7 @@ nothing is written: the canonical form is where the client lives. No I/O; sync a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...convert import kind_of
@@ -70,7 +70,8 @@ class _Through:
 class EventReader:
     """Wire events of one stream to canonical ones, and the response they amount to (`.response`, None before its end).
 
-    `failure` is the canonical error that the stream ended with, if it did.
+    `failure` is the canonical error that the stream ended with, if it did. `watch` is called with each event as the
+    provider sent it: an event of text that has to be restored comes out of the reader only when the text is complete.
     """
 
     def __init__(
@@ -92,6 +93,7 @@ class EventReader:
         self._grammar = None if resumed else Grammar()
         self._collector = Collector()
         self.failure: Node | None = None
+        self.watch: Callable[[Event], None] | None = None
         self.last: str | int | None = None
 
     @property
@@ -122,6 +124,8 @@ class EventReader:
         for raw in events:
             if self._grammar is not None:
                 self._grammar.feed(raw)
+            if self.watch is not None:
+                self.watch(raw)
             for event in self._writer.feed(raw):
                 kind = event["type"]
                 if kind == FRAME:

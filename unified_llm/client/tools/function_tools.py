@@ -108,6 +108,7 @@ class Tool(Generic[P, R]):
     signature: Signature | None = field(repr=False)
     options: Node = field(default_factory=dict)
     parameters: Node | None = None
+    needs_approval: bool = False
 
     def __post_init__(self) -> None:
         self.__name__ = self.name
@@ -126,7 +127,15 @@ class Tool(Generic[P, R]):
         if instance is None:
             return self
         bound = self.function.__get__(instance, owner)
-        return Tool(bound, self.name, self.description, signature_of(bound, ToolContext), self.options)
+        return Tool(
+            bound,
+            self.name,
+            self.description,
+            signature_of(bound, ToolContext),
+            self.options,
+            None,
+            self.needs_approval,
+        )
 
     def definition(self) -> Node:
         """The canonical tool: flat, as in the Responses API."""
@@ -156,7 +165,11 @@ class Tool(Generic[P, R]):
 def tool(function: Callable[P, R], /) -> Tool[P, R]: ...
 @overload
 def tool(
-    *, name: str | None = None, description: str | None = None, **options: Unpack[ToolKeywords]
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    needs_approval: bool = False,
+    **options: Unpack[ToolKeywords],
 ) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
 @spelled_out(ToolKeywords, meanings=functools.partial(texts_in, __file__))
 def tool(
@@ -165,6 +178,7 @@ def tool(
     *,
     name: str | None = None,
     description: str | None = None,
+    needs_approval: bool = False,
     **options: Any,
 ) -> Tool | Callable[[Callable[..., Any]], Tool]:
     """Make a tool of a function: plain or async, a method too, with any types that pydantic can validate.
@@ -172,7 +186,8 @@ def tool(
     The name is the function's, the description its docstring, which may describe parameters in Google, NumPy or reST
     style; so may `Annotated[int, Field(description=..., ge=0)]`. A parameter annotated `ToolContext` is not shown.
     Options go into the canonical tool as they are: `strict=True`, `cache={...}`, `defer_loading=True`. With
-    `type="custom"`, or a `format` with a grammar, the tool takes raw text, as its only parameter.
+    `type="custom"`, or a `format` with a grammar, the tool takes raw text, as its only parameter. A tool that
+    `needs_approval` pauses `responses.run` before it is called (`responses.resume`).
 
     The function may return text, canonical parts (`image(...)`, `file(...)`), bytes, a `Path`, a list of those, or
     anything pydantic can write as JSON. What it raises is told to the model; `ToolError` in the tool's own words.
@@ -195,11 +210,18 @@ def tool(
     3
     """
     if function is None:
-        return functools.partial(_made, name=name, description=description, options=options)
-    return _made(function, name, description, options)
+        given: Node = {"name": name, "description": description, "options": options}
+        return functools.partial(_made, **given, needs_approval=needs_approval)
+    return _made(function, name, description, options, needs_approval)
 
 
-def _made(function: Callable[..., Any], name: str | None, description: str | None, options: Node) -> Tool:
+def _made(
+    function: Callable[..., Any],
+    name: str | None,
+    description: str | None,
+    options: Node,
+    needs_approval: bool = False,
+) -> Tool:
     if not callable(function):
         raise TypeError(f"a tool is made of a function, not of {type(function).__name__}")
     raw = "format" in options or options.get("type") == "custom"
@@ -209,7 +231,7 @@ def _made(function: Callable[..., Any], name: str | None, description: str | Non
     called = name or getattr(function, "__name__", "")
     if not called or called == "<lambda>":
         raise TypeError("a tool needs a name: tool(name=...)")
-    return Tool(function, called, description, signature, dict(options))
+    return Tool(function, called, description, signature, dict(options), None, needs_approval)
 
 
 def tools_of(given: Any) -> tuple[list[Node], dict[str, Tool]]:

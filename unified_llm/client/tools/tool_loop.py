@@ -1,25 +1,31 @@
 """The tool loop: ask, run what is called, tell what came of it, until there is an answer.
 
 One flow for threads, event loops, streams and plain answers. The conversation travels as items, so that a loop over a
-provider that keeps nothing is the same loop; calls of one turn run at once. Every turn is handed to the hooks.
+provider that keeps nothing is the same loop; calls of one turn run at once. Every turn is handed to the hooks. A call
+that needs approval pauses the loop; `resumed` takes it up with what was decided (`approval.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
-from ...errors import LimitReached
+from ...errors import LimitReached, ParseFailed, UnknownPrice
 from ..history import Segment
 from ..requests import Call
 from ..results import Result, RunResult, Step
 from ..sending.flows import Do, Hook, Steps, Turn
+from ..structured.strategies import Parser, correction
+from .approval import Approve, Decisions, decision, output_for
 from .function_tools import ToolContext, answering
+from .run_limits import Limits
 
-__all__ = ["Hooks", "ToolOutput", "TurnDone", "loop"]
+__all__ = ["Hooks", "Loop", "ToolOutput", "TurnDone"]
 
 Node = dict[str, Any]
 _FORCED = ("required", "validated")
+_CALLS = ("function_call", "custom_tool_call")
 
 
 class Hooks:
@@ -77,94 +83,205 @@ class TurnDone:
         return f"TurnDone({self.step.number})"
 
 
-def loop(
-    call: Call,
-    *,
-    max_turns: int = 10,
-    max_tool_calls: int | None = None,
-    parallel: bool = True,
-    hooks: Hooks | None = None,
-    on_step: Callable[[Step], Any] | None = None,
-    context: Any = None,
-    tell: Callable[[Any], None] = lambda event: None,
-) -> Steps[RunResult]:
-    """The flow of a run. `tell` is given what happens between the turns, for streams.
+class Loop:
+    """A run: its call, its limits, and the turns so far. `flow` is the flow of it.
 
-    Raises `LimitReached` (with everything so far in `.result`) when the model still calls tools after `max_turns`
-    answers, or would have called more than `max_tool_calls` tools.
+    `asked` is the canonical request as the caller made it, without what a strategy of structured output added to it.
     """
-    hooks = hooks or Hooks()
-    steps: list[Step] = []
-    ran = 0
-    for number in range(1, max_turns + 1):
-        changed = yield Hook(hooks.before_turn, (number, call.body))
-        if changed is not None:
-            call.body = changed
-        response: Result = yield Turn(call)
-        here, others = _sorted(response, call)
-        ran += len(here)
-        if max_tool_calls is not None and ran > max_tool_calls:
-            steps.append(Step(number, response))
-            raise LimitReached(f"more than {max_tool_calls} tool calls", RunResult(tuple(steps), "limit"))
-        outputs: list[Node] = []
+
+    def __init__(
+        self,
+        call: Call,
+        *,
+        limits: Limits,
+        asked: Node,
+        parser: Parser | None = None,
+        retries: int = 0,
+        approve: Approve | None = None,
+        parallel: bool = True,
+        hooks: Hooks | None = None,
+        on_step: Callable[[Step], Any] | None = None,
+        context: Any = None,
+        steps: Sequence[Step] = (),
+        decisions: Decisions | None = None,
+    ) -> None:
+        self.call, self.limits, self.asked = call, limits, asked
+        self.parser, self.retries, self.approve = parser, retries, approve
+        self.parallel, self.hooks, self.on_step, self.context = parallel, hooks or Hooks(), on_step, context
+        self.steps, self.decisions = list(steps), decisions
+        self._tell: Callable[[Any], None] = lambda event: None
+        self._earlier: tuple[Node, ...] = ()
+
+    def flow(self, tell: Callable[[Any], None] | None = None) -> Steps[RunResult]:
+        """The flow of a run. `tell` is given what happens between the turns, for streams.
+
+        Raises `LimitReached` and `UnknownPrice` (with everything so far in `.result`) where the limits say so, and
+        `ParseFailed` where the answer is not the structured output that was asked for.
+        """
+        self._tell = tell or self._tell
+        try:
+            if self.decisions is not None:
+                last = self.steps.pop()
+                self._earlier = last.outputs
+                done = yield from self._answered(last.response, last.number, self.decisions)
+                if done is not None:
+                    return done
+            while True:
+                self.limits.check_turns(self.steps)
+                number = len(self.steps) + 1
+                changed = yield Hook(self.hooks.before_turn, (number, self.call.body))
+                if changed is not None:
+                    self.call.body = changed
+                response: Result = yield Turn(self.call)
+                done = yield from self._answered(response, number, Decisions())
+                if done is not None:
+                    return done
+        except (LimitReached, UnknownPrice, ParseFailed) as error:
+            error.result = self._result("answered" if isinstance(error, ParseFailed) else "limit")
+            raise
+
+    def _result(self, stopped: str) -> RunResult:
+        return RunResult(tuple(self.steps), stopped, self.asked)
+
+    def _answered(self, response: Result, number: int, decisions: Decisions) -> Steps[RunResult | None]:
+        """Everything behind an answer: its value, or the outputs of its calls. The result where the run is over."""
+        here, others = self._sorted(response)
+        if self.parser is not None:
+            response._strategy = self.parser.strategy
+            answers = [each for each in others if self.parser.is_answer(each)]
+            if answers or not (here or others):
+                return (yield from self._read(response, number, [*here, *others]))
         if here:
-            given = tuple(response.request.get("input") or ()) if type(response.request.get("input")) is list else ()
-            flows = []
-            for each in here:
-                at = ToolContext(each.get("call_id") or "", each.get("name") or "", number, context, given)
-                flows.append(_hooked(call, each, at, hooks))
-            outputs = yield Do(flows, parallel)
-            for each, item in zip(here, outputs):
-                tell(ToolOutput(each, item))
-        step = Step(number, response, tuple(outputs))
-        steps.append(step)
-        tell(TurnDone(step))
-        yield Hook(hooks.after_turn, (step,))
-        if on_step is not None:
-            yield Hook(on_step, (step,))
-        if others or not here:
-            return RunResult(tuple(steps), "calls" if others else "answered")
-        _go_on(call, response, outputs)
-    raise LimitReached(f"no answer after {max_turns} turns", RunResult(tuple(steps), "limit"))
+            self._check(response, number, len(here))
+        outputs = yield from self._outputs(response, number, here, others, decisions)
+        step = yield from self._done(response, number, outputs)
+        answered = {item.get("call_id") for item in step.outputs}
+        waiting = [each for each in (*here, *others) if each.get("call_id") not in answered]
+        if waiting:
+            known = {each.get("call_id") for each in here}
+            held = any(each.get("call_id") in known for each in waiting)
+            return self._result("approval" if held else "calls")
+        if not here and not others:
+            return self._result("answered")
+        self._go_on(response, step.outputs)
+        return None
 
+    def _check(self, response: Result, number: int, calls: int) -> None:
+        """The limits, before the tools of a turn run: what it called stays pending where they are reached."""
+        steps = [*self.steps, Step(number, response)]
+        try:
+            self.limits.check_calls(self.steps, response, calls)
+            self.limits.check_spent(steps)
+        except (LimitReached, UnknownPrice):
+            self.steps = steps
+            raise
 
-def _sorted(response: Result, call: Call) -> tuple[list[Node], list[Any]]:
-    """The calls that are answered here, and what waits for the caller.
+    def _sorted(self, response: Result) -> tuple[list[Node], list[Node]]:
+        """The calls that are answered here, and what waits for the caller.
 
-    A call of a tool that nobody declared is answered too: with an error, for the model to mend.
-    """
-    here: list[Node] = []
-    others: list[Any] = []
-    declared = {node.get("name") for node in call.body.get("tools") or ()}
-    for each in response.pending_calls:
-        node = each.dump()
-        name = node.get("name")
-        known = name in call.tools or (node["type"] == "function_call" and name not in declared)
-        if node["type"] in ("function_call", "custom_tool_call") and known:
-            here.append(node)
+        A call of a tool that nobody declared is answered too: with an error, for the model to mend.
+        """
+        here: list[Node] = []
+        others: list[Node] = []
+        declared = {node.get("name") for node in self.call.body.get("tools") or ()}
+        for each in response.pending_calls:
+            node = each.dump()
+            name = node.get("name")
+            known = name in self.call.tools or (node["type"] == "function_call" and name not in declared)
+            mine = node["type"] in _CALLS and known
+            (here if mine else others).append(node)
+        return here, others
+
+    def _outputs(
+        self, response: Result, number: int, here: list[Node], others: list[Node], decisions: Decisions
+    ) -> Steps[list[Node]]:
+        """The outputs of the calls that may be answered, in the order of the calls."""
+        request = response.request.get("input")
+        given = tuple(request) if type(request) is list else ()
+        found: dict[int, Node] = {}
+        # A turn that was paused keeps the outputs it has.
+        given_before = {str(item.get("call_id")): item for item in self._earlier}
+        decisions = replace(decisions, outputs={**decisions.outputs, **given_before})
+        running: list[tuple[int, Node, ToolContext[Any]]] = []
+        for place, node in enumerate((*here, *others)):
+            at = ToolContext(node.get("call_id") or "", node.get("name") or "", number, self.context, given)
+            mine = place < len(here)
+            said = yield from decision(
+                node, at, self.call.tools.get(at.name) if mine else None, decisions, self.approve
+            )
+            if type(said) is dict:
+                found[place] = said
+            elif said and mine:
+                running.append((place, node, at))
+        flows = [self._hooked(node, at) for _, node, at in running]
+        for (place, _, _), item in zip(running, (yield Do(flows, self.parallel)) if flows else ()):
+            found[place] = item
+        for place in sorted(found):
+            if found[place] not in self._earlier:
+                self._tell(ToolOutput((*here, *others)[place], found[place]))
+        self._earlier = ()
+        return [found[place] for place in sorted(found)]
+
+    def _hooked(self, node: Node, context: ToolContext[Any]) -> Steps[Node]:
+        """One call with the hooks around it."""
+        said = yield Hook(self.hooks.before_call, (node, context))
+        if said is None:
+            item = yield from answering(self.call.tools.get(context.name), node, context)
         else:
-            others.append(each)
-    return here, others
+            item = output_for(node, said)
+        changed = yield Hook(self.hooks.after_call, (node, item))
+        return item if changed is None else changed
+
+    def _done(self, response: Result, number: int, outputs: Sequence[Node]) -> Steps[Step]:
+        step = Step(number, response, tuple(outputs))
+        self.steps.append(step)
+        self._tell(TurnDone(step))
+        yield Hook(self.hooks.after_turn, (step,))
+        if self.on_step is not None:
+            yield Hook(self.on_step, (step,))
+        return step
+
+    def _read(self, response: Result, number: int, calls: list[Node]) -> Steps[RunResult | None]:
+        """The value of an answer. One that does not fit is asked for again, in a turn of its own."""
+        assert self.parser is not None
+        failure: ParseFailed | None = None
+        try:
+            self.parser.read(response)
+        except ParseFailed as error:
+            failure = error
+        said = "not run: the answer was given in the same turn" if failure is None else "not accepted"
+        outputs = [
+            output_for(
+                node, "accepted" if failure is None and self.parser.is_answer(node) else said, failed=bool(failure)
+            )
+            for node in calls
+            if node["type"] in _CALLS
+        ]
+        step = yield from self._done(response, number, outputs)
+        if failure is None:
+            return self._result("answered")
+        if failure.truncated or not self.retries:
+            raise failure
+        self.retries -= 1
+        self.limits.check_spent(self.steps)
+        self._go_on(response, step.outputs, correction(failure))
+        return None
+
+    def _go_on(self, response: Result, outputs: Sequence[Node], *more: Node) -> None:
+        """The next turn's request: the conversation so far, and no tool is forced twice."""
+        call = self.call
+        call.segments = (*response.segments, Segment(len(outputs) + len(more), response.upstream))
+        call.body = unforced({**call.body, "input": [*response.items, *outputs, *more]})
+        if self.parser is not None and self.parser.strategy == "tool":
+            # The answer is itself the call of a tool.
+            call.body["tool_choice"] = "required"
 
 
-def _hooked(call: Call, node: Node, context: ToolContext[Any], hooks: Hooks) -> Steps[Node]:
-    """One call with the hooks around it."""
-    said = yield Hook(hooks.before_call, (node, context))
-    if said is None:
-        item = yield from answering(call.tools.get(context.name), node, context)
-    else:
-        kind = "custom_tool_call_output" if node["type"] == "custom_tool_call" else "function_call_output"
-        item = {"type": kind, "call_id": node.get("call_id"), "output": said}
-    changed = yield Hook(hooks.after_call, (node, item))
-    return item if changed is None else changed
-
-
-def _go_on(call: Call, response: Result, outputs: list[Node]) -> None:
-    """The next turn's request: the conversation so far, and no tool is forced twice."""
-    call.segments = (*response.segments, Segment(len(outputs), response.upstream))
-    call.body = {**call.body, "input": [*response.items, *outputs]}
-    choice = call.body.get("tool_choice")
+def unforced(body: Node) -> Node:
+    """A request that forces no tool."""
+    choice = body.get("tool_choice")
     if choice in _FORCED or (type(choice) is dict and choice.get("type") != "allowed_tools"):
-        call.body["tool_choice"] = "auto"
-    elif type(choice) is dict and choice.get("mode") in _FORCED:
-        call.body["tool_choice"] = {**choice, "mode": "auto"}
+        return {**body, "tool_choice": "auto"}
+    if type(choice) is dict and choice.get("mode") in _FORCED:
+        return {**body, "tool_choice": {**choice, "mode": "auto"}}
+    return body

@@ -1,0 +1,177 @@
+"""`client.responses` of an `AsyncClient`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
+
+from ...keywords import spelled_out
+from ..background import AsyncBackground
+from ..params import Given, ParseGiven, ResumeGiven, RunGiven, meanings
+from ..results import Result, RunResult, T
+from ..sending.flows import Turn, ado, adrive
+from ..streams import AsyncEventStream
+from ..structured.parsed_streams import AsyncParsedStream, AsyncWatchedStream
+from ..structured.strategies import parsing
+from ..tools.run_streams import AsyncRunStream
+from ..tools.runs import begun, defaults, growing, resumed
+from .input_tokens import AsyncInputTokens
+from .shared import kept, parsed_call
+
+if TYPE_CHECKING:
+    from ..client import AsyncClient
+    from ..requests import Call
+    from ..tools.tool_loop import Loop
+
+__all__ = ["AsyncResponses"]
+
+
+class AsyncResponses:
+    """Asking for answers, in an event loop."""
+
+    def __init__(self, client: AsyncClient) -> None:
+        self._client = client
+        self._core = client._core
+        self.input_tokens = AsyncInputTokens(client)
+
+    @overload
+    async def create(
+        self, *, stream: Literal[True], background: bool | None = None, **given: Unpack[Given]
+    ) -> AsyncEventStream[None]: ...
+    @overload
+    async def create(
+        self, *, background: Literal[True], stream: Literal[False] | None = None, **given: Unpack[Given]
+    ) -> AsyncBackground: ...
+    @overload
+    async def create(
+        self, *, stream: Literal[False] | None = None, background: Literal[False] | None = None, **given: Unpack[Given]
+    ) -> Result[None]: ...
+    @spelled_out(Given, meanings=meanings)
+    async def create(
+        self, *, stream: bool | None = None, background: bool | None = None, **given: Any
+    ) -> Result | AsyncEventStream | AsyncBackground:
+        """As `Responses.create`."""
+        call = self._core.call(given if background is None else {**given, "background": background})
+        if stream:
+            return AsyncEventStream(await self._client._run(self._core.open(call)))
+        result = await self._client._run(self._core.create(call))
+        return AsyncBackground(self._client, result) if background else result
+
+    @overload
+    async def parse(
+        self,
+        *,
+        text_format: type[T],
+        stream: Literal[True],
+        background: bool | None = None,
+        **given: Unpack[ParseGiven],
+    ) -> AsyncParsedStream[T]: ...
+    @overload
+    async def parse(
+        self, *, text_format: Any, stream: Literal[True], background: bool | None = None, **given: Unpack[ParseGiven]
+    ) -> AsyncParsedStream[Any]: ...
+    @overload
+    async def parse(
+        self, *, text_format: type[T], background: Literal[True], stream: None = None, **given: Unpack[ParseGiven]
+    ) -> AsyncBackground[T]: ...
+    @overload
+    async def parse(
+        self, *, text_format: Any, background: Literal[True], stream: None = None, **given: Unpack[ParseGiven]
+    ) -> AsyncBackground[Any]: ...
+    @overload
+    async def parse(
+        self, *, text_format: type[T], stream: None = None, background: None = None, **given: Unpack[ParseGiven]
+    ) -> Result[T]: ...
+    @overload
+    async def parse(
+        self, *, text_format: Any, stream: None = None, background: None = None, **given: Unpack[ParseGiven]
+    ) -> Result[Any]: ...
+    @spelled_out(ParseGiven, defaults, meanings=meanings)
+    async def parse(
+        self, *, text_format: Any, stream: bool | None = None, background: bool | None = None, **given: Any
+    ) -> Result[Any] | AsyncParsedStream[Any] | AsyncBackground[Any]:
+        """As `Responses.parse`."""
+        call, parser, retries = parsed_call(self._core, text_format, stream, background, given)
+        if stream:
+            return AsyncParsedStream(await self._client._run(self._core.open(call)), parser)
+        if background:
+            return AsyncBackground(self._client, await self._client._run(self._core.create(call)), parser)
+        return await self._client._run(parsing(call, parser, retries, self._core.create))
+
+    @overload
+    async def run(
+        self, *, stream: Literal[True], text_format: type[T], **given: Unpack[RunGiven]
+    ) -> AsyncRunStream[T]: ...
+    @overload
+    async def run(
+        self, *, stream: Literal[True], text_format: Any = None, **given: Unpack[RunGiven]
+    ) -> AsyncRunStream[Any]: ...
+    @overload
+    async def run(
+        self, *, text_format: type[T], stream: Literal[False] = False, **given: Unpack[RunGiven]
+    ) -> RunResult[T]: ...
+    @overload
+    async def run(
+        self, *, text_format: Any = None, stream: Literal[False] = False, **given: Unpack[RunGiven]
+    ) -> RunResult[Any]: ...
+    @spelled_out(RunGiven, defaults, meanings=meanings)
+    async def run(
+        self, *, stream: bool = False, text_format: Any = None, **given: Any
+    ) -> RunResult[Any] | AsyncRunStream[Any]:
+        """As `Responses.run`; async tools run in the event loop, plain ones in threads, all calls of a turn at once."""
+        return await self._looped(begun(self._core, {**given, "text_format": text_format}), stream)
+
+    @overload
+    async def resume(
+        self, run: RunResult, *, stream: Literal[True], text_format: type[T], **given: Unpack[ResumeGiven]
+    ) -> AsyncRunStream[T]: ...
+    @overload
+    async def resume(
+        self, run: RunResult, *, stream: Literal[True], text_format: Any = None, **given: Unpack[ResumeGiven]
+    ) -> AsyncRunStream[Any]: ...
+    @overload
+    async def resume(
+        self, run: RunResult, *, text_format: type[T], stream: Literal[False] = False, **given: Unpack[ResumeGiven]
+    ) -> RunResult[T]: ...
+    @overload
+    async def resume(
+        self, run: RunResult, *, text_format: Any = None, stream: Literal[False] = False, **given: Unpack[ResumeGiven]
+    ) -> RunResult[Any]: ...
+    @spelled_out(ResumeGiven, defaults, meanings=meanings)
+    async def resume(
+        self, run: RunResult, *, stream: bool = False, text_format: Any = None, **given: Any
+    ) -> RunResult[Any] | AsyncRunStream[Any]:
+        """As `Responses.resume`."""
+        return await self._looped(resumed(self._core, run, {**given, "text_format": text_format}), stream)
+
+    async def _looped(self, loop: Loop, stream: bool) -> RunResult | AsyncRunStream:
+        if not stream:
+            return await adrive(loop.flow(), self._turn)
+        value = growing(loop)
+
+        async def opened(call: Call) -> AsyncEventStream:
+            opening = await self._client._run(self._core.open(call))
+            return AsyncEventStream(opening) if value is None else AsyncWatchedStream(opening, value)
+
+        return AsyncRunStream(loop.flow, opened, ado, value)
+
+    async def _turn(self, effect: Any) -> Any:
+        if isinstance(effect, Turn):
+            return await self._client._run(self._core.create(effect.call))
+        return await ado(effect)
+
+    async def retrieve(self, response: Any, *, upstream: Any = None, stream: bool = False, after: Any = None) -> Any:
+        """As `Responses.retrieve`."""
+        where, id_ = kept(self._core, response, upstream)
+        if stream:
+            return AsyncEventStream(await self._client._run(self._core.resume(where, id_, after)))
+        return await self._client._run(self._core.kept(where, "GET", id_))
+
+    async def cancel(self, response: Any, *, upstream: Any = None) -> Result:
+        """As `Responses.cancel`."""
+        where, id_ = kept(self._core, response, upstream)
+        return await self._client._run(self._core.kept(where, "POST", id_, "/cancel"))
+
+    async def delete(self, response: Any, *, upstream: Any = None) -> bool:
+        """As `Responses.delete`."""
+        where, id_ = kept(self._core, response, upstream)
+        return await self._client._run(self._core.delete(where, id_))

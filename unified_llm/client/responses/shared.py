@@ -1,0 +1,42 @@
+"""What the methods for threads and those for event loops share: from their arguments to what is to be done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ...errors import InvalidBody
+from ..params import ParseOptions
+from ..requests import Call
+from ..structured.strategies import Parser
+
+if TYPE_CHECKING:
+    from ..core import Core
+    from ..upstreams.upstream import Upstream
+
+__all__ = ["kept", "parsed_call"]
+
+_PARSE = frozenset(ParseOptions.__annotations__)
+
+
+def kept(core: Core, response: Any, upstream: Any) -> tuple[Upstream, str]:
+    """Where an answer is kept, and its id there."""
+    if not isinstance(response, str):
+        response = getattr(response, "result", response)
+        return response.upstream, response.id or ""
+    given: dict[str, Any] = {} if upstream is None else {"upstream": upstream}
+    return core.upstreams(core.call(given))[0], response
+
+
+def parsed_call(
+    core: Core, text_format: Any, stream: bool | None, background: bool | None, given: Mapping[str, Any]
+) -> tuple[Call, Parser, int]:
+    """The call of `parse`, what reads its answer, and how often it may be asked for again."""
+    options = {name: value for name, value in given.items() if name in _PARSE and value is not None}
+    asking = {name: value for name, value in given.items() if name not in _PARSE}
+    retries = options.pop("retries", 0)
+    for name, asked in (("stream", stream), ("background", background)):
+        if asked and retries:
+            raise InvalidBody("/retries", f"cannot be combined with {name}=True, whose answer is handed out once")
+    call = core.call(asking if background is None else {**asking, "background": background})
+    return call, core.parser(call, text_format, **options), retries

@@ -1,0 +1,260 @@
+"""`client.responses` of a `Client`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
+
+from ...keywords import spelled_out
+from ..background import Background
+from ..params import Given, ParseGiven, ResumeGiven, RunGiven, meanings
+from ..results import Result, RunResult, T
+from ..sending.flows import Turn, do, drive
+from ..streams import EventStream
+from ..structured.parsed_streams import ParsedStream, WatchedStream
+from ..structured.strategies import parsing
+from ..tools.run_streams import RunStream
+from ..tools.runs import begun, defaults, growing, resumed
+from .input_tokens import InputTokens
+from .shared import kept, parsed_call
+
+if TYPE_CHECKING:
+    from ..client import Client
+    from ..requests import Call
+    from ..tools.tool_loop import Loop
+
+__all__ = ["Responses"]
+
+
+class Responses:
+    """Asking for answers."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._core = client._core
+        self.input_tokens = InputTokens(client)
+
+    @overload
+    def create(
+        self, *, stream: Literal[True], background: bool | None = None, **given: Unpack[Given]
+    ) -> EventStream[None]: ...
+    @overload
+    def create(
+        self, *, background: Literal[True], stream: Literal[False] | None = None, **given: Unpack[Given]
+    ) -> Background: ...
+    @overload
+    def create(
+        self, *, stream: Literal[False] | None = None, background: Literal[False] | None = None, **given: Unpack[Given]
+    ) -> Result[None]: ...
+    @spelled_out(Given, meanings=meanings)
+    def create(
+        self, *, stream: bool | None = None, background: bool | None = None, **given: Any
+    ) -> Result | EventStream | Background:
+        """Ask, and give the answer: a `Result`; an `EventStream` with `stream=True`; a handle with `background=True`.
+
+        Arguments are the fields of a canonical request, under the names of the Responses API, and those of `Asked`.
+        `model` is "provider/model", or a plain name where the client has an upstream; `models` are fallbacks, asked in
+        their order when one fails. `input` is text, items, or results. `tools` are functions, `Tool`s, or canonical
+        tools. `previous` is a `Result` (or `RunResult`) to go on from, of whatever provider: signatures go where they
+        were made and nowhere else, files and other handles too. `on_loss` decides about what would not get through.
+
+        With both `stream` and `background` the stream is of a response that goes on when nobody listens.
+
+        Raises the typed errors of `unified_llm.errors` (`APIError` and its kinds), `CapabilityLost` and `InvalidBody`
+        before anything is sent, `TypeError` for a misspelt argument.
+
+        https://platform.openai.com/docs/api-reference/responses/create
+
+        >>> import unified_llm as ul
+        >>> client = ul.Client()
+        >>> answer = client.responses.create(model="local/echo", input="Hello")
+        >>> answer.output_text, len(answer.losses)
+        ('Hello', 0)
+        >>> with client.responses.create(model="local/echo", input="Hello", stream=True) as events:
+        ...     "".join(event.delta for event in events if event.type == "response.output_text.delta")
+        'Hello'
+        """
+        call = self._core.call(given if background is None else {**given, "background": background})
+        if stream:
+            return EventStream(self._client._run(self._core.open(call)))
+        result = self._client._run(self._core.create(call))
+        return Background(self._client, result) if background else result
+
+    @overload
+    def parse(
+        self,
+        *,
+        text_format: type[T],
+        stream: Literal[True],
+        background: bool | None = None,
+        **given: Unpack[ParseGiven],
+    ) -> ParsedStream[T]: ...
+    @overload
+    def parse(
+        self, *, text_format: Any, stream: Literal[True], background: bool | None = None, **given: Unpack[ParseGiven]
+    ) -> ParsedStream[Any]: ...
+    @overload
+    def parse(
+        self, *, text_format: type[T], background: Literal[True], stream: None = None, **given: Unpack[ParseGiven]
+    ) -> Background[T]: ...
+    @overload
+    def parse(
+        self, *, text_format: Any, background: Literal[True], stream: None = None, **given: Unpack[ParseGiven]
+    ) -> Background[Any]: ...
+    @overload
+    def parse(
+        self, *, text_format: type[T], stream: None = None, background: None = None, **given: Unpack[ParseGiven]
+    ) -> Result[T]: ...
+    @overload
+    def parse(
+        self, *, text_format: Any, stream: None = None, background: None = None, **given: Unpack[ParseGiven]
+    ) -> Result[Any]: ...
+    @spelled_out(ParseGiven, defaults, meanings=meanings)
+    def parse(
+        self, *, text_format: Any, stream: bool | None = None, background: bool | None = None, **given: Any
+    ) -> Result[Any] | ParsedStream[Any] | Background[Any]:
+        """Ask for structured output, and give a `Result` with `.output_parsed`.
+
+        `text_format` is a pydantic model, any type that pydantic knows, or a JSON schema (then the value is plain
+        JSON). `strategy` is "native" (the provider's own structured output), "tool" (the arguments of a tool),
+        "prompt" (the schema in the instructions), or "auto": the first that the model can do; `.strategy` says which,
+        and so do the losses. `retries` is how often the model is told what does not fit and asked again. What a model
+        refuses to answer has None as its `.output_parsed`, and so has an answer that calls one of the `tools` instead.
+
+        With `stream=True` it gives a `ParsedStream`: the events, `.snapshots` of the value as it grows, and the whole
+        of it in `get_final_response()`. With `background=True` it gives a handle, whose `wait()` gives the result.
+
+        Raises `ParseFailed` (a `ValueError`, with the whole `.response`) where the answer does not fit, `InvalidBody`
+        for settings that cannot be combined.
+
+        https://platform.openai.com/docs/guides/structured-outputs
+
+        >>> import unified_llm as ul
+        >>> ul.Client().responses.parse(model="local/echo", input="Hi", text_format=dict[str, int]).output_parsed
+        {}
+        """
+        call, parser, retries = parsed_call(self._core, text_format, stream, background, given)
+        if stream:
+            return ParsedStream(self._client._run(self._core.open(call)), parser)
+        if background:
+            return Background(self._client, self._client._run(self._core.create(call)), parser)
+        return self._client._run(parsing(call, parser, retries, self._core.create))
+
+    @overload
+    def run(self, *, stream: Literal[True], text_format: type[T], **given: Unpack[RunGiven]) -> RunStream[T]: ...
+    @overload
+    def run(self, *, stream: Literal[True], text_format: Any = None, **given: Unpack[RunGiven]) -> RunStream[Any]: ...
+    @overload
+    def run(
+        self, *, text_format: type[T], stream: Literal[False] = False, **given: Unpack[RunGiven]
+    ) -> RunResult[T]: ...
+    @overload
+    def run(
+        self, *, text_format: Any = None, stream: Literal[False] = False, **given: Unpack[RunGiven]
+    ) -> RunResult[Any]: ...
+    @spelled_out(RunGiven, defaults, meanings=meanings)
+    def run(self, *, stream: bool = False, text_format: Any = None, **given: Any) -> RunResult[Any] | RunStream[Any]:
+        """Ask, run the tools that are called, tell what came of it, and so on until there is an answer.
+
+        Takes what `create` takes, and `RunOptions`. The calls of one turn run at once (in threads), one after the
+        other with `parallel=False`. `hooks` are asked at every step (`Hooks`), `on_step` is told of every turn,
+        `context` is what tools find in their `ToolContext`. A tool that fails tells the model so and stops nothing.
+        With `text_format` the answer at the end is structured output: `.output_parsed`. With `stream=True` the events
+        of all turns come as they are made, and `ToolOutput` and `TurnDone` between them.
+
+        A call of a tool that `needs_approval` pauses the run: it ends with `stopped == "approval"` and the calls in
+        `pending`, and `resume` goes on. `approve=` decides about each call instead: it is given the call and its
+        context, and returns True (run it), False or a text (tell the model that), or None (pause).
+
+        Raises `LimitReached` (with the `.result` so far) after `max_turns` answers without an end, before more than
+        `max_tool_calls` calls, and before a turn beyond `max_total_tokens` or `max_cost`; `UnknownPrice` where a cost
+        is not known; `ParseFailed` for an answer that does not fit.
+
+        >>> import unified_llm as ul
+        >>> @ul.tool
+        ... def add(a: int, b: int) -> int:
+        ...     '''Add two numbers.'''
+        ...     return a + b
+        >>> run = ul.Client().responses.run(model="local/echo", input="Hello", tools=[add])
+        >>> run.stopped, run.output_text
+        ('answered', 'Hello')
+        """
+        return self._looped(begun(self._core, {**given, "text_format": text_format}), stream)
+
+    @overload
+    def resume(
+        self, run: RunResult, *, stream: Literal[True], text_format: type[T], **given: Unpack[ResumeGiven]
+    ) -> RunStream[T]: ...
+    @overload
+    def resume(
+        self, run: RunResult, *, stream: Literal[True], text_format: Any = None, **given: Unpack[ResumeGiven]
+    ) -> RunStream[Any]: ...
+    @overload
+    def resume(
+        self, run: RunResult, *, text_format: type[T], stream: Literal[False] = False, **given: Unpack[ResumeGiven]
+    ) -> RunResult[T]: ...
+    @overload
+    def resume(
+        self, run: RunResult, *, text_format: Any = None, stream: Literal[False] = False, **given: Unpack[ResumeGiven]
+    ) -> RunResult[Any]: ...
+    @spelled_out(ResumeGiven, defaults, meanings=meanings)
+    def resume(
+        self, run: RunResult, *, stream: bool = False, text_format: Any = None, **given: Any
+    ) -> RunResult[Any] | RunStream[Any]:
+        """Go on with a run that was paused, or stopped at a limit; the result has all its turns.
+
+        `approved` and `rejected` are True for all pending calls, or calls or their ids; a mapping of ids to texts
+        tells the model why a call was rejected. `outputs` maps ids to what calls of the caller's own tools gave. Calls
+        that are not decided stay pending, and while there are any, nothing is sent. `run` may be from another process
+        (`RunResult.from_json`): functions are not in it, so pass `tools=` again, and other options as to `run`. The
+        request is that of the run, and what is passed here takes the place of its fields: `model=` goes on with
+        another model, of any provider. Limits count the whole run.
+
+        Raises `InvalidBody` for decisions that do not fit the run, and what `run` raises.
+
+        >>> import unified_llm as ul
+        >>> @ul.tool(needs_approval=True)
+        ... def delete(name: str) -> str:
+        ...     return f"{name} is gone"
+        >>> client = ul.Client(model="local/echo")
+        >>> run = client.responses.run(input="[[call delete name=a.txt]]", tools=[delete])
+        >>> run.stopped, run.pending[0].parsed_arguments
+        ('approval', {'name': 'a.txt'})
+        >>> client.responses.resume(run, approved=True, tools=[delete]).output_text
+        'delete: a.txt is gone'
+        """
+        return self._looped(resumed(self._core, run, {**given, "text_format": text_format}), stream)
+
+    def _looped(self, loop: Loop, stream: bool) -> RunResult | RunStream:
+        if not stream:
+            return drive(loop.flow(), self._turn)
+        value = growing(loop)
+
+        def opened(call: Call) -> EventStream:
+            opening = self._client._run(self._core.open(call))
+            return EventStream(opening) if value is None else WatchedStream(opening, value)
+
+        return RunStream(loop.flow, opened, do, value)
+
+    def _turn(self, effect: Any) -> Any:
+        return self._client._run(self._core.create(effect.call)) if isinstance(effect, Turn) else do(effect)
+
+    def retrieve(self, response: Any, *, upstream: Any = None, stream: bool = False, after: Any = None) -> Any:
+        """An answer that the provider keeps: `response` is its id (then `upstream` says where), a `Result` or a handle.
+
+        With `stream=True` its events, from the beginning or behind the event `after`. Raises `NotFound`, and
+        `CapabilityRefused` where the upstream keeps no answers.
+        """
+        where, id_ = kept(self._core, response, upstream)
+        if stream:
+            return EventStream(self._client._run(self._core.resume(where, id_, after)))
+        return self._client._run(self._core.kept(where, "GET", id_))
+
+    def cancel(self, response: Any, *, upstream: Any = None) -> Result:
+        """Have the provider stop working at an answer."""
+        where, id_ = kept(self._core, response, upstream)
+        return self._client._run(self._core.kept(where, "POST", id_, "/cancel"))
+
+    def delete(self, response: Any, *, upstream: Any = None) -> bool:
+        """Have the provider forget an answer; whether it says that it has."""
+        where, id_ = kept(self._core, response, upstream)
+        return self._client._run(self._core.delete(where, id_))

@@ -1,0 +1,115 @@
+"""Which calls may run: what a function decides while the run goes on, and what a person decides while it is paused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...errors import InvalidBody
+from ...model.items import CustomToolCall, FunctionCall
+from ...model.validate import validate
+from ..sending.flows import Hook, Steps
+from .function_tools import Tool, ToolContext
+
+__all__ = ["Approve", "Decisions", "decided", "decision", "output_for"]
+
+Node = dict[str, Any]
+Approve = Callable[[FunctionCall | CustomToolCall, ToolContext[Any]], Any]
+REJECTED = "The call was not approved."
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """What was decided about calls, by their ids: may run, may not (and what the model is told), has this output."""
+
+    approved: frozenset[str] = frozenset()
+    rejected: Mapping[str, str] = field(default_factory=dict)
+    outputs: Mapping[str, Node] = field(default_factory=dict)
+
+
+def decided(pending: Iterable[Any], approved: Any = (), rejected: Any = (), outputs: Any = ()) -> Decisions:
+    """What a caller decided about pending calls.
+
+    `approved` and `rejected` are True for all of them, or calls or their ids; `rejected` may map ids to what the model
+    is told. `outputs` maps ids to what the calls of the caller's own tools gave, or is a list of output items. Raises
+    `InvalidBody` for a call that is not pending, or decided twice.
+
+    >>> call = FunctionCall(call_id="call_1", name="delete", arguments="{}")
+    >>> decided([call], rejected={"call_1": "ask first"}).rejected
+    {'call_1': 'ask first'}
+    """
+    known = [call.call_id for call in pending if call.call_id]
+    yes = _ids("approved", approved, known)
+    told = rejected if isinstance(rejected, Mapping) else dict.fromkeys(_ids("rejected", rejected, known), REJECTED)
+    if not isinstance(outputs, Mapping):
+        outputs = {_id(each): each for each in outputs}
+    given = {id_: _output(id_, value, pending) for id_, value in outputs.items()}
+    for name, ids in (("approved", yes), ("rejected", told), ("outputs", given)):
+        for id_ in ids:
+            if id_ not in known:
+                pending_ids = ", ".join(known) or "none"
+                raise InvalidBody(f"/{name}", f"call {id_!r} is not pending; pending calls: {pending_ids}")
+    twice = [id_ for id_ in known if (id_ in yes) + (id_ in told) + (id_ in given) > 1]
+    if twice:
+        raise InvalidBody("/approved", f"call {twice[0]!r} is decided twice")
+    return Decisions(frozenset(yes), dict(told), given)
+
+
+def _ids(name: str, given: Any, known: list[str]) -> list[str]:
+    if given is True:
+        return known
+    if given is None or given is False:
+        return []
+    if isinstance(given, (str, FunctionCall, CustomToolCall)):
+        given = [given]
+    if not isinstance(given, Iterable):
+        raise InvalidBody(f"/{name}", f"should be True, or calls or their ids, not {type(given).__name__}")
+    return [_id(each) for each in given]
+
+
+def _id(call: Any) -> str:
+    if isinstance(call, str):
+        return call
+    found = call.get("call_id") if isinstance(call, Mapping) else getattr(call, "call_id", None)
+    return str(found)
+
+
+def _output(id_: str, value: Any, pending: Iterable[Any]) -> Node:
+    from .tool_outputs import output_of
+
+    node = value.dump() if hasattr(value, "dump") else value
+    if type(node) is dict and str(node.get("type")).endswith("_output"):
+        return node
+    call = next((each.dump() for each in pending if each.call_id == id_), {"call_id": id_})
+    return output_for(call, output_of(value))
+
+
+def decision(
+    node: Node, context: ToolContext[Any], found: Tool | None, decisions: Decisions, approve: Approve | None
+) -> Steps[Any]:
+    """Whether a call may run: True, an output item that stands for its result, or None where it has to wait."""
+    id_ = context.call_id
+    if id_ in decisions.outputs:
+        return decisions.outputs[id_]
+    if id_ in decisions.rejected:
+        return output_for(node, decisions.rejected[id_], failed=True)
+    if id_ in decisions.approved:
+        return True
+    if approve is not None and found is not None:
+        said = yield Hook(approve, (validate("item", node), context))
+        if said is None or said is True:
+            return said
+        if said is False or isinstance(said, str):
+            return output_for(node, said or REJECTED, failed=True)
+        raise TypeError(f"approve= returns True, False, a text or None, not {said!r}")
+    return None if found is not None and found.needs_approval else True
+
+
+def output_for(node: Node, output: Any, *, failed: bool = False) -> Node:
+    """The output item of a call."""
+    kind = "custom_tool_call_output" if node.get("type") == "custom_tool_call" else "function_call_output"
+    item: Node = {"type": kind, "call_id": node.get("call_id")}
+    if node.get("namespace"):
+        item["namespace"] = node["namespace"]
+    return {**item, "output": output, **({"is_error": True} if failed else {})}

@@ -1,0 +1,125 @@
+"""A run as JSON: everything it needs to go on in another process, over any provider, and no credential.
+
+The conversation is kept once: the input of an earlier turn is mostly the beginning of the last turn's, and then only
+its length is written. Data that only its provider can read (signatures, encrypted reasoning) is part of the items.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ...errors import InvalidBody
+from ...jsonvalue import load_text
+from ...losses import Loss, Losses
+from ..history import Segment
+from ..results import Made, Result, RunResult, Step, items_of, result_of
+from ..upstreams.upstream import Upstream
+
+__all__ = ["run_from_json", "run_to_json"]
+
+Node = dict[str, Any]
+TYPE, VERSION = "unified_llm:run", 1
+_UPSTREAM = ("protocol", "base_url", "provider", "model", "scope")
+_CREDENTIALS = ("authorization", "headers", "authorization_token")
+
+
+def run_to_json(run: RunResult) -> Node:
+    """The JSON object of a run."""
+    withheld: list[str] = list(run.withheld)
+    upstreams: list[Node] = []
+    whole = items_of(run.final.request.get("input"))
+    steps = [_step(step, whole, upstreams, withheld) for step in run.steps]
+    asked = _clean(run.asked, "/asked", withheld)
+    state = {"type": TYPE, "version": VERSION, "stopped": run.stopped, "asked": asked, "input": whole, "steps": steps}
+    state["input"] = _clean(whole, "/input", withheld)
+    return json.loads(json.dumps({**state, "upstreams": upstreams, "withheld": withheld}))  # type: ignore[no-any-return]
+
+
+def _step(step: Step, whole: list[Node], upstreams: list[Node], withheld: list[str]) -> Node:
+    result = step.response
+    given = items_of(result.request.get("input"))
+    same = given == whole[: len(given)]
+    node: Node = {
+        "number": step.number,
+        "response": result.dump(),
+        "outputs": list(step.outputs),
+        "input": len(given) if same else _clean(given, "/input", withheld),
+        "upstream": _place(result.upstream, upstreams),
+        "segments": [[each.length, _place(each.upstream, upstreams)] for each in result.segments],
+        "losses": result.losses.to_json(),
+        "request_id": result.request_id,
+        "strategy": result.strategy,
+    }
+    priced = result.exchange.model if result.exchange else None
+    return {**node, "model": priced} if priced else node
+
+
+def _place(upstream: Any, upstreams: list[Node]) -> int | None:
+    """The number of an upstream in the list of them, without its credentials."""
+    if upstream is None:
+        return None
+    node = {name: getattr(upstream, name) for name in _UPSTREAM if getattr(upstream, name) is not None}
+    if node not in upstreams:
+        upstreams.append(node)
+    return upstreams.index(node)
+
+
+def _clean(value: Any, path: str, withheld: list[str]) -> Any:
+    """A value without the credentials of the tools in it; where they were is noted."""
+    if type(value) is list:
+        return [_clean(each, f"{path}/{place}", withheld) for place, each in enumerate(value)]
+    if type(value) is not dict:
+        return value
+    out = {}
+    for key, each in value.items():
+        if key in _CREDENTIALS and each and (value.get("type") == "mcp" or key == "authorization_token"):
+            withheld.append(f"{path}/{key}")
+        else:
+            out[key] = _clean(each, f"{path}/{key}", withheld)
+    return out
+
+
+def run_from_json(state: Any) -> RunResult:
+    """The run of a JSON object or text. Raises `InvalidBody` for one that is none."""
+    if isinstance(state, (str, bytes)):
+        try:
+            state = load_text(state)
+        except ValueError as error:
+            raise InvalidBody("", f"the run is not JSON: {error}") from error
+    if not isinstance(state, Mapping) or state.get("type") != TYPE:
+        raise InvalidBody("/type", f"a run has type {TYPE!r}; pass what RunResult.to_json() returned")
+    if state.get("version") != VERSION:
+        raise InvalidBody("/version", f"version {state.get('version')!r} is not supported; supported: {VERSION}")
+    try:
+        upstreams = [
+            Upstream(**{name: each[name] for name in _UPSTREAM if name in each}) for each in state["upstreams"]
+        ]
+        steps = tuple(_read_step(node, state, upstreams) for node in state["steps"])
+        run = RunResult(steps, state["stopped"], dict(state["asked"]), tuple(state["withheld"]))
+        _ = run.final, run.pending
+        return run
+    except InvalidBody:
+        raise
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
+        raise InvalidBody("", f"the run is incomplete ({type(error).__name__}: {error})") from error
+
+
+def _read_step(node: Node, state: Mapping[str, Any], upstreams: list[Upstream]) -> Step:
+    def at(place: int | None) -> Upstream | None:
+        return None if place is None else upstreams[place]
+
+    given = node["input"]
+    items = list(state["input"][:given]) if type(given) is int else list(given)
+    upstream = at(node["upstream"])
+    made = Made(
+        upstream=upstream if node.get("model") is None or upstream is None else upstream.with_(model=node["model"]),
+        request={**state["asked"], "input": items},
+        losses=Losses(Loss(**each) for each in node["losses"]),
+        request_id=node["request_id"],
+        segments=tuple(Segment(length, at(place)) for length, place in node["segments"]),
+    )
+    result: Result = result_of(node["response"], made)
+    result._strategy = node["strategy"]
+    return Step(node["number"], result, tuple(node["outputs"]))

@@ -1,0 +1,98 @@
+"""From the arguments of `responses.run` and `responses.resume` to a tool loop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ...errors import InvalidBody
+from ..params import Decided, RunOptions, Strategy
+from ..requests import Call
+from ..results import RunResult
+from ..structured.snapshots import Growing
+from .approval import Decisions, decided
+from .run_limits import Limits
+from .tool_loop import Loop, unforced
+
+if TYPE_CHECKING:
+    from ..core import Core
+
+__all__ = ["RUN_OPTIONS", "begun", "defaults", "growing", "resumed"]
+
+Node = dict[str, Any]
+
+RUN_OPTIONS = frozenset((*RunOptions.__annotations__, "max_tool_calls", "text_format"))
+"""What `run` takes beside what `create` takes; the calls that it counts are those of tools that run here."""
+
+_LIMITS = ("max_turns", "max_tool_calls", "max_total_tokens", "max_cost")
+_LOOP = ("retries", "approve", "parallel", "hooks", "on_step", "context")
+
+
+def defaults(*, max_turns: int = 10, parallel: bool = True, strategy: Strategy = "auto", retries: int = 0) -> None:
+    """The options of a run that are not None by default, for the signatures of methods."""
+
+
+def begun(core: Core, given: Mapping[str, Any]) -> Loop:
+    """The loop for the arguments of `run`."""
+    options, asking = _split(given)
+    call = core.call(asking)
+    return _loop(core, call, options)
+
+
+def resumed(core: Core, run: RunResult, given: Mapping[str, Any]) -> Loop:
+    """The loop that goes on from a run that was paused. Raises `InvalidBody` for decisions that do not fit it."""
+    decided_here = {name: given[name] for name in Decided.__annotations__ if name in given}
+    options, asking = _split({name: value for name, value in given.items() if name not in decided_here})
+    for name in ("input", "previous", "previous_response_id", "conversation"):
+        if asking.get(name) is not None:
+            raise InvalidBody(f"/{name}", "cannot be passed to resume; the run has its conversation")
+    if run.stopped == "answered":
+        raise InvalidBody("/run", "the run has its answer; go on with responses.run(previous=run, ...)")
+    if run.final.strategy is not None and options.get("text_format") is None:
+        raise InvalidBody("/text_format", "the run was asked for structured output; pass text_format= again")
+    if run.withheld and asking.get("tools") is None:
+        raise InvalidBody("/tools", f"credentials are not kept ({', '.join(run.withheld)}); pass tools= again")
+    decisions = decided(run.pending, **decided_here)
+    call = core.call({**asking, "previous": run})
+    asked = dict(run.asked)
+    if call.upstream is not None or call.base_url is not None:
+        asked.pop("model", None)
+    call.body = unforced({**asked, **call.body})
+    for each in run.pending:
+        if each.call_id in decisions.approved and each.name not in call.tools:
+            raise InvalidBody(
+                "/tools", f"call {each.call_id!r} is approved; pass tools= with the function {each.name!r}"
+            )
+    return _loop(core, call, options, run, decisions)
+
+
+def _split(given: Mapping[str, Any]) -> tuple[Node, Node]:
+    options = {name: value for name, value in given.items() if name in RUN_OPTIONS and value is not None}
+    asking = {name: value for name, value in given.items() if name not in RUN_OPTIONS}
+    if asking.get("background"):
+        raise InvalidBody("/background", "a tool loop waits for each of its turns; use responses.create or parse")
+    for name in ("strategy", "retries", "name"):
+        if options.get(name) not in (None, 0, "auto") and "text_format" not in options:
+            raise InvalidBody(f"/{name}", "needs text_format=")
+    return options, asking
+
+
+def _loop(
+    core: Core, call: Call, options: Node, run: RunResult | None = None, decisions: Decisions | None = None
+) -> Loop:
+    limits = Limits(**{name: options[name] for name in _LIMITS if name in options})
+    asked = {name: value for name, value in call.body.items() if name != "input"}
+    parser = None
+    if "text_format" in options:
+        how = {name: options[name] for name in ("strategy", "name") if name in options}
+        parser = core.parser(call, options["text_format"], loop=True, **how)
+    if limits.max_cost is not None:
+        limits.check_prices(core.upstreams(call))
+    chosen: Node = {name: options[name] for name in _LOOP if name in options}
+    steps = run.steps if run is not None else ()
+    return Loop(call, limits=limits, asked=asked, parser=parser, steps=steps, decisions=decisions, **chosen)
+
+
+def growing(loop: Loop) -> Growing | None:
+    """The structured output of a loop as it grows; None where none was asked for."""
+    return None if loop.parser is None else Growing(loop.parser)
