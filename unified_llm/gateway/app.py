@@ -33,7 +33,7 @@ from .config import Config, ConfigError
 from .conversations import Conversations
 from .files import Files, Sent
 from .head import Head
-from .loss_report import finishing, placed
+from .loss_report import placed
 from .passthrough import Direct, direct
 from .quota import Quota
 from .replies import (
@@ -102,9 +102,9 @@ class Gateway:
         self.wire = AiohttpWire(limits=type(LIMITS)(max_connections=most, max_keepalive_connections=min(most, 100)))
         self.continuity = Continuity(self.store)
         self.turns = Turns(self.store, self.config.state)
-        self.runs = Runs(self.store, self.wire, partial(again, self))
-        self.files = Files(self.turns.files, self.config.state)
         self.recorder = Recorder(self.config.telemetry)
+        self.runs = Runs(self.store, self.wire, partial(again, self), self.recorder)
+        self.files = Files(self.turns.files, self.config.state)
         self.caches = Caches(self.turns.files, self.config.state)
         self.conversations = Conversations(ConversationStore(self.store, self.config.state.keep))
         self._kept: dict[str, Files | Caches | Conversations] = {
@@ -334,8 +334,7 @@ class Gateway:
                     return compaction(content, match, recalled, secret), None
             except APIError as error:
                 return translator.error_reply(error, match.protocol), None
-        where = self.config.telemetry.losses
-        reply = placed(reply, match.protocol, where)
+        reply = placed(reply, match.protocol, self.config.telemetry.losses)
         talk = recalled.conversation if match.route.kind == "request" else None
         if talk is not None:
             reply = talk.shown_reply(reply)
@@ -349,7 +348,7 @@ class Gateway:
             return last
 
         if reply.stream is not None:
-            return reply, finishing(stored, reply, match.protocol, where)
+            return reply, stored
         reply = reply if pending is None else await pending.whole(reply)
         await keep(translator)
         return reply, None

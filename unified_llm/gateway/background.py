@@ -21,6 +21,7 @@ from .routing import Route
 from .state.event_log import Run
 from .state.store import StoreUnavailable
 from .state.turns import Recalled, foreground, unavailable
+from .telemetry import note
 
 if TYPE_CHECKING:
     from .app import Gateway
@@ -59,6 +60,7 @@ async def begin(
     try:
         asked = incoming.content, previous, head.headers, native
         run = await runs.accept(key, match.protocol, *asked, translator, executed)
+        note(run=run.id)
         await gateway.turns.refer(key.tenant, run.id, memory)
         if found.stream is True:
             return Events(runs.log.follow(run, -1), match.protocol)

@@ -63,7 +63,7 @@ class Named(NamedTuple):
     def shown_reply(self, reply: Reply) -> Reply:
         """A reply whose response says so, as a whole or in each event that has it."""
         if reply.stream is not None:
-            reply.stream.alter = self.shown_event
+            reply.stream.alters.append(self.shown_event)
             return reply
         value = parse(reply.content) if reply.status < 300 else None
         return replace(reply, content=dump(self.shown(value))) if isinstance(value, dict) else reply

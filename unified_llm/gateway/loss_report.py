@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from ..client.transports.report_headers import LOSSES, bounded
@@ -19,12 +19,12 @@ from ..jsonvalue import dump, parse
 from ..losses import Losses
 from ..registry import adapter
 from ..sse import encode
-from .replies import Finish
 
-__all__ = ["KEY", "finishing", "placed"]
+__all__ = ["KEY", "placed"]
 
 KEY = "unified_llm.losses"
 _LONGEST = 500
+_ENDS = ("completed", "failed", "incomplete")
 
 
 @lru_cache(64)
@@ -35,29 +35,20 @@ def _field(protocol: str) -> str | None:
 
 
 def placed(reply: Reply, protocol: str, where: str) -> Reply:
-    """The reply with its losses where the configuration wants them (`telemetry.losses`)."""
+    """The reply with its losses where the configuration wants them (`telemetry.losses`).
+
+    In a stream they are part of the response in its last event, before the response is stored.
+    """
     headers = reply.headers
     if where in ("body", "off"):
         headers = {name: value for name, value in headers.items() if name != LOSSES}
     content = reply.content
-    field = _field(protocol)
-    if where in ("body", "both") and reply.losses and field and reply.stream is None and reply.status < 300:
+    field = _field(protocol) if where in ("body", "both") else None
+    if field and reply.stream is not None:
+        reply.stream.alters.append(partial(_event, reply, reply.stream, field))
+    elif field and reply.losses and reply.status < 300:
         content = dump(_noted(parse(content), field, reply.losses))
     return replace(reply, headers=headers, content=content)
-
-
-def finishing(finish: Finish | None, reply: Reply, protocol: str, where: str) -> Finish | None:
-    """What is done at the end of a stream: `finish`, and then the losses are part of its last response."""
-    field = _field(protocol)
-    if where not in ("body", "both") or not field or reply.stream is None:
-        return finish
-
-    async def finished(surface: SurfaceStream, out: list[bytes]) -> list[bytes]:
-        out = out if finish is None else await finish(surface, out)
-        losses = Losses([*reply.losses, *surface.losses])
-        return [_event(each, field, losses) for each in out] if losses else out
-
-    return finished
 
 
 def _noted(node: Any, field: str, losses: Losses) -> Any:
@@ -68,16 +59,19 @@ def _noted(node: Any, field: str, losses: Losses) -> Any:
     return {**node, field: {**(node.get(field) or {}), KEY: text}}
 
 
-def _event(frame: bytes, field: str, losses: Losses) -> bytes:
-    """An event whose response has the losses; any other event as it is."""
+def _event(reply: Reply, stream: SurfaceStream, field: str, frame: bytes) -> bytes:
+    """The last event with the losses in its response; any other event as it is."""
+    if b'"usage"' not in frame or not stream.is_complete:
+        return frame
     lines = frame.split(b"\n")
     try:
         data = parse(b"".join(line[5:] for line in lines if line.startswith(b"data:")))
     except InvalidBody:
         return frame
+    losses = Losses([*reply.losses, *stream.losses])
     named: Mapping[str, Any] = data if isinstance(data, dict) else {}
     for name, node in named.items():
-        if isinstance(node, dict) and "usage" in node and "status" in node and field in node:
+        if isinstance(node, dict) and "usage" in node and node.get("status") in _ENDS and field in node and losses:
             event = next((line[6:].strip().decode() for line in lines if line.startswith(b"event:")), None)
             return encode(event, dump({**named, name: _noted(node, field, losses)}).decode())
     return frame

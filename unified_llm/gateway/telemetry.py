@@ -35,6 +35,7 @@ __all__ = ["OWN_PATHS", "Record", "Recorder", "note"]
 _METRICS, _REQUESTS = "/metrics", "/requests"
 OWN_PATHS = frozenset((_METRICS, _REQUESTS))
 _PROBES = "/health"
+_BACKGROUND = "BACKGROUND"  # in the place of a method
 _LONGEST = 200  # characters of a path, 64 of a client's id
 _CLIENT = "x-client-id"
 _current: ContextVar[Record | None] = ContextVar("unified_llm_gateway_request", default=None)
@@ -53,6 +54,7 @@ class Record:
         self.model: str | None = None
         self.status: int | None = None
         self.refused = ""
+        self.run = ""  # the id of a response in the background
         self.bytes = 0
         self.answered: list[ResponseEvent] = []
         self.retries: list[RetryEvent] = []
@@ -102,6 +104,7 @@ class Record:
             "tenant": key.tenant,
             "client": self.client,
             "model": self.model,
+            "run": self.run,
             "status": self.status,
             "complete": self.is_complete and (last is None or last.complete),
             "seconds": round(self.seconds, 6),
@@ -164,10 +167,28 @@ class Recorder:
             if self.metrics is not None:
                 self.metrics.busy.dec()
                 self.metrics.request(record)
-            if self._log is not None:
-                line = record.line()
-                self.kept.append(line)
-                self._log.info(dump(line).decode())
+            self._write(record)
+
+    @contextmanager
+    def run(self, path: str, headers: Mapping[str, str]) -> Iterator[None]:
+        """Record the execution of a background run as a line of its own. Its request was counted when it came."""
+        record = Record(_BACKGROUND, path, headers) if self.is_on else None
+        token = _current.set(record)
+        try:
+            with incoming_context(headers):
+                yield
+        finally:
+            _current.reset(token)
+            if record is not None:
+                record.end()
+                self._write(record)
+
+    def _write(self, record: Record) -> None:
+        """Write the line of a record, if there is a log."""
+        if self._log is not None:
+            line = record.line()
+            self.kept.append(line)
+            self._log.info(dump(line).decode())
 
     def shown(self, method: str, path: str, query: Mapping[str, str]) -> Whole:
         """The metrics, or the newest lines of the request log. Raises `Refusal`."""

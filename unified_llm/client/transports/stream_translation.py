@@ -52,8 +52,8 @@ class SurfaceStream:
         self._opened = opened
         self._over = self._closing = False
         self._failure: APIError | None = None
-        # What each event for the client goes through last.
-        self.alter: Callable[[bytes], bytes] | None = None
+        # What each event for the client goes through last, in this order.
+        self.alters: list[Callable[[bytes], bytes]] = []
         self.keep: Callable[[list[bytes], bool], None] | None = None
         self._sent: list[bytes] = []
 
@@ -99,7 +99,9 @@ class SurfaceStream:
         for index, event in enumerate(out):
             if b'"error' in event:
                 out[index] = self._opened.upstream.hide(event.decode()).encode()
-        return out if self.alter is None else [self.alter(event) for event in out]
+        for alter in self.alters:
+            out = [alter(event) for event in out]
+        return out
 
     @property
     def is_complete(self) -> bool:

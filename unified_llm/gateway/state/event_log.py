@@ -118,7 +118,7 @@ class LogWriter:
         self._replay = [each + b"\n\n" for each in self.shown.split(b"\n\n")[:-1]][::-1] if replayed else []
         self.count = sum(data.count(b"\n\n") for _, data in shown)  # events that have their number
         self._opened = self.count
-        self.is_done = False
+        self.is_done, self.status = False, ""
         self._ahead: list[bytes] = []  # numbered, and not yet on their way to the database
         self._flight: asyncio.Task[None] | None = None
         self._failure: Exception | None = None  # behind it nothing is written: the log would have a gap

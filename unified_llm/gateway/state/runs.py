@@ -13,13 +13,14 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from contextvars import Context
 from typing import Any
 from uuid import uuid4
 
 from ...client.connections.io import AsyncWire
 from ...client.state.response_memory import Turn
 from ...client.transports.memory_routes import kept
-from ...client.transports.route_matching import Match
+from ...client.transports.route_matching import Match, recognise
 from ...client.transports.stream_translation import SurfaceStream
 from ...client.transports.translator import Incoming, Reply, Translator
 from ...convert import convert, write
@@ -28,7 +29,10 @@ from ...jsonvalue import dump, parse
 from ...registry import adapter
 from ...secret import Secret
 from ..access import Key, is_private
+from ..config import TelemetrySettings
+from ..loss_report import placed
 from ..replies import Events, Refusal, Whole
+from ..telemetry import Recorder, note
 from . import run_rows
 from .continuity import ask, keep
 from .database import runs
@@ -56,8 +60,11 @@ there ("cancel"), by the keys and routes as they are now; None where they do not
 class Runs:
     """The runs of one node, and a look at those of others."""
 
-    def __init__(self, store: Store, wire: AsyncWire, prepare: Prepare | None = None) -> None:
+    def __init__(
+        self, store: Store, wire: AsyncWire, prepare: Prepare | None = None, recorder: Recorder | None = None
+    ) -> None:
         self.store, self.wire, self._prepare = store, wire, prepare
+        self._recorder = Recorder(TelemetrySettings(metrics=False)) if recorder is None else recorder
         self.lock = NodeLock(self._heard)
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self.log = LogReader(store, self.lock)
@@ -70,7 +77,8 @@ class Runs:
         if self._sweeping is None:
             await self.store.use(self.lock.hold)
         if self._sweeping is None:
-            self._sweeping = asyncio.create_task(self._sweep())
+            # In a context of its own: it is no part of the request that began it.
+            self._sweeping = asyncio.create_task(self._sweep(), context=Context())
 
     async def aclose(self, patience: float = 0.0) -> None:
         """Let the runs end, fail those that take longer than `patience` seconds, and give the lock back."""
@@ -198,11 +206,21 @@ class Runs:
     # ---- one run -----------------------------------------------------------------------------------------------------
 
     async def _execute(self, run: Run, translator: Translator, incoming: Incoming) -> None:
-        writer = self.log.live[run.id]
+        """Execute a run, with a line in the request log when it ends."""
+        path, headers = run.head.get("path", ""), run.head.get("headers", {})
+        with self._recorder.run(path, headers):
+            key = Key(run.head.get("key", ""), run.tenant)
+            note(run=run.id, key=key, model=run.head.get("model"), match=recognise("POST", path, headers))
+            writer = self.log.live[run.id]
+            await self._write(writer, run, translator, incoming)
+            is_whole = writer.status in ("completed", "incomplete")
+            note(is_complete=is_whole, refused="" if is_whole else writer.status or "lost")
+
+    async def _write(self, writer: LogWriter, run: Run, translator: Translator, incoming: Incoming) -> None:
         surface: SurfaceStream | None = None
         try:
             try:
-                reply = await self._asked(translator, incoming)
+                reply = placed(await self._asked(translator, incoming), run.surface, self._recorder.settings.losses)
                 if reply.stream is None:
                     await self._ended(writer, "failed", error_of(run.surface, reply.content))
                     return
@@ -317,7 +335,7 @@ class Runs:
         except BaseException:
             writer.count = first  # another end may be written
             raise
-        writer.is_done = True
+        writer.is_done, writer.status = True, status
         if row is not None:
             writer.told(row)
         writer.signal.tell()
