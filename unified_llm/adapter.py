@@ -267,6 +267,8 @@ class Adapter:
     operation: str = "chat"
     # What the ids of answers begin with, where clients of this protocol check that.
     id_prefix: str = ""
+    # The status of a request that goes on from an answer which nobody has.
+    unknown_previous: int = 404
     # Headers of a request that has no document, and so no writer to set them.
     headers: MappingABC[str, str] = field(default_factory=dict)
     # What a client of our own asks of every stream, where the one it asks for did not say, so that the answer is whole.

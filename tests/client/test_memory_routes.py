@@ -70,7 +70,7 @@ def test_a_deleted_response_is_gone() -> None:
     for ask in (client.responses.retrieve, client.responses.delete, client.responses.input_items.list):
         with pytest.raises(openai.NotFoundError, match=rf"Response with id '{sent.id}' not found"):
             ask(sent.id)
-    with pytest.raises(openai.NotFoundError) as error:
+    with pytest.raises(openai.BadRequestError) as error:
         client.responses.create(model="m", input="On", previous_response_id=sent.id)
     assert error.value.code == "previous_response_not_found"
 

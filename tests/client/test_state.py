@@ -217,16 +217,18 @@ def answers_of(answer: httpx2.Response) -> list[Any]:
     return [line["response"] for line in lines if "response" in line]
 
 
-@pytest.mark.parametrize("surface", ["openai-responses", "google-interactions"])
-def test_under_an_sdk_an_unknown_name_is_a_404(surface: str) -> None:
+@pytest.mark.parametrize(("surface", "status"), [("openai-responses", 400), ("google-interactions", 404)])
+def test_under_an_sdk_an_unknown_name_has_the_status_of_its_api(surface: str, status: int) -> None:
     canned = Canned(CHAT)
     key = "previous_response_id" if surface == "openai-responses" else "previous_interaction_id"
     route = "v1/responses" if surface == "openai-responses" else "v1beta/interactions"
     with ul.http_client(canned.upstream) as http:
         answer = http.post(f"http://any/{route}", json={"model": "m", "input": "Hi", key: "resp_1"})
-        assert answer.status_code == 404 and "resp_1" in answer.text
+        assert answer.status_code == status and "resp_1" in answer.text
         if surface == "openai-responses":
-            assert answer.json()["error"]["code"] == "previous_response_not_found"
+            error = answer.json()["error"]
+            assert (error["code"], error["param"]) == ("previous_response_not_found", key)
+            assert error["type"] == "invalid_request_error"
             body = {"model": "m", "input": "Hi", "conversation": "conv_1"}
             answer = http.post(f"http://any/{route}", json=body)
             assert answer.status_code == 404 and "conv_1" in answer.text

@@ -18,6 +18,9 @@ from gateway.serving import PROTOCOLS, URL, House
 from gateway.strict_client import INTERACTIONS, RESPONSES, check_numbers, events_of
 from unified_llm.gateway.access import new_key
 from unified_llm.gateway.state import database as stores
+from unified_llm.gateway.state import run_rows
+from unified_llm.gateway.state.files import FileStore
+from unified_llm.gateway.state.store import StoreUnavailable
 
 surfaces = pytest.mark.parametrize("path", [RESPONSES, INTERACTIONS])
 
@@ -132,7 +135,8 @@ def test_what_fails_is_failed(house: House, path: str) -> None:
     for before in ("unknown",):
         body = {"model": "openai-chat", "input": "Hi", "background": True}
         previous = {RESPONSES: "previous_response_id", INTERACTIONS: "previous_interaction_id"}[path]
-        assert house.ask(gateway, "POST", path, json={**body, previous: before}).status_code == 404
+        refused = house.ask(gateway, "POST", path, json={**body, previous: before})
+        assert refused.status_code == (400 if path == RESPONSES else 404)
     refused = house.ask(gateway, "POST", path, json={**body, "store": False})
     assert refused.status_code == 400 and "store" in refused.text
     for place in ("x", "9" * 10, "9" * 5000):
@@ -221,3 +225,21 @@ def test_a_reader_that_leaves_does_not_end_the_run(house: House, database: str) 
         assert ended(house, gateway, RESPONSES, id_)["status"] == "completed"
         whole = streamed(house, gateway, RESPONSES, id_)
         assert whole.startswith(begin) and len(whole) > len(begin)
+
+
+def test_a_run_that_is_refused_is_not_executed(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The database goes away between the steps of its beginning: a client that is told 503 asks again."""
+    gateway = house.gateway()
+    form = {"files": {"file": ("a.txt", b"text")}, "data": {"purpose": "user_data"}}
+    file = house.ask(gateway, "POST", "/v1/files", **form).json()["id"]
+
+    async def away(*_: object) -> None:
+        raise StoreUnavailable("gone")
+
+    monkeypatch.setattr(FileStore, "used", away)
+    parts = [{"type": "input_file", "file_id": file}, {"type": "input_text", "text": "One."}]
+    body = {"model": "openai-chat", "input": [{"role": "user", "content": parts}], "background": True}
+    assert house.ask(gateway, "POST", RESPONSES, json=body).status_code == 503
+    assert not gateway.runs._tasks and not house.run(run_rows.unfinished(gateway.store)) and not house.seen
+    monkeypatch.undo()
+    assert ended(house, gateway, RESPONSES, house.ask(gateway, "POST", RESPONSES, json=body).json()["id"])["output"]

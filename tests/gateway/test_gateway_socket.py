@@ -308,18 +308,26 @@ def test_the_upstream_is_closed_when_the_client_leaves(house: House) -> None:
             until(lambda: gateway.busy == 0 and not gateway.sockets)
 
 
-def test_an_upstream_that_repeats_its_ids_leaves_the_gateway_alive(house: House) -> None:
+@pytest.mark.parametrize("store", [True, False])
+def test_responses_of_one_id_are_continued_as_themselves(house: House, store: bool) -> None:
+    """What their upstream gives the same id, whether it is stored or only remembered by the socket."""
     with loopback() as up:
+        said = ""
+        answer = up.answer
+
+        def answered(exchange: Any) -> Any:
+            nonlocal said
+            said = exchange.body.decode()
+            return answer(exchange)
+
+        up.answer = answered
         gateway = house.gateway({"it": up.upstream()}, gateway={"listen": "127.0.0.1:0"})
         with Served(gateway) as served, opened(served) as found:
-            before: dict[str, Any] = {}
-            for number in range(4):
-                last = found.ask(model="it", input=f"turn {number}", **before)
-                before = {
-                    "previous_response_id": (last.get("response") or {}).get("id") or before["previous_response_id"]
-                }
-            assert last["type"] == "error", "whose history it is cannot be known"
-            assert text_of(found.ask(model="it", input="anew")) == "ab"
+            one, two = (found.ask(model="it", input=f"turn {each}", store=store)["response"]["id"] for each in (1, 2))
+            assert one != two
+            for id_, own, other in ((one, "turn 1", "turn 2"), (two, "turn 2", "turn 1")):
+                assert text_of(found.ask(model="it", input="on", store=store, previous_response_id=id_)) == "ab"
+                assert own in said and other not in said
 
 
 def test_the_name_of_a_model_is_bounded(served: Served, house: House) -> None:

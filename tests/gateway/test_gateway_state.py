@@ -20,7 +20,7 @@ from gateway.serving import PROTOCOLS, URL, House
 from unified_llm.gateway.access import new_key
 from unified_llm.gateway.app import Gateway
 from unified_llm.gateway.state import database as stores
-from unified_llm.gateway.state.store import Store, Stored, StoreUnavailable
+from unified_llm.gateway.state.store import Conflict, Store, Stored, StoreUnavailable
 
 upstreams = pytest.mark.parametrize("protocol", PROTOCOLS)
 RESPONSES, INTERACTIONS = "/v1/responses", "/v1beta/interactions"
@@ -76,7 +76,7 @@ def test_what_is_not_stored_cannot_be_continued(house: House, path: str) -> None
     for before in (id_, "unknown"):
         body = {"model": "openai-chat", "input": "Two.", PREVIOUS[path]: before}
         done = house.ask(gateway, "POST", path, json=body)
-        assert done.status_code == 404 and before in done.text
+        assert done.status_code == (400 if path == RESPONSES else 404) and before in done.text
     assert house.ask(gateway, "GET", f"{path}/{id_}").status_code == 404 and len(house.seen) == 1
 
 
@@ -143,8 +143,9 @@ def test_the_official_sdks_manage_what_is_stored(house: House, protocol: str, da
                     await gone
             # A later turn stays, but cannot be continued without what was deleted.
             assert (await client.responses.retrieve(after.id)).id == after.id
-            with pytest.raises(openai.NotFoundError, match=after.id):
+            with pytest.raises(openai.BadRequestError, match=after.id) as refused:
                 await client.responses.create(model=protocol, previous_response_id=after.id, input="On.")
+            assert (refused.value.code, refused.value.param) == ("previous_response_not_found", "previous_response_id")
             google: Any = genai.Client(
                 api_key="x",
                 http_options={"base_url": URL, "httpx_async_client": http, "retry_options": {"attempts": 1}},
@@ -170,7 +171,7 @@ def test_tenants_never_meet(house: House, database: str) -> None:
         assert done.status_code == 404 and "Mine" not in done.text
     assert house.ask(gateway, "GET", f"{INTERACTIONS}/{id_}", headers=red).status_code == 404
     body = {"model": "openai-responses", "input": "Whose?", "previous_response_id": id_}
-    assert house.ask(gateway, "POST", RESPONSES, json=body, headers=red).status_code == 404
+    assert house.ask(gateway, "POST", RESPONSES, json=body, headers=red).status_code == 400
     assert len(house.seen) == asked, "no upstream is asked for another tenant's response"
     # The same id for another tenant is another response.
     assert create(house, gateway, RESPONSES, "openai-responses", "Mine.", headers=red)["id"] == id_
@@ -192,12 +193,25 @@ def test_many_writes_are_few_commits(house: House, database: str, monkeypatch: p
     monkeypatch.setattr(Store, "_commit", counted)
 
     async def use(store: Store) -> None:
-        await asyncio.gather(*(store.put(stored(f"r{number % 150}", response=b"%d" % number)) for number in range(300)))
-        found = [await store.get("", f"r{number}") for number in range(150)]
-        assert [each and each.response for each in found] == [b"%d" % (number + 150) for number in range(150)]
+        await asyncio.gather(*(store.put(stored(f"r{number}", response=b"%d" % number)) for number in range(300)))
+        found = [await store.get("", f"r{number}") for number in range(300)]
+        assert [each and each.response for each in found] == [b"%d" % number for number in range(300)]
 
     with_store(house, database, use)
     assert sum(commits) == 300 and len(commits) < 10
+
+
+def test_a_stored_response_is_never_replaced(house: House, database: str) -> None:
+    async def use(store: Store) -> None:
+        rows = [stored("r", response=b"1"), stored("a"), stored("r", response=b"2"), stored("r", tenant="other")]
+        done = await asyncio.gather(*(store.put(each) for each in rows), return_exceptions=True)
+        assert [type(each) for each in done] == [type(None), type(None), Conflict, type(None)]
+        with pytest.raises(Conflict):
+            await store.put(stored("r", response=b"3"))
+        found = await store.get("", "r")
+        assert found is not None and found.response == b"1" and await store.get("", "a")
+
+    with_store(house, database, use)
 
 
 def test_a_value_that_the_database_refuses_is_nobody_elses_failure(house: House, database: str) -> None:

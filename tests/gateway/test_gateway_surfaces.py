@@ -57,7 +57,7 @@ def test_what_cannot_be_compacted(house: House) -> None:
 
     assert refused(input=SAID) == (400, "missing_model")
     assert refused(model="openai-chat", input="Hi", previous_response_id="resp_1") == (
-        404,
+        400,
         "previous_response_not_found",
     )
 

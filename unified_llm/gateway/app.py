@@ -61,6 +61,7 @@ from .socket import serve
 from .state.continuity import Continuity, ask, keep
 from .state.conversations import ConversationStore
 from .state.counters import SharedCounters
+from .state.naming import renamed
 from .state.runs import Runs
 from .state.store import Store, StoreUnavailable
 from .state.turns import Pending, Turns, unavailable
@@ -334,6 +335,7 @@ class Gateway:
                     return compaction(content, match, recalled, secret), None
             except APIError as error:
                 return translator.error_reply(error, match.protocol), None
+        reply = await renamed(reply, match, found, key.tenant, turns, recalled)
         reply = placed(reply, match.protocol, self.config.telemetry.losses)
         talk = recalled.conversation if match.route.kind == "request" else None
         if talk is not None:
@@ -379,8 +381,7 @@ class Gateway:
     async def _stored(self, match: Match, key: Key, query: Mapping[str, str], secret: Secret) -> Whole | Events:
         """What is asked of a stored response, or of a run."""
         try:
-            run = await self.runs.get(key.tenant, match.names.get("id", ""))
-            if run is not None:
+            if (run := await self.runs.get(key.tenant, match.names.get("id", ""))) is not None:
                 return await self.runs.lifecycle(run, match, query, secret)
         except StoreUnavailable:
             raise unavailable() from None

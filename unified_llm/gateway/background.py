@@ -58,10 +58,12 @@ async def begin(
     executed = replace(incoming, content=foreground(incoming.content, match.protocol, native))
     runs = gateway.runs
     try:
+        id_ = runs.new_id(match.protocol)
+        # Before the run: once that is accepted, nothing may fail that would refuse the request.
+        await gateway.turns.refer(key.tenant, id_, memory)
         asked = incoming.content, previous, head.headers, native
-        run = await runs.accept(key, match.protocol, *asked, translator, executed)
+        run = await runs.accept(key, match.protocol, id_, *asked, translator, executed)
         note(run=run.id)
-        await gateway.turns.refer(key.tenant, run.id, memory)
         if found.stream is True:
             return Events(runs.log.follow(run, -1), match.protocol)
         document = await runs.document(run, match.protocol, secret)

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..client.state.response_memory import Turn
+from ..client.state.response_memory import Turn, keeps
 from ..convert import read
 from ..errors import InvalidRequest
 from ..registry import adapter
@@ -39,8 +39,17 @@ class SocketTurns(Turns):
     def __init__(self, turns: Turns, limit: int) -> None:
         super().__init__(turns.store, turns.settings)
         self.files = turns.files  # with the budget of the process
+        self.claims = turns.claims
         self._limit, self._size = limit, 0
         self._kept: OrderedDict[str, tuple[Turn, str]] = OrderedDict()
+
+    async def claim(self, tenant: str, id_: str, owner: Any) -> bool:
+        """As for a response that is stored; what this socket remembers is not free either."""
+        return id_ not in self._kept and await super().claim(tenant, id_, owner)
+
+    def remembers(self, surface: str, found: Peek) -> bool:
+        """Whether a client can go on from its response, stored or not."""
+        return bool(keeps(surface))
 
     def keep(self, id_: str, turn: Turn, lane: str) -> None:
         """Remember a response that was made on a lane, in place of one with the same id."""

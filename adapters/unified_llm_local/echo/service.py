@@ -203,7 +203,7 @@ class Service:
         exchange = ul.convert(asked.body, source=asked.protocol, target=asked.protocol, http=asked.http).exchange
         assert exchange is not None
         model = request.get("model") or asked.names.get("model") or "echo"
-        earlier = self._earlier(request)
+        earlier = self._earlier(asked, request)
         digest = digest_of(asked.protocol, model, plain(request))
         stamp = Stamp(digest, self.now(), model, asked.protocol)
         facts = Facts.of(request, earlier)
@@ -224,14 +224,15 @@ class Service:
             made = held.head("in_progress")
         return self._written(asked, made, "response", exchange, plan)
 
-    def _earlier(self, request: Node) -> list[Node]:
+    def _earlier(self, asked: Asked, request: Node) -> list[Node]:
         """The items that the request goes on from."""
         before = request.get("previous_response_id")
         if before is None:
             return []
         held = self.stored.get(before)
         if held is None:
-            raise Refused(f"previous response {before!r} not found", 404, code="previous_response_not_found")
+            status = asked.adapter.unknown_previous
+            raise Refused(f"previous response {before!r} not found", status, code="previous_response_not_found")
         return held.items()
 
     def _fault(self, plan: Plan, stream: bool, digest: str) -> None:

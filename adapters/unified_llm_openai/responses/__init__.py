@@ -114,6 +114,7 @@ adapter = Adapter(
     origin=ORIGIN,
     family="openai",
     id_prefix="resp_",
+    unknown_previous=400,
     # https://platform.openai.com/docs/guides/conversation-state https://platform.openai.com/docs/guides/reasoning
     repair=Rules(
         calls={**CALLS, "computer_call": "computer_call_output", "apply_patch_call": "apply_patch_call_output"},

@@ -16,8 +16,6 @@ Node = dict[str, Any]
 
 _CREATE = "response.create"
 _STEER = "response.steer"
-# What the API answers over HTTP with another status.
-_STATUS = {"previous_response_not_found": 400}
 
 
 def prepares(body: Mapping[str, Any]) -> bool:
@@ -33,8 +31,6 @@ def error(value: Mapping[str, Any], status: int | None) -> Node:
         fields = {key: value.get(key) for key in ("code", "message", "param")}
         code = str(fields["code"] or "")
         fields["type"] = "invalid_request_error" if code.startswith("invalid_") else "server_error"
-    told = fields.get("code")
-    status = _STATUS.get(told, status) if type(told) is str else status
     message: Node = {"type": "error", "error": fields}
     if status is not None:
         message["status"] = status

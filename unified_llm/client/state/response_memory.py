@@ -82,7 +82,8 @@ class Memory:
     def recalled(self, body: Any, surface: str, asked: Sequence[Upstream], caller: str = "") -> Any:
         """`body` with its past, where it names one that is remembered.
 
-        Raises `NotFound` for a name that neither this memory nor anybody who is asked can know.
+        Raises `NotFound` or `InvalidRequest`, as the API does, for a name that neither this memory nor anybody who is
+        asked can know.
         """
         key = keeps(surface)
         conversation = takes(split(surface)[0], "conversation")
@@ -98,7 +99,7 @@ class Memory:
             return with_history(body, surface, past, self.secret)
         if _some(surface, asked):
             return body
-        raise unknown(name, key)
+        raise unknown(name, key, split(surface)[0].unknown_previous)
 
     def _is_compacted(self, body: Any) -> bool:
         """Whether an item of a request may be a compaction of ours."""

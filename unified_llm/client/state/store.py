@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Any, Protocol
 
 from ...adapter import Adapter
-from ...errors import CapabilityRefused, NotFound
+from ...errors import APIError, CapabilityRefused, InvalidRequest, NotFound
 from ...registry import split
 from ..upstreams.upstream import Upstream
 
@@ -126,9 +126,11 @@ def recalled(store: Store, id: str) -> list[Node]:
     return [item for turn in reversed(turns) for item in (*turn["input"], *turn["output"])]
 
 
-def unknown(id: str, key: str = PREVIOUS) -> NotFound:
-    """The error of an id that nobody knows, in the words of the field that names it."""
+def unknown(id: str, key: str = PREVIOUS, status: int = 404) -> APIError:
+    """The error of an id that nobody knows, in the words of the field that names it, with a protocol's own status."""
     what = key.removesuffix("_id")
     message = f"{what.replace('_', ' ').capitalize()} with id '{id}' not found."
     fields = {"type": "not_found", "code": f"{what}_not_found", "param": key, "message": message}
-    return NotFound(message, error=fields, status=404)
+    if status == 404:
+        return NotFound(message, error=fields, status=status)
+    return InvalidRequest(message, error={**fields, "type": "invalid_request"}, status=status)

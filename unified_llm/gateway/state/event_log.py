@@ -29,8 +29,9 @@ from ...stream_writing import write_stream
 from ...streaming import read_stream
 from ..replies import Refusal
 from .database import segments
+from .naming import Renaming
 from .store import Store
-from .turns import data_of, id_of
+from .turns import data_of
 
 __all__ = [
     "DONE",
@@ -123,7 +124,7 @@ class LogWriter:
         self._flight: asyncio.Task[None] | None = None
         self._failure: Exception | None = None  # behind it nothing is written: the log would have a gap
         self.field = adapter(run.surface).resume[1] if adapter(run.surface).resume else ""
-        self._id: bytes | None = None
+        self._renaming = Renaming(run.surface, new=run.id)
 
     async def append(self, events: Sequence[bytes]) -> None:
         """Write events with what else is waiting; no more than a few are ahead of the database when this returns.
@@ -163,9 +164,7 @@ class LogWriter:
 
     def numbered(self, events: Sequence[bytes]) -> list[bytes]:
         """The events as their clients see them."""
-        if self._id is None:
-            own = id_of(self.run.surface, b"".join(events), True)
-            self._id = b'"%s"' % own.encode() if own else None
+        self._renaming.look(b"".join(events))  # before those are left out that were shown
         if self._again is not None:
             events = self._unshown(events, self._again)
         elif self._replay:
@@ -197,8 +196,7 @@ class LogWriter:
         return ()
 
     def _numbered(self, event: bytes, number: int) -> bytes:
-        if self._id is not None:
-            event = event.replace(self._id, b'"%s"' % self.run.id.encode())
+        event = self._renaming.event(event)
         if not self.field or (_counts(self.run.surface) and _has_number(event, self.field, number)):
             return event
         value = data_of(event)

@@ -92,10 +92,16 @@ class Runs:
         with suppress(Exception):
             await self.lock.release()
 
+    @staticmethod
+    def new_id(surface: str) -> str:
+        """The id of a run that is to be accepted."""
+        return f"{adapter(surface).id_prefix or 'run_'}{uuid4().hex}"
+
     async def accept(
         self,
         key: Key,
         surface: str,
+        id_: str,
         content: bytes,
         previous: str | None,
         headers: Mapping[str, str],
@@ -110,7 +116,6 @@ class Runs:
         await self.start()
         body = parse(content)
         asked = convert(body, source=surface, target=surface)
-        prefix = adapter(surface).id_prefix or "run_"
         now = int(time.time())
         head = {"model": body.get("model"), "request": content.decode("utf-8", "surrogateescape")}
         head["settings"] = dict(asked.exchange.settings) if asked.exchange is not None else {}
@@ -119,9 +124,7 @@ class Runs:
         head["query"] = {name: value for name, value in incoming.query.items() if not is_private(name)}
         head["headers"] = {name: value for name, value in headers.items() if not is_private(name)}
         keep = int(self.store.settings.keep)
-        run = Run(
-            f"{prefix}{uuid4().hex}", key.tenant, surface, "in_progress", self.lock.node, False, head, now, now + keep
-        )
+        run = Run(id_, key.tenant, surface, "in_progress", self.lock.node, False, head, now, now + keep)
         # A client that leaves now has its run all the same: nobody knows whether it is in the database.
         await asyncio.shield(asyncio.ensure_future(self._begin(run, translator, incoming)))
         return run

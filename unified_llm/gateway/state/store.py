@@ -45,7 +45,6 @@ _GROUP = 500  # rows of one commit
 _LOT = 500  # rows that one step of retention deletes
 _SWEEP = 60.0  # seconds between two steps of retention
 _LONGEST = 1_000  # responses in one conversation
-_REPLACED = {responses: ("tenant", "id"), vault: ("tenant", "key")}  # by rows with the same key
 _PAUSE = 1.0  # seconds after a failure in which it is not asked again
 
 
@@ -134,13 +133,13 @@ class Store:
         return self._secret
 
     async def put(self, row: Stored) -> None:
-        """Store a response, in the place of one with the same id; returns when it is durable."""
+        """Store a response; returns when it is durable. Raises `Conflict` for an id that the tenant has already."""
         await self.insert(responses, self.packed(row))
 
     async def insert(self, table: sa.Table, row: dict[str, Any]) -> None:
         """Write a row with the next group; returns when it is durable.
 
-        Responses and vault entries replace those with the same key; otherwise it raises `Conflict`.
+        A vault entry replaces one with the same key; otherwise it raises `Conflict`.
         """
         await self.open()
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -163,6 +162,12 @@ class Store:
         async with self.connection() as connection:
             found = (await connection.execute(sa.select(responses).where(_is(tenant, id)))).first()
         return None if found is None else _unpacked(found)
+
+    async def has(self, tenant: str, id: str) -> bool:
+        """Whether a tenant has a row of this id, which may have expired."""
+        named = (responses.c.tenant == tenant) & (responses.c.id == id)
+        async with self.connection() as connection:
+            return (await connection.execute(sa.select(responses.c.id).where(named))).first() is not None
 
     async def conversation(self, tenant: str, id: str) -> list[Stored] | None:
         """A response and those it goes on from, the last first; None where one of them is unknown."""
@@ -290,18 +295,20 @@ class Store:
 
     async def _commit(self, rows: Sequence[tuple[sa.Table, dict[str, Any]]]) -> None:
         async with self.connection(write=True) as connection:
-            for table, keys in _REPLACED.items():
-                # The same key twice in one group: the later row is meant, as with one commit after the other.
-                replaced = {tuple(row[name] for name in keys): row for each, row in rows if each is table}
-                if replaced:
-                    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-                    insert = dialect.insert(table)
-                    changed = {each.name: insert.excluded[each.name] for each in table.c if each.name not in keys}
-                    statement = insert.on_conflict_do_update(index_elements=keys, set_=changed)
-                    # Nodes that write the same rows in another order would wait for each other.
-                    await connection.execute(statement, [replaced[key] for key in sorted(replaced)])
-            for table in (runs, segments):
+            # The same key twice in one group: the later row is meant, as with one commit after the other.
+            replaced = {(row["tenant"], row["key"]): row for each, row in rows if each is vault}
+            if replaced:
+                dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+                insert = dialect.insert(vault)
+                keys = ("tenant", "key")
+                changed = {each.name: insert.excluded[each.name] for each in vault.c if each.name not in keys}
+                statement = insert.on_conflict_do_update(index_elements=keys, set_=changed)
+                # Nodes that write the same rows in another order would wait for each other.
+                await connection.execute(statement, [replaced[key] for key in sorted(replaced)])
+            for table in (responses, runs, segments):
                 if added := [row for each, row in rows if each is table]:
+                    if table is responses:
+                        added.sort(key=lambda row: (row["tenant"], row["id"]))
                     await connection.execute(sa.insert(table), added)
             await notify(connection, {row["run"] for table, row in rows if table is segments})
 

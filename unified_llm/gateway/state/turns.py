@@ -13,6 +13,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from ...bytestream import ByteStream
 from ...client.state.response_memory import Memory, Turn, answer, keeps
@@ -34,13 +35,13 @@ from ..config import StateSettings
 from ..replies import Refusal, Whole
 from .files import FileStore
 from .references import References, find_references
-from .store import Store, Stored, StoreUnavailable
+from .store import Conflict, Store, Stored, StoreUnavailable
 
 if TYPE_CHECKING:
     from ..conversations import Named
 
-__all__ = ["Pending", "Recalled", "Turns", "data_of", "foreground", "id_of", "is_response", "unavailable",
-           "with_data"]  # fmt: skip
+__all__ = ["Pending", "Recalled", "Turns", "data_of", "foreground", "id_of", "is_response", "named_in",
+           "unavailable", "with_data"]  # fmt: skip
 
 _log = logging.getLogger("unified_llm.gateway")
 _FRAMES = 16  # of a stream, in which its id has to come
@@ -53,7 +54,7 @@ class Recalled(Memory):
         super().__init__(0, secret)
         self.history = turns
         self.files = files
-        self.upstream = ""
+        self.upstream = self.protocol = ""
         self.forgotten = False
         self.conversation: Named | None = None
 
@@ -79,7 +80,7 @@ class Recalled(Memory):
     def recalled(self, body: Any, surface: str, asked: Any, caller: str = "") -> Any:
         """`body` with its history and its files, inside of `with_files`.
 
-        Raises `NotFound` for an id that this tenant does not have: no upstream is asked.
+        Raises `NotFound` or `InvalidRequest` for an id that this tenant does not have: no upstream is asked.
         """
         if self.conversation is not None and isinstance(body, dict):
             body = self.conversation.full(body)
@@ -96,7 +97,7 @@ class Recalled(Memory):
 
     def follow(self, reply: Any, surface: str, asked: bytes, body: Any, whose: Any, caller: str = "") -> None:
         """Note who answered; a stream collects what its client is sent."""
-        self.upstream = whose.name
+        self.upstream, self.protocol = whose.name, whose.protocol
         if reply.stream is not None:
             reply.stream.keep = lambda sent, stream: None
 
@@ -178,7 +179,11 @@ class Pending:
         await self._turns.refer(self._key.tenant, id_, self._recalled)
         if self._keep is not None:
             await self._keep(id_)  # before the response: until that is there, nobody can delete it
-        await self._turns.store.put(row)
+        try:
+            await self._turns.store.put(row)
+        except Conflict:
+            # Two nodes have made responses of one id at the same time: the first one is the one that it names.
+            raise StoreUnavailable("the id of the response is taken") from None
 
 
 class Turns:
@@ -189,6 +194,7 @@ class Turns:
     def __init__(self, store: Store, settings: StateSettings) -> None:
         self.store, self.settings = store, settings
         self.files = FileStore(store, settings)
+        self.claims: WeakValueDictionary[tuple[str, str], Any] = WeakValueDictionary()  # ids of what is being made
 
     async def recall(
         self, key: Key, surface: str, found: Peek, secret: Secret, content: bytes = b"", kind: str = "request"
@@ -227,6 +233,14 @@ class Turns:
         """Note the files of a response that is stored. Raises `StoreUnavailable`."""
         if recalled.files is not None and recalled.files.own:
             await self.files.used(tenant, id_, recalled.files.own, self.settings.keep)
+
+    async def claim(self, tenant: str, id_: str, owner: Any) -> bool:
+        """Take an id for what `owner` stands for; whether it was free. Raises `StoreUnavailable`."""
+        return self.claims.setdefault((tenant, id_), owner) is owner and not await self.store.has(tenant, id_)
+
+    def remembers(self, surface: str, found: Peek) -> bool:
+        """Whether a client can go on from its response, so that the id has to name this one alone."""
+        return self.stores(surface, found)
 
     def stores(self, surface: str, found: Peek) -> bool:
         """Whether a response is to be stored: the protocol has ids to go on from, and the client does not object."""
@@ -284,12 +298,16 @@ def id_of(surface: str, answered: bytes, streamed: bool) -> str:
         found = parse(answered)
         id_ = found.get("id") if isinstance(found, dict) else None
         return id_ if isinstance(id_, str) else ""
-    for frame in answered.split(b"\n\n", _FRAMES)[:_FRAMES]:
-        value = data_of(frame)
-        for node in (value, *value.values()):
+    return named_in(answered)[1]
+
+
+def named_in(events: bytes) -> tuple[str, str]:
+    """The field that has the response in the first events of a stream, and its id; empty where there is none."""
+    for frame in events.split(b"\n\n", _FRAMES)[:_FRAMES]:
+        for name, node in data_of(frame).items():
             if isinstance(node, dict) and isinstance(node.get("id"), str) and node.get("status"):
-                return str(node["id"])
-    return ""
+                return name, node["id"]
+    return "", ""
 
 
 def data_of(frame: bytes) -> dict[str, Any]:
