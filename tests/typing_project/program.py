@@ -1,0 +1,139 @@
+"""A program as users write them: the checkers find nothing, and every type is the one that is asserted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, assert_type
+
+from pydantic import BaseModel
+
+import unified_llm as ul
+from unified_llm import models
+
+
+class City(BaseModel):
+    name: str
+    people: int
+
+
+@ul.tool
+def weather(city: str, days: int = 1) -> str:
+    """The weather in a city."""
+    return f"{city}: rain for {days} days"
+
+
+@ul.tool(strict=True)
+async def distance(start: str, end: str) -> float:
+    """The distance between two cities in km."""
+    return float(len(start) + len(end))
+
+
+class Desk:
+    """Tools that share something."""
+
+    @ul.tool
+    def note(self, text: str, context: ul.ToolContext[str]) -> list[str]:
+        """Keep a note."""
+        return [context.data, text]
+
+
+def tools_are_functions_still() -> None:
+    assert_type(weather("Rome"), str)
+    assert_type(Desk().note("x", ul.ToolContext("c", "note", data="Ann")), list[str])
+
+
+def answers(client: ul.Client) -> str:
+    result = client.responses.create(
+        model="openai/gpt-5.5",
+        models=["anthropic/claude-opus-4-7"],
+        input=["What is this?", ul.image("https://example.com/a.png")],
+        reasoning={"effort": "high"},
+        text={"verbosity": "low"},
+        max_output_tokens=500,
+        on_loss={"sampling.*": "raise"},
+        timeout=30,
+    )
+    assert_type(result, ul.Result[None])
+    assert_type(result.output_text, str)
+    assert_type(result.losses, ul.Losses)
+    if result.usage is not None:
+        assert_type(result.usage, ul.Usage)
+        assert_type(result.usage.output_tokens, int | None)
+    if result.cost is not None:
+        assert_type(result.cost, models.Cost)
+    for item in result.output or ():
+        if item.type == "function_call":
+            assert_type(item, ul.FunctionCall)
+            assert_type(item.parsed_arguments, dict[str, Any])
+        if isinstance(item, ul.UnknownItem):
+            print(item.problems)
+    later = client.responses.create(previous=result, input="And now?")
+    return later.output_text
+
+
+def values(client: ul.Client) -> list[City]:
+    one = client.responses.parse(text_format=City, input="Rome", strategy="auto")
+    assert_type(one, ul.Result[City])
+    assert_type(one.output_parsed, City | None)
+    many = client.responses.parse(text_format=list[City], input="Rome and Paris")
+    assert_type(many.output_parsed, list[City] | None)
+    return [*([one.output_parsed] if one.output_parsed else []), *(many.output_parsed or [])]
+
+
+def events(client: ul.Client) -> Iterator[str]:
+    with client.responses.create(input="Hi", stream=True) as stream:
+        for event in stream:
+            if event.type == "response.output_text.delta":
+                assert_type(event, ul.OutputTextDelta)
+                yield event.delta or ""
+            match event:
+                case ul.OutputItemDone(item=ul.FunctionCall(name=name)):
+                    assert_type(name, str)
+                case ul.UnknownEvent(problems=problems):
+                    print(problems)
+                case _:
+                    pass
+    assert_type(stream.get_final_response(), ul.Result[None])
+
+
+def loops(client: ul.Client) -> None:
+    run = client.responses.run(input="Hi", tools=[weather, distance, Desk().note, "web_search"], max_turns=3)
+    assert_type(run.output_text, str)
+    assert_type(run.usage, ul.Usage)
+    for event in client.responses.run(input="Hi", tools=weather, stream=True):
+        if event.type == "unified_llm:turn_done":
+            assert_type(event, ul.TurnDone)
+            print(event.step.number, event.step.response.output_text)
+
+
+async def in_an_event_loop() -> str:
+    async with ul.AsyncClient("anthropic", api_key="k") as client:
+        stream = await client.responses.create(model="claude-opus-4-7", input="Hi", stream=True)
+        texts = [text async for text in stream.text_deltas]
+        assert_type(texts, list[str])
+        one = await client.responses.parse(model="claude-opus-4-7", input="Rome", text_format=City)
+        assert_type(one.output_parsed, City | None)
+        return (await client.responses.run(model="claude-opus-4-7", input="Hi", tools=[distance])).output_text
+
+
+def documents(body: dict[str, Any], own: str) -> None:
+    done = ul.convert(body, source="openai-chat", target=own, on_loss="warn")
+    assert_type(done, ul.Converted)
+    assert_type(ul.preview(body, source="openai-chat", target="anthropic-messages"), ul.Losses)
+    assert_type(ul.read(body, "openai-chat"), ul.Request)
+    assert_type(ul.read(body, "openai-chat", "response"), ul.Response)
+    assert_type(ul.read(body, "openai-chat", kind="error"), ul.ErrorBody)
+    ul.write(ul.Request(model="m", input=[ul.Message(role="user", content="Hi")]), "google-interactions")
+    for loss in done.losses:
+        print(loss.path, loss.fate, loss.detail)
+
+
+def facts() -> None:
+    found = models.get("openai/gpt-5.5")
+    assert_type(found.tool_call, bool | None)
+    try:
+        answers(ul.Client())
+    except ul.RateLimited as error:
+        print(error.retry_after)
+    except ul.UnifiedLLMError as error:
+        print(error)
