@@ -196,7 +196,7 @@ def test_a_result_to_go_on_from_is_input() -> None:
         ([None], "/input/0", "not NoneType"),
         (io.BytesIO(PNG), "/input", "not BytesIO"),
         ([["a"]], "/input/0", "not list"),
-        ([b"\x00\x01"], "/input/0", "bytes of an unknown format; pass client.file(data, media_type=...)"),
+        ([b"\x00\x01"], "/input/0", "bytes of an unknown format; pass unified_llm.file(data, media_type=...)"),
         ([Path("/nowhere/a.png")], "/input/0", "the file cannot be read"),
         ([{"type": "mesage", "content": "x"}], "/input/0/type", "unknown item type 'mesage'; did you mean 'message'"),
         ([{"type": "image_url"}], "/input/0/type", "did you mean 'input_image'"),

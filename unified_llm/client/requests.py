@@ -16,7 +16,10 @@ from .._tables import KEYS
 from ..errors import InvalidBody
 from ..losses import Levels, Losses
 from ..malformed import FAULTS, refuse_document
+from ..model.base import Model
+from ..paths import pointer
 from .history import Segment, withheld
+from .inputs.arguments import refuse_argument
 from .inputs.items import input_items, plain
 from .params import Asked
 from .results import Result, RunResult, items_of
@@ -59,38 +62,6 @@ class Call:
         return tuple(dict.fromkeys(each for each in (self.body.get("model"), *self.models) if each is not None))
 
 
-# What other APIs call what a request has.
-_ELSEWHERE = {
-    "messages": "input",
-    "query": "input",
-    "question": "input",
-    "system_prompt": "instructions",
-    "system_instruction": "instructions",
-    "system_message": "instructions",
-    "developer": "instructions",
-    "max_output": "max_output_tokens",
-    "functions": "tools",
-    "response_schema": "text",
-    "output_type": "text",
-    "thinking_budget": "reasoning",
-    "contents": "input",
-    "system": "instructions",
-    "max_tokens": "max_output_tokens",
-    "max_completion_tokens": "max_output_tokens",
-    "stop_sequences": "stop",
-    "reasoning_effort": "reasoning",
-    "thinking": "reasoning",
-    "response_format": "text",
-}
-
-
-_ELSEWHERE_DONE = {
-    "text_format": "structured output is client.responses.parse(text_format=...)",
-    "max_retries": "retries are set by Client(retry=Retry(attempts=...))",
-    "max_turns": "tool loops are client.responses.run(max_turns=...)",
-}
-
-
 def call_of(given: Mapping[str, Any]) -> Call:
     """The call for the keyword arguments of a method.
 
@@ -99,9 +70,7 @@ def call_of(given: Mapping[str, Any]) -> Call:
     fields = KEYS["request"]
     for name in given:
         if name not in fields and name not in OPTIONS:
-            near = [_ELSEWHERE[name]] if name in _ELSEWHERE else get_close_matches(name, [*fields, *OPTIONS], 1, 0.75)
-            meant = f"did you mean {near[0]!r}?" if near else "pass provider-specific fields in extra_body="
-            raise TypeError(f"unknown argument {name!r}; {_ELSEWHERE_DONE.get(name, meant)}")
+            refuse_argument(name, [*fields, *OPTIONS])
     options = {name: given[name] for name in OPTIONS if given.get(name) is not None}
     body = {
         name: value if name in _LATER else _setting(name, value)
@@ -172,17 +141,34 @@ def _before(previous: Any) -> tuple[list[Node], tuple[Segment, ...]]:
 
 
 def _check(settings: Node) -> None:
-    """Refuse a setting of the wrong type, with its path."""
+    """Refuse a setting of the wrong type, and a misspelt field of one, with its path."""
     from pydantic import ValidationError
 
     from ..model import Request
     from ..model.validate import first_problem
 
     try:
-        Request.model_validate(settings)
+        made = Request.model_validate(settings)
     except ValidationError as error:
         path, reason = first_problem(error, settings)
         raise InvalidBody(path, reason) from error
+    for name in settings:
+        value = getattr(made, name, None)
+        if isinstance(value, Model):
+            _check_fields(value, (name,))
+
+
+def _check_fields(node: Model, path: tuple[str, ...]) -> None:
+    """Refuse a field that looks like another one, in a setting or below. One that looks like none may be new."""
+    fields = {info.alias or name: name for name, info in type(node).__pydantic_fields__.items()}
+    for key in node.__pydantic_extra__ or ():
+        near = get_close_matches(key, sorted(fields.keys() - node.__pydantic_fields_set__), 1, 0.8)
+        if near:
+            raise InvalidBody(pointer((*path, key)), f"unknown field {key!r}; did you mean {near[0]!r}?")
+    for key, name in fields.items():
+        below = getattr(node, name)
+        if isinstance(below, Model):
+            _check_fields(below, (*path, key))
 
 
 def travelling(call: Call, upstreams: Sequence[Any]) -> Node:

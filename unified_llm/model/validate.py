@@ -191,7 +191,9 @@ def first_problem(error: ValidationError, value: Any) -> tuple[str, str]:
     # Of a union's many complaints the one that got deepest into the document says most.
     found = [(_path(each, value), each["msg"]) for each in error.errors(include_url=False)]
     path = max(found, key=lambda pair: pair[0].count("/"))[0]
-    reasons = list(dict.fromkeys(reason for where, reason in found if where == path))
+    reasons = list(dict.fromkeys(_in_json(reason) for where, reason in found if where == path))
+    if _SHOULD + "a valid number" in reasons and _SHOULD + "a valid integer" in reasons:
+        reasons.remove(_SHOULD + "a valid integer")
     if len(reasons) > 1 and all(reason.startswith(_SHOULD) for reason in reasons):
         # Any of the members of a union would do.
         reasons = [_SHOULD + " or ".join(reason.removeprefix(_SHOULD) for reason in reasons)]
@@ -199,6 +201,11 @@ def first_problem(error: ValidationError, value: Any) -> tuple[str, str]:
 
 
 _SHOULD = "Input should be "
+
+
+def _in_json(reason: str) -> str:
+    """A reason of pydantic's without the classes of Python in it."""
+    return _SHOULD + "an object" if reason.startswith(_SHOULD + "a valid dictionary") else reason
 
 
 def _path(problem: Any, value: Any) -> str:

@@ -75,7 +75,10 @@ def input_items(given: Any) -> str | list[Node] | None:
             output = (each.final if isinstance(each, RunResult) else each).dump().get("output")
             out, told = continued(out + _messages(told), output or ()), []
             continue
-        node = each if mine else plain(each)
+        try:
+            node = each if mine else plain(each)
+        except InvalidBody as error:
+            raise InvalidBody(pointer(path) + error.path, error.reason) from error
         part = _part(node, path, "input_text")
         if part is not None:
             told.append(part)
@@ -107,7 +110,7 @@ def _part(value: Any, path: Keys, text: str) -> Node | None:
         kind = value.get("type")
         return _known(value, kind, path) if type(kind) is str and kind in PART_TYPES else None
     if isinstance(value, (bytes, bytearray, memoryview)) and recognized(bytes(value)) is None:
-        raise InvalidBody(pointer(path), "bytes of an unknown format; pass client.file(data, media_type=...)")
+        raise InvalidBody(pointer(path), "bytes of an unknown format; pass unified_llm.file(data, media_type=...)")
     try:
         return part_of(value)
     except OSError as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import io
 import mimetypes
+import os
 from pathlib import Path
 from typing import Any
 
@@ -80,8 +81,8 @@ def part_of(value: Any) -> Node | None:
     >>> part_of(b"RIFF....WAVE")["format"], part_of(b"%PDF-")["type"], part_of("text")
     ('wav', 'input_file', None)
     """
-    if isinstance(value, (bytes, bytearray, memoryview, Path)):
-        raw, kind, name = _loaded(value if isinstance(value, Path) else bytes(value), None)
+    if isinstance(value, (bytes, bytearray, memoryview, os.PathLike)):
+        raw, kind, name = _loaded(Path(value) if isinstance(value, os.PathLike) else bytes(value), None)
         family, _, format_ = kind.partition("/")
         if family == "image":
             return image(raw, kind)

@@ -1,0 +1,113 @@
+"""What a mistake is answered with: the name that was meant exists, and what a hint says works."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+import unified_llm as ul
+from client.providers import Canned, message, response
+from unified_llm._tables import KEYS
+from unified_llm.client.inputs import arguments
+from unified_llm.client.requests import OPTIONS
+
+
+def told(method: str = "create", **given: Any) -> str:
+    canned = Canned("openai-responses", response(message("Hi")))
+    with pytest.raises((TypeError, ValueError)) as caught:
+        getattr(ul.Client(canned.upstream).responses, method)(**{"input": "Hi", **given})
+    assert canned.requests == []
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("text_format", "text_format= is an argument of client.responses.parse()"),
+        ("system_prompt", "did you mean 'instructions'?"),
+        ("max_tokens", "did you mean 'max_output_tokens'?"),
+        ("messages", "did you mean 'input'?"),
+        ("temprature", "did you mean 'temperature'?"),
+        ("fallback_models", "did you mean 'models'?"),
+        ("api_base", "did you mean 'base_url'?"),
+        ("response_format", "client.responses.parse(text_format=...), or text={'format': {...}}"),
+        ("reasoning_effort", "pass reasoning={'effort': ...}"),
+        ("generation_config", "the settings in it are arguments of their own"),
+        ("max_turns", "max_turns= is an argument of client.responses.run()"),
+        ("max_turn", "max_turns= is an argument of client.responses.run()"),
+        ("strategy", "strategy= is an argument of client.responses.parse()"),
+        ("max_retries", "Client(retry=Retry(attempts=...))"),
+        ("new_thing", "pass provider-specific fields in extra_body="),
+    ],
+)
+def test_an_unknown_argument(name: str, hint: str) -> None:
+    text = told(**{name: 1})
+    assert text.startswith(f"unknown argument {name!r}; ")
+    assert hint in text
+
+
+def test_the_arguments_of_other_apis_are_no_arguments_here_and_what_is_meant_is() -> None:
+    known = KEYS["request"] | OPTIONS
+    assert set(arguments._ELSEWHERE.values()) <= known
+    assert not (set(arguments._ELSEWHERE) | set(arguments._DONE)) & known
+    assert not set(arguments._ELSEWHERE) & set(arguments._DONE)
+
+
+def test_what_the_hints_say_works() -> None:
+    class Person(BaseModel):
+        name: str
+
+    client = ul.Client(model="local/echo", retry=ul.Retry(attempts=2))
+    assert client.responses.parse(input='{"name": "Ann"}', text_format=Person).output_parsed is not None
+    assert client.responses.run(input="Hi", max_turns=3).output_text == "Hi"
+    assert client.responses.create(
+        input=["Hi", ul.image(b"\x89PNG"), ul.file(b"?", media_type="text/plain")],
+        reasoning={"effort": "low", "budget_tokens": 1024},
+        text={"verbosity": "low", "format": {"type": "text"}},
+        extra_body={"new_thing": 1},
+    ).output_text
+
+
+@pytest.mark.parametrize(
+    ("given", "path", "reason"),
+    [
+        ({"temperature": "hot"}, "/temperature", "Input should be a valid number"),
+        ({"seed": "x"}, "/seed", "Input should be a valid integer"),
+        ({"metadata": "x"}, "/metadata", "Input should be an object"),
+        ({"reasoning": "high"}, "/reasoning", "Input should be an object"),
+        ({"reasoning": {"efort": "low"}}, "/reasoning/efort", "unknown field 'efort'; did you mean 'effort'?"),
+        ({"text": {"fromat": {}}}, "/text/fromat", "unknown field 'fromat'; did you mean 'format'?"),
+        ({"text": {"format": {"type": "json_schema", "shema": {}}}}, "/text/format/shema", "did you mean 'schema'?"),
+    ],
+)
+def test_a_setting_of_the_wrong_type_or_with_a_misspelt_field(given: Any, path: str, reason: str) -> None:
+    text = told(**given)
+    assert text.startswith(f"{path}: ")
+    assert text.endswith(reason)
+
+
+def test_a_field_of_a_setting_that_looks_like_none_is_new() -> None:
+    canned = Canned("openai-responses", response(message("Hi")))
+    result = ul.Client(canned.upstream).responses.create(input="Hi", reasoning={"effort": "low", "qqq": 1})
+    assert canned.bodies[0]["reasoning"]["effort"] == "low"
+    assert ("/reasoning/qqq", "lost") in [(loss.path, loss.fate) for loss in result.losses]
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("foo/bar", "no provider 'foo'"), ("gogle/x", "did you mean google"), ("gpt-5", "use 'openai/gpt-5' or pass")],
+)
+def test_an_unknown_provider_is_not_said_to_be_one_that_looks_nothing_like_it(name: str, hint: str) -> None:
+    with pytest.raises((LookupError, ValueError), match=hint) as caught:
+        ul.Client().responses.create(model=name, input="Hi")
+    assert name != "foo/bar" or "did you mean" not in str(caught.value)
+
+
+@pytest.mark.parametrize("made", [ul.Client, ul.AsyncClient])
+def test_no_private_name_is_shown(made: Any) -> None:
+    with pytest.raises(TypeError) as caught:
+        made(apikey="x")
+    assert "_Both" not in str(caught.value)
+    assert "'apikey'" in str(caught.value)
