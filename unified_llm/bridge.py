@@ -37,8 +37,12 @@ def reads(shape: Shape) -> Callable[[Any, Reader], Node]:
     return read
 
 
-def read_part(shape: Shape, doc: Node, r: Reader) -> Node:
-    """The canonical node of an object of this shape."""
+def read_part(shape: Shape, doc: Node, r: Reader, whole: bool = True) -> Node:
+    """The canonical node of an object of this shape.
+
+    `whole`: it is the document, or all of its kind that is of a shape; what is inside it is known to the present core
+    as nodes of their own. Else it is one node of a document that functions read, spelled in one way.
+    """
     x = Context(r.protocol, r.protocol)
     try:
         node = shape.read_or_explain(doc, x)
@@ -46,17 +50,27 @@ def read_part(shape: Shape, doc: Node, r: Reader) -> Node:
         reason = f"not a document of {r.protocol}: {error.path[-1] if error.path else 'it'} {error.reason}"
         raise InvalidBody(pointer(error.path), reason) from error
     if r.number is not None:  # the next event may have other places, and be spelled otherwise
-        _note_places(shape, node, doc, r)
+        _note_places(shape, node, doc, r, whole)
     else:
-        r.owed.append(partial(_note_places, shape, node, doc))
-    if r.target is None or (r.number is not None and r.target.protocol == r.protocol):
+        r.owed.append(partial(_note_places, shape, node, doc, whole=whole))
+    if not whole:
+        pass
+    elif r.target is None or (r.number is not None and r.target.protocol == r.protocol):
         keep_spelling(shape, node, doc, x)  # it may be looked at, and changed, before it is written
     elif r.target.protocol == r.protocol:  # (How it was spelled is nothing to another protocol.)
         r.target.context[_GIVEN] = shape, doc, x
     return node
 
 
-def _note_places(shape: Shape, node: Node, doc: Node, r: Reader) -> None:
+def _note_places(shape: Shape, node: Node, doc: Node, r: Reader, whole: bool) -> None:
+    if not whole:
+        for keys in (*shape.places, *shape.inside):
+            path = shape.path_of(keys)
+            # (An object of one field is where that is.)
+            if path not in (None, keys) and (keys in shape.leaves or path not in shape.places.values()):
+                if at(node, keys) is not None:
+                    r.place(node, keys, path)
+        return
     for place in walk(shape, node, doc):
         if type(place.wire) is not dict and place.path:  # a value without an identity is found by where it stands
             r.made(place.node, at(doc, place.path[:-1]), place.path[-1])
@@ -84,10 +98,22 @@ def writes(shape: Shape, *passes: Pass, lists: tuple[str, ...] = ("input", "outp
 
 
 def write_part(
-    shape: Shape, root: Node, w: Writer, *passes: Pass, lists: tuple[str, ...] = ("input", "output")
+    shape: Shape,
+    root: Node,
+    w: Writer,
+    *passes: Pass,
+    lists: tuple[str, ...] = ("input", "output"),
+    whole: bool = True,
+    own: bool | None = None,
 ) -> Node:
     """The wire object of a canonical node, after the passes; what is lost of it is told to the writer."""
-    read_as, doc, x = w.context.pop(_GIVEN, None) or (None, None, Context(w.source or "", w.protocol))
+    read_as, doc, x = (w.context.pop(_GIVEN, None) if whole else None) or (
+        None,
+        None,
+        Context(w.source or "", w.protocol),
+    )
+    if own is not None:
+        x.own = own
     if passes:
         node = dict(root)
         for each in passes:
@@ -97,17 +123,17 @@ def write_part(
     else:
         wire = shape.write_or_explain(root, x)
     for raw in x.raw:
-        _tell(raw, x, w)
+        _tell(raw, x, w, whole)
     return spelled_as(wire, doc) if read_as is shape else wire
 
 
-def _tell(raw: Raw, x: Context, w: Writer) -> None:
+def _tell(raw: Raw, x: Context, w: Writer, whole: bool) -> None:
     """Hand on what was recorded of a canonical node that the present core knows."""
     if raw.fate == "added":
         w.added(raw.node, raw.keys[0], raw.detail)
         return
     given, keys = x.moved[id(raw.node)][1] if id(raw.node) in x.moved else raw.node, raw.keys
-    while len(keys) > 1 and keys[0] != "extra" and type(given.get(keys[0])) is dict:
+    while whole and len(keys) > 1 and keys[0] != "extra" and type(given.get(keys[0])) is dict:
         given, keys = given[keys[0]], keys[1:]
     if raw.fate == "lost" and not raw.detail and len(keys) == 1:
         w.leftover(given, keys[0])  # what the library made itself is never lost

@@ -179,9 +179,8 @@ class Context:
             self.before = before
         self.moved[id(before)] = (before, self.before)
         self.moved[id(c)] = (c, self.before)
-        if before.keys() <= c.keys() and all(
-            type(c[key]) is list and [*map(id, c[key])] == [*map(id, held[key])] for key in held
-        ):
+        lists_kept = all(type(c.get(key)) is list and [*map(id, c[key])] == [*map(id, held[key])] for key in held)
+        if lists_kept and all(key in c or (id(c), key) in self.kept for key in before):
             return  # it took nothing away
         told = {(id(raw.node), raw.keys) for raw in self.raw[mark:]}
         known = {id(value) for value in c.values()}
