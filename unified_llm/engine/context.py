@@ -115,7 +115,7 @@ class Context:
                 wire = respelled(wire, kept["form"], shape)
             if kept.get("rest"):
                 self._overruled(c, wire, kept["rest"], ("extra", protocol, "rest"), shape)
-                wire = fill(wire, kept["rest"], shape.optional_constants)
+                wire = fill(wire, kept["rest"], shape.optional_constants, (), shape.wire_tree)
         return wire
 
     def foreign(self, c: Node, protocol: str, kept: Node) -> None:

@@ -21,6 +21,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from .rows import Branch
 from .signals import ABSENT, OPAQUE, REST, VOID, Node, Path, is_same
 
 __all__ = [
@@ -163,8 +164,11 @@ def native_of(c: Node, protocol: str = "") -> str:
     return ""
 
 
-def fill(wire: Any, gaps: Any, over: Any = (), path: Path = ()) -> Any:
+def fill(wire: Any, gaps: Any, over: Any = (), path: Path = (), ours: Any = None) -> Any:
     """`wire` with what was kept in its gaps: nothing that was written is overwritten, but optional constants (`over`).
+
+    Objects that the writer made (`ours`, a branch of the shape) stay the same ones, since losses refer to them; all
+    others may be the caller's and are copied.
 
     >>> fill({"a": 1, "b": {"c": 2}}, {"a": 9, "b": {"d": 3}})
     {'a': 1, 'b': {'c': 2, 'd': 3}}
@@ -173,11 +177,16 @@ def fill(wire: Any, gaps: Any, over: Any = (), path: Path = ()) -> Any:
         return [fill(value, gap) for value, gap in zip(wire, gaps)] + wire[len(gaps) :]
     if type(wire) is not dict or type(gaps) is not dict:
         return wire
-    out = dict(wire)
+    out = dict(wire) if ours is None else wire
     for key, gap in gaps.items():
         here = (*path, key)
-        out[key] = fill(out[key], gap, over, here) if key in out and here not in over else gap
+        out[key] = fill(out[key], gap, over, here, _below(ours, key)) if key in out and here not in over else gap
     return out
+
+
+def _below(branch: Any, key: str) -> Branch | None:
+    child = branch.children.get(key) if branch is not None else None
+    return child if isinstance(child, Branch) else None
 
 
 def finish(c: Node, wire: Node, shape: Any, x: Any, done: tuple[str, ...] = ()) -> Node:
@@ -278,13 +287,12 @@ def respelled(wire: Any, form: dict[str, str], shape: Any, above: str = "") -> A
     """
     if type(wire) is not dict:
         return wire
-    out = dict(wire)
     for name, marker in form.items() if type(form) is dict else ():
         # (Anybody may have made a canonical document.)
         if type(marker) is str and name.startswith("../") == bool(above) and name.startswith(above):
             path = tuple(name.removeprefix(above).split("/"))
-            _apply(out, path, marker, shape)
-    return out
+            _apply(wire, path, marker, shape)
+    return wire
 
 
 def spelled_as(written: Node, given: Any) -> Node:
@@ -307,15 +315,18 @@ def _apply(out: Any, path: tuple[str, ...], marker: str, shape: Any) -> None:
     if marker == "alias":
         _rename(out, path, shape)
         return
+    ours = shape.wire_tree if shape is not None else None
     for step in path[:-1]:
+        ours = _below(ours, step)
         inner = _step(here, step)
         if inner is ABSENT and marker == "said" and shape is not None and path in shape.optional_constants:
             inner = {}
         if type(inner) is not dict and type(inner) is not list:
             return
-        copy = dict(inner) if type(inner) is dict else list(inner)
-        here[step if type(here) is dict else int(step)] = copy
-        here = copy
+        if ours is None:
+            inner = dict(inner) if type(inner) is dict else list(inner)
+        here[step if type(here) is dict else int(step)] = inner
+        here = inner
     value = _step(here, key)
     if type(here) is list:
         if marker == "lone" and type(value) is list and len(value) == 1:
