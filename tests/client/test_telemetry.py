@@ -6,6 +6,7 @@ import asyncio
 import gc
 import logging
 import sys
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,7 +15,9 @@ import pytest
 
 import unified_llm as ul
 from client.asking import no_waiting, openai, refusal  # noqa: F401 (a fixture, of every test here)
+from unified_llm.client.sending.effects import Ask
 from unified_llm.client.telemetry import opentelemetry as otel
+from unified_llm.client.telemetry.operation import Telemetry
 from upstreams import CHAT, CHAT_STREAM, MESSAGE, Canned, frames, streamed
 
 pytest.importorskip("opentelemetry.sdk")
@@ -30,6 +33,20 @@ BUSY = refusal(503, openai("server_error", None))
 CHAT_USAGE = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "gpt-up", "choices": [],
               "usage": {"prompt_tokens": 3, "completion_tokens": 1, "total_tokens": 4}}  # fmt: skip
 STREAMED = [*CHAT_STREAM[:-1], *frames(CHAT_USAGE, b"[DONE]")]
+
+
+class _Body(dict[str, Any]):
+    """A body that can be watched."""
+
+
+def test_the_body_of_a_request_does_not_live_as_long_as_its_stream() -> None:
+    body = _Body()
+    watched = weakref.ref(body)
+    upstream = ul.Upstream(model="m", base_url="http://up.test/v1", protocol="openai-chat")
+    telemetry = Telemetry(on_response=lambda event: None)
+    operation = telemetry.begin(Ask(body=body, stream=True), upstream, ul.Losses([]), "m")
+    del body
+    assert operation is not None and watched() is None
 
 
 class Heard(list[Any]):

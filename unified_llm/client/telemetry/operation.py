@@ -85,8 +85,8 @@ class Hooked(NamedTuple):
 class Operation:
     """All requests to one upstream for one call, and their response."""
 
-    __slots__ = ("_ask", "_began", "_event", "_first", "_found", "_model", "_over", "_sent", "_span", "_telemetry",
-                 "_upstream", "call", "losses")  # fmt: skip
+    __slots__ = ("_began", "_event", "_first", "_found", "_kind", "_model", "_over", "_sent", "_span", "_stream",
+                 "_telemetry", "_upstream", "call", "losses")  # fmt: skip
 
     def __init__(
         self,
@@ -97,7 +97,8 @@ class Operation:
         losses: Losses,
         model: str | None,
     ) -> None:
-        self._telemetry, self._ask, self._upstream, self._model = telemetry, ask, upstream, model
+        self._telemetry, self._upstream, self._model = telemetry, upstream, model
+        self._kind, self._stream = ask.kind, ask.stream  # not `ask`: its body would live as long as a stream
         self._span: Span | None = None if made is None else made.begin(ask, upstream, model)
         self.call = ask.answer_id or uuid4().hex
         self.losses = Losses([*ask.losses, *losses]) if ask.losses else losses
@@ -120,7 +121,7 @@ class Operation:
 
     def sending(self, attempt: int, outgoing: Outgoing) -> Hooked | None:
         """A request is about to be sent."""
-        upstream, ask = self._upstream, self._ask
+        upstream = self._upstream
         self._sent = time.monotonic()
         self._event = RequestEvent(
             call=self.call,
@@ -129,15 +130,15 @@ class Operation:
             provider=upstream.provider,
             model=self._model,
             protocol=upstream.protocol,
-            kind=ask.kind,
-            stream=ask.stream,
+            kind=self._kind,
+            stream=self._stream,
             method=outgoing.method,
             url=upstream.hide(outgoing.url.partition("?")[0].partition("#")[0]),
             why=upstream.why,
             losses=self.losses,
         )
         if _log.isEnabledFor(logging.DEBUG):
-            form = " (stream)" if ask.stream else ""
+            form = " (stream)" if self._stream else ""
             size = len(outgoing.content or b"")
             where = _plain(upstream, self._event.url)
             _log.debug("%s: %s %s, attempt %d, %d bytes%s", self._name, outgoing.method, where, attempt, size, form)
