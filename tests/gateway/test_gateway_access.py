@@ -166,7 +166,7 @@ def test_tenants_do_not_see_each_other(house: House) -> None:
         first = house.ask(gateway, "POST", "/v1/responses", json=body, headers={"x-api-key": KEY}).json()["id"]
         after = {**body, "previous_response_id": first}
         red = {"x-api-key": other, "x-unified-llm-caller": "blue"}
-        assert house.ask(gateway, "POST", "/v1/responses", json=after, headers=red).status_code == 404
+        assert house.ask(gateway, "POST", "/v1/responses", json=after, headers=red).status_code == 400
         assert house.ask(gateway, "POST", "/v1/responses", json=after, headers={"x-api-key": third}).status_code == 200
 
 

@@ -236,9 +236,9 @@ def test_a_conversation_goes_on_from_a_stored_response() -> None:
     output = {"type": "function_call_output", "call_id": first["output"][0]["call_id"], "output": "rain"}
     body = {"model": "echo", "input": [output], "previous_response_id": first["id"]}
     assert answer(RESPONSES, body, service)["output"][0]["content"][0]["text"] == "So: get_weather: rain"
-    assert post(RESPONSES, body).status_code == 404
+    assert post(RESPONSES, body).status_code == 400
     unkept = answer(RESPONSES, {**request(RESPONSES, "Hi."), "store": False}, service)
-    assert post(RESPONSES, {**body, "previous_response_id": unkept["id"]}, service).status_code == 404
+    assert post(RESPONSES, {**body, "previous_response_id": unkept["id"]}, service).status_code == 400
 
 
 @pytest.mark.parametrize("protocol", [RESPONSES, INTERACTIONS])
