@@ -159,38 +159,42 @@ def test_an_unreadable_lock_fails_with_the_reason(project: Project, content: str
 MARKS = """
 import pytest
 
-@pytest.mark.survives("sampling.temperature", "tools.*", source="openai-chat", target="openai-responses")
+@pytest.mark.unified_llm_survives("sampling.temperature", "tools.*", source="openai-chat", target="openai-responses")
 def test_carried(): pass
 
-@pytest.mark.survives("sampling.seed", source="openai-chat", target="openai-responses")
+@pytest.mark.unified_llm_survives("sampling.seed", source="openai-chat", target="openai-responses")
 def test_lost(): pass
 
-@pytest.mark.survives("reasoning.budget", source="anthropic-messages", target="openai-chat", fates=["native"])
+@pytest.mark.unified_llm_survives(
+    "reasoning.budget", source="anthropic-messages", target="openai-chat", fates=["native"]
+)
 def test_only_close(): pass
 
-@pytest.mark.survives("reasoning.budget", source="anthropic-messages", target="openai-chat")
+@pytest.mark.unified_llm_survives("reasoning.budget", source="anthropic-messages", target="openai-chat")
 def test_close_will_do(): pass
 
-@pytest.mark.survives("output.verbosity", source="anthropic-messages", target="openai-chat")
+@pytest.mark.unified_llm_survives("output.verbosity", source="anthropic-messages", target="openai-chat")
 def test_not_said_by_the_source(): pass
 
-@pytest.mark.survives("reasoning.signature", source="anthropic-messages", target="openai-chat", kind="response")
+@pytest.mark.unified_llm_survives(
+    "reasoning.signature", source="anthropic-messages", target="openai-chat", kind="response"
+)
 def test_parked(): pass
 
-@pytest.mark.never("openai-responses", reason="no seed there")
-@pytest.mark.survives("sampling.seed", source="openai-chat", target="openai-responses")
+@pytest.mark.unified_llm_never("openai-responses", reason="no seed there")
+@pytest.mark.unified_llm_survives("sampling.seed", source="openai-chat", target="openai-responses")
 def test_known_gap(): pass
 
-@pytest.mark.notyet("openai-responses")
-@pytest.mark.survives("sampling.temperature", source="openai-chat", target="openai-responses")
+@pytest.mark.unified_llm_notyet("openai-responses")
+@pytest.mark.unified_llm_survives("sampling.temperature", source="openai-chat", target="openai-responses")
 def test_gap_that_is_closed(): pass
 
-@pytest.mark.notimpl("google-*")
+@pytest.mark.unified_llm_notimpl("google-*")
 @pytest.mark.parametrize("target", ["google-interactions", "openai-responses"])
 def test_a_gap_of_one_target(target):
     assert target == "openai-responses"
 
-@pytest.mark.notimpl("google-*", raises=KeyError)
+@pytest.mark.unified_llm_notimpl("google-*", raises=KeyError)
 @pytest.mark.parametrize("target", ["google-interactions"])
 def test_a_gap_of_another_kind(target):
     assert False, "not the failure that was announced"
@@ -216,8 +220,44 @@ def test_marks(project: Project) -> None:
     }
     assert "openai-chat -> openai-responses, request: not carried over\n  sampling.seed: lost" in text
     assert "output.verbosity: cannot be said in the source" in text
-    assert "never: no seed there" in text
-    assert "[XPASS(strict)] notyet" in text
+    assert "unified_llm_never: no seed there" in text
+    assert "[XPASS(strict)] unified_llm_notyet" in text
+
+
+GAP_MISTAKES = """
+import pytest
+
+@pytest.mark.unified_llm_never("anthropic-messages")
+def test_without_a_target(): assert False
+
+@pytest.mark.unified_llm_never("antropic-messages")
+@pytest.mark.parametrize("target", ["anthropic-messages"])
+def test_misspelt(target): assert False
+
+@pytest.mark.unified_llm_never
+def test_every_target(): assert False
+
+@pytest.mark.unified_llm_never("openai-chat:groq")
+@pytest.mark.parametrize("target", ["openai-chat:groq"])
+def test_a_dialect(target): assert False
+"""
+
+
+def test_a_gap_that_can_never_match_is_an_error(project: Project) -> None:
+    code, text = project.write("test_gaps.py", GAP_MISTAKES).run("-rA")
+    assert (code, outcomes(text)) == (1, {"failed": 2, "xfailed": 2})
+    assert "test_without_a_target" in text and "the test has no target protocol; use the fixture" in text
+    assert "'antropic-messages' matches no protocol; did you mean 'anthropic-messages'?" in text
+
+
+def test_the_marks_are_listed_in_sentences(project: Project) -> None:
+    code, text = project.run("--markers")
+    listed = re.findall(r"^@pytest\.mark\.(unified_llm_\w+)\((.*?)\): (.+)$", text, re.MULTILINE)
+    assert code == 0 and {name for name, _, _ in listed} == {
+        "unified_llm_survives", "unified_llm_notimpl", "unified_llm_notyet", "unified_llm_never"
+    }  # fmt: skip
+    assert all(meaning.startswith(("fail unless ", "expect a failure on ")) for _, _, meaning in listed)
+    assert not re.search(r"^@pytest\.mark\.(survives|never|notyet|notimpl)\b", text, re.MULTILINE)
 
 
 MISTAKEN = {
@@ -229,7 +269,9 @@ MISTAKEN = {
 
 
 def test_a_mistaken_mark_is_an_error_and_no_pass(project: Project) -> None:
-    tests = [f"@pytest.mark.survives({mark})\ndef test_{index}(): pass\n" for index, mark in enumerate(MISTAKEN)]
+    tests = [
+        f"@pytest.mark.unified_llm_survives({mark})\ndef test_{index}(): pass\n" for index, mark in enumerate(MISTAKEN)
+    ]
     code, text = project.write("test_it.py", "import pytest\n" + "".join(tests)).run()
     assert (code, outcomes(text)) == (1, {"failed": len(MISTAKEN)})
     for reason in MISTAKEN.values():
@@ -266,6 +308,25 @@ def test_the_report_of_a_payload(project: Project) -> None:
     assert (code, outcomes(text)) == (1, {"failed": 1, "passed": 2})
     assert "openai-chat -> anthropic-messages, request" in text
     assert "/seed sampling.seed lost" in text
+    assert re.search(r"^-+ unified_llm: openai-chat -> anthropic-messages, request -+$", text, re.MULTILINE)
+    assert re.search(r"^medium +/seed +sampling.seed +lost +\S", text, re.MULTILINE)
+
+
+def test_a_failure_over_an_upstream_shows_its_losses(project: Project) -> None:
+    project.write(
+        "test_it.py",
+        "import openai\n"
+        "def test_it(unified_llm_upstream):\n"
+        "    with unified_llm_upstream.http_client() as http:\n"
+        "        client = openai.OpenAI(http_client=http, api_key='-')\n"
+        "        client.chat.completions.create(model='m', seed=7, messages=[{'role': 'user', 'content': 'Hi'}])\n"
+        "    assert unified_llm_upstream.survives('sampling.seed')\n",
+    )
+    project.write("pytest.ini", "[pytest]\nunified_llm_protocols = anthropic-messages\n")
+    code, text = project.run()
+    assert (code, outcomes(text)) == (1, {"failed": 1})
+    assert "unified_llm: requests to anthropic-messages and responses" in text
+    assert re.search(r"^medium +/seed +sampling.seed +lost +\S", text, re.MULTILINE)
 
 
 def test_the_upstream_stands_for_the_protocols_that_are_asked_for(project: Project) -> None:

@@ -1,15 +1,16 @@
 """The pytest plugin: what a project relies on, as tests.
 
 `pytest --unified-llm-drift` compares what is carried today with `capabilities.lock.json`, `--unified-llm-update`
-rewrites the file. Marks: `survives`, and `notimpl`, `notyet`, `never` for what is known not to work, strict: an
-improvement fails until the mark goes. Fixtures: `conversion_report`, and `unified_llm_upstream`, once a protocol.
+rewrites the file. Marks: `unified_llm_survives`, and `unified_llm_notimpl`, `unified_llm_notyet`, `unified_llm_never`
+for what is known not to work, strict: an improvement fails until the mark goes. Fixtures: `conversion_report`, and
+`unified_llm_upstream`, once a protocol. A test that fails shows the losses of its fixtures.
 
 Loaded by every pytest run where the package is installed: nothing but pytest is imported until something is used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,42 +18,49 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from ..losses import Losses
     from .lock import Lock
     from .reporting import Report
     from .upstream import Upstream
 
+SURVIVES = "unified_llm_survives"
 GAPS = {
-    "notimpl": "not implemented yet",
-    "notyet": "the protocol has no form for it yet",
-    "never": "will never be carried",
+    "unified_llm_notimpl": "not implemented by the adapter yet",
+    "unified_llm_notyet": "not supported by the protocol yet",
+    "unified_llm_never": "will not be supported by the protocol",
 }
 """Marks for what is known not to work, in the manner of Ibis."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    group = parser.getgroup("unified-llm", "what conversations keep between the protocols of language models")
+    group = parser.getgroup("unified-llm", "capability drift between LLM protocols")
     group.addoption(
-        "--unified-llm-drift", action="store_true", help="compare what is carried with capabilities.lock.json"
+        "--unified-llm-drift",
+        action="store_true",
+        help="compare today's capabilities with the lock file, capabilities.lock.json",
     )
-    group.addoption("--unified-llm-update", action="store_true", help="rewrite capabilities.lock.json")
-    group.addoption("--unified-llm-lock", metavar="FILE", help="the lock file, relative to the root directory")
+    group.addoption("--unified-llm-update", action="store_true", help="rewrite the lock file")
+    group.addoption("--unified-llm-lock", metavar="FILE", help="path of the lock file, relative to the root directory")
     parser.addini("unified_llm_lock", "the lock file of --unified-llm-drift", default="capabilities.lock.json")
     parser.addini(
-        "unified_llm_protocols", "the protocols that unified_llm_upstream stands for", type="args", default=[]
+        "unified_llm_protocols",
+        "protocols that the fixture unified_llm_upstream runs a test with (default: all)",
+        type="args",
+        default=[],
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
-        "survives(*capabilities, source, target, kind='request', model='', fates=None): fails unless the capabilities "
-        "are carried from source to target; globs are welcome",
+        f"{SURVIVES}(*capabilities, source, target, kind='request', model='', fates=None): fail unless the "
+        "capabilities (globs) survive the conversion from source to target, with one of the fates if any are given",
     )
     for name, meaning in GAPS.items():
         config.addinivalue_line(
             "markers",
-            f"{name}(*protocols, reason='', raises=None): fails on these targets because it is {meaning}; "
-            "a pass is an error",
+            f"{name}(*protocols, reason='', raises=None): expect a failure on these target protocols (globs; default: "
+            f"every target), {meaning}; a pass is an error",
         )
 
 
@@ -171,10 +179,13 @@ class _Unreadable(_LockItem):
 
 
 def _known_gaps(item: pytest.Item) -> None:
-    """A gap mark that names the test's target is a strict xfail."""
-    targets = _targets(item)
+    """A gap mark that names the test's target, or none, is a strict xfail."""
     for name, meaning in GAPS.items():
         for mark in item.iter_markers(name):
+            targets = _targets(item)
+            if mark.args and (mistake := _mistake(mark, targets)):
+                item.stash.setdefault(_MISTAKES, []).append(mistake)
+                continue
             if mark.args and not any(fnmatchcase(target, glob) for target in targets for glob in mark.args):
                 continue
             reason = mark.kwargs.get("reason") or meaning
@@ -182,9 +193,32 @@ def _known_gaps(item: pytest.Item) -> None:
             item.add_marker(pytest.mark.xfail(reason=f"{name}: {reason}", strict=True, **more))
 
 
+_MISTAKES = pytest.StashKey[list[str]]()
+
+
+def _mistake(mark: pytest.Mark, targets: list[str]) -> str:
+    """Why the protocols of a gap mark can never match; "" if they can."""
+    if not targets:
+        return (
+            f"{mark.name}({', '.join(map(repr, mark.args))}): the test has no target protocol; use the fixture "
+            f"unified_llm_upstream, a parameter named target or the mark {SURVIVES}, or name no protocol"
+        )
+    from difflib import get_close_matches
+
+    from ..registry import protocols
+
+    known = protocols()
+    for glob in mark.args:
+        if not any(fnmatchcase(name, glob.partition(":")[0]) for name in known):
+            near = get_close_matches(glob, known, 1)
+            meant = f"; did you mean {near[0]!r}?" if near else f"; installed: {', '.join(known)}"
+            return f"{mark.name}: {glob!r} matches no protocol{meant}"
+    return ""
+
+
 def _targets(item: pytest.Item) -> list[str]:
-    """The protocols a test is about: its upstream's, and those its `survives` marks name."""
-    found = [mark.kwargs["target"] for mark in item.iter_markers("survives") if "target" in mark.kwargs]
+    """The protocols a test is about: its upstream's, and those its marks name."""
+    found = [mark.kwargs["target"] for mark in item.iter_markers(SURVIVES) if "target" in mark.kwargs]
     callspec = getattr(item, "callspec", None)
     if callspec is not None:
         found += [value for key, value in callspec.params.items() if key in ("unified_llm_upstream", "target")]
@@ -193,8 +227,25 @@ def _targets(item: pytest.Item) -> list[str]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> None:
-    for mark in item.iter_markers("survives"):
+    for mistake in item.stash.get(_MISTAKES, ()):
+        raise pytest.UsageError(mistake)
+    for mark in item.iter_markers(SURVIVES):
         _check(mark)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    found = yield
+    if found.when == "call" and found.failed:
+        for title, losses in item.stash.get(_SHOWN, ()):
+            found.sections.append((f"unified_llm: {title}", losses().table()))
+    return found
+
+
+# What a failure of a test shows, by title.
+_SHOWN = pytest.StashKey[list[tuple[str, Callable[[], "Losses"]]]]()
 
 
 def _check(mark: pytest.Mark) -> None:
@@ -204,7 +255,7 @@ def _check(mark: pytest.Mark) -> None:
 
     wanted = dict(mark.kwargs)
     if not mark.args or "source" not in wanted or "target" not in wanted:
-        raise pytest.UsageError("survives(*capabilities, source=..., target=...) needs all of these")
+        raise pytest.UsageError(f"{SURVIVES}(*capabilities, source=..., target=...) needs all of these")
     kind, fates = wanted.get("kind", "request"), wanted.get("fates")
     gone, seen = [], 0
     for glob in mark.args:
@@ -233,7 +284,7 @@ def _check(mark: pytest.Mark) -> None:
 
 
 @pytest.fixture
-def conversion_report() -> Callable[..., Report]:
+def conversion_report(request: pytest.FixtureRequest) -> Callable[..., Report]:
     """Convert a payload of your own and ask what became of it.
 
     Call it with a body, `source=`, `target=` and whatever `unified_llm.convert` takes; the answer has `survives(glob)`,
@@ -241,7 +292,12 @@ def conversion_report() -> Callable[..., Report]:
     """
     from .reporting import report
 
-    return report
+    def made(*arguments: Any, **options: Any) -> Report:
+        found = report(*arguments, **options)
+        _show(request, found.way, lambda: found.losses)
+        return found
+
+    return made
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -261,4 +317,10 @@ def unified_llm_upstream(request: pytest.FixtureRequest) -> Iterator[Upstream]:
     """
     from .upstream import Upstream
 
-    yield Upstream(request.param)
+    upstream = Upstream(request.param)
+    _show(request, f"requests to {request.param} and responses", lambda: upstream.losses)
+    yield upstream
+
+
+def _show(request: pytest.FixtureRequest, title: str, losses: Callable[[], Losses]) -> None:
+    request.node.stash.setdefault(_SHOWN, []).append((title, losses))

@@ -13,8 +13,8 @@ def test_the_agent_works_everywhere(unified_llm_upstream):
     assert unified_llm_upstream.survives("tools.result")
 
 
-@pytest.mark.notyet("google-*", reason="no strict mode for functions")
+@pytest.mark.unified_llm_notyet("google-*", reason="no strict mode for functions")
 def test_arguments_are_guaranteed_everywhere(unified_llm_upstream):
     with unified_llm_upstream.http_client() as client:
         agent.ask("Weather in Oslo?", client)
-    assert unified_llm_upstream.survives("tools.strict"), unified_llm_upstream.losses.table()
+    assert unified_llm_upstream.survives("tools.strict")

@@ -6,13 +6,13 @@ import pytest
 QUESTION = [{"role": "user", "content": "Weather in Oslo?"}]
 
 
-@pytest.mark.survives("tools.*call_id", "tools.result", source="openai-chat", target="anthropic-messages")
+@pytest.mark.unified_llm_survives("tools.*call_id", "tools.result", source="openai-chat", target="anthropic-messages")
 def test_results_are_answered_by_id():
     pass
 
 
-@pytest.mark.survives("sampling.seed", source="openai-chat", target="anthropic-messages")
-@pytest.mark.never("anthropic-messages", reason="no way to repeat sampling")
+@pytest.mark.unified_llm_survives("sampling.seed", source="openai-chat", target="anthropic-messages")
+@pytest.mark.unified_llm_never("anthropic-messages", reason="no way to repeat sampling")
 def test_answers_can_be_repeated():
     pass
 
@@ -28,4 +28,4 @@ def test_a_request_with_a_picture(conversion_report):
 @pytest.mark.parametrize("target", ["openai-responses", "anthropic-messages", "google-generate-content"])
 def test_the_agent_request_keeps_its_functions(conversion_report, target):
     report = conversion_report(agent.request(QUESTION), source="openai-chat", target=target)
-    assert report.survives("tools.function"), report
+    assert report.survives("tools.function")
