@@ -21,6 +21,7 @@ from .keywords import BytesKeywords, spelled_out
 from .provenance import escaped_json
 from .sse import Passing, SSEDecoder, encode, is_garbled, parse_data
 from .streaming import _Pipe, aclose
+from .usage_errors import InvalidArgument
 
 if TYPE_CHECKING:
     from .models.names import ProtocolName
@@ -54,7 +55,7 @@ class ByteStream:
         # What a frame raised, while the frames before it in the same chunk are handed out.
         self.error: UnifiedLLMError | None = None
         if array and not framing.array:
-            raise ValueError(f"a stream of {target} has no form as a JSON array")
+            raise InvalidArgument(f"a stream of {target} has no form as a JSON array")
         if array is None:
             exchange: Exchange | None = options.get("exchange")
             array = bool(framing.array and exchange is not None and exchange.options.get("array"))

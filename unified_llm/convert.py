@@ -28,6 +28,7 @@ from .reading import Reader
 from .refusing import refuse
 from .registry import provider_of, split
 from .turns import parked
+from .usage_errors import InvalidArgument, MissingExtra
 from .vault import Vault
 from .writing import Writer
 
@@ -339,7 +340,7 @@ def to_sdk(value: Any, protocol: ProtocolName, kind: KindName = "request") -> An
     """The official SDK's own object for a wire document; a request stays the dict the SDK takes as keyword arguments.
 
     `protocol` and `kind` say what the document is, as in `read`; "stream" is the data of one event of a stream.
-    Raises `ImportError` naming the extra to install when the SDK is missing, `InvalidBody` for a value of which the
+    Raises `MissingExtra` naming the extra to install when the SDK is missing, `InvalidBody` for a value of which the
     SDK can make no object.
 
     >>> answer = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": []}
@@ -358,7 +359,7 @@ def to_sdk(value: Any, protocol: ProtocolName, kind: KindName = "request") -> An
     try:
         type_ = getattr(import_module(module), name)
     except ModuleNotFoundError as error:
-        raise ImportError(f"{where} needs the extra: pip install 'unified-llm[{adapter.sdk_extra}]'") from error
+        raise MissingExtra(where, adapter.sdk_extra) from error
     from .sdks import built
 
     return built(type_, value)
@@ -385,7 +386,8 @@ def load(body: Any, notes: list[tuple[Any, ...]] | None = None) -> Any:
 def kind_of(adapter: Adapter, kind: str) -> Kind:
     found = adapter.kinds.get(kind)
     if found is None:
-        raise ValueError(f"{adapter.protocol} has no documents of kind {kind!r}; it has: {', '.join(adapter.kinds)}")
+        known = ", ".join(adapter.kinds)
+        raise InvalidArgument(f"unknown kind {kind!r} for {adapter.protocol}; choose one of: {known}")
     return found
 
 

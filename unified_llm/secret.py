@@ -9,6 +9,8 @@ from functools import lru_cache
 from hmac import compare_digest
 from typing import TypeAlias
 
+from .usage_errors import InvalidArgument
+
 __all__ = ["DIGEST", "Secret", "SecretLike", "process_secret"]
 
 DIGEST = 16
@@ -26,7 +28,7 @@ class Secret:
 
     def __init__(self, *keys: bytes) -> None:
         if not keys or not all(keys):
-            raise ValueError("secret is empty; pass random bytes or a random string, or a list of them for rotation")
+            raise InvalidArgument("secret is empty; pass random bytes, a random string, or a list of them for rotation")
         self._keys = keys
 
     @staticmethod

@@ -8,6 +8,8 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from unified_llm.usage_errors import MissingExtra
+
 __all__ = ["access_token"]
 
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
@@ -16,12 +18,12 @@ _kept: list[Any] = []
 
 
 def access_token() -> str:
-    """A token that holds for a while. Raises `ImportError` naming the extra when google-auth is missing."""
+    """A token that holds for a while. Raises `MissingExtra` naming the extra when google-auth is missing."""
     try:
         from google.auth import default
         from google.auth.transport.requests import Request
     except ModuleNotFoundError as error:
-        raise ImportError("Vertex AI needs the extra: pip install 'unified-llm[vertex]'") from error
+        raise MissingExtra("Vertex AI", "vertex") from error
     with _lock:
         if not _kept:
             found, _ = default(scopes=[_SCOPE])

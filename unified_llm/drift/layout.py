@@ -14,6 +14,7 @@ from typing import Any
 from ..capabilities import CAPABILITIES, near
 from ..errors import UnknownProtocol
 from ..registry import adapter, protocols, split
+from ..usage_errors import InvalidArgument
 from .observe import HUB, OBSERVED, Cell, Key, measure
 from .probing import KINDS
 
@@ -92,10 +93,10 @@ def matrix(
     """
     for kind in kinds:
         if kind not in KINDS:
-            raise ValueError(f"nothing of kind {kind!r} is probed; there are: {', '.join(KINDS)}")
+            raise InvalidArgument(f"nothing of kind {kind!r} is probed; there are: {', '.join(KINDS)}")
     if not any(fnmatchcase(name, capabilities) for name in CAPABILITIES):
         meant = near(capabilities)
-        raise ValueError(f"{capabilities!r} matches no capability" + (meant and f"; did you mean {meant!r}?"))
+        raise InvalidArgument(f"{capabilities!r} matches no capability" + (meant and f"; did you mean {meant!r}?"))
     targets = names(target) if target is not None else protocols()
     if source is not None:
         sources = names(source)

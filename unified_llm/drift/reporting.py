@@ -15,6 +15,7 @@ from ..capabilities import CAPABILITIES
 from ..convert import convert
 from ..losses import Loss, Losses
 from ..streaming import convert_stream
+from ..usage_errors import InvalidArgument
 
 __all__ = ["Report", "known", "report"]
 
@@ -64,7 +65,9 @@ def known(capability: str) -> str:
         return capability
     turned = ".".join(reversed(capability.split(".")))
     near = [turned] if turned in CAPABILITIES else get_close_matches(capability, CAPABILITIES)
-    raise ValueError(f"{capability!r} matches no capability" + (f"; did you mean {', '.join(near)}?" if near else ""))
+    raise InvalidArgument(
+        f"{capability!r} matches no capability" + (f"; did you mean {', '.join(near)}?" if near else "")
+    )
 
 
 def report(body: Any, *, source: str, target: str, kind: str = "request", **options: Any) -> Report:

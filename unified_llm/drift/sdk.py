@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..registry import adapter, protocols
+from ..usage_errors import MissingExtra
 from .surface import Surface, of_schema, of_types, release
 
 __all__ = [
@@ -80,7 +81,7 @@ def declared(protocol: str, path: Path | None = None) -> Declared:
             return Declared(protocol, release(roots), of_types(roots))
         except ModuleNotFoundError as error:
             extra = adapter(protocol).sdk_extra
-            raise ImportError(f"the SDK of {protocol} needs the extra: pip install 'unified-llm[{extra}]'") from error
+            raise MissingExtra(f"the SDK of {protocol}", extra) from error
     if not path.is_dir():
         raise ImportError(f"{path} is no folder")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(path), *filter(None, sys.path)])}

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from ..capabilities import CAPABILITIES, is_capability, near
+from ..usage_errors import InvalidArgument
 from .grouping import at, grouped
 from .report import Loss
 
@@ -28,7 +29,7 @@ def explain(capability: str, losses: Sequence[Loss]) -> str:
     """
     if not is_capability(capability):
         meant = near(capability)
-        raise ValueError(f"unknown capability {capability!r}" + (meant and f"; did you mean {meant!r}?"))
+        raise InvalidArgument(f"unknown capability {capability!r}" + (meant and f"; did you mean {meant!r}?"))
     groups = grouped([loss for loss in losses if loss.capability == capability])
     told = [f"{group.fate} at {at(group)}: {group.detail}" for group in groups]
     known, instead = CAPABILITIES.get(capability, ""), advice(capability)

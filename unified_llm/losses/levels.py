@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 from ..capabilities import is_known, near
+from ..usage_errors import InvalidArgument
 from .report import FATES, SEVERITIES, Loss, Losses
 
 __all__ = ["Level", "Levels", "at_level", "check_levels", "enforce", "level_of", "levels_from"]
@@ -27,15 +28,17 @@ def check_levels(levels: Levels) -> None:
     """
     for level in levels.values() if isinstance(levels, Mapping) else (levels,):
         if level not in _LEVELS:
-            raise ValueError(f"on_loss: unknown level {level!r}; choose one of {', '.join(_LEVELS)}")
+            raise InvalidArgument(f"on_loss: unknown level {level!r}; choose one of {', '.join(_LEVELS)}")
     for pattern in levels if isinstance(levels, Mapping) else ():
         glob, _, what = pattern.partition("@")
         if what and what != "*" and what not in FATES and what not in SEVERITIES:
             known = ", ".join((*FATES, *SEVERITIES))
-            raise ValueError(f"on_loss: {pattern!r} names {what!r}, which is no fate and no severity: {known}")
+            raise InvalidArgument(f"on_loss: {pattern!r} names {what!r}, which is no fate and no severity: {known}")
         if not is_known(glob):
             meant = f"*@{glob}" if glob in FATES or glob in SEVERITIES else near(glob)
-            raise ValueError(f"on_loss: {pattern!r} matches no capability" + (meant and f"; did you mean {meant!r}?"))
+            raise InvalidArgument(
+                f"on_loss: {pattern!r} matches no capability" + (meant and f"; did you mean {meant!r}?")
+            )
 
 
 def levels_from(text: str) -> Levels:
@@ -49,7 +52,7 @@ def levels_from(text: str) -> Levels:
         entries = [entry.strip() for entry in text.split(",") if entry.strip()]
         for entry in entries:
             if "=" not in entry:
-                raise ValueError(f"on_loss: {entry!r} has no level; write {entry}=raise, for example")
+                raise InvalidArgument(f"on_loss: {entry!r} has no level; write {entry}=raise, for example")
         levels = {glob.strip(): level.strip() for glob, _, level in (entry.partition("=") for entry in entries)}
     check_levels(levels)
     return levels  # type: ignore[no-any-return]

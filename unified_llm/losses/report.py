@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 
 from ..capabilities import is_known, near
+from ..usage_errors import InvalidArgument
 
 if TYPE_CHECKING:
     from .grouping import LossGroup
@@ -121,7 +122,7 @@ class Losses(Sequence[Loss]):
         """
         if not is_known(capability):
             meant = near(capability)
-            raise ValueError(f"{capability!r} matches no capability" + (meant and f"; did you mean {meant!r}?"))
+            raise InvalidArgument(f"{capability!r} matches no capability" + (meant and f"; did you mean {meant!r}?"))
         return not any(loss.fate == "lost" and fnmatchcase(loss.capability, capability) for loss in self._entries)
 
     @property

@@ -18,6 +18,7 @@ from typing import Any
 
 from ..errors import UnknownProvider
 from ..urls import filled
+from ..usage_errors import InvalidArgument
 from .catalog import Catalog, current, near_providers
 
 __all__ = ["Endpoint", "Provider", "aliases", "compatible", "provider", "providers", "table"]
@@ -95,7 +96,7 @@ class Endpoint:
         for name, where in self.variables.items():
             value = variables.get(name) or next((found for each in where if (found := os.environ.get(each))), "")
             if f"{{{name}}}" in base and not value:
-                raise ValueError(f"{base} needs {name}: pass it, or set {' or '.join(where)}")
+                raise InvalidArgument(f"{base} needs {name}: pass it, or set {' or '.join(where)}")
             base = base.replace(f"{{{name}}}", value)
         for implied, named in self.hosts.items():
             base = base.replace(f"//{implied}", f"//{named}")

@@ -12,6 +12,7 @@ from decimal import Context, Decimal, localcontext
 from typing import Any
 
 from ..errors import InvalidBody
+from ..usage_errors import InvalidArgument
 from .catalog import get
 from .endpoints import table
 from .entries import CatalogModel, Prices, Rates
@@ -188,7 +189,7 @@ def _mode(model: CatalogModel, mode: str | None) -> Prices:
         return model.cost or Prices()
     modes = model.experimental.modes if model.experimental else {}
     if mode not in modes:
-        raise ValueError(f"{model.ref} has no mode {mode!r}; it has: {', '.join(modes) or 'none'}")
+        raise InvalidArgument(f"{model.ref} has no mode {mode!r}; it has: {', '.join(modes) or 'none'}")
     rates = modes[mode].cost
     return Prices() if rates is None else Prices.model_validate(rates.model_dump(exclude_unset=True))
 

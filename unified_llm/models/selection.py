@@ -22,6 +22,7 @@ from ..losses import Loss, Losses
 from ..losses.severity import weight_of
 from ..reading import Reader
 from ..registry import adapter, split
+from ..usage_errors import InvalidArgument
 from .catalog import current
 from .endpoints import Endpoint, Provider, provider
 from .entries import CatalogModel
@@ -157,7 +158,7 @@ def select(
     if model is None:
         provider_id, _, model = provider_id.partition("/")
         if not model:
-            raise ValueError("name a model: select('provider/model') or select('provider', 'model')")
+            raise InvalidArgument("name a model: select('provider/model') or select('provider', 'model')")
     if force_protocol is not None and base_url is not None:
         return _custom(provider_id, model, force_protocol, base_url)
     owner = provider(provider_id, model=model)
@@ -166,7 +167,7 @@ def select(
     if force_protocol is not None:
         return _forced(owner, model, known, force_protocol)
     if not offered:
-        raise ValueError(
+        raise InvalidArgument(
             f"no protocol is known to serve {owner.id}/{model}; name one: force_protocol=..., base_url=..."
             + (f" ({owner.note})" if owner.note else "")
         )
@@ -202,7 +203,7 @@ def _forced(owner: Provider, model: str, known: CatalogModel | None, wanted: str
     if same:
         best = min(same, key=lambda each: not each.serves(model))
         return Choice(owner, model, known, (Candidate(replace(best, dialect=dialect or best.dialect)),), forced=True)
-    raise ValueError(
+    raise InvalidArgument(
         f"{owner.id} is not known to serve {protocol}; it serves: {', '.join(owner.protocols) or 'none'}. "
         "Say base_url too to use it all the same."
     )

@@ -18,6 +18,7 @@ from ...models.endpoints import provider
 from ...reading import Reader
 from ...registry import adapter, split
 from ...streaming import convert_stream
+from ...usage_errors import InvalidArgument
 from ..connections.io import Stream, Wire
 from ..opening import Opening
 from ..sending.api_errors import failed
@@ -127,7 +128,7 @@ def send(
     said = body.get("model") if isinstance(body, dict) else None
     ref = model or (said if isinstance(said, str) and "/" in said else None)
     if ref is None and not where.get("base_url"):
-        raise ValueError("say whom to ask: --model provider/model (local/echo needs no key and no network)")
+        raise InvalidArgument("say whom to ask: --model provider/model (local/echo needs no key and no network)")
     if ref is not None and where.get("base_url") and not _is_known(ref):
         # A server of one's own, and a model on it.
         ref, where = None, {**where, "model": ref}

@@ -17,6 +17,8 @@ from typing import Any, TypeVar
 import anyio
 import httpx2
 
+from ...usage_errors import InvalidArgument
+
 __all__ = ["Deadline", "DeadlineReached", "bounded"]
 
 R = TypeVar("R")
@@ -39,7 +41,7 @@ class Deadline:
 
     def __init__(self, seconds: float) -> None:
         if not isinstance(seconds, (int, float)) or isinstance(seconds, bool) or not seconds > 0:
-            raise ValueError(f"total_timeout is a positive number of seconds, not {seconds!r}")
+            raise InvalidArgument(f"total_timeout is a positive number of seconds, not {seconds!r}")
         self.seconds = seconds
         self.at = time.monotonic() + seconds
 

@@ -24,6 +24,7 @@ from ...reading import Reader
 from ...registry import provider_of, split
 from ...sse import SSEDecoder, parse_data
 from ...urls import check_headers, check_query, check_text
+from ...usage_errors import InvalidArgument
 from ..state.store import check_state, takes
 from ..telemetry.operation import SILENT, Hooked, Operation, log_skipped
 from ..upstreams.upstream import Upstream
@@ -50,7 +51,7 @@ def steps(ask: Ask, upstreams: Sequence[Upstream], retry: Retry) -> Steps:
     raised: `InvalidBody`, `CapabilityLost`, `CapabilityRefused`.
     """
     if not upstreams:
-        raise ValueError("nobody to ask: no upstream was given")
+        raise InvalidArgument("no upstream given; pass at least one")
     hops: list[Hop] = []
     for place, upstream in enumerate(upstreams):
         last = place == len(upstreams) - 1

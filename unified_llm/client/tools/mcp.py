@@ -14,6 +14,7 @@ from typing import Any
 
 from ...errors import ConnectionFailed
 from ...terminal import printable
+from ...usage_errors import MissingExtra
 from ..upstreams.redaction import Secrets
 from ..upstreams.upstream import taken_apart
 from .function_tools import Tool
@@ -28,7 +29,7 @@ def _package() -> Any:
     try:
         return import_module("mcp")
     except ModuleNotFoundError as error:
-        raise ImportError("tools of MCP servers need the extra: pip install 'unified-llm[mcp]'") from error
+        raise MissingExtra("tools of MCP servers", "mcp") from error
 
 
 class AsyncToolServer:
@@ -36,7 +37,7 @@ class AsyncToolServer:
 
     `server` is a URL (streamable HTTP), a command as a list of words (started here, over stdin and stdout), a server
     object of the `mcp` package, or its connected `Client`. `only` are the names to be offered, `prefix` goes before
-    each name, which keeps the tools of several servers apart. Raises `ImportError` naming the extra.
+    each name, which keeps the tools of several servers apart. Raises `MissingExtra` naming the extra.
     https://modelcontextprotocol.io; an example is in docs/tools.md.
     """
 

@@ -32,6 +32,7 @@ from ...losses import Levels, Losses
 from ...provenance import Secret, SecretLike, process_secret
 from ...registry import adapter
 from ...urls import filled
+from ...usage_errors import InvalidArgument
 from ...vault import MemoryVault, Scoped, Vault
 from ..sending.api_errors import is_document
 from ..sending.effects import Answer, Ask, Hop, OnFailure, Opened, answer_kind
@@ -157,7 +158,7 @@ class Translator:
         found = self._chosen.get((place, model))
         if found is None:
             if ref is None and (not model or "/" not in model or "://" in model):
-                raise ValueError(f"which provider? name the model provider/model, not {model!r}")
+                raise InvalidArgument(f"which provider? name the model provider/model, not {model!r}")
             name = model if ref is None else f"{ref}/{model}" if model else ref
             found = self._entitled(choose(name, **self._options), name, place, model)
             if len(self._chosen) < 1_000:

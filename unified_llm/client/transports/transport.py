@@ -16,6 +16,7 @@ import httpx2
 
 from ...errors import APIError, ConnectionFailed, Timeout
 from ...keywords import spelled_out, texts_in
+from ...usage_errors import InvalidArgument
 from ..connections.io import TIMEOUT, AsyncWire, Wire
 from ..sending.deadline import Deadline
 from ..sending.effects import lowered
@@ -212,7 +213,7 @@ def _library(library: str) -> Any:
         from .transport_httpx import httpx
 
         return httpx
-    raise ValueError(f"library is 'httpx2' or 'httpx', not {library!r}")
+    raise InvalidArgument(f"library is 'httpx2' or 'httpx', not {library!r}")
 
 
 def _patience(lib: Any) -> Any:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from ...usage_errors import MissingExtra
+
 try:
     import httpx
 except ModuleNotFoundError as error:
-    raise ImportError("library='httpx' needs the extra: pip install 'unified-llm[httpx]'") from error
+    raise MissingExtra("library='httpx'", "httpx") from error
 
 __all__ = ["httpx"]

@@ -22,6 +22,7 @@ from ...models.endpoints import Endpoint, Provider, compatible, provider, table
 from ...models.selection import select
 from ...registry import adapter, protocols, split
 from ...urls import check_headers, check_query
+from ...usage_errors import InvalidArgument
 from .credentials import KeyAuth, load_source, loaded
 from .upstream import Upstream, taken_apart
 
@@ -163,7 +164,7 @@ def _first(owner: Provider, protocol: str | None) -> Endpoint:
         if protocol is None or protocol in (endpoint.protocol, endpoint.target):
             return endpoint
     told = f" in {protocol}" if protocol else ""
-    raise ValueError(f"nothing is known to serve {owner.id}{told}; say protocol= and base_url=")
+    raise InvalidArgument(f"nothing is known to serve {owner.id}{told}; say protocol= and base_url=")
 
 
 def _made(
@@ -294,11 +295,11 @@ def load(path: str | Path) -> dict[str, Upstream]:
         unknown = sorted({*row} - _FIELDS)
         if unknown:
             hint = "; keys stay in the environment: key_env" if "api_key" in unknown or "key" in unknown else ""
-            raise ValueError(f"{path}: [upstreams.{name}] has no field {unknown[0]!r}{hint}")
+            raise InvalidArgument(f"{path}: [upstreams.{name}] has no field {unknown[0]!r}{hint}")
         try:
             found[name] = _of_row(dict(row))
         except (ValueError, LookupError) as error:
-            raise ValueError(f"{path}: [upstreams.{name}]: {error}") from error
+            raise InvalidArgument(f"{path}: [upstreams.{name}]: {error}") from error
     return found
 
 
@@ -311,7 +312,7 @@ def _of_row(row: dict[str, Any]) -> Upstream:
     elif model is not None:
         made = upstream(row.pop("model"), **row)
     else:
-        raise ValueError('say model = "provider/model", or base_url')
+        raise InvalidArgument('say model = "provider/model", or base_url')
     return _keyed(made, names) if names else made
 
 
@@ -335,5 +336,5 @@ def from_env(prefix: str = "UNIFIED_LLM") -> Upstream:
     if os.environ.get(key):
         row["key_env"] = key
     if "model" not in row and "base_url" not in row:
-        raise ValueError(f"set {prefix}_MODEL to provider/model, or {prefix}_BASE_URL")
+        raise InvalidArgument(f"set {prefix}_MODEL to provider/model, or {prefix}_BASE_URL")
     return _of_row(row)
