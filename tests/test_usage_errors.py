@@ -59,4 +59,4 @@ def test_a_missing_package_is_an_error_of_ours(
     with pytest.raises(ul.MissingExtra) as caught:
         call()
     assert isinstance(caught.value, ImportError) and caught.value.extra == extra
-    assert str(caught.value).endswith(f"run pip install 'unified-llm[{extra}]'")
+    assert str(caught.value).endswith(f"needs the extra: pip install 'unified-llm[{extra}]'")

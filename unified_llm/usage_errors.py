@@ -24,11 +24,11 @@ class MissingExtra(UnifiedLLMError, ImportError):
 
     `extra` is its name.
 
-    >>> error = MissingExtra("tools of MCP servers", "mcp")
+    >>> error = MissingExtra("an MCP server", "mcp")
     >>> str(error), error.extra
-    ("tools of MCP servers: missing extra; run pip install 'unified-llm[mcp]'", 'mcp')
+    ("an MCP server needs the extra: pip install 'unified-llm[mcp]'", 'mcp')
     """
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what}: missing extra; run pip install 'unified-llm[{extra}]'")
+        super().__init__(f"{what} needs the extra: pip install 'unified-llm[{extra}]'")
         self.extra = extra

@@ -29,7 +29,7 @@ class Report:
         self.way = way
 
     def survives(self, *capabilities: str) -> bool:
-        """True when nothing that matches these globs was lost; raises `ValueError` for a name that does not exist."""
+        """True when nothing that matches these globs was lost; raises `InvalidArgument` for a name that does not exist."""
         return not any(self.lost(known(name)) for name in capabilities)
 
     def lost(self, capability: str = "*") -> Losses:
@@ -55,11 +55,11 @@ def _line(loss: Loss) -> str:
 
 
 def known(capability: str) -> str:
-    """The glob itself. Raises `ValueError`, with near matches, when it matches no capability.
+    """The glob itself. Raises `InvalidArgument`, with near matches, when it matches no capability.
 
     >>> known("input.image")
     Traceback (most recent call last):
-    ValueError: 'input.image' matches no capability; did you mean image.input?
+    unified_llm.usage_errors.InvalidArgument: 'input.image' matches no capability; did you mean image.input?
     """
     if capability.startswith("x.") or any(fnmatchcase(name, capability) for name in CAPABILITIES):
         return capability

@@ -18,6 +18,11 @@ class LossGroup(NamedTuple):
     """Losses of one kind: `size` entries, of which `first` is the first.
 
     `path` is the path of the only entry, or that of all of them with `*` for every list index.
+
+    >>> from unified_llm import Losses
+    >>> (group,) = Losses(Loss(f"/tools/{number}/strict", "tools.strict", "lost") for number in range(2)).grouped()
+    >>> group.path, group.size, group.severity
+    ('/tools/*/strict', 2, 'medium')
     """
 
     path: str

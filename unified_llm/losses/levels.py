@@ -22,7 +22,7 @@ _LEVELS = ("ignore", "warn", "raise")
 
 
 def check_levels(levels: Levels) -> None:
-    """Raise `ValueError` for a misspelt level or pattern: it would never match.
+    """Raise `InvalidArgument` for a misspelt level or pattern: it would never match.
 
     >>> check_levels({"*@high": "raise"})
     """

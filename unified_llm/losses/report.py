@@ -118,7 +118,7 @@ class Losses(Sequence[Loss]):
     def survives(self, capability: str) -> bool:
         """True when nothing that matches the capability glob was lost; the approximated, emulated and parked live.
 
-        Raises `ValueError` for a glob that matches no capability: a misspelt one would always survive.
+        Raises `InvalidArgument` for a glob that matches no capability: a misspelt one would always survive.
         """
         if not is_known(capability):
             meant = near(capability)
@@ -164,7 +164,7 @@ class Losses(Sequence[Loss]):
     def explain(self, capability: str) -> str:
         """What a capability is, what happened to it here and why, and what to do instead.
 
-        Raises `ValueError` for a name that is no capability.
+        Raises `InvalidArgument` for a name that is no capability.
 
         >>> report = Losses([Loss("/seed", "sampling.seed", "lost", "anthropic-messages has no seed")])
         >>> print(report.explain("sampling.seed"))

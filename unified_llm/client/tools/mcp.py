@@ -29,7 +29,7 @@ def _package() -> Any:
     try:
         return import_module("mcp")
     except ModuleNotFoundError as error:
-        raise MissingExtra("tools of MCP servers", "mcp") from error
+        raise MissingExtra("an MCP server", "mcp") from error
 
 
 class AsyncToolServer:
