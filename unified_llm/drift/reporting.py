@@ -29,7 +29,7 @@ class Report:
         self.way = way
 
     def survives(self, *capabilities: str) -> bool:
-        """True when nothing that matches these globs was lost; raises `InvalidArgument` for a name that does not exist."""
+        """True when nothing that matches these globs was lost; raises `InvalidArgument` for an unknown name."""
         return not any(self.lost(known(name)) for name in capabilities)
 
     def lost(self, capability: str = "*") -> Losses:
