@@ -7,7 +7,7 @@ that is noted here as `locate.py` looks for it. What the engine recorded while w
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from .engine import Context, Mismatch, Raw, Shape, keep_spelling, spelled_as, walk
@@ -64,24 +64,35 @@ def read_part(shape: Shape, doc: Node, r: Reader, whole: bool = True) -> Node:
 
 def _note_places(shape: Shape, node: Node, doc: Node, r: Reader, whole: bool) -> None:
     if not whole:
-        for keys in (*shape.places, *shape.inside):
-            path = shape.path_of(keys)
-            # (An object of one field is where that is.)
-            if path not in (None, keys) and (keys in shape.leaves or path not in shape.places.values()):
-                if at(node, keys) is not None:
-                    r.place(node, keys, path)
+        for keys, path in _moved(shape):
+            if at(node, keys) is not None:
+                r.place(node, keys, path)
         return
     for place in walk(shape, node, doc):
         if type(place.wire) is not dict and place.path:  # a value without an identity is found by where it stands
             r.made(place.node, at(doc, place.path[:-1]), place.path[-1])
         elif place.node is not node:
             r.made(place.node, place.wire)
-        for key, wire in place.shape.places.items() if place.shape is not None else ():
-            holder, name = at(place.node, key[:-1]), key[-1]
-            if type(holder) is dict and name in holder and key != wire:
-                if holder is not place.node:
+        before: Any = place.node
+        leaves = place.shape.leaves if place.shape is not None else frozenset()
+        for keys, path in _moved(place.shape) if place.shape is not None else ():
+            holder = at(place.node, keys[:-1])
+            if keys in leaves and type(holder) is dict and keys[-1] in holder:
+                if holder is not place.node and holder is not before:
                     r.made(holder, place.wire)
-                r.place(holder, (name,), wire)
+                before = holder
+                r.place(holder, keys[-1:], path)
+
+
+@cache
+def _moved(shape: Shape) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """The canonical keys of a shape that are elsewhere in its objects. (An object of one field is where that is.)"""
+    found = [(keys, shape.path_of(keys)) for keys in (*shape.places, *sorted(shape.inside))]
+    return [
+        (keys, path)
+        for keys, path in found
+        if path is not None and path != keys and (keys in shape.leaves or path not in shape.places.values())
+    ]
 
 
 def writes(shape: Shape, *passes: Pass, lists: tuple[str, ...] = ("input", "output")) -> Callable[[Node, Writer], Node]:
