@@ -207,7 +207,8 @@ class Responses:
         that are not decided stay pending, and while there are any, nothing is sent. `run` may be from another process
         (`RunResult.from_json`): functions are not in it, so pass `tools=` again, and other options as to `run`. The
         request is that of the run, and what is passed here takes the place of its fields: `model=` goes on with
-        another model, of any provider. Limits count the whole run.
+        another model, of any provider. Without one it is the run's, then the client's own, then the model that
+        answered last. Limits count the whole run.
 
         Raises `InvalidBody` for decisions that do not fit the run, and what `run` raises.
 

@@ -52,8 +52,8 @@ def _step(step: Step, whole: list[Node], upstreams: list[Node], withheld: list[s
         "request_id": result.request_id,
         "strategy": result.strategy,
     }
-    priced = result.exchange.model if result.exchange else None
-    return {**node, "model": priced} if priced else node
+    asked = result.exchange.model if result.exchange else None
+    return {**node, "model": asked or getattr(result.upstream, "model", None)}  # whose price it has
 
 
 def _place(upstream: Any, upstreams: list[Node]) -> int | None:
@@ -113,10 +113,12 @@ def _read_step(node: Node, state: Mapping[str, Any], upstreams: list[Upstream]) 
     given = node["input"]
     items = list(state["input"][:given]) if type(given) is int else list(given)
     upstream = at(node["upstream"])
+    if upstream is not None and upstream.model != node["model"]:
+        upstream = upstream.with_(model=node["model"])
     made = Made(
-        upstream=upstream if node.get("model") is None or upstream is None else upstream.with_(model=node["model"]),
+        upstream=upstream,
         request={**state["asked"], "input": items},
-        losses=Losses(Loss(**each) for each in node["losses"]),
+        losses=Losses(Loss(*(each[name] for name in Loss._fields)) for each in node["losses"]),
         request_id=node["request_id"],
         segments=tuple(Segment(length, at(place)) for length, place in node["segments"]),
     )
