@@ -62,8 +62,8 @@ class ParsedStream(WatchedStream[T]):
     >>> import unified_llm as ul
     >>> stream = ul.Client().responses.parse(model="local/echo", input="Hi", text_format=list[str], stream=True)
     >>> seen = list(stream.snapshots)
-    >>> seen[0], seen[-1] == stream.get_final_response().output_parsed
-    ([], True)
+    >>> seen[-1] == stream.get_final_response().output_parsed
+    True
     """
 
     def __init__(self, opening: Opening, parser: Parser) -> None:
