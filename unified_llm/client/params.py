@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..losses import Levels
     from ..model import request, settings
     from ..models.names import ModelName, ProtocolName, ProviderName
+    from .inputs.media import Drawn
     from .results import Result, RunResult, Step
     from .tools.approval import Approve
     from .tools.function_tools import Tool
@@ -49,8 +50,9 @@ __all__ = [
 ]
 
 
-InputItem: TypeAlias = "str | bytes | os.PathLike[str] | Mapping[str, Any] | BaseModel | RunResult[Any]"
-"""One entry of `input`: text, an item as JSON, an object of a canonical class or of an SDK, or an earlier result."""
+InputItem: TypeAlias = "str | bytes | os.PathLike[str] | Drawn | Mapping[str, Any] | BaseModel | RunResult[Any]"
+"""One entry of `input`: text, a medium (bytes, a file, an image of a library), an item or a part as JSON, an
+object of a canonical class or of an SDK, or an earlier result."""
 
 Input: TypeAlias = "InputItem | Sequence[InputItem]"
 """What `input` takes."""
@@ -80,8 +82,8 @@ class Fields(TypedDict, total=False):
     """The system prompt: text, or text parts."""
     tools: ToolLike | None
     """Functions, `Tool`s, servers of tools, and canonical tools that the model may call."""
-    tool_choice: str | Mapping[str, Any] | BaseModel | None
-    """"auto", "none", "required", or an object that names the tools to call."""
+    tool_choice: str | Callable[..., Any] | Tool | Mapping[str, Any] | BaseModel | None
+    """"auto", "none", "required", a tool of the call or its name, or an object that names the tools to call."""
     parallel_tool_calls: bool | None
     """Whether the model may call several tools in one turn."""
     max_output_tokens: int | None

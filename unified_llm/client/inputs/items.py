@@ -135,15 +135,27 @@ def _item(given: Any, path: Keys) -> Node:
         reason = f"{role!r} is none of the roles {', '.join(ROLES)}{_near(role, ROLES, _NOT_ROLES)}"
         raise InvalidBody(pointer((*path, "role")), reason)
     for key in ("content", "output") if kind in _OURS else ():
-        if key in item:
+        parts = item.get(key)
+        if parts is not None and type(parts) is not str and not _are_parts(parts):
             text = "output_text" if role == "assistant" else "input_text"
-            item = {**item, key: _parts(item[key], (*path, key), text, "extra" in item)}
+            item = {**item, key: _parts(parts, (*path, key), text, "extra" in item)}
     return said(item)
+
+
+def _are_parts(given: Any) -> bool:
+    """Whether these are canonical parts as they stand, as nearly all of a long conversation are."""
+    if type(given) is not list:
+        return False
+    for part in given:
+        kind = part.get("type") if type(part) is dict else None
+        if type(kind) is not str or kind not in PART_TYPES or not part.keys() <= KEYS[kind]:
+            return False
+    return True
 
 
 def _parts(given: Any, path: Keys, text: str, is_read: bool) -> Any:
     """The content of a message, or the output of a tool: a text, or parts."""
-    if given is None or isinstance(given, str):
+    if isinstance(given, str):
         return given
     if type(given) is not list and type(given) is not tuple:
         part = _part(given, path, text)

@@ -11,9 +11,9 @@ import io
 import mimetypes
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-__all__ = ["file", "image", "part_of", "recognized"]
+__all__ = ["Drawn", "file", "image", "part_of", "recognized"]
 
 Node = dict[str, Any]
 
@@ -40,6 +40,12 @@ _BRANDS = {
 }
 # The subtypes of audio that go by another name as formats.
 _FORMATS = {"mp4": "m4a", "mpeg": "mp3", "vnd.wave": "wav", "wave": "wav", "x-flac": "flac", "x-wav": "wav"}
+
+
+class Drawn(Protocol):
+    """An image or a plot of a library that draws for notebooks, such as Pillow's."""
+
+    def _repr_png_(self) -> bytes | None: ...
 
 
 def image(data: bytes | str | Path, media_type: str | None = None, *, detail: str | None = None) -> Node:

@@ -20,7 +20,6 @@ from typing_extensions import ParamSpec, TypeVar
 from ...errors import InvalidBody
 from ...keywords import spelled_out, texts_in
 from ...paths import pointer
-from ..inputs.items import plain
 from ..sending.flows import Hook, Steps
 from .function_schema import Signature, signature_of
 from .tool_outputs import ToolError, failed, output_of
@@ -281,10 +280,7 @@ def _tool(value: Any, path: tuple[Any, ...]) -> Tool | Node:
     if not isinstance(value, type) and hasattr(value, "model_dump"):
         value = value.model_dump(mode="json", by_alias=True, exclude_none=True)
     if isinstance(value, Mapping):
-        try:
-            return declared_by_server(dict(plain(value)))
-        except InvalidBody as error:
-            raise InvalidBody(pointer(path) + error.path, error.reason) from error
+        return declared_by_server(dict(value))
     if not callable(value):
         raise InvalidBody(pointer(path), f"a tool is a function, a Tool or an object, not {type(value).__name__}")
     try:

@@ -21,6 +21,7 @@ from ...malformed import FAULTS
 from ...paths import pointer
 from ...reading import Reader
 from ...registry import adapter, loaded, protocols
+from ..inputs.items import plain
 
 __all__ = ["MODES", "choice_from", "declared_by_server", "near", "tools_from"]
 
@@ -52,7 +53,7 @@ def tools_from(tool: Node, path: Keys) -> list[Node]:
     [{'type': 'function', 'name': 'now'}]
     """
     try:
-        tool = detached(tool)
+        tool = _own(tool)
     except InvalidBody as error:
         raise InvalidBody(pointer(path) + error.path, error.reason) from error
     kind = tool.get("type")
@@ -114,6 +115,17 @@ def near(given: Any, known: Iterable[str]) -> str:
     """ "; did you mean ...?" with the nearest of the known names, or nothing."""
     found = get_close_matches(given, list(known), 1) if isinstance(given, str) else []
     return f"; did you mean {found[0]!r}?" if found else ""
+
+
+def _own(tool: Node) -> Node:
+    """A copy of a tool as JSON, with that of the objects in it."""
+    try:
+        copy: Node = copied(tool)
+    except InvalidBody:
+        raise
+    except (TypeError, ValueError):
+        copy = detached(plain(tool))
+    return copy
 
 
 # ---- readings -------------------------------------------------------------------------------------------------------
