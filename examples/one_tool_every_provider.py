@@ -37,7 +37,7 @@ def main(models: list[str]) -> None:
             run = client.responses.run(model=model, protocol=protocol, input=QUESTION, tools=[forecast])
             print(f"{model} over {run.final.upstream.protocol}: {run.output_text}")
             for item in run.steps[0].outputs:
-                print(f"  {item['output']}")
+                print(f"  {item.output}")
             print("  " + str(run.losses.table()).replace("\n", "\n  "))
 
 

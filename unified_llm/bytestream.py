@@ -38,11 +38,13 @@ class ByteStream:
     """Bytes in, bytes out around a pipe, one write per event; options are those of `translate_sse`."""
 
     def __init__(self, source: str, target: str, *, array: bool | None = None, **options: Any) -> None:
-        self.pipe = _Pipe(source, target, **options)
-        self.decoder = StreamDecoder() if self.pipe.origin.streams.framing.array else SSEDecoder()
+        self.pipe: _Pipe = _Pipe(source, target, **options)
+        self.decoder: StreamDecoder | SSEDecoder = (
+            StreamDecoder() if self.pipe.origin.streams.framing.array else SSEDecoder()
+        )
         framing = self.pipe.goal.streams.framing
-        self.named = framing.named
-        self.halves = Halves()
+        self.named: bool = framing.named
+        self.halves: Halves = Halves()
         self.heads: dict[str | None, bytes] = {}
         # How more of the last frame is read the short way, what becomes of frames known by their bytes, the last such.
         self.reads_more: ReadMore | None = None
@@ -59,7 +61,7 @@ class ByteStream:
         if array is None:
             exchange: Exchange | None = options.get("exchange")
             array = bool(framing.array and exchange is not None and exchange.options.get("array"))
-        self.array = JSONArrayEncoder() if array else None
+        self.array: JSONArrayEncoder | None = JSONArrayEncoder() if array else None
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """The target's events for these bytes. An error is raised once all that comes before it was handed out."""

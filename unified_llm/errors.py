@@ -241,9 +241,9 @@ class APIError(UnifiedLLMError):
     ) -> None:
         super().__init__(message)
         self.message = message
-        self.error = dict(error or {})
+        self.error: dict[str, Any] = dict(error or {})
         self.status = status
-        self.headers = dict(headers or {})
+        self.headers: dict[str, str] = dict(headers or {})
         self.body = body
         self.provider = provider
         self.model = model
@@ -351,7 +351,7 @@ class StreamBroken(APIError):
     >>> try:
     ...     list(events)
     ... except StreamBroken:
-    ...     print(events.partial["status"])
+    ...     print(events.partial.status)
     in_progress
     """
 

@@ -62,21 +62,21 @@ class _Pipe:
         check_levels(on_loss)
         here, there = Surface(*split(source)), Surface(*split(target))
         self.origin, self.goal = here.adapter, there.adapter
-        self.crossing = source != target
+        self.crossing: bool = source != target
         self.reading, self.writing = ends(source, target, here, there, facing or "client", exchange=exchange, **options)
         self.writing.seed = self.reading.seed = exchange.seed if exchange else ""
         if self.origin is self.goal:
             self.reading.escapes = False  # done to the whole event
         self.reader = self.origin.streams.reader(self.reading)
-        self.writer = self._writer(exchange)
-        self.grammar = Grammar()
+        self.writer: WireWriter = self._writer(exchange)
+        self.grammar: Grammar = Grammar()
         self.on_loss = on_loss
-        self.losses = StreamLosses()
+        self.losses: StreamLosses = StreamLosses()
         # The last events, of which no more is kept than the reader's notes need: losses are often told a little later.
         self.recent: deque[tuple[int, Any]] = deque(maxlen=64)
-        self.weighing = Weighing(source, target, "response", exchange, None, here.adapter)
-        self.trail = Trail(self.reading, self.writing, self.origin, self.goal)
-        self.broken = BrokenOff(self.reader, self.reading, self.writing, self.origin, self.goal)
+        self.weighing: Weighing = Weighing(source, target, "response", exchange, None, here.adapter)
+        self.trail: Trail = Trail(self.reading, self.writing, self.origin, self.goal)
+        self.broken: BrokenOff = BrokenOff(self.reader, self.reading, self.writing, self.origin, self.goal)
         self.sent = self.turned = 0
         # The short way of the next event, where there is one, what it is made of, and how many went it since the last
         # that did not.

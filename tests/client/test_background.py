@@ -42,7 +42,7 @@ def test_a_background_answer_is_waited_for() -> None:
     result = handle.wait(poll=0.001, on_progress=lambda each: looks.append(each.status))
     assert result.output_text == "Done." and handle.done
     assert looks == ["in_progress", "in_progress", "completed"]
-    assert [item["type"] for item in result.items] == ["message", "message"]
+    assert [item.type for item in result.items] == ["message", "message"]
     assert str(slow.canned.requests[-1].url) == "http://canned/v1/responses/resp_1"
     # What the request lost is still lost, and the conversation can go on from there.
     assert [loss.path for loss in result.losses] == ["/seed"]
@@ -191,15 +191,15 @@ def test_what_was_said_is_once_in_the_conversation_although_the_provider_keeps_i
     text = "[[reason Hm.]] [[call get_weather city=Oslo]] [[then]] Rain."
     tool = {"type": "function", "name": "get_weather", "parameters": {"type": "object", "properties": {}}}
     first = made.responses.create(input=text, tools=[tool], **asked).wait(poll=0.001)
-    assert [item["type"] for item in first.items] == ["message", "reasoning", "function_call"]
-    result = {"type": "function_call_output", "call_id": first.items[2]["call_id"], "output": "Rain"}
+    assert [item.type for item in first.items] == ["message", "reasoning", "function_call"]
+    result = {"type": "function_call_output", "call_id": first.items[2].call_id, "output": "Rain"}
     second = made.responses.create(previous=first, input=[result], tools=[tool], **asked).wait(poll=0.001)
-    assert [item["type"] for item in second.items] == [
+    assert [item.type for item in second.items] == [
         *("message", "reasoning", "function_call", "function_call_output", "message"),
     ]
     assert sum(each.length for each in second.segments) == 5
     kept = made.responses.retrieve(second, upstream="local/echo")
-    assert [item["type"] for item in kept.items][-1] == "message" and len(kept.items) == len(kept.output)
+    assert [item.type for item in kept.items][-1] == "message" and len(kept.items) == len(kept.output)
 
 
 _found = {"type": "model_output", "content": [{"type": "text", "text": "Found."}]}

@@ -100,7 +100,7 @@ def test_the_model_is_changed_on_the_way_and_the_conversation_moves_along() -> N
     terminal.type("Two.")
     assert terminal.out.getvalue() == "One.\nTwo.\n"
     second = terminal.chat.runs[-1]
-    assert [item["type"] for item in second.items] == ["message", "reasoning", "message", "message", "message"]
+    assert [item.type for item in second.items] == ["message", "reasoning", "message", "message", "message"]
     assert second.final.upstream is there
 
 
@@ -145,7 +145,7 @@ def test_a_turn_that_fails_is_told_and_forgotten() -> None:
     assert terminal.chat.failed
     terminal.type("Two.")
     assert not terminal.chat.failed
-    assert [item["role"] for item in terminal.chat.runs[-1].items] == ["user", "assistant"] * 2
+    assert [item.role for item in terminal.chat.runs[-1].items] == ["user", "assistant"] * 2
 
 
 def test_interrupting_an_answer_ends_the_turn_and_not_the_chat() -> None:

@@ -30,7 +30,7 @@ def test_an_answer_over_every_protocol(protocol: str) -> None:
     assert result.raw and result.exchange is not None and result.exchange.model == "echo"
     assert result.upstream.protocol == protocol
     assert result.tool_calls == []
-    assert [item["role"] for item in result.items] == ["user", "assistant"]
+    assert [item.role for item in result.items] == ["user", "assistant"]
     assert not [loss for loss in result.losses if loss.fate == "lost"]
 
 
@@ -130,6 +130,21 @@ def test_a_result_is_shown_in_one_short_line() -> None:
     assert len(shown) < 250 and len(str(result)) < 250
     assert "tool_calls=['now']" in repr(run.steps[0].response)
     assert repr(run).startswith("RunResult('answered', steps=2, text='now: noon', usage=")
+
+
+def test_everything_handed_out_is_an_object_with_its_json_beside_it() -> None:
+    with ul.Client(model="local/echo") as client:
+        run = client.responses.run(input="[[call now]]", tools=[ul.tool(lambda: "noon", name="now")])
+        with client.responses.create(input="Hi", stream=True) as events:
+            next(events)
+            assert isinstance(events.partial, ul.Response) and events.partial.model == "echo"
+    first = run.steps[0]
+    assert [type(item) for item in run.items] == [ul.Message, ul.FunctionCall, ul.FunctionCallOutput, ul.Message]
+    assert isinstance(first.outputs[0], ul.FunctionCallOutput) and first.outputs[0].output == "noon"
+    assert isinstance(run.usage, ul.Usage) and first.response.tool_calls[0].parsed_arguments == {}
+    assert [item.dump() for item in run.items] == run.item_nodes
+    assert [item.dump() for item in first.outputs] == list(first.output_nodes)
+    assert [item.dump() for item in run.final.items] == run.final.item_nodes
 
 
 # ---- what is asked --------------------------------------------------------------------------------------------------

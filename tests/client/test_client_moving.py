@@ -20,7 +20,7 @@ def test_a_conversation_goes_on_at_another_provider() -> None:
     second = made.responses.create(upstream=upstream("google-generate-content"), previous=first, input="Two.")
     third = made.responses.create(upstream=upstream("anthropic-messages"), previous=second, input="Three.")
     assert third.output_text == "Three."
-    assert [item["type"] for item in third.items] == ["reasoning" if n == 1 else "message" for n in range(7)]
+    assert [item.type for item in third.items] == ["reasoning" if n == 1 else "message" for n in range(7)]
     sent = third.exchange
     assert sent is not None
     kept = [item for item in third.request["input"] if item["type"] == "reasoning"]
@@ -60,7 +60,7 @@ def test_turns_of_two_answers_are_not_one() -> None:
     made = ul.Client(upstream("openai-chat"))
     first = made.responses.create(input="[[reason a]] One.")
     second = made.responses.create(previous=first, input="[[reason b]] Two.")
-    turns = [item.get("turn") for item in second.items if "turn" in item]
+    turns = [item.turn for item in second.items if item.turn is not None]
     assert turns == [0, 0, 1, 1]
 
 
@@ -75,7 +75,7 @@ def test_a_stream_that_is_cut_off_is_broken_and_what_came_is_there() -> None:
         for event in events:
             seen.append(event)
     assert [event.delta for event in seen if event.type == "response.output_text.delta"] == list("Hello")
-    assert events.partial["output"][0]["content"][0]["text"] == "Hello"
+    assert events.partial.output[0].content[0].text == "Hello"
     with pytest.raises(ul.StreamBroken):
         events.get_final_response()
 
@@ -116,9 +116,9 @@ def test_what_one_provider_searched_for_is_no_call_of_another() -> None:
     google, openai = ul.Client(upstream("google-generate-content")), ul.Client(upstream("openai-responses"))
     asked = 'Oslo is rainy. [[cite https://example.com title="T"]] So it is said.'
     first = google.responses.create(input=asked)
-    assert "web_search_call" in [item["type"] for item in first.items]
+    assert "web_search_call" in [item.type for item in first.items]
     second = openai.responses.create(input="Go on.", previous=first)
     assert second.output_text == "Go on."
     assert "/input/2" in [loss.path for loss in second.losses if loss.fate == "lost"]
     third = google.responses.create(input="And on.", previous=second)
-    assert "web_search_call" in [item["type"] for item in third.items]
+    assert "web_search_call" in [item.type for item in third.items]

@@ -97,7 +97,7 @@ def test_texts_and_media_go_on_from_a_result() -> None:
     second = client.responses.create(input=["Zero.", image(PNG), first, "Two.", image(PNG)])
     assert second.output_text.startswith("Two.")
     third = client.responses.create(previous=first, input=["Three.", PNG])
-    assert [item["role"] for item in third.items][:3] == ["user", "assistant", "user"]
+    assert [item.role for item in third.items][:3] == ["user", "assistant", "user"]
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ OUTPUTS = ['{"city":"Oslo","temp":21,"unit":"C"}', "noon in Rome"]
 
 def check(run: Any) -> None:
     assert run.stopped == "answered"
-    assert [item["output"] for item in run.steps[0].outputs] == OUTPUTS
+    assert [item.output for item in run.steps[0].outputs] == OUTPUTS
     # The upstream says what results it was given, so that a result that got lost on the way is seen.
     assert run.output_text.endswith("Done.")
     assert all(output in run.output_text for output in OUTPUTS)
@@ -86,7 +86,7 @@ def test_and_under_trio_where_calls_of_a_turn_run_at_once(protocol: str, stream:
 
     calls = "[[call get_time city=Rome]] [[call get_time city=Oslo]] [[call get_weather city=Oslo]]"
     run = trio.run(main)
-    assert [item["output"] for item in run.steps[0].outputs] == ["noon in Rome", "noon in Oslo", OUTPUTS[0]]
+    assert [item.output for item in run.steps[0].outputs] == ["noon in Rome", "noon in Oslo", OUTPUTS[0]]
     assert run.output_text.endswith("Done.")
 
 
@@ -138,7 +138,7 @@ def test_six_turns_between_two_providers_are_accepted_by_both(one: str, other: s
     assert run is not None
     pieces = [
         (piece["origin"]["protocol"], piece["data"])
-        for item in run.items
+        for item in run.item_nodes
         for node in (item, *(item["content"] if isinstance(item.get("content"), list) else ()))
         for piece in node.get("opaque") or ()
     ]
@@ -162,7 +162,7 @@ def test_calls_of_one_turn_run_at_once_and_answer_in_order() -> None:
     calls = [function_call("meet", '{"name": "a"}', "call_a"), function_call("meet", '{"name": "b"}', "call_b")]
     canned = Canned("openai-responses", response(*calls), response(message("Done.")))
     run = ul.Client(canned.upstream).responses.run(input="Hi", tools=[meet])
-    assert [item["output"] for item in run.steps[0].outputs] == ["a", "b"]
+    assert [item.output for item in run.steps[0].outputs] == ["a", "b"]
 
 
 def test_and_one_after_the_other_on_demand() -> None:
@@ -179,7 +179,7 @@ def test_and_one_after_the_other_on_demand() -> None:
     calls = [function_call("alone", '{"name": "a"}', "call_a"), function_call("alone", '{"name": "b"}', "call_b")]
     canned = Canned("openai-responses", response(*calls), response(message("Done.")))
     run = ul.Client(canned.upstream).responses.run(input="Hi", tools=[alone], parallel=False)
-    assert [item["output"] for item in run.steps[0].outputs] == ["a True", "b True"]
+    assert [item.output for item in run.steps[0].outputs] == ["a True", "b True"]
 
 
 def test_a_loop_that_does_not_end_is_stopped_and_keeps_what_there_is() -> None:
@@ -217,14 +217,14 @@ def test_calls_of_tools_that_nobody_here_runs_are_handed_out() -> None:
     run = ul.Client(canned.upstream).responses.run(input="Hi", tools=[get_weather, theirs])
     assert run.stopped == "calls"
     assert [call.call_id for call in run.pending] == ["call_b"]
-    assert [item["call_id"] for item in run.steps[-1].outputs] == ["call_a"]
+    assert [item.call_id for item in run.steps[-1].outputs] == ["call_a"]
 
 
 def test_a_tool_that_was_made_up_is_answered_with_an_error() -> None:
     canned = Canned("openai-responses", response(function_call("get_whether", "{}")), response(message("Sorry.")))
     run = ul.Client(canned.upstream).responses.run(input="Hi", tools=TOOLS)
     (item,) = run.steps[0].outputs
-    assert item["is_error"] is True and "get_whether" in item["output"]
+    assert item.is_error is True and "get_whether" in item.output
     assert run.output_text == "Sorry."
 
 

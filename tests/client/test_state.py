@@ -86,7 +86,7 @@ def test_a_store_brings_the_conversation_back_and_lets_it_fork(protocol: str) ->
     ids = [each.id for each in (first, second, third, fork)]
     assert len(set(ids)) == 4 and all(each is not None and each.startswith("resp_") for each in ids)
     assert [each.previous_response_id for each in (second, third, fork)] == [ids[0], ids[1], ids[0]]
-    assert [item["type"] for item in third.items] == ["message"] * 6
+    assert [item.type for item in third.items] == ["message"] * 6
 
 
 def test_a_conversation_goes_on_at_another_provider() -> None:
@@ -157,9 +157,9 @@ def test_the_turns_of_a_tool_loop_are_kept_once() -> None:
         run = client.responses.run(input="[[call now]]", tools=[now], previous_response_id=first.id)
         assert run.output_text == "now: noon"
         last = client.responses.create(input="And then?", previous_response_id=run.final.id)
-    words = json.dumps(last.items)
+    words = json.dumps(last.item_nodes)
     assert words.count('"Hello."') == 2 and words.count("And then?") == 2  # echo says each once more
-    assert [item["type"] for item in last.items].count("function_call_output") == 1
+    assert [item.type for item in last.items].count("function_call_output") == 1
 
 
 def test_a_store_is_bounded() -> None:

@@ -43,7 +43,7 @@ def asked(strategy: str) -> dict[str, Any]:
 def check(run: Any, strategy: str) -> None:
     assert isinstance(run.output_parsed, Person) and run.final.strategy == strategy
     assert run.stopped == "answered" and not run.pending
-    assert [item["output"] for item in run.steps[0].outputs] == ["21 in Oslo"]
+    assert [item.output for item in run.steps[0].outputs] == ["21 in Oslo"]
     if strategy != "native":
         assert run.output_parsed == Person(name="Ada", age=36)
     emulated = {loss.capability for loss in run.losses if loss.fate == "emulated" and loss.path == "/text/format"}
@@ -95,7 +95,7 @@ def test_an_answer_beside_other_calls_ends_the_run_and_leaves_no_call_open() -> 
     canned = Canned("openai-responses", response(*calls))
     run = ul.Client(canned.upstream).responses.run(input="?", tools=[get_weather], text_format=Person, strategy="tool")
     assert run.output_parsed == Person(name="Ada", age=36)
-    outputs = {item["call_id"]: item["output"] for item in run.steps[-1].outputs}
+    outputs = {item.call_id: item.output for item in run.steps[-1].outputs}
     assert outputs == {"call_a": "not run: the answer was given in the same turn", "call_b": "accepted"}
     assert len(canned.requests) == 1 and run.pending == []
 

@@ -79,7 +79,7 @@ def test_and_in_an_event_loop_beside_others_under_their_own_names() -> None:
     canned, run = asyncio.run(main())
     assert [tool["name"] for tool in canned.bodies[0]["tools"]] == ["there_weather", "own"]
     assert canned.bodies[0]["tools"][0]["description"] == "The weather."
-    assert [item["output"] for item in run.steps[0].outputs] == ["21 in Rome", "own"]
+    assert [item.output for item in run.steps[0].outputs] == ["21 in Rome", "own"]
 
 
 def test_an_error_is_one_and_media_are_parts() -> None:
@@ -88,8 +88,8 @@ def test_an_error_is_one_and_media_are_parts() -> None:
     with ToolServer(Connected()) as server:
         run = ul.Client(canned.upstream).responses.run(input="Hi", tools=[server])
     failed, drawn = run.steps[0].outputs
-    assert (failed["output"], failed["is_error"]) == ("no clock", True)
-    assert drawn["output"] == [
+    assert (failed.output, failed.is_error) == ("no clock", True)
+    assert [part.dump() for part in drawn.output] == [
         {"type": "input_text", "text": "21 in Oslo"},
         {"type": "input_image", "image_url": "data:image/png;base64,iVBORw=="},
         {"type": "input_audio", "data": "UklGRg==", "format": "wav"},
@@ -122,4 +122,4 @@ def test_a_real_server() -> None:
         (tool,) = server.tools
         assert tool.definition()["parameters"]["required"] == ["a", "b"]
         run = ul.Client(upstream("openai-chat")).responses.run(input=asked, tools=[server])
-    assert run.steps[0].outputs[0]["output"] == "3"
+    assert run.steps[0].outputs[0].output == "3"

@@ -93,12 +93,15 @@ def events(client: ul.Client) -> Iterator[str]:
                     print(problems)
                 case _:
                     pass
+    assert_type(stream.partial, ul.Response)
     assert_type(stream.get_final_response(), ul.Result[None])
 
 
 def loops(client: ul.Client) -> None:
     run = client.responses.run(input="Hi", tools=[weather, distance, Desk().note, "web_search"], max_turns=3)
     assert_type(run.output_text, str)
+    assert_type(run.items[0], ul.Item)
+    assert_type(run.steps[0].outputs, tuple[ul.FunctionCallOutput | ul.CustomToolCallOutput, ...])
     assert_type(run.usage, ul.Usage)
     for event in client.responses.run(input="Hi", tools=weather, stream=True):
         if event.type == "unified_llm:turn_done":

@@ -108,7 +108,7 @@ class _Handle(Generic[T]):
 
 
 def _count(result: Result, before: tuple[Segment, ...]) -> int:
-    return len(result.items) - sum(each.length for each in before)
+    return len(result.item_nodes) - sum(each.length for each in before)
 
 
 class _Line:

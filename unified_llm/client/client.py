@@ -128,8 +128,8 @@ class Client(_Both[httpx2.Client, Wire]):
     _waits = Wire
 
     def _equip(self) -> None:
-        self.responses = Responses(self)
-        self.models = Models(self)
+        self.responses: Responses = Responses(self)
+        self.models: Models = Models(self)
 
     @spelled_out(Given, meanings=meanings)
     def count_tokens(self, **given: Unpack[Given]) -> TokenCount:
@@ -196,8 +196,8 @@ class AsyncClient(_Both[httpx2.AsyncClient, AsyncWire]):
     _waits = AsyncWire
 
     def _equip(self) -> None:
-        self.responses = AsyncResponses(self)
-        self.models = AsyncModels(self)
+        self.responses: AsyncResponses = AsyncResponses(self)
+        self.models: AsyncModels = AsyncModels(self)
 
     @spelled_out(Given, meanings=meanings)
     async def count_tokens(self, **given: Unpack[Given]) -> TokenCount:

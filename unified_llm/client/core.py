@@ -76,15 +76,15 @@ class Core:
         self.model, self.models, self.protocol = model, models, protocol
         self.api_key, self.base_url = api_key, base_url
         self.on_loss, self.vault, self.timeout = on_loss, vault, timeout
-        self.secret = process_secret() if secret is None else Secret.of(secret)
-        self.retry = retry if retry is not None else Retry()
-        self.headers = headers or {}
+        self.secret: Secret | None = process_secret() if secret is None else Secret.of(secret)
+        self.retry: Retry = retry if retry is not None else Retry()
+        self.headers: Mapping[str, str] = headers or {}
         Deadline.of(total_timeout)
         self.total_timeout, self.store = total_timeout, store
         self.telemetry = telemetry
         self._known: dict[Any, Upstream] = {}
         self._ref = upstream
-        self.upstream = None if upstream is None else self._upstream(upstream, None)
+        self.upstream: Upstream | None = None if upstream is None else self._upstream(upstream, None)
 
     # ---- whom to ask ------------------------------------------------------------------------------------------------
 

@@ -26,7 +26,7 @@ class Opening:
     def __init__(self, core: Core, stream: Any, call: Call | None, body: Node, *, resumed: bool = False) -> None:
         self.core, self.stream, self.call, self.body = core, stream, call, body
         upstream = stream.upstream
-        self.reader = EventReader(
+        self.reader: EventReader = EventReader(
             upstream.protocol,
             exchange=stream.sent.exchange,
             provider=upstream.provider,

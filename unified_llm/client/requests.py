@@ -132,9 +132,9 @@ def _setting(name: str, value: Any) -> Any:
 def _before(previous: Any) -> tuple[list[Node], tuple[Segment, ...]]:
     if isinstance(previous, RunResult):
         last = previous.final
-        return previous.items, (*last.segments, Segment(len(previous.steps[-1].outputs), last.upstream))
+        return previous.item_nodes, (*last.segments, Segment(len(previous.steps[-1].output_nodes), last.upstream))
     if isinstance(previous, Result):
-        return previous.items, previous.segments
+        return previous.item_nodes, previous.segments
     if isinstance(previous, str):
         raise TypeError("previous= takes a response; the id of one that the provider keeps is previous_response_id=")
     return items_of(input_items(previous)), ()

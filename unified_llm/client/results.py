@@ -14,7 +14,7 @@ from typing_extensions import TypeVar
 
 from ..losses import Losses
 from ..model import Response
-from ..model.items import CustomToolCall, FunctionCall
+from ..model.items import CustomToolCall, CustomToolCallOutput, FunctionCall, FunctionCallOutput, Item
 from ..model.usage import Usage
 from ..model.validate import validate
 from .history import Segment, continued
@@ -98,8 +98,13 @@ class Result(Response, Generic[T]):
         return [call for call in self.pending_calls if isinstance(call, (FunctionCall, CustomToolCall))]
 
     @property
-    def items(self) -> list[Node]:
+    def items(self) -> list[Item]:
         """The whole conversation so far as canonical items: what was sent and what came back, ready to be sent on."""
+        return objects_of(self.item_nodes)
+
+    @property
+    def item_nodes(self) -> list[Node]:
+        """`items` as JSON."""
         return continued(items_of(self._made.request.get("input")), self._node.get("output") or ())
 
     @property
@@ -169,6 +174,12 @@ def _counted(usage: Usage) -> str:
     return ", ".join(f"{count} {name}" for name, count in names.items() if count is not None)
 
 
+def objects_of(nodes: list[Node]) -> list[Item]:
+    """Canonical items as objects."""
+    found: list[Item] = validate("items", nodes)
+    return found
+
+
 def items_of(given: Any) -> list[Node]:
     """Items of a canonical input, which may be one string."""
     if given is None:
@@ -199,13 +210,18 @@ class Step(Generic[T]):
     >>> def now() -> str:
     ...     return "noon"
     >>> run = ul.Client().responses.run(model="local/echo", input="[[call now]]", tools=[now])
-    >>> [(step.number, [item["output"] for item in step.outputs]) for step in run.steps]
+    >>> [(step.number, [item.output for item in step.outputs]) for step in run.steps]
     [(1, ['noon']), (2, [])]
     """
 
     number: int
     response: Result[T]
-    outputs: tuple[Node, ...] = ()
+    output_nodes: tuple[Node, ...] = field(default=(), repr=False)
+
+    @property
+    def outputs(self) -> tuple[FunctionCallOutput | CustomToolCallOutput, ...]:
+        """What the tools of this turn returned, as canonical items; `output_nodes` are the same as JSON."""
+        return tuple(validate("items", list(self.output_nodes)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,13 +290,18 @@ class RunResult(Generic[T]):
     @property
     def pending(self) -> list[Any]:
         """The calls of the last answer that wait for the caller."""
-        answered = {item.get("call_id") for item in self.steps[-1].outputs}
+        answered = {item.get("call_id") for item in self.steps[-1].output_nodes}
         return [call for call in self.final.pending_calls if call.call_id not in answered]
 
     @property
-    def items(self) -> list[Node]:
+    def items(self) -> list[Item]:
         """The whole conversation as canonical items, ready to be sent on."""
-        return [*self.final.items, *self.steps[-1].outputs]
+        return objects_of(self.item_nodes)
+
+    @property
+    def item_nodes(self) -> list[Node]:
+        """`items` as JSON."""
+        return [*self.final.item_nodes, *self.steps[-1].output_nodes]
 
     @property
     def losses(self) -> Losses:

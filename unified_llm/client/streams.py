@@ -19,6 +19,7 @@ from .telemetry.hooks import acall_hook, call_hook
 
 if TYPE_CHECKING:
     from ..model.events import Event
+    from ..model.response import Response
 
 __all__ = ["AsyncEventStream", "EventStream"]
 
@@ -34,7 +35,7 @@ class _Seen:
         self._error: BaseException | None = None
         self._resume = _place(opening)
         self.last: Any = None
-        self.upstream = opening.stream.upstream
+        self.upstream: Any = opening.stream.upstream
 
     @property
     def losses(self) -> Losses:
@@ -49,9 +50,10 @@ class _Seen:
         return found
 
     @property
-    def partial(self) -> dict[str, Any]:
+    def partial(self) -> Response:
         """The canonical response as far as it got."""
-        return self._opening.reader.partial
+        found: Response = validate("response", self._opening.reader.partial)
+        return found
 
     def _take(self, event: dict[str, Any] | None) -> None:
         """Take in a wire event; None is the end."""

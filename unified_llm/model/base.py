@@ -100,7 +100,7 @@ def cap(name: str) -> Capability:
 class Model(BaseModel):
     """Base of every canonical class. Build it with keywords or validate JSON; `dump()` gives the JSON back."""
 
-    model_config = ConfigDict(
+    model_config: ClassVar[ConfigDict] = ConfigDict(
         extra="allow",
         strict=True,
         defer_build=True,

@@ -42,7 +42,7 @@ class Catalog:
     """
 
     def __init__(self, raw: Mapping[str, Any], source: str) -> None:
-        self.raw = _checked(raw)
+        self.raw: Mapping[str, Any] = _checked(raw)
         self.source = source
         self._read: dict[tuple[str, str], CatalogModel] = {}
 

@@ -201,7 +201,7 @@ class Chat:
             print("Nothing was sent yet.", file=self.err)
 
     def _save(self, path: str) -> None:
-        items = self.runs[-1].items if self.runs else []
+        items = self.runs[-1].item_nodes if self.runs else []
         try:
             with open(path or "conversation.json", "w", encoding="utf-8") as file:
                 json.dump(items, file, ensure_ascii=False, indent=1)

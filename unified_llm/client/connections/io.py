@@ -98,7 +98,7 @@ class _Driver:
         timeout: Any = None,
         limits: httpx2.Limits | None = None,
     ) -> None:
-        self.retry = retry if retry is not None else Retry()
+        self.retry: Retry = retry if retry is not None else Retry()
         self._pool: Any = self._pooled(http_client, limits)
         self._timeout = timeout
 

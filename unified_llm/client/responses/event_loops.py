@@ -31,7 +31,7 @@ class AsyncResponses:
     def __init__(self, client: AsyncClient) -> None:
         self._client = client
         self._core = client._core
-        self.input_tokens = AsyncInputTokens(client)
+        self.input_tokens: AsyncInputTokens = AsyncInputTokens(client)
 
     @overload
     async def create(

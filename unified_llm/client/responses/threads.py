@@ -31,7 +31,7 @@ class Responses:
     def __init__(self, client: Client) -> None:
         self._client = client
         self._core = client._core
-        self.input_tokens = InputTokens(client)
+        self.input_tokens: InputTokens = InputTokens(client)
 
     @overload
     def create(

@@ -85,7 +85,7 @@ class EventReader:
     ) -> None:
         adapter, _ = split(protocol)
         reading = _reader(protocol, exchange, provider, scope, None)
-        self.protocol = adapter.protocol
+        self.protocol: str = adapter.protocol
         self._reader = adapter.streams.reader(reading)
         undoing = restoring(exchange)
         self._writer = _Through() if undoing is None else RestoringWriter(_Through(), undoing, reading)

@@ -180,7 +180,7 @@ def parsing(call: Call, parser: Parser, retries: int, create: Callable[[Call], S
             if failure.truncated or not retries:
                 raise
             retries -= 1
-            call.body = {**call.body, "input": [*result.items, *_unanswered(result), correction(failure)]}
+            call.body = {**call.body, "input": [*result.item_nodes, *_unanswered(result), correction(failure)]}
             call.segments = result.segments
 
 

@@ -100,8 +100,8 @@ class Operation:
         self._telemetry, self._upstream, self._model = telemetry, upstream, model
         self._kind, self._stream = ask.kind, ask.stream  # not `ask`: its body would live as long as a stream
         self._span: Span | None = None if made is None else made.begin(ask, upstream, model)
-        self.call = ask.answer_id or uuid4().hex
-        self.losses = Losses([*ask.losses, *losses]) if ask.losses else losses
+        self.call: str = ask.answer_id or uuid4().hex
+        self.losses: Losses = Losses([*ask.losses, *losses]) if ask.losses else losses
         if self._span is not None:
             self._span.losses(upstream, self.losses)
         self._over = False

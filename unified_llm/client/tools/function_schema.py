@@ -53,7 +53,7 @@ class Signature:
         call.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
         call.__annotations__ = {each.name: each.annotation for each in shown}
         self._adapter: TypeAdapter[Any] = TypeAdapter(cast(Any, call))
-        self.parameters = _tidied(self._adapter.json_schema(), said)
+        self.parameters: Schema = _tidied(self._adapter.json_schema(), said)
 
     def arguments(self, text: str) -> Schema:
         """The keywords of a call from the JSON text a model wrote; raises pydantic's `ValidationError`."""

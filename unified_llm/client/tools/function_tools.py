@@ -110,7 +110,7 @@ class Tool(Generic[P, R]):
     needs_approval: bool = False
 
     def __post_init__(self) -> None:
-        self.__name__ = self.name
+        self.__name__: str = self.name
         self.__doc__ = self.description
         self.__wrapped__ = self.function
 

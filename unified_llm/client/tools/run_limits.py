@@ -61,7 +61,7 @@ class Limits:
 
     def check_calls(self, steps: Sequence[Step], response: Any, calls: int) -> None:
         """Raise `LimitReached` where a turn calls more tools than may still be called."""
-        ran = sum(len(step.outputs) for step in steps) + calls
+        ran = sum(len(step.output_nodes) for step in steps) + calls
         if self.max_tool_calls is not None and ran > self.max_tool_calls:
             self._stop("max_tool_calls", f"more than {self.max_tool_calls} tool calls", steps)
 

@@ -44,7 +44,7 @@ def _step(step: Step, whole: list[Node], upstreams: list[Node], withheld: list[s
     node: Node = {
         "number": step.number,
         "response": result.dump(),
-        "outputs": list(step.outputs),
+        "outputs": list(step.output_nodes),
         "input": len(given) if same else _clean(given, "/input", withheld),
         "upstream": _place(result.upstream, upstreams),
         "segments": [[each.length, _place(each.upstream, upstreams)] for each in result.segments],

@@ -122,7 +122,7 @@ class Loop:
         try:
             if self.decisions is not None:
                 last = self.steps.pop()
-                self._earlier = last.outputs
+                self._earlier = last.output_nodes
                 done = yield from self._answered(last.response, last.number, self.decisions)
                 if done is not None:
                     return done
@@ -155,7 +155,7 @@ class Loop:
             self._check(response, number, len(here))
         outputs = yield from self._outputs(response, number, here, others, decisions)
         step = yield from self._done(response, number, outputs)
-        answered = {item.get("call_id") for item in step.outputs}
+        answered = {item.get("call_id") for item in step.output_nodes}
         waiting = [each for each in (*here, *others) if each.get("call_id") not in answered]
         if waiting:
             known = {each.get("call_id") for each in here}
@@ -163,7 +163,7 @@ class Loop:
             return self._result("approval" if held else "calls")
         if not here and not others:
             return self._result("answered")
-        self._go_on(response, step.outputs)
+        self._go_on(response, step.output_nodes)
         return None
 
     def _check(self, response: Result, number: int, calls: int) -> None:
@@ -264,14 +264,14 @@ class Loop:
             raise failure
         self.retries -= 1
         self.limits.check_spent(self.steps)
-        self._go_on(response, step.outputs, correction(failure))
+        self._go_on(response, step.output_nodes, correction(failure))
         return None
 
     def _go_on(self, response: Result, outputs: Sequence[Node], *more: Node) -> None:
         """The next turn's request: the conversation so far, and no tool is forced twice."""
         call = self.call
         call.segments = (*response.segments, Segment(len(outputs) + len(more), response.upstream))
-        call.body = unforced({**call.body, "input": [*response.items, *outputs, *more]})
+        call.body = unforced({**call.body, "input": [*response.item_nodes, *outputs, *more]})
         if self.parser is not None and self.parser.strategy == "tool":
             # The answer is itself the call of a tool.
             call.body["tool_choice"] = "required"

@@ -113,8 +113,8 @@ class Translator:
     ) -> None:
         given = list(upstreams) if isinstance(upstreams, (list, tuple)) else [upstreams]
         self.surface = surface
-        self.vault = vault if vault is not None else MemoryVault()
-        self.secret = process_secret() if secret is None else Secret.of(secret)
+        self.vault: Vault = vault if vault is not None else MemoryVault()
+        self.secret: Secret | None = process_secret() if secret is None else Secret.of(secret)
         self.caller = caller
         self.on_loss = on_loss
         self.on_losses = on_losses
@@ -122,8 +122,8 @@ class Translator:
         self.on_usage = on_usage
         self.telemetry = telemetry
         # The SDK above tries again by itself; twice is many times.
-        self.retry = retry if retry is not None else Retry.never()
-        self.memory = Memory(secret=self.secret)
+        self.retry: Retry = retry if retry is not None else Retry.never()
+        self.memory: Memory = Memory(secret=self.secret)
         self.asked: Converted | None = None  # the request whose stream is read again
         key, headers, query = (options.pop(name, None) for name in ("api_key", "headers", "query"))
         self._credentials = (key, headers or {}, query or {})
