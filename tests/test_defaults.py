@@ -58,6 +58,19 @@ def test_a_default_that_the_target_keeps_is_no_loss(source: str, target: str, mo
         (RESPONSES, CONTENTS, {"tools": [{**TOOL, "strict": True}]}, "/tools/0/strict"),
         (RESPONSES, CHAT, {"truncation": "auto"}, "/truncation"),
         (CONTENTS, MESSAGES, {"generationConfig": {"responseModalities": ["TEXT", "IMAGE"]}}, ""),
+        # The API documents no default of either: the model is to be shown the mark again, and decides about the mode.
+        (RESPONSES, MESSAGES, {"reasoning": {"mode": "standard"}}, "/reasoning/mode"),
+        (
+            RESPONSES,
+            CHAT,
+            {
+                "input": [
+                    {"role": "user", "content": "Hi"},
+                    {"type": "message", "role": "assistant", "content": "Ho", "phase": "final_answer"},
+                ]
+            },
+            "/input/1/phase",
+        ),
     ],
 )
 def test_another_value_is_a_loss(source: str, target: str, more: Node, path: str) -> None:
@@ -198,3 +211,12 @@ def test_what_an_exchange_fills_in_is_no_loss() -> None:
     assert "lost" not in fates(CONTENTS, MESSAGES, body, "response", exchange=asked).values()
     wire = [{"event": None, "data": body}]
     assert list(ul.convert_stream(wire, source=CONTENTS, target=MESSAGES, exchange=asked, on_loss="raise"))
+
+
+@pytest.mark.parametrize("target", [CHAT, MESSAGES, CONTENTS, INTERACTIONS])
+def test_the_mark_of_a_final_answer_is_lost(target: str) -> None:
+    said = {"type": "output_text", "text": "Hi", "annotations": []}
+    item = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "phase": "final_answer"}
+    answer = {"id": "resp_1", "object": "response", "created_at": 1, "status": "completed", "model": "m"}
+    found = fates(RESPONSES, target, {**answer, "output": [{**item, "content": [said]}]}, "response")
+    assert found["/output/0/phase"] == "lost"

@@ -129,3 +129,47 @@ def test_a_part_of_a_lost_sum_is_lost() -> None:
     fates = {loss.path: loss.fate for loss in losses}
     assert fates["/0/data/message/usage/input_tokens"] == "lost"
     assert fates["/0/data/message/usage/cache_read_input_tokens"] == "lost"
+
+
+OPEN_ITEM = {
+    "id": "ctc_1",
+    "type": "custom_tool_call",
+    "status": "in_progress",
+    "call_id": "call_7",
+    "name": "sql",
+    "input": "",
+}
+HELD = named(
+    {"type": "response.created", "sequence_number": 0, "response": RESPONSE},
+    {"type": "response.output_item.added", "sequence_number": 1, "output_index": 0, "item": OPEN_ITEM},
+    *({"type": "response.custom_tool_call_input.delta", "sequence_number": 2 + number, "output_index": 0,
+       "item_id": "ctc_1", "delta": f"part{number}"} for number in range(60)),
+)  # fmt: skip
+
+
+def lost(frames: list[Node], source: str, target: str) -> set[str]:
+    return {loss.path for loss in told(frames, source, target)[1] if loss.fate == "lost"}
+
+
+def test_a_call_that_a_target_holds_until_it_ends_is_reported() -> None:
+    found = lost(HELD, "openai-responses", "google-generate-content")
+    assert "/1/data/item" in found
+    assert {f"/{number}/data/delta" for number in (2, 3, 4)} <= found, "what it grew by"
+    # The same call is sent as it comes where the target has a frame for that.
+    found = lost(HELD, "openai-responses", "openai-chat")
+    assert not {path for path in found if path.endswith("/delta")} and "/1/data/item/name" not in found
+
+
+@pytest.mark.parametrize("target", [each for each in STREAMS if each != "openai-responses"])
+def test_what_is_held_is_found_at_a_cost_that_does_not_grow(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from unified_llm.streaming import _Pipe
+
+    fed: list[int] = []
+    replay = _Pipe._replay
+    monkeypatch.setattr(_Pipe, "_replay", lambda *given: fed.append(len(given[1])) or replay(*given))
+    told(HELD, "openai-responses", target)
+    few = sum(fed)
+    fed.clear()
+    more = [{**HELD[-1], "data": {**HELD[-1]["data"], "sequence_number": 62 + each}} for each in range(2000)]
+    told([*HELD, *more], "openai-responses", target)
+    assert few and sum(fed) <= 2 * few

@@ -20,7 +20,8 @@ from .jsonarray import JSONArrayEncoder, StreamDecoder
 from .keywords import BytesKeywords, spelled_out
 from .provenance import escaped_json
 from .sse import Passing, SSEDecoder, encode, is_garbled, parse_data
-from .streaming import _Pipe, aclose
+from .stream import aclose
+from .streaming import _Pipe
 from .usage_errors import InvalidArgument
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ The grammar of the events is in `grammar.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncIterable, Iterable, Iterator
 from typing import Any
 
 from ._tables import KNOWN_TYPES
@@ -37,6 +37,7 @@ __all__ = [
     "TERMINAL",
     "Collector",
     "Grammar",
+    "aclose",
     "checked",
     "collect",
     "decompose",
@@ -353,3 +354,10 @@ def checked(reader: Any, events: Iterable[Any]) -> Iterator[Event]:
     for canonical in reader.close():
         grammar.feed(canonical)
         yield canonical
+
+
+async def aclose(source: AsyncIterable[Any]) -> None:
+    """Close what a stream came from: whoever stops listening in the middle would leave it open, connection and all."""
+    close = getattr(source, "aclose", None)
+    if close is not None:
+        await close()

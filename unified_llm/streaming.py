@@ -8,9 +8,9 @@ Wire events are dicts `{"event": name or None, "data": JSON value or string}`.
 from __future__ import annotations
 
 from collections import ChainMap, deque
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from .adapter import NOTHING_MORE, ReadMore, Surface, WireWriter, WriteMore
 from .broken_off import BrokenOff, new_losses
@@ -20,7 +20,7 @@ from .custody import LeavingWriter
 from .defaults import Weighing, significant
 from .exchange import Exchange
 from .keywords import StreamKeywords, spelled_out
-from .losses import Levels, Losses, StreamLosses, at_level, check_levels, enforce
+from .losses import Levels, Loss, Losses, StreamLosses, at_level, check_levels, enforce
 from .losses.reasons import with_reasons
 from .malformed import FAULTS, refuse_conversion
 from .preparing import ends
@@ -28,8 +28,9 @@ from .provenance import escaped_all, looks_sealed
 from .reading import Reader
 from .registry import provider_of, split
 from .spans import CitingWriter
-from .stream import ADDRESS, ALONE, PASSING, Grammar, checked, framed
+from .stream import ADDRESS, ALONE, PASSING, Grammar, aclose, checked, framed
 from .trail import Trail
+from .unsent import HeldFrames, replayed
 
 if TYPE_CHECKING:
     from .models.names import ProtocolName
@@ -57,9 +58,12 @@ class _Pipe:
         on_loss: Levels = "ignore",
         facing: Facing | None = None,
         exchange: Exchange | None = None,
+        trial: Literal["silent", "reporting", ""] = "",  # of what a stream that broke off left unsent
         **options: Any,
     ) -> None:
         check_levels(on_loss)
+        self.trial = trial
+        self.options = {**options, "facing": facing, "exchange": exchange, "vault": None}
         here, there = Surface(*split(source)), Surface(*split(target))
         self.origin, self.goal = here.adapter, there.adapter
         self.crossing: bool = source != target
@@ -77,6 +81,9 @@ class _Pipe:
         self.weighing: Weighing = Weighing(source, target, "response", exchange, None, here.adapter)
         self.trail: Trail = Trail(self.reading, self.writing, self.origin, self.goal)
         self.broken: BrokenOff = BrokenOff(self.reader, self.reading, self.writing, self.origin, self.goal)
+        self.unsent: HeldFrames | None = (
+            HeldFrames() if not trial and self.origin is not self.goal and self.reads else None
+        )
         self.sent = self.turned = 0
         # The short way of the next event, where there is one, what it is made of, and how many went it since the last
         # that did not.
@@ -122,6 +129,7 @@ class _Pipe:
         read_more = getattr(reader, "read_more", None)
         write_more = getattr(writer, "write_more", None) if self.repeats and read_more is not None else None
         noted, own, reading.number, recent = 0, self.origin is self.goal, -1, self.recent
+        unsent, items = self.unsent, self.grammar.items
 
         def anew(event: Event) -> list[Event]:
             nonlocal noted
@@ -145,6 +153,8 @@ class _Pipe:
                 for canonical in events:
                     check(canonical)
                     out += write(canonical)
+                if unsent is not None:
+                    unsent.feed(reading.number, event, events, items)
                 if not own and events:
                     self._follow(events, out)
                 if events and write_more is not None:
@@ -213,6 +223,21 @@ class _Pipe:
                 self._report(events, out)
                 self.writing.raw += self.broken.entries(self.sent > 0 or len(out) > 1)
                 self._report(events, out, new=True)
+            if event["type"] in ("error", "response.failed"):
+                self._report(events, out)
+                self._report_unsent()
+
+    def _report_unsent(self) -> None:
+        """Report what the frames before an error said, and no frame of the target's."""
+        unsent, self.unsent = self.unsent, None
+        if unsent is not None:
+            found = unsent.losses(self._replay, self.losses.report(), self.grammar.items, self.trail)
+            self._add(found, self.weighing, unsent.documents(), True)
+
+    def _replay(self, events: list[Event], reports: bool) -> Any:
+        """What becomes of frames and, with `reports`, what is reported; nothing of it is kept."""
+        trial: Any = "reporting" if reports else "silent"
+        return replayed(_Pipe(self.weighing.source, self.weighing.target, trial=trial, **self.options), events)
 
     def _tell_event(self, event: Event) -> None:
         if "extra" in event:
@@ -229,14 +254,21 @@ class _Pipe:
                 self.writing.raw.append((node, ("extra", protocol, slot), "lost", "", None))
 
     def _report(self, events: list[Event], out: list[Event], new: bool = False) -> None:
+        if self.trial == "silent":
+            self.writing.raw.clear()
+            self.reading.notes.clear()
+            return
         found = self.trail.report(events, [event["data"] for event in out], self.sent)
         if new:
             found = new_losses(found, [*self.losses.report()])
         here = self.weighing._replace(answer=next((x["response"] for x in events if "response" in x), None))
-        told = significant(found, here, ChainMap(self.reading.docs, dict(self.recent)), stream=True)
+        self._add(found, here, ChainMap(self.reading.docs, dict(self.recent)), new)
+
+    def _add(self, found: list[Loss], here: Weighing, docs: Mapping[int, Any], unsent: bool) -> None:
+        told = significant(found, here, docs, stream=True)
         added = self.losses.add(with_reasons(told, here.source, here.target, here.kind))
         # What an error left unsent stops nothing: the client is to get the error itself.
-        enforce(at_level(added, self.on_loss, "warn") if new else added, self.on_loss)
+        enforce(at_level(added, self.on_loss, "warn") if unsent else added, self.on_loss)
 
 
 class ConvertedStream:
@@ -313,13 +345,6 @@ class AsyncConvertedStream:
                 yield out
         finally:
             await aclose(events)
-
-
-async def aclose(source: AsyncIterable[Any]) -> None:
-    """Close what a stream came from: whoever stops listening in the middle would leave it open, connection and all."""
-    close = getattr(source, "aclose", None)
-    if close is not None:
-        await close()
 
 
 @spelled_out(StreamKeywords, convert)

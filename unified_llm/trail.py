@@ -217,6 +217,17 @@ class Trail:
             spot = (id(wire), place) if holder is None else (id(holder), *place[-1:])
         self.by_place.setdefault(spot, {})[leaf] = None
 
+    def capability(self, data: Any, keys: Keys) -> str:
+        """The capability of a value in the data of an event, as far as it became a canonical node."""
+        self._catch_up()
+        for depth in range(len(keys) - 1, -1, -1):
+            for known in self.made_of.get(id(at(data, keys[:depth])), ()):
+                kind = self.nodes[known].get("type") if known in self.nodes else None
+                table = CAPABILITY.get(kind, {}) if type(kind) is str else {}
+                if keys[depth] in table or "" in table:
+                    return table.get(keys[depth], table.get("", "native.field"))
+        return "native.field"
+
     def spots(self, path: Keys) -> list[Keys]:
         """What tells a path from others without a walk: the object above it with its key, and what stands there."""
         doc = self.reader.docs.get(path[0]) if path else None

@@ -28,6 +28,7 @@ __all__ = [
     "differ",
     "document",
     "hollow",
+    "http_of",
     "in_short",
     "noticed",
     "ours",
@@ -100,7 +101,7 @@ class Outcome(NamedTuple):
 def outcome(record: Record, target: str, body: Any = None, *, source: str | None = None, **options: Any) -> Outcome:
     """Convert a record (or another body in its place) to `target`; an error is part of the outcome."""
     source = source or record["protocol"]
-    http = _http(record)
+    http = http_of(record)
     body = document(record) if body is None else body
     if record["kind"] == "stream":
         events: list[Any] = []
@@ -127,7 +128,7 @@ def document(record: Record) -> Any:
 
 def canonical(body: Any, protocol: str, kind: str, record: Record | None = None) -> Any:
     """The canonical JSON of a wire document, read with what the HTTP exchange of its record says beside it."""
-    return load(ul.read(body, protocol, kind, http=_http(record) if record is not None else None))
+    return load(ul.read(body, protocol, kind, http=http_of(record) if record is not None else None))
 
 
 def returned(value: Any, protocol: str, secret: str | None = None) -> Any:
@@ -147,7 +148,7 @@ def returned(value: Any, protocol: str, secret: str | None = None) -> Any:
     return reader.root(adapter.kinds["response"].read, load(value))
 
 
-def _http(record: Record) -> dict[str, Any] | None:
+def http_of(record: Record) -> dict[str, Any] | None:
     beside = {key: record[key] for key in ("path", "status") if record.get(key) is not None}
     return {**(record.get("http") or {}), **beside} or None
 

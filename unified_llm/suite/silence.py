@@ -12,10 +12,11 @@ from typing import Any
 
 import unified_llm as ul
 
+from ..streaming import ConvertedStream, _Pipe
 from .defaults import holds_default
 from .laws import NOTHING, only_form, said_beside
 from .mutate import altered
-from .outcome import Failure, Outcome, Record, canonical, differ, ours, outcome
+from .outcome import Failure, Outcome, Record, canonical, differ, http_of, ours, outcome
 from .walk import Path, deleted, differences, dumps, get, is_prefix, json_type, leaves, pointer, replaced, same, shape
 
 __all__ = ["frame_sensitivity", "stream_sensitivity"]
@@ -96,7 +97,7 @@ def frame_sensitivity(
     seen: set[tuple[str, ...]] | None = None,
     said_again: tuple[str, ...] = (),
 ) -> list[Failure]:
-    """Nothing a frame says is lost in silence; of a stream that breaks off, nothing that its deltas said.
+    """Nothing a frame says is lost in silence, of a stream that breaks off neither.
 
     `stream_sensitivity` alters answers, and so never sees what only frames have, nor what never becomes an answer. Here
     a leaf of a frame is altered wherever the stream says it (the same value under the same key); each target's stream
@@ -108,8 +109,8 @@ def frame_sensitivity(
     failures = []
     for record in records:
         for events in _whole_and_broken(record["events"]):
-            bases, broken = dict[str, Outcome](), len(events) < len(record["events"])
-            deltas = _deltas(events, record["protocol"]) if broken else []
+            bases, plain = dict[str, Outcome](), dict[str, Outcome]()
+            broken = len(events) < len(record["events"])
             found = [(path, value) for path, value in leaves(events) if path[1] == "data"]
             said: dict[Any, list[tuple[Path, Any]]] = {}  # by their last key
             for path, value in found:
@@ -130,19 +131,20 @@ def frame_sensitivity(
                 for target in new:
                     if target not in bases:
                         bases[target] = outcome(record, target, events)
+                        plain[target] = _untried(record, target, events) if broken else bases[target]
                 places = [place for place, inner in said[path[-1]] if same(inner, value)]
                 if all(_overtaken(events, place) for place in places):
                     continue
                 changed = events
                 for place in places:
                     changed = replaced(changed, place, other)
-                if broken and deltas == _deltas(changed, record["protocol"]):
-                    continue  # what an item, or the answer, says at its end was not said
                 for target in new:
                     base = bases[target]
                     if any(base.names(pointer(place)) for place in places):
                         continue
-                    done = outcome(record, target, changed)
+                    # What the library itself finds out by altering values is looked for once, and not in each of ours.
+                    base = plain[target]
+                    done = _untried(record, target, changed) if broken else outcome(record, target, changed)
                     # (What makes a stream illegal was noticed.)
                     if type(done.error) is not type(base.error) or _shows(base, done):
                         continue
@@ -153,23 +155,19 @@ def frame_sensitivity(
 
 
 def _whole_and_broken(events: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """A stream, and what there is of it when it breaks off."""
-    return [events, events[: len(events) * 2 // 3]] if len(events) > 2 else [events]
+    """A stream, and what there is of it when it breaks off early and late."""
+    return [events, events[: len(events) * 2 // 3], events[: len(events) // 3]] if len(events) > 2 else [events]
 
 
-def _deltas(events: list[dict[str, Any]], protocol: str) -> list[tuple[Any, ...]]:
-    """The texts that the answer grew by (arguments mean something when they are whole)."""
-    out: list[tuple[Any, ...]] = []
+def _untried(record: Record, target: str, events: list[dict[str, Any]]) -> Outcome:
+    """The outcome of a stream, but for what is found out by trying after it broke off."""
+    out: list[dict[str, Any]] = []
+    stream = ConvertedStream(events, _Pipe(record["protocol"], target, http=http_of(record), trial="reporting"))
     try:
-        for event in ul.read_stream(events, protocol):
-            if event["type"].endswith(".delta") and not event["type"].endswith(_ARGUMENTS):
-                out.append((event["type"], event.get("choice", 0), event["delta"]))
-    except ul.UnifiedLLMError:
-        pass
-    return out
-
-
-_ARGUMENTS = ("arguments.delta", "input.delta", "code.delta")
+        out += stream
+    except Exception as error:
+        return Outcome(out, stream.losses, error)
+    return Outcome(out, stream.losses)
 
 
 def _shows(base: Outcome, done: Outcome) -> bool:
