@@ -148,6 +148,8 @@ def frame_sensitivity(
                     # (What makes a stream illegal was noticed.)
                     if type(done.error) is not type(base.error) or _shows(base, done):
                         continue
+                    # (A default says nothing, and another value in its place is reported.)
+                    done = outcome(record, target, changed) if broken else done
                     if not any(done.names(pointer(place)) for place in places):
                         detail = f"{dumps(value)[:99]} altered in {len(places)} place(s), nothing changed at {target}"
                         failures.append(Failure(record["id"], pointer(path), f"{detail} ({name})"))
