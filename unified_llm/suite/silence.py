@@ -12,6 +12,7 @@ from typing import Any
 
 import unified_llm as ul
 
+from ..stream import TERMINAL
 from ..streaming import ConvertedStream, _Pipe
 from .defaults import holds_default
 from .laws import NOTHING, only_form, said_beside
@@ -108,7 +109,7 @@ def frame_sensitivity(
     seen = set() if seen is None else seen
     failures = []
     for record in records:
-        for events in _whole_and_broken(record["events"]):
+        for events in _whole_and_broken(record["events"], record["protocol"]):
             bases, plain = dict[str, Outcome](), dict[str, Outcome]()
             broken = len(events) < len(record["events"])
             found = [(path, value) for path, value in leaves(events) if path[1] == "data"]
@@ -156,9 +157,17 @@ def frame_sensitivity(
     return failures
 
 
-def _whole_and_broken(events: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """A stream, and what there is of it when it breaks off early and late."""
-    return [events, events[: len(events) * 2 // 3], events[: len(events) // 3]] if len(events) > 2 else [events]
+def _whole_and_broken(events: list[dict[str, Any]], protocol: str) -> list[list[dict[str, Any]]]:
+    """A stream, and what there is of it when it breaks off early and late, if its end was not in that."""
+    cuts = [events[: len(events) * 2 // 3], events[: len(events) // 3]] if len(events) > 2 else []
+    return [events, *(each for each in cuts if not _has_ended(each, protocol))]
+
+
+def _has_ended(events: list[dict[str, Any]], protocol: str) -> bool:
+    try:
+        return any(event["type"] in TERMINAL for event in ul.read_stream(events, protocol))
+    except ul.UnifiedLLMError:
+        return False
 
 
 def _untried(record: Record, target: str, events: list[dict[str, Any]]) -> Outcome:
