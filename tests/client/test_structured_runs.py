@@ -90,6 +90,20 @@ def test_and_in_event_loops(loop: Any, strategy: str) -> None:
     loop(main) if loop is trio.run else loop(main())
 
 
+@pytest.mark.parametrize(("model", "strategy"), [("gemini-2.5-flash", "tool"), ("gemini-3-pro-preview", "native")])
+def test_the_strategy_is_one_that_the_model_takes_beside_its_tools(model: str, strategy: str) -> None:
+    # "Function calling with a response mime type: 'application/json' is unsupported" (googleapis/python-genai#867)
+    call = {"functionCall": {"name": "Person", "args": json.loads(ADA)}}
+    part = call if strategy == "tool" else {"text": ADA}
+    answer = {"candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}]}
+    canned = Canned("google-generate-content", answer, provider="google", model=model)
+    client = ul.Client(canned.upstream)
+    run = client.responses.run(input="?", tools=[get_weather], text_format=Person)
+    assert run.output_parsed == Person(name="Ada", age=36) and run.final.strategy == strategy
+    assert ("responseMimeType" in canned.bodies[0].get("generationConfig", {})) is (strategy == "native")
+    assert client.responses.parse(input="?", tools=[get_weather], text_format=Person).strategy == strategy
+
+
 def test_an_answer_beside_other_calls_ends_the_run_and_leaves_no_call_open() -> None:
     calls = [function_call("get_weather", '{"city": "Oslo"}', "call_a"), function_call("Person", ADA, "call_b")]
     canned = Canned("openai-responses", response(*calls))

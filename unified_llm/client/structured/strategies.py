@@ -41,7 +41,7 @@ def choose(found: Format, upstream: Any, tools: Any = None) -> str:
         try:
             beside = {"tools": tools} if tools else {}
             found_losses = losses(text={"format": found.native()}, **beside)
-            if not any(x.path in _FORMAT and x.fate == "lost" for x in found_losses):
+            if not any(_drops_format(loss) for loss in found_losses):
                 return "native"
         except CapabilityRefused:
             pass
@@ -52,6 +52,13 @@ def choose(found: Format, upstream: Any, tools: Any = None) -> str:
         except CapabilityRefused:
             pass
     return "prompt"
+
+
+def _drops_format(loss: Loss) -> bool:
+    """Whether a loss is the format itself. One whose schema was lowered is reported without its path."""
+    if loss.fate != "lost":
+        return False
+    return loss.path in _FORMAT or (not loss.path and loss.capability == "output.structured")
 
 
 def _known(upstream: Any) -> Any:
