@@ -177,7 +177,7 @@ class ProtocolError(UnifiedLLMError):
     500
     """
 
-    status = 500
+    status: int = 500
 
     def __init__(self, reason: str, *, status: int | None = None) -> None:
         super().__init__(reason)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import (
     BaseModel,
@@ -59,7 +59,7 @@ Price = Annotated[Decimal | None, BeforeValidator(_decimal), PlainSerializer(_nu
 
 
 class _Entry(BaseModel):
-    model_config = ConfigDict(extra="allow", frozen=True, protected_namespaces=())
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow", frozen=True, protected_namespaces=())
 
 
 class Rates(_Entry):

@@ -112,7 +112,7 @@ class Tool(Generic[P, R]):
     def __post_init__(self) -> None:
         self.__name__: str = self.name
         self.__doc__ = self.description
-        self.__wrapped__ = self.function
+        self.__wrapped__: Callable[P, R] = self.function
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.function(*args, **kwargs)

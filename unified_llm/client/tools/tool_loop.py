@@ -59,7 +59,8 @@ class ToolOutput:
     type: Literal["unified_llm:tool_output"] = "unified_llm:tool_output"
 
     def __init__(self, call: Node, item: Node) -> None:
-        self.call, self.item = call, item
+        self.call: Node = call
+        self.item: Node = item
 
     def __repr__(self) -> str:
         return f"ToolOutput({self.call.get('name')!r}, {self.item.get('output')!r})"
