@@ -221,13 +221,13 @@ __all__ = [
 
 
 class Node(TypedDict, total=False):
-    """Anything that can carry what only its own protocol knows: `extra[protocol] = {rest, form, turn, frame}`."""
+    """Base of the classes that can hold fields of one protocol only: `extra[protocol] = {rest, form, turn, frame}`."""
 
     extra: dict[str, dict[str, Any]] | None
 
 
 class ItemBase(Node, total=False):
-    """What every item may carry."""
+    """Fields of every item."""
 
     id: str | None
     status: str | None
@@ -239,7 +239,7 @@ class ItemBase(Node, total=False):
 
 
 class AdditionalTools(ItemBase, total=False):
-    """Tools that are there from here on."""
+    """Tools that are available from this item on."""
 
     type: Literal["additional_tools"]
     role: str | None
@@ -256,7 +256,7 @@ class AgentMessage(ItemBase, total=False):
 
 
 class ToolChoiceBase(Node, total=False):
-    """What every choice may carry."""
+    """Base of the tool choices."""
 
 
 class AllowedTools(ToolChoiceBase, total=False):
@@ -268,7 +268,7 @@ class AllowedTools(ToolChoiceBase, total=False):
 
 
 class EventBase(Node, total=False):
-    """What every event may carry: its number, the choice it belongs to, padding, and the lane of a socket."""
+    """Fields of every event: its number, the choice it belongs to, padding, and the stream of a socket."""
 
     sequence_number: int | None
     choice: int | None
@@ -277,20 +277,20 @@ class EventBase(Node, total=False):
 
 
 class ItemEventBase(EventBase, total=False):
-    """Where an event stands: the item's id and its place in the output."""
+    """Position of an event: the item's id and its index in the output."""
 
     item_id: str | None
     output_index: int | None
 
 
 class PartEventBase(ItemEventBase, total=False):
-    """Where an event stands in its item: the place of the part."""
+    """Position of an event in its item: the index of the part."""
 
     content_index: int | None
 
 
 class AnnotationAdded(PartEventBase, total=False):
-    """A source of the text so far."""
+    """An annotation of the text so far."""
 
     type: Literal["response.output_text.annotation.added"]
     annotation_index: int | None
@@ -298,7 +298,7 @@ class AnnotationAdded(PartEventBase, total=False):
 
 
 class AnnotationBase(Node, total=False):
-    """What every annotation may carry: its span in the part's text (end exclusive), what it quotes, opaque proof."""
+    """Fields of every annotation: its span in the part's text (end exclusive), the cited text, opaque data."""
 
     start_index: int | None
     end_index: int | None
@@ -307,7 +307,7 @@ class AnnotationBase(Node, total=False):
 
 
 class CallBase(ItemBase, total=False):
-    """What every call and result may carry: the id that pairs them, who called, and who executes."""
+    """Fields of every call and result: the id that pairs them, who called, and who executes."""
 
     call_id: str | None
     caller: dict[str, Any] | None
@@ -322,28 +322,28 @@ class ApplyPatchCall(CallBase, total=False):
 
 
 class ResultBase(CallBase, total=False):
-    """What every result may carry: whether it failed, and how."""
+    """Fields of every result: whether the tool failed, and its error."""
 
     is_error: bool | None
     error: Any
 
 
 class ApplyPatchCallOutput(ResultBase, total=False):
-    """How the edit went."""
+    """Result of an edit."""
 
     type: Literal["apply_patch_call_output"]
     output: str | None
 
 
 class ApplyPatchDiffDelta(ItemEventBase, total=False):
-    """A piece of a patch."""
+    """An increment of a patch."""
 
     type: Literal["response.apply_patch_call_operation_diff.delta"]
     delta: str | None
 
 
 class ApplyPatchDiffDone(ItemEventBase, total=False):
-    """The whole patch."""
+    """The complete patch."""
 
     type: Literal["response.apply_patch_call_operation_diff.done"]
     diff: str | None
@@ -364,7 +364,7 @@ class ApplyPatchTool(ToolBase, total=False):
 
 
 class AudioConfig(TypedDict, total=False):
-    """Generated sound: `voice` is a name or an object, `speakers` several voices."""
+    """Generated audio: `voice` is a name or an object, `speakers` several voices."""
 
     voice: str | dict[str, Any] | None
     format: str | None
@@ -375,7 +375,7 @@ class AudioConfig(TypedDict, total=False):
 
 
 class AudioEvent(EventBase, total=False):
-    """Sound or its transcript in the Responses wire's older form, without item ids."""
+    """Audio or its transcript in the Responses wire's older form, without item ids."""
 
     type: Literal[
         "response.audio.delta",
@@ -395,7 +395,7 @@ class Cache(TypedDict, total=False):
 
 
 class Choice(Node, total=False):
-    """A further answer to the same request (`index` from 1)."""
+    """A further choice of the same request (`index` from 1)."""
 
     index: int | None
     status: str | None
@@ -410,7 +410,7 @@ class CitationsConfig(TypedDict, total=False):
 
 
 class CodeInterpreterCall(CallBase, total=False):
-    """Code the provider runs."""
+    """Code that the provider runs."""
 
     type: Literal["code_interpreter_call"]
     code: str | None
@@ -420,21 +420,21 @@ class CodeInterpreterCall(CallBase, total=False):
 
 
 class CodeInterpreterCallCodeDelta(ItemEventBase, total=False):
-    """A piece of code."""
+    """An increment of code."""
 
     type: Literal["response.code_interpreter_call_code.delta"]
     delta: str | None
 
 
 class CodeInterpreterCallCodeDone(ItemEventBase, total=False):
-    """The whole code."""
+    """The complete code."""
 
     type: Literal["response.code_interpreter_call_code.done"]
     code: str | None
 
 
 class CodeInterpreterCallProgress(ItemEventBase, total=False):
-    """Code moves on."""
+    """Progress of running code."""
 
     type: Literal[
         "response.code_interpreter_call.in_progress",
@@ -444,7 +444,7 @@ class CodeInterpreterCallProgress(ItemEventBase, total=False):
 
 
 class CodeInterpreterResult(ResultBase, total=False):
-    """What the code gave: its text as `output` or split in `stdout` and `stderr`, its files in `outputs`."""
+    """Result of the code: its text as `output` or split in `stdout` and `stderr`, its files in `outputs`."""
 
     type: Literal["code_interpreter_result"]
     output: str | list[Part] | None
@@ -463,7 +463,7 @@ class CodeInterpreterTool(ToolBase, total=False):
 
 
 class CodeOutput(TypedDict, total=False):
-    """One thing code gave: `type` logs (`logs`), image (`url`), file (`file_id`)."""
+    """One output of code: `type` logs (`logs`), image (`url`), file (`file_id`)."""
 
     type: str | None
     logs: str | None
@@ -473,7 +473,7 @@ class CodeOutput(TypedDict, total=False):
 
 
 class Compaction(ItemBase, total=False):
-    """Earlier history in brief: opaque, or written in `content`; `tool_changes` are those it swallowed."""
+    """Earlier history, compacted: opaque, or text in `content`; `tool_changes` are those it contains."""
 
     type: Literal["compaction"]
     content: str | list[Part] | None
@@ -487,13 +487,13 @@ class CompactionProgress(ItemEventBase, total=False):
 
 
 class CompactionTrigger(ItemBase, total=False):
-    """Compact here: the last item of the input."""
+    """Requests a compaction; the last item of the input."""
 
     type: Literal["compaction_trigger"]
 
 
 class ComputerCall(CallBase, total=False):
-    """Something to do on a screen: one `action`, or several `actions` at once."""
+    """Actions on a screen: one `action`, or several `actions` at once."""
 
     type: Literal["computer_call"]
     action: dict[str, Any] | None
@@ -502,7 +502,7 @@ class ComputerCall(CallBase, total=False):
 
 
 class ComputerCallOutput(ResultBase, total=False):
-    """The screen afterwards: {type: computer_screenshot, image_url or file_id}."""
+    """The screen after the actions: {type: computer_screenshot, image_url or file_id}."""
 
     type: Literal["computer_call_output"]
     output: Part | None
@@ -510,14 +510,14 @@ class ComputerCallOutput(ResultBase, total=False):
 
 
 class PartBase(Node, total=False):
-    """What every part may carry: opaque pieces and a cache breakpoint."""
+    """Fields of every part: opaque data and a cache breakpoint."""
 
     opaque: list[Opaque] | None
     cache: Cache | None
 
 
 class MediaBase(PartBase, total=False):
-    """What every medium may carry: its type, its provider-side handle, and how closely it is read."""
+    """Fields of every medium: its type, its reference at a provider, and how closely it is read."""
 
     media_type: str | None
     file_id: str | None
@@ -548,7 +548,7 @@ class ComputerTool(ToolBase, total=False):
 
 
 class ConfigurationUpdate(ItemBase, total=False):
-    """Settings that hold from here on."""
+    """Settings from this item on."""
 
     type: Literal["configuration_update"]
     reasoning: ReasoningConfig | None
@@ -572,7 +572,7 @@ class ContentPartAdded(PartEventBase, total=False):
 
 
 class ContentPartDone(PartEventBase, total=False):
-    """A part is whole."""
+    """A part is complete."""
 
     type: Literal["response.content_part.done"]
     part: Part | None
@@ -599,7 +599,7 @@ _CustomTool = TypedDict("_CustomTool", {"async": "bool | None"}, total=False)
 
 
 class CustomTool(ToolBase, _CustomTool, total=False):
-    """A tool that takes raw text."""
+    """A tool with free-form text as input."""
 
     type: Literal["custom"]
     name: str
@@ -611,7 +611,7 @@ _CustomToolCall = TypedDict("_CustomToolCall", {"async": "bool | None"}, total=F
 
 
 class CustomToolCall(CallBase, _CustomToolCall, total=False):
-    """A call of a custom tool with raw text."""
+    """A call of a custom tool with free-form text."""
 
     type: Literal["custom_tool_call"]
     name: str
@@ -620,14 +620,14 @@ class CustomToolCall(CallBase, _CustomToolCall, total=False):
 
 
 class CustomToolCallInputDelta(ItemEventBase, total=False):
-    """A piece of a custom tool's input."""
+    """An increment of a custom tool's input."""
 
     type: Literal["response.custom_tool_call_input.delta"]
     delta: str | None
 
 
 class CustomToolCallInputDone(ItemEventBase, total=False):
-    """The whole input."""
+    """The complete input."""
 
     type: Literal["response.custom_tool_call_input.done"]
     input: str | None
@@ -682,7 +682,7 @@ class ErrorBody(Node, total=False):
 
 
 class ErrorEvent(EventBase, total=False):
-    """Something went wrong: the error is nested, or flat on the event itself, as the wire has it."""
+    """An error: in `error`, or in the fields of the event, as in the wire event."""
 
     type: Literal["error"]
     error: ErrorBody | None
@@ -693,7 +693,7 @@ class ErrorEvent(EventBase, total=False):
 
 
 class Fallback(ItemBase, total=False):
-    """From here on another model answers."""
+    """From this item on, another model responds."""
 
     type: Literal["fallback"]
     from_model: str | None
@@ -732,7 +732,7 @@ class FileSearchCall(CallBase, total=False):
 
 
 class FileSearchCallProgress(ItemEventBase, total=False):
-    """A file search moves on."""
+    """Progress of a file search."""
 
     type: Literal[
         "response.file_search_call.in_progress",
@@ -753,7 +753,7 @@ class FileSearchHit(Node, total=False):
 
 
 class FileSearchResult(ResultBase, total=False):
-    """What a search of stored documents found."""
+    """Results of a search of stored documents."""
 
     type: Literal["file_search_result"]
     results: list[FileSearchHit] | None
@@ -770,7 +770,7 @@ class FileSearchTool(ToolBase, total=False):
 
 
 class Finish(TypedDict, total=False):
-    """Why the answer ended."""
+    """Why the output ended."""
 
     reason: str | None
     detail: Any
@@ -796,14 +796,14 @@ class FunctionCall(CallBase, _FunctionCall, total=False):
 
 
 class FunctionCallArgumentsDelta(ItemEventBase, total=False):
-    """A piece of the arguments' JSON text."""
+    """An increment of the arguments' JSON text."""
 
     type: Literal["response.function_call_arguments.delta"]
     delta: str | None
 
 
 class FunctionCallArgumentsDone(ItemEventBase, total=False):
-    """The whole arguments; some wires repeat the name."""
+    """The complete arguments; some protocols repeat the name."""
 
     type: Literal["response.function_call_arguments.done"]
     arguments: str | None
@@ -811,7 +811,7 @@ class FunctionCallArgumentsDone(ItemEventBase, total=False):
 
 
 class FunctionCallOutput(ResultBase, total=False):
-    """The result of a function call, as text or parts; `name` and `namespace` say which tool where a wire needs it."""
+    """The result of a function call, as text or parts; `name` and `namespace` name the tool if needed."""
 
     type: Literal["function_call_output"]
     output: str | list[Part] | None
@@ -842,7 +842,7 @@ class HostedToolChoice(ToolChoiceBase, total=False):
 
 
 class ImageConfig(TypedDict, total=False):
-    """Generated pictures, and how pictures given are compressed."""
+    """Generated images, and how input images are compressed."""
 
     context_compression: str | None
     aspect_ratio: str | None
@@ -851,7 +851,7 @@ class ImageConfig(TypedDict, total=False):
 
 
 class ImageGenerationCall(CallBase, total=False):
-    """A picture the provider makes; `result` is base64."""
+    """An image that the provider generates; `result` is base64."""
 
     type: Literal["image_generation_call"]
     result: str | None
@@ -867,7 +867,7 @@ class ImageGenerationCall(CallBase, total=False):
 
 
 class ImageGenerationCallPartialImage(ItemEventBase, total=False):
-    """A picture so far, base64."""
+    """A partial image, base64."""
 
     type: Literal["response.image_generation_call.partial_image"]
     partial_image_index: int | None
@@ -879,7 +879,7 @@ class ImageGenerationCallPartialImage(ItemEventBase, total=False):
 
 
 class ImageGenerationCallProgress(ItemEventBase, total=False):
-    """A picture moves on."""
+    """Progress of an image."""
 
     type: Literal[
         "response.image_generation_call.in_progress",
@@ -889,7 +889,7 @@ class ImageGenerationCallProgress(ItemEventBase, total=False):
 
 
 class ImageGenerationTool(ToolBase, total=False):
-    """Pictures made in the course of an answer."""
+    """Image generation during a response."""
 
     type: Literal["image_generation"]
     action: str | None
@@ -917,7 +917,7 @@ class IncompleteDetails(TypedDict, total=False):
 
 
 class InputAudio(MediaBase, total=False):
-    """Sound: base64 `data` with its `format` (wav, mp3, ...), or a URL."""
+    """Audio: base64 `data` with its `format` (wav, mp3, ...), or a URL."""
 
     type: Literal["input_audio"]
     data: str | None
@@ -941,7 +941,7 @@ class InputFile(MediaBase, total=False):
 
 
 class InputImage(MediaBase, total=False):
-    """A picture: `image_url` is a URL or a data URL."""
+    """An image: `image_url` is a URL or a data URL."""
 
     type: Literal["input_image"]
     image_url: str | None
@@ -972,7 +972,7 @@ class InputTokensDetails(TypedDict, total=False):
 
 
 class InputVideo(MediaBase, total=False):
-    """Moving pictures: `video_url` is a URL or a data URL."""
+    """A video: `video_url` is a URL or a data URL."""
 
     type: Literal["input_video"]
     video_url: str | None
@@ -1005,7 +1005,7 @@ class LocalShellTool(ToolBase, total=False):
 
 
 class LogProb(TypedDict, total=False):
-    """The log probability of one token, with the best alternatives; -9999.0 means out of the top."""
+    """The log probability of one token, with the best alternatives; -9999.0 means not among the most likely."""
 
     token: str | None
     logprob: int | float | None
@@ -1015,14 +1015,14 @@ class LogProb(TypedDict, total=False):
 
 
 class MapsCall(CallBase, total=False):
-    """Places the provider looks up."""
+    """A search for places."""
 
     type: Literal["maps_call"]
     queries: list[str] | None
 
 
 class MapsResult(ResultBase, total=False):
-    """The places that were found; the token draws them in a widget."""
+    """The places that were found; the token displays them in a widget."""
 
     type: Literal["maps_result"]
     places: list[Any] | None
@@ -1040,7 +1040,7 @@ class MapsTool(ToolBase, total=False):
 
 
 class McpApprovalRequest(ItemBase, total=False):
-    """May this remote tool be called?"""
+    """A request to approve a call of an MCP tool."""
 
     type: Literal["mcp_approval_request"]
     name: str | None
@@ -1049,7 +1049,7 @@ class McpApprovalRequest(ItemBase, total=False):
 
 
 class McpApprovalResponse(ItemBase, total=False):
-    """The user's answer."""
+    """The decision on an approval request."""
 
     type: Literal["mcp_approval_response"]
     approval_request_id: str | None
@@ -1058,7 +1058,7 @@ class McpApprovalResponse(ItemBase, total=False):
 
 
 class McpCall(CallBase, total=False):
-    """A call of a remote tool, with its result inline where the wire has it there."""
+    """A call of an MCP tool, with its result inline where the protocol has it there."""
 
     type: Literal["mcp_call"]
     name: str | None
@@ -1070,21 +1070,21 @@ class McpCall(CallBase, total=False):
 
 
 class McpCallArgumentsDelta(ItemEventBase, total=False):
-    """A piece of a remote call's arguments."""
+    """An increment of the arguments of an MCP tool call."""
 
     type: Literal["response.mcp_call_arguments.delta"]
     delta: str | None
 
 
 class McpCallArgumentsDone(ItemEventBase, total=False):
-    """The whole arguments."""
+    """The complete arguments."""
 
     type: Literal["response.mcp_call_arguments.done"]
     arguments: str | None
 
 
 class McpCallProgress(ItemEventBase, total=False):
-    """A remote call moves on."""
+    """Progress of an MCP tool call."""
 
     type: Literal["response.mcp_call.in_progress", "response.mcp_call.completed", "response.mcp_call.failed"]
 
@@ -1099,7 +1099,7 @@ class McpListTools(ItemBase, total=False):
 
 
 class McpListToolsProgress(ItemEventBase, total=False):
-    """The listing of remote tools moves on."""
+    """Progress of listing MCP tools."""
 
     type: Literal[
         "response.mcp_list_tools.in_progress",
@@ -1109,7 +1109,7 @@ class McpListToolsProgress(ItemEventBase, total=False):
 
 
 class McpResult(ResultBase, total=False):
-    """The result of a remote tool, kept apart from its call."""
+    """The result of an MCP tool, separate from its call."""
 
     type: Literal["mcp_result"]
     output: str | list[Part] | None
@@ -1134,7 +1134,7 @@ class McpTool(ToolBase, total=False):
 
 
 class MediaProcessing(TypedDict, total=False):
-    """Which stretch of media is read and how: times are durations ("12s"), `mode` is static or agentic."""
+    """Which section of the medium is read and how: times are durations ("12s"), `mode` is static or agentic."""
 
     mode: str | None
     start_offset: str | None
@@ -1156,7 +1156,7 @@ class Message(ItemBase, total=False):
 
 
 class MultiAgentCall(CallBase, total=False):
-    """The model starts, stops or addresses a sub-agent."""
+    """The model starts, stops or messages a sub-agent."""
 
     type: Literal["multi_agent_call"]
     action: str | None
@@ -1164,7 +1164,7 @@ class MultiAgentCall(CallBase, total=False):
 
 
 class MultiAgentCallOutput(ResultBase, total=False):
-    """What came of it."""
+    """Result of an action on a sub-agent."""
 
     type: Literal["multi_agent_call_output"]
     action: str | None
@@ -1181,7 +1181,7 @@ class NamespaceTool(ToolBase, total=False):
 
 
 class Opaque(TypedDict, total=False):
-    """A piece only its maker can read."""
+    """Opaque data: only the provider that created it can read it."""
 
     kind: str
     data: Any
@@ -1190,7 +1190,7 @@ class Opaque(TypedDict, total=False):
 
 
 class Origin(TypedDict, total=False):
-    """Who made an opaque piece: protocol, provider, a credential or deployment label, model."""
+    """Where opaque data was created: protocol, provider, a credential or deployment label, model."""
 
     protocol: str | None
     provider: str | None
@@ -1199,7 +1199,7 @@ class Origin(TypedDict, total=False):
 
 
 class OutputAudio(MediaBase, total=False):
-    """Sound made by the model; an `id` alone refers to an earlier one."""
+    """Audio made by the model; an `id` alone refers to earlier audio."""
 
     type: Literal["output_audio"]
     id: str | None
@@ -1213,14 +1213,14 @@ class OutputAudio(MediaBase, total=False):
 
 
 class OutputAudioDelta(PartEventBase, total=False):
-    """A piece of sound, base64."""
+    """An increment of audio, base64."""
 
     type: Literal["response.output_audio.delta"]
     delta: str | None
 
 
 class OutputAudioDone(PartEventBase, total=False):
-    """The sound is whole; what is known of it besides."""
+    """The audio is complete."""
 
     type: Literal["response.output_audio.done"]
     data: str | None
@@ -1228,14 +1228,14 @@ class OutputAudioDone(PartEventBase, total=False):
 
 
 class OutputAudioTranscriptDelta(PartEventBase, total=False):
-    """A piece of the sound's transcript."""
+    """An increment of the transcript of the audio."""
 
     type: Literal["response.output_audio_transcript.delta"]
     delta: str | None
 
 
 class OutputAudioTranscriptDone(PartEventBase, total=False):
-    """The whole transcript."""
+    """The complete transcript."""
 
     type: Literal["response.output_audio_transcript.done"]
     transcript: str | None
@@ -1250,35 +1250,35 @@ class OutputFile(MediaBase, total=False):
 
 
 class OutputImage(MediaBase, total=False):
-    """A picture made by the model: `image_url` is a data URL or a URL."""
+    """An image made by the model: `image_url` is a data URL or a URL."""
 
     type: Literal["output_image"]
     image_url: str | None
 
 
 class OutputImageDelta(PartEventBase, total=False):
-    """A piece of a picture, base64."""
+    """An increment of an image, base64."""
 
     type: Literal["response.output_image.delta"]
     delta: str | None
 
 
 class OutputImageDone(PartEventBase, total=False):
-    """The whole picture as URL or data URL."""
+    """The complete image as URL or data URL."""
 
     type: Literal["response.output_image.done"]
     image_url: str | None
 
 
 class OutputItemAdded(ItemEventBase, total=False):
-    """An item begins; only what is known of it so far."""
+    """An item begins; its fields are those known so far."""
 
     type: Literal["response.output_item.added"]
     item: Item | None
 
 
 class OutputItemDone(ItemEventBase, total=False):
-    """An item is whole."""
+    """An item is complete."""
 
     type: Literal["response.output_item.done"]
     item: Item | None
@@ -1294,7 +1294,7 @@ class OutputText(PartBase, total=False):
 
 
 class OutputTextDelta(PartEventBase, total=False):
-    """A piece of text."""
+    """An increment of text."""
 
     type: Literal["response.output_text.delta"]
     delta: str | None
@@ -1302,7 +1302,7 @@ class OutputTextDelta(PartEventBase, total=False):
 
 
 class OutputTextDone(PartEventBase, total=False):
-    """The whole text of a part."""
+    """The complete text of a part."""
 
     type: Literal["response.output_text.done"]
     text: str | None
@@ -1323,7 +1323,7 @@ class OutputTokensDetails(TypedDict, total=False):
 
 
 class OutputVideo(MediaBase, total=False):
-    """Moving pictures made by the model: `video_url` is a data URL or a URL."""
+    """A video made by the model: `video_url` is a data URL or a URL."""
 
     type: Literal["output_video"]
     video_url: str | None
@@ -1340,28 +1340,28 @@ class PlaceCitation(AnnotationBase, total=False):
 
 
 class ProcessingCall(CallBase, total=False):
-    """The provider looks at media step by step."""
+    """The provider processes media in steps."""
 
     type: Literal["processing_call"]
     arguments: Any
 
 
 class ProcessingResult(ResultBase, total=False):
-    """What it saw."""
+    """Result of media processing."""
 
     type: Literal["processing_result"]
     result: Any
 
 
 class Program(CallBase, total=False):
-    """Code the model wrote to call tools; its fingerprint is opaque and must go back."""
+    """Code that the model wrote to call tools; its fingerprint is opaque and must be returned."""
 
     type: Literal["program"]
     code: str | None
 
 
 class ProgramOutput(ResultBase, total=False):
-    """What a program gave back."""
+    """Result of a program."""
 
     type: Literal["program_output"]
     result: str | None
@@ -1391,7 +1391,7 @@ class PromptTemplate(TypedDict, total=False):
 
 
 class Reasoning(ItemBase, total=False):
-    """What the model thought: `content` in clear, `summary` in brief, `opaque` in cipher."""
+    """Reasoning of the model: text in `content`, a summary in `summary`, encrypted content in `opaque`."""
 
     type: Literal["reasoning"]
     summary: list[Part] | None
@@ -1413,7 +1413,7 @@ class ReasoningConfig(TypedDict, total=False):
 
 
 class ReasoningSummaryPartAdded(ItemEventBase, total=False):
-    """A paragraph of the summary begins."""
+    """A part of the summary begins."""
 
     type: Literal["response.reasoning_summary_part.added"]
     summary_index: int | None
@@ -1421,7 +1421,7 @@ class ReasoningSummaryPartAdded(ItemEventBase, total=False):
 
 
 class ReasoningSummaryPartDone(ItemEventBase, total=False):
-    """A paragraph of the summary is whole."""
+    """A part of the summary is complete."""
 
     type: Literal["response.reasoning_summary_part.done"]
     summary_index: int | None
@@ -1430,7 +1430,7 @@ class ReasoningSummaryPartDone(ItemEventBase, total=False):
 
 
 class ReasoningSummaryTextDelta(ItemEventBase, total=False):
-    """A piece of the summary."""
+    """An increment of the summary."""
 
     type: Literal["response.reasoning_summary_text.delta"]
     summary_index: int | None
@@ -1438,7 +1438,7 @@ class ReasoningSummaryTextDelta(ItemEventBase, total=False):
 
 
 class ReasoningSummaryTextDone(ItemEventBase, total=False):
-    """The whole text of a paragraph."""
+    """The complete text of a part of the summary."""
 
     type: Literal["response.reasoning_summary_text.done"]
     summary_index: int | None
@@ -1446,28 +1446,28 @@ class ReasoningSummaryTextDone(ItemEventBase, total=False):
 
 
 class ReasoningText(PartBase, total=False):
-    """Reasoning in clear, as a reasoning item's content."""
+    """Reasoning text, as a reasoning item's content."""
 
     type: Literal["reasoning_text"]
     text: str
 
 
 class ReasoningTextDelta(PartEventBase, total=False):
-    """A piece of reasoning in clear."""
+    """An increment of reasoning text."""
 
     type: Literal["response.reasoning_text.delta"]
     delta: str | None
 
 
 class ReasoningTextDone(PartEventBase, total=False):
-    """The whole reasoning of a part."""
+    """The complete reasoning text of a part."""
 
     type: Literal["response.reasoning_text.done"]
     text: str | None
 
 
 class Refusal(PartBase, total=False):
-    """The model declined, in words."""
+    """The model declined, as text."""
 
     type: Literal["refusal"]
     refusal: str | None
@@ -1475,7 +1475,7 @@ class Refusal(PartBase, total=False):
 
 
 class RefusalDelta(PartEventBase, total=False):
-    """A piece of a refusal."""
+    """An increment of a refusal."""
 
     type: Literal["response.refusal.delta"]
     delta: str | None
@@ -1483,7 +1483,7 @@ class RefusalDelta(PartEventBase, total=False):
 
 
 class RefusalDone(PartEventBase, total=False):
-    """The whole refusal."""
+    """The complete refusal."""
 
     type: Literal["response.refusal.done"]
     refusal: str | None
@@ -1538,7 +1538,7 @@ class Settings(Node, total=False):
 
 
 class Request(Settings, total=False):
-    """What is asked of a model."""
+    """A request to a model."""
 
     input: str | list[Item] | None
     instructions: str | list[Part] | None
@@ -1554,7 +1554,7 @@ class Request(Settings, total=False):
 
 
 class Response(Settings, total=False):
-    """What a model answered; times are seconds since 1970."""
+    """A response of a model; times are seconds since 1970."""
 
     id: str | None
     object: str | None
@@ -1576,7 +1576,7 @@ class Response(Settings, total=False):
 
 
 class ResponseEvent(EventBase, total=False):
-    """The response began, moved on or ended; completed, failed and incomplete end the stream."""
+    """The response started, progressed or ended; completed, failed and incomplete end the stream."""
 
     type: Literal[
         "response.created",
@@ -1598,7 +1598,7 @@ class RetrievalCall(CallBase, total=False):
 
 
 class RetrievalResult(ResultBase, total=False):
-    """That a retrieval was made."""
+    """Result of a retrieval."""
 
     type: Literal["retrieval_result"]
     result: Any
@@ -1669,7 +1669,7 @@ class ShellCall(CallBase, total=False):
 
 
 class ShellCallCommandAdded(ItemEventBase, total=False):
-    """A command begins; this wire gives no item id."""
+    """A command begins; this protocol has no item id."""
 
     type: Literal["response.shell_call_command.added"]
     command_index: int | None
@@ -1677,7 +1677,7 @@ class ShellCallCommandAdded(ItemEventBase, total=False):
 
 
 class ShellCallCommandDelta(ItemEventBase, total=False):
-    """A piece of a command."""
+    """An increment of a command."""
 
     type: Literal["response.shell_call_command.delta"]
     command_index: int | None
@@ -1685,7 +1685,7 @@ class ShellCallCommandDelta(ItemEventBase, total=False):
 
 
 class ShellCallCommandDone(ItemEventBase, total=False):
-    """The whole command."""
+    """The complete command."""
 
     type: Literal["response.shell_call_command.done"]
     command_index: int | None
@@ -1693,7 +1693,7 @@ class ShellCallCommandDone(ItemEventBase, total=False):
 
 
 class ShellCallOutput(ResultBase, total=False):
-    """What shell commands gave."""
+    """Output of shell commands."""
 
     type: Literal["shell_call_output"]
     output: list[ShellOutput] | None
@@ -1701,7 +1701,7 @@ class ShellCallOutput(ResultBase, total=False):
 
 
 class ShellCallOutputContentDelta(ItemEventBase, total=False):
-    """A piece of a command's stdout or stderr."""
+    """An increment of a command's stdout or stderr."""
 
     type: Literal["response.shell_call_output_content.delta"]
     command_index: int | None
@@ -1709,7 +1709,7 @@ class ShellCallOutputContentDelta(ItemEventBase, total=False):
 
 
 class ShellCallOutputContentDone(ItemEventBase, total=False):
-    """All a command gave."""
+    """The complete output of a command."""
 
     type: Literal["response.shell_call_output_content.done"]
     command_index: int | None
@@ -1717,7 +1717,7 @@ class ShellCallOutputContentDone(ItemEventBase, total=False):
 
 
 class ShellOutput(TypedDict, total=False):
-    """What one command gave; `outcome` is {type: exit, exit_code} or {type: timeout}."""
+    """Output of one command; `outcome` is {type: exit, exit_code} or {type: timeout}."""
 
     stdout: str | None
     stderr: str | None
@@ -1742,7 +1742,7 @@ class SpeechMetadata(AnnotationBase, total=False):
 
 
 class SteerEvent(EventBase, total=False):
-    """The answer to an attempt to steer a running response over a socket."""
+    """The reply to an attempt to steer a running response over a socket."""
 
     type: Literal["response.steer.accepted", "response.steer.pending", "response.steer.failed"]
     steer: dict[str, Any] | None
@@ -1766,7 +1766,7 @@ class SummaryText(PartBase, total=False):
 
 
 class Text(PartBase, total=False):
-    """Text of no stated direction, as stored conversations hold it."""
+    """Text without a direction, as stored conversations hold it."""
 
     type: Literal["text"]
     text: str
@@ -1791,7 +1791,7 @@ class TextFormat(TypedDict, total=False):
 
 
 class ToolChange(ItemBase, total=False):
-    """A declared tool that appears (`action` add) or vanishes (remove) from here on, by name, server or definition."""
+    """A declared tool that is added or removed (`action`) from this item on, by name, server or definition."""
 
     type: Literal["tool_change"]
     action: str | None
@@ -1801,21 +1801,21 @@ class ToolChange(ItemBase, total=False):
 
 
 class ToolChoiceCustom(ToolChoiceBase, total=False):
-    """Exactly this custom tool."""
+    """The model must call this custom tool."""
 
     type: Literal["custom"]
     name: str | None
 
 
 class ToolChoiceFunction(ToolChoiceBase, total=False):
-    """Exactly this function."""
+    """The model must call this function."""
 
     type: Literal["function"]
     name: str | None
 
 
 class ToolChoiceMcp(ToolChoiceBase, total=False):
-    """A tool of this MCP server, or the one named."""
+    """The model must call a tool of this MCP server, or the named one."""
 
     type: Literal["mcp"]
     server_label: str | None
@@ -1831,7 +1831,7 @@ class ToolReference(PartBase, total=False):
 
 
 class ToolSearchCall(CallBase, total=False):
-    """The model looks for tools to load; `execution` is server or client."""
+    """A search for tools to load; `execution` is server or client."""
 
     type: Literal["tool_search_call"]
     arguments: Any
@@ -1867,23 +1867,23 @@ class ToolSearchTool(ToolBase, total=False):
 
 
 class Unknown(Node, total=False):
-    """A node whose type the hub does not know, or a known one that was ill-typed (then `problems` says how)."""
+    """A node of an unknown type, or an ill-typed one of a known type (then `problems` has the reasons)."""
 
     type: str
 
 
 class UnknownAnnotation(Unknown, total=False):
-    """An annotation of a type the hub does not know, kept whole."""
+    """An annotation of an unknown type, kept whole."""
 
 
 class UnknownEvent(Unknown, total=False):
-    """An event of a type the hub does not know, or an ill-typed one with its `problems`; kept whole."""
+    """An event of an unknown type, or an ill-typed one with its `problems`; kept whole."""
 
     sequence_number: Any
 
 
 class UnknownItem(Unknown, total=False):
-    """An item of a type the hub does not know, or an ill-typed one with its `problems`; kept whole."""
+    """An item of an unknown type, or an ill-typed one with its `problems`; kept whole."""
 
     id: Any
     turn: Any
@@ -1892,7 +1892,7 @@ class UnknownItem(Unknown, total=False):
 
 
 class UnknownPart(Unknown, total=False):
-    """A part of a type the hub does not know, or an ill-typed one with its `problems`; kept whole."""
+    """A part of an unknown type, or an ill-typed one with its `problems`; kept whole."""
 
     opaque: Any
     cache: Any
@@ -1911,7 +1911,7 @@ class UrlCitation(AnnotationBase, total=False):
 
 
 class Usage(Node, total=False):
-    """What the answer cost in tokens; `hosted_tools` counts calls of hosted tools by name."""
+    """Token counts of a response; `hosted_tools` counts calls of hosted tools by name."""
 
     input_tokens: int | None
     output_tokens: int | None
@@ -1932,7 +1932,7 @@ class UserLocation(TypedDict, total=False):
 
 
 class WebFetchCall(CallBase, total=False):
-    """URLs the provider reads."""
+    """URLs that the provider reads."""
 
     type: Literal["web_fetch_call"]
     urls: list[str] | None
@@ -1965,7 +1965,7 @@ class WebFetchTool(ToolBase, total=False):
 
 
 class WebSearchAction(TypedDict, total=False):
-    """What was done: `type` search (query, queries, sources), open_page (url) or find_in_page (url, pattern)."""
+    """The action of a web search: search (query, queries, sources), open_page (url), find_in_page (url, pattern)."""
 
     type: str | None
     query: str | None
@@ -1976,7 +1976,7 @@ class WebSearchAction(TypedDict, total=False):
 
 
 class WebSearchCall(CallBase, total=False):
-    """A search of the web; `search_type` is web, image, enterprise, ..."""
+    """A web search; `search_type` is web, image, enterprise, ..."""
 
     type: Literal["web_search_call"]
     action: WebSearchAction | None
@@ -1985,7 +1985,7 @@ class WebSearchCall(CallBase, total=False):
 
 
 class WebSearchCallProgress(ItemEventBase, total=False):
-    """A web search moves on."""
+    """Progress of a web search."""
 
     type: Literal[
         "response.web_search_call.in_progress",
@@ -1995,7 +1995,7 @@ class WebSearchCallProgress(ItemEventBase, total=False):
 
 
 class WebSearchHit(Node, total=False):
-    """One page that was found; its ciphertext, where a provider gives one, is `opaque`."""
+    """One page that was found; its encrypted content, if any, is in `opaque`."""
 
     url: str | None
     title: str | None
@@ -2005,7 +2005,7 @@ class WebSearchHit(Node, total=False):
 
 
 class WebSearchResult(ResultBase, total=False):
-    """What a web search found; `suggestions` is markup that has to be shown."""
+    """Results of a web search; `suggestions` is markup that must be displayed."""
 
     type: Literal["web_search_result"]
     results: list[WebSearchHit] | None

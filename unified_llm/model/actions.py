@@ -46,7 +46,7 @@ class McpListTools(ItemBase):
 
 
 class McpCall(CallBase):
-    """A call of a remote tool, with its result inline where the wire has it there.
+    """A call of an MCP tool, with its result inline where the protocol has it there.
 
     https://platform.openai.com/docs/guides/tools-connectors-mcp https://docs.claude.com/en/docs/agents-and-tools/mcp-connector
     """
@@ -63,7 +63,7 @@ class McpCall(CallBase):
 
 
 class McpResult(ResultBase):
-    """The result of a remote tool, kept apart from its call.
+    """The result of an MCP tool, separate from its call.
 
     https://docs.claude.com/en/docs/agents-and-tools/mcp-connector https://ai.google.dev/gemini-api/docs/interactions
     """
@@ -77,7 +77,7 @@ class McpResult(ResultBase):
 
 
 class McpApprovalRequest(ItemBase):
-    """May this remote tool be called?
+    """A request to approve a call of an MCP tool.
 
     https://platform.openai.com/docs/guides/tools-connectors-mcp
     """
@@ -91,7 +91,7 @@ class McpApprovalRequest(ItemBase):
 
 
 class McpApprovalResponse(ItemBase):
-    """The user's answer.
+    """The decision on an approval request.
 
     https://platform.openai.com/docs/guides/tools-connectors-mcp
     """
@@ -105,7 +105,7 @@ class McpApprovalResponse(ItemBase):
 
 
 class ComputerCall(CallBase):
-    """Something to do on a screen: one `action`, or several `actions` at once.
+    """Actions on a screen: one `action`, or several `actions` at once.
 
     https://platform.openai.com/docs/guides/tools-computer-use
     """
@@ -119,7 +119,7 @@ class ComputerCall(CallBase):
 
 
 class ComputerCallOutput(ResultBase):
-    """The screen afterwards: {type: computer_screenshot, image_url or file_id}.
+    """The screen after the actions: {type: computer_screenshot, image_url or file_id}.
 
     https://platform.openai.com/docs/guides/tools-computer-use
     """
@@ -164,7 +164,7 @@ class ShellCall(CallBase):
 
 
 class ShellOutput(Model):
-    """What one command gave; `outcome` is {type: exit, exit_code} or {type: timeout}.
+    """Output of one command; `outcome` is {type: exit, exit_code} or {type: timeout}.
 
     https://platform.openai.com/docs/guides/tools-shell
     """
@@ -180,7 +180,7 @@ class ShellOutput(Model):
 
 
 class ShellCallOutput(ResultBase):
-    """What shell commands gave.
+    """Output of shell commands.
 
     https://platform.openai.com/docs/guides/tools-shell https://docs.claude.com/en/docs/agents-and-tools/tool-use/code-execution-tool
     """
@@ -229,7 +229,7 @@ class ApplyPatchCall(CallBase):
 
 
 class ApplyPatchCallOutput(ResultBase):
-    """How the edit went.
+    """Result of an edit.
 
     https://platform.openai.com/docs/guides/tools-apply-patch
     """

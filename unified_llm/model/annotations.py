@@ -28,7 +28,7 @@ __all__ = [
 
 
 class AnnotationBase(Node):
-    """What every annotation may carry: its span in the part's text (end exclusive), what it quotes, opaque proof."""
+    """Fields of every annotation: its span in the part's text (end exclusive), the cited text, opaque data."""
 
     node_kind: ClassVar[str] = "annotation"
 
@@ -178,7 +178,7 @@ class SpeechMetadata(AnnotationBase):
 
 
 class UnknownAnnotation(Unknown):
-    """An annotation of a type the hub does not know, kept whole."""
+    """An annotation of an unknown type, kept whole."""
 
     node_kind: ClassVar[str] = "annotation"
     node_capability: ClassVar[str] = "native.content"

@@ -21,6 +21,7 @@ from pydantic.fields import FieldInfo
 from ..capabilities import CAPABILITIES
 from ..errors import InvalidBody
 from ..paths import pointer
+from .descriptions import describe
 
 __all__ = [
     "FREE",
@@ -117,7 +118,7 @@ class Model(BaseModel):
     def __init__(self, /, **data: Any) -> None:
         """Build the node from its fields.
 
-        Raises `InvalidBody` for a keyword that is no field, or a value that is not one of the field's, and pydantic's
+        Raises `InvalidBody` for an unknown keyword, or a value that is not one of the field's, and pydantic's
         `ValidationError` for a value of another type. What only one protocol has goes into `extra`.
 
         >>> from unified_llm.model import Message
@@ -155,7 +156,9 @@ class Model(BaseModel):
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         super().__pydantic_init_subclass__(**kwargs)
         if cls.node_capability not in CAPABILITIES:
-            raise ValueError(f"{cls.__name__}: {cls.node_capability!r} is no capability")
+            raise ValueError(f"{cls.__name__}: {cls.node_capability!r} is not a capability")
+        for key, info in cls.__pydantic_fields__.items():
+            info.description = describe(cls.__mro__, info.alias or key)
         for name in types_of(cls):
             KNOWN.setdefault(cls.node_kind, {}).setdefault(name, cls)
 
@@ -237,7 +240,7 @@ def _json(value: Any) -> Any:
 
 
 class Origin(Model):
-    """Who made an opaque piece: protocol, provider, a credential or deployment label, model."""
+    """Where opaque data was created: protocol, provider, a credential or deployment label, model."""
 
     node_name: ClassVar[str] = "opaque.origin"
     node_capability: ClassVar[str] = "reasoning.signature"
@@ -249,10 +252,10 @@ class Origin(Model):
 
 
 class Opaque(Model):
-    """A piece only its maker can read.
+    """Opaque data: only the provider that created it can read it.
 
     `kind` is signature, encrypted_content, redacted, thought_signature, fingerprint, ...; `data` is kept byte for byte,
-    `carried_on` says on which wire node it sat when that is not the node it hangs on.
+    `carried_on` names the wire node that held it, if that is not the wire node of this one.
     """
 
     node_name: ClassVar[str] = "opaque"
@@ -278,13 +281,13 @@ class Cache(Model):
 
 
 class Node(Model):
-    """Anything that can carry what only its own protocol knows: `extra[protocol] = {rest, form, turn, frame}`."""
+    """Base of the classes that can hold fields of one protocol only: `extra[protocol] = {rest, form, turn, frame}`."""
 
     extra: Annotated[dict[str, dict[str, Any]] | None, cap("native.field")] = None
 
 
 class Unknown(Node):
-    """A node whose type the hub does not know, or a known one that was ill-typed (then `problems` says how)."""
+    """A node of an unknown type, or an ill-typed one of a known type (then `problems` has the reasons)."""
 
     if TYPE_CHECKING:
         # Any string; for checkers one that no known class has, so that comparing `type` narrows a union.
@@ -298,7 +301,7 @@ class Unknown(Node):
 
     @classmethod
     def _checked(cls, data: dict[str, Any]) -> dict[str, Any]:
-        """Anything: nobody knows the fields of such a node."""
+        """Anything: the fields of such a node are unknown."""
         return data
 
     @property

@@ -15,14 +15,14 @@ __all__ = ["AllowedTools", "HostedToolChoice", "ToolChoice", "ToolChoiceCustom",
 
 
 class ToolChoiceBase(Node):
-    """What every choice may carry."""
+    """Base of the tool choices."""
 
     node_kind: ClassVar[str] = "tool_choice"
     node_capability: ClassVar[str] = "tools.choice"
 
 
 class ToolChoiceFunction(ToolChoiceBase):
-    """Exactly this function.
+    """The model must call this function.
 
     https://www.openresponses.org/specification
     """
@@ -32,7 +32,7 @@ class ToolChoiceFunction(ToolChoiceBase):
 
 
 class ToolChoiceCustom(ToolChoiceBase):
-    """Exactly this custom tool.
+    """The model must call this custom tool.
 
     https://platform.openai.com/docs/api-reference/responses/create
     """
@@ -42,7 +42,7 @@ class ToolChoiceCustom(ToolChoiceBase):
 
 
 class ToolChoiceMcp(ToolChoiceBase):
-    """A tool of this MCP server, or the one named.
+    """The model must call a tool of this MCP server, or the named one.
 
     https://platform.openai.com/docs/api-reference/responses/create
     """

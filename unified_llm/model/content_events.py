@@ -1,4 +1,4 @@
-"""Events that bring content piece by piece: text and its sources, refusals, reasoning, arguments, sound, pictures.
+"""Events with increments of content: text and its annotations, refusals, reasoning, arguments, audio, images.
 
 https://platform.openai.com/docs/api-reference/responses-streaming
 """
@@ -38,7 +38,7 @@ __all__ = [
 
 
 class OutputTextDelta(PartEventBase):
-    """A piece of text.
+    """An increment of text.
 
     https://platform.openai.com/docs/api-reference/responses-streaming
     """
@@ -51,7 +51,7 @@ class OutputTextDelta(PartEventBase):
 
 
 class OutputTextDone(PartEventBase):
-    """The whole text of a part.
+    """The complete text of a part.
 
     https://platform.openai.com/docs/api-reference/responses-streaming
     """
@@ -64,7 +64,7 @@ class OutputTextDone(PartEventBase):
 
 
 class AnnotationAdded(PartEventBase):
-    """A source of the text so far.
+    """An annotation of the text so far.
 
     https://platform.openai.com/docs/api-reference/responses-streaming
     """
@@ -77,7 +77,7 @@ class AnnotationAdded(PartEventBase):
 
 
 class RefusalDelta(PartEventBase):
-    """A piece of a refusal.
+    """An increment of a refusal.
 
     https://platform.openai.com/docs/api-reference/responses-streaming
     """
@@ -90,7 +90,7 @@ class RefusalDelta(PartEventBase):
 
 
 class RefusalDone(PartEventBase):
-    """The whole refusal.
+    """The complete refusal.
 
     https://platform.openai.com/docs/api-reference/responses-streaming
     """
@@ -102,7 +102,7 @@ class RefusalDone(PartEventBase):
 
 
 class ReasoningTextDelta(PartEventBase):
-    """A piece of reasoning in clear.
+    """An increment of reasoning text.
 
     https://platform.openai.com/docs/api-reference/responses-streaming
     """
@@ -114,7 +114,7 @@ class ReasoningTextDelta(PartEventBase):
 
 
 class ReasoningTextDone(PartEventBase):
-    """The whole reasoning of a part.
+    """The complete reasoning text of a part.
 
     https://platform.openai.com/docs/api-reference/responses-streaming
     """
@@ -126,7 +126,7 @@ class ReasoningTextDone(PartEventBase):
 
 
 class ReasoningSummaryPartAdded(ItemEventBase):
-    """A paragraph of the summary begins.
+    """A part of the summary begins.
 
     https://platform.openai.com/docs/api-reference/responses-streaming
     """
@@ -139,7 +139,7 @@ class ReasoningSummaryPartAdded(ItemEventBase):
 
 
 class ReasoningSummaryPartDone(ItemEventBase):
-    """A paragraph of the summary is whole.
+    """A part of the summary is complete.
 
     https://platform.openai.com/docs/api-reference/responses-streaming
     """
@@ -153,7 +153,7 @@ class ReasoningSummaryPartDone(ItemEventBase):
 
 
 class ReasoningSummaryTextDelta(ItemEventBase):
-    """A piece of the summary.
+    """An increment of the summary.
 
     https://platform.openai.com/docs/api-reference/responses-streaming
     """
@@ -166,7 +166,7 @@ class ReasoningSummaryTextDelta(ItemEventBase):
 
 
 class ReasoningSummaryTextDone(ItemEventBase):
-    """The whole text of a paragraph.
+    """The complete text of a part of the summary.
 
     https://platform.openai.com/docs/api-reference/responses-streaming
     """
@@ -179,7 +179,7 @@ class ReasoningSummaryTextDone(ItemEventBase):
 
 
 class FunctionCallArgumentsDelta(ItemEventBase):
-    """A piece of the arguments' JSON text.
+    """An increment of the arguments' JSON text.
 
     https://platform.openai.com/docs/api-reference/responses-streaming
     """
@@ -191,7 +191,7 @@ class FunctionCallArgumentsDelta(ItemEventBase):
 
 
 class FunctionCallArgumentsDone(ItemEventBase):
-    """The whole arguments; some wires repeat the name.
+    """The complete arguments; some protocols repeat the name.
 
     https://platform.openai.com/docs/api-reference/responses-streaming
     """
@@ -204,7 +204,7 @@ class FunctionCallArgumentsDone(ItemEventBase):
 
 
 class CustomToolCallInputDelta(ItemEventBase):
-    """A piece of a custom tool's input.
+    """An increment of a custom tool's input.
 
     https://platform.openai.com/docs/api-reference/responses-streaming
     """
@@ -216,7 +216,7 @@ class CustomToolCallInputDelta(ItemEventBase):
 
 
 class CustomToolCallInputDone(ItemEventBase):
-    """The whole input.
+    """The complete input.
 
     https://platform.openai.com/docs/api-reference/responses-streaming
     """
@@ -228,7 +228,7 @@ class CustomToolCallInputDone(ItemEventBase):
 
 
 class OutputAudioDelta(PartEventBase):
-    """A piece of sound, base64.
+    """An increment of audio, base64.
 
     https://platform.openai.com/docs/api-reference/chat-streaming
     """
@@ -240,7 +240,7 @@ class OutputAudioDelta(PartEventBase):
 
 
 class OutputAudioDone(PartEventBase):
-    """The sound is whole; what is known of it besides.
+    """The audio is complete.
 
     https://platform.openai.com/docs/api-reference/chat-streaming
     """
@@ -253,7 +253,7 @@ class OutputAudioDone(PartEventBase):
 
 
 class OutputAudioTranscriptDelta(PartEventBase):
-    """A piece of the sound's transcript.
+    """An increment of the transcript of the audio.
 
     https://platform.openai.com/docs/api-reference/chat-streaming
     """
@@ -265,7 +265,7 @@ class OutputAudioTranscriptDelta(PartEventBase):
 
 
 class OutputAudioTranscriptDone(PartEventBase):
-    """The whole transcript.
+    """The complete transcript.
 
     https://platform.openai.com/docs/api-reference/chat-streaming
     """
@@ -277,7 +277,7 @@ class OutputAudioTranscriptDone(PartEventBase):
 
 
 class OutputImageDelta(PartEventBase):
-    """A piece of a picture, base64.
+    """An increment of an image, base64.
 
     https://ai.google.dev/gemini-api/docs/interactions
     """
@@ -289,7 +289,7 @@ class OutputImageDelta(PartEventBase):
 
 
 class OutputImageDone(PartEventBase):
-    """The whole picture as URL or data URL.
+    """The complete image as URL or data URL.
 
     https://ai.google.dev/gemini-api/docs/interactions
     """

@@ -1,4 +1,4 @@
-"""Items that shape the context rather than speak in it: compaction, changed settings and tools, programs, agents.
+"""Items that change the context: compaction, changed settings and tools, programs, agents.
 
 https://platform.openai.com/docs/api-reference/responses/create
 """
@@ -33,7 +33,7 @@ __all__ = [
 
 
 class Compaction(ItemBase):
-    """Earlier history in brief: opaque, or written in `content`; `tool_changes` are those it swallowed.
+    """Earlier history, compacted: opaque, or text in `content`; `tool_changes` are those it contains.
 
     https://www.openresponses.org/specification https://docs.claude.com/en/docs/build-with-claude/compaction
     """
@@ -46,12 +46,12 @@ class Compaction(ItemBase):
 
     @property
     def encrypted_content(self) -> str | None:
-        """The encrypted content among the opaque pieces, if there is one."""
+        """The encrypted content in the opaque data, if any."""
         return encrypted(self.opaque)
 
 
 class CompactionTrigger(ItemBase):
-    """Compact here: the last item of the input.
+    """Requests a compaction; the last item of the input.
 
     https://platform.openai.com/docs/api-reference/responses/create
     """
@@ -62,7 +62,7 @@ class CompactionTrigger(ItemBase):
 
 
 class ConfigurationUpdate(ItemBase):
-    """Settings that hold from here on.
+    """Settings from this item on.
 
     https://platform.openai.com/docs/api-reference/responses/create
     """
@@ -75,7 +75,7 @@ class ConfigurationUpdate(ItemBase):
 
 
 class AdditionalTools(ItemBase):
-    """Tools that are there from here on.
+    """Tools that are available from this item on.
 
     https://platform.openai.com/docs/api-reference/responses/create
     """
@@ -88,7 +88,7 @@ class AdditionalTools(ItemBase):
 
 
 class ToolChange(ItemBase):
-    """A declared tool that appears (`action` add) or vanishes (remove) from here on, by name, server or definition.
+    """A declared tool that is added or removed (`action`) from this item on, by name, server or definition.
 
     https://docs.claude.com/en/docs/agents-and-tools/tool-use/overview
     """
@@ -103,7 +103,7 @@ class ToolChange(ItemBase):
 
 
 class ToolSearchCall(CallBase):
-    """The model looks for tools to load; `execution` is server or client.
+    """A search for tools to load; `execution` is server or client.
 
     https://platform.openai.com/docs/api-reference/responses/object
     """
@@ -143,7 +143,7 @@ class ToolSearchResult(ResultBase):
 
 
 class Program(CallBase):
-    """Code the model wrote to call tools; its fingerprint is opaque and must go back.
+    """Code that the model wrote to call tools; its fingerprint is opaque and must be returned.
 
     https://platform.openai.com/docs/api-reference/responses/object
     """
@@ -155,7 +155,7 @@ class Program(CallBase):
 
 
 class ProgramOutput(ResultBase):
-    """What a program gave back.
+    """Result of a program.
 
     https://platform.openai.com/docs/api-reference/responses/object
     """
@@ -178,7 +178,7 @@ class ItemReference(ItemBase):
 
 
 class Fallback(ItemBase):
-    """From here on another model answers.
+    """From this item on, another model responds.
 
     https://docs.claude.com/en/api/messages
     """
@@ -206,7 +206,7 @@ class AgentMessage(ItemBase):
 
 
 class MultiAgentCall(CallBase):
-    """The model starts, stops or addresses a sub-agent.
+    """The model starts, stops or messages a sub-agent.
 
     https://platform.openai.com/docs/api-reference/responses/object
     """
@@ -219,7 +219,7 @@ class MultiAgentCall(CallBase):
 
 
 class MultiAgentCallOutput(ResultBase):
-    """What came of it.
+    """Result of an action on a sub-agent.
 
     https://platform.openai.com/docs/api-reference/responses/object
     """

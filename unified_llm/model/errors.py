@@ -1,4 +1,4 @@
-"""What went wrong, as the provider says it: the error of a response, of a stream, and of a whole answer.
+"""An error as the provider reports it: the error of a response, of a stream, and of a whole answer.
 
 https://www.openresponses.org/specification https://docs.claude.com/en/api/errors https://google.aip.dev/193
 """

@@ -1,4 +1,4 @@
-"""What every event may carry, and where it stands.
+"""Fields of every event, and its position.
 
 https://platform.openai.com/docs/api-reference/responses-streaming
 """
@@ -13,7 +13,7 @@ __all__ = ["EventBase", "ItemEventBase", "PartEventBase"]
 
 
 class EventBase(Node):
-    """What every event may carry: its number, the choice it belongs to, padding, and the lane of a socket."""
+    """Fields of every event: its number, the choice it belongs to, padding, and the stream of a socket."""
 
     node_kind: ClassVar[str] = "event"
 
@@ -24,13 +24,13 @@ class EventBase(Node):
 
 
 class ItemEventBase(EventBase):
-    """Where an event stands: the item's id and its place in the output."""
+    """Position of an event: the item's id and its index in the output."""
 
     item_id: Annotated[str | None, cap("item.id")] = None
     output_index: Annotated[int | None, cap("stream.detail")] = None
 
 
 class PartEventBase(ItemEventBase):
-    """Where an event stands in its item: the place of the part."""
+    """Position of an event in its item: the index of the part."""
 
     content_index: Annotated[int | None, cap("stream.detail")] = None

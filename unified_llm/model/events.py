@@ -79,7 +79,7 @@ __all__ = [
 
 
 class ResponseEvent(EventBase):
-    """The response began, moved on or ended; completed, failed and incomplete end the stream.
+    """The response started, progressed or ended; completed, failed and incomplete end the stream.
 
     https://platform.openai.com/docs/api-reference/responses-streaming
     """
@@ -98,7 +98,7 @@ class ResponseEvent(EventBase):
 
 
 class OutputItemAdded(ItemEventBase):
-    """An item begins; only what is known of it so far.
+    """An item begins; its fields are those known so far.
 
     https://platform.openai.com/docs/api-reference/responses-streaming
     """
@@ -110,7 +110,7 @@ class OutputItemAdded(ItemEventBase):
 
 
 class OutputItemDone(ItemEventBase):
-    """An item is whole.
+    """An item is complete.
 
     https://platform.openai.com/docs/api-reference/responses-streaming
     """
@@ -134,7 +134,7 @@ class ContentPartAdded(PartEventBase):
 
 
 class ContentPartDone(PartEventBase):
-    """A part is whole.
+    """A part is complete.
 
     https://platform.openai.com/docs/api-reference/responses-streaming
     """
@@ -146,7 +146,7 @@ class ContentPartDone(PartEventBase):
 
 
 class ErrorEvent(EventBase):
-    """Something went wrong: the error is nested, or flat on the event itself, as the wire has it.
+    """An error: in `error`, or in the fields of the event, as in the wire event.
 
     https://www.openresponses.org/specification https://platform.openai.com/docs/api-reference/responses-streaming
     """
@@ -170,7 +170,7 @@ class FrameEvent(EventBase):
 
 
 class UnknownEvent(Unknown):
-    """An event of a type the hub does not know, or an ill-typed one with its `problems`; kept whole."""
+    """An event of an unknown type, or an ill-typed one with its `problems`; kept whole."""
 
     node_kind: ClassVar[str] = "event"
     node_capability: ClassVar[str] = "native.event"

@@ -1,4 +1,4 @@
-"""Items of hosted tools: searches, pages, code, pictures, places, media.
+"""Items of hosted tools: searches, pages, code, images, places, media.
 
 `*_call` items have the Responses wire's shape, with results inline where a wire has them inline; `*_result` items hold
 them where a wire keeps them apart. https://platform.openai.com/docs/api-reference/responses/object
@@ -37,7 +37,7 @@ __all__ = [
 
 
 class WebSearchAction(Model):
-    """What was done: `type` search (query, queries, sources), open_page (url) or find_in_page (url, pattern).
+    """The action of a web search: search (query, queries, sources), open_page (url), find_in_page (url, pattern).
 
     https://platform.openai.com/docs/guides/tools-web-search
     """
@@ -54,7 +54,7 @@ class WebSearchAction(Model):
 
 
 class WebSearchHit(Node):
-    """One page that was found; its ciphertext, where a provider gives one, is `opaque`.
+    """One page that was found; its encrypted content, if any, is in `opaque`.
 
     https://docs.claude.com/en/docs/agents-and-tools/tool-use/web-search-tool
     """
@@ -70,7 +70,7 @@ class WebSearchHit(Node):
 
 
 class WebSearchCall(CallBase):
-    """A search of the web; `search_type` is web, image, enterprise, ...
+    """A web search; `search_type` is web, image, enterprise, ...
 
     https://platform.openai.com/docs/guides/tools-web-search https://ai.google.dev/gemini-api/docs/google-search
     """
@@ -84,7 +84,7 @@ class WebSearchCall(CallBase):
 
 
 class WebSearchResult(ResultBase):
-    """What a web search found; `suggestions` is markup that has to be shown.
+    """Results of a web search; `suggestions` is markup that must be displayed.
 
     https://docs.claude.com/en/docs/agents-and-tools/tool-use/web-search-tool https://ai.google.dev/gemini-api/docs/google-search
     """
@@ -97,7 +97,7 @@ class WebSearchResult(ResultBase):
 
 
 class WebFetchCall(CallBase):
-    """URLs the provider reads.
+    """URLs that the provider reads.
 
     https://docs.claude.com/en/docs/agents-and-tools/tool-use/web-fetch-tool https://ai.google.dev/gemini-api/docs/url-context
     """
@@ -136,7 +136,7 @@ class WebFetchResult(ResultBase):
 
 
 class CodeOutput(Model):
-    """One thing code gave: `type` logs (`logs`), image (`url`), file (`file_id`).
+    """One output of code: `type` logs (`logs`), image (`url`), file (`file_id`).
 
     https://platform.openai.com/docs/guides/tools-code-interpreter
     """
@@ -152,7 +152,7 @@ class CodeOutput(Model):
 
 
 class CodeInterpreterCall(CallBase):
-    """Code the provider runs.
+    """Code that the provider runs.
 
     https://platform.openai.com/docs/guides/tools-code-interpreter https://ai.google.dev/gemini-api/docs/code-execution
     """
@@ -167,7 +167,7 @@ class CodeInterpreterCall(CallBase):
 
 
 class CodeInterpreterResult(ResultBase):
-    """What the code gave: its text as `output` or split in `stdout` and `stderr`, its files in `outputs`.
+    """Result of the code: its text as `output` or split in `stdout` and `stderr`, its files in `outputs`.
 
     https://docs.claude.com/en/docs/agents-and-tools/tool-use/code-execution-tool https://ai.google.dev/gemini-api/docs/code-execution
     """
@@ -214,7 +214,7 @@ class FileSearchCall(CallBase):
 
 
 class FileSearchResult(ResultBase):
-    """What a search of stored documents found.
+    """Results of a search of stored documents.
 
     https://ai.google.dev/gemini-api/docs/file-search
     """
@@ -226,7 +226,7 @@ class FileSearchResult(ResultBase):
 
 
 class ImageGenerationCall(CallBase):
-    """A picture the provider makes; `result` is base64.
+    """An image that the provider generates; `result` is base64.
 
     https://platform.openai.com/docs/guides/tools-image-generation
     """
@@ -247,7 +247,7 @@ class ImageGenerationCall(CallBase):
 
 
 class MapsCall(CallBase):
-    """Places the provider looks up.
+    """A search for places.
 
     https://ai.google.dev/gemini-api/docs/maps-grounding
     """
@@ -259,7 +259,7 @@ class MapsCall(CallBase):
 
 
 class MapsResult(ResultBase):
-    """The places that were found; the token draws them in a widget.
+    """The places that were found; the token displays them in a widget.
 
     https://ai.google.dev/gemini-api/docs/maps-grounding
     """
@@ -285,7 +285,7 @@ class RetrievalCall(CallBase):
 
 
 class RetrievalResult(ResultBase):
-    """That a retrieval was made.
+    """Result of a retrieval.
 
     https://ai.google.dev/gemini-api/docs/interactions
     """
@@ -297,7 +297,7 @@ class RetrievalResult(ResultBase):
 
 
 class ProcessingCall(CallBase):
-    """The provider looks at media step by step.
+    """The provider processes media in steps.
 
     https://ai.google.dev/gemini-api/docs/interactions
     """
@@ -309,7 +309,7 @@ class ProcessingCall(CallBase):
 
 
 class ProcessingResult(ResultBase):
-    """What it saw.
+    """Result of media processing.
 
     https://ai.google.dev/gemini-api/docs/interactions
     """

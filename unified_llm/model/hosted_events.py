@@ -1,4 +1,4 @@
-"""Events of hosted tools: progress notes, and the pieces of code, pictures, commands and patches.
+"""Events of hosted tools: progress, and increments of code, images, commands and patches.
 
 https://platform.openai.com/docs/api-reference/responses-streaming
 """
@@ -38,7 +38,7 @@ __all__ = [
 
 
 class WebSearchCallProgress(ItemEventBase):
-    """A web search moves on.
+    """Progress of a web search.
 
     https://platform.openai.com/docs/api-reference/responses-streaming
     """
@@ -53,7 +53,7 @@ class WebSearchCallProgress(ItemEventBase):
 
 
 class FileSearchCallProgress(ItemEventBase):
-    """A file search moves on.
+    """Progress of a file search.
 
     https://platform.openai.com/docs/api-reference/responses-streaming
     """
@@ -68,7 +68,7 @@ class FileSearchCallProgress(ItemEventBase):
 
 
 class CodeInterpreterCallProgress(ItemEventBase):
-    """Code moves on.
+    """Progress of running code.
 
     https://platform.openai.com/docs/api-reference/responses-streaming
     """
@@ -83,7 +83,7 @@ class CodeInterpreterCallProgress(ItemEventBase):
 
 
 class CodeInterpreterCallCodeDelta(ItemEventBase):
-    """A piece of code.
+    """An increment of code.
 
     https://platform.openai.com/docs/api-reference/responses-streaming
     """
@@ -95,7 +95,7 @@ class CodeInterpreterCallCodeDelta(ItemEventBase):
 
 
 class CodeInterpreterCallCodeDone(ItemEventBase):
-    """The whole code.
+    """The complete code.
 
     https://platform.openai.com/docs/api-reference/responses-streaming
     """
@@ -107,7 +107,7 @@ class CodeInterpreterCallCodeDone(ItemEventBase):
 
 
 class ImageGenerationCallProgress(ItemEventBase):
-    """A picture moves on.
+    """Progress of an image.
 
     https://platform.openai.com/docs/api-reference/responses-streaming
     """
@@ -122,7 +122,7 @@ class ImageGenerationCallProgress(ItemEventBase):
 
 
 class ImageGenerationCallPartialImage(ItemEventBase):
-    """A picture so far, base64.
+    """A partial image, base64.
 
     https://platform.openai.com/docs/api-reference/responses-streaming
     """
@@ -139,7 +139,7 @@ class ImageGenerationCallPartialImage(ItemEventBase):
 
 
 class McpCallProgress(ItemEventBase):
-    """A remote call moves on.
+    """Progress of an MCP tool call.
 
     https://platform.openai.com/docs/api-reference/responses-streaming
     """
@@ -154,7 +154,7 @@ class McpCallProgress(ItemEventBase):
 
 
 class McpCallArgumentsDelta(ItemEventBase):
-    """A piece of a remote call's arguments.
+    """An increment of the arguments of an MCP tool call.
 
     https://platform.openai.com/docs/api-reference/responses-streaming
     """
@@ -166,7 +166,7 @@ class McpCallArgumentsDelta(ItemEventBase):
 
 
 class McpCallArgumentsDone(ItemEventBase):
-    """The whole arguments.
+    """The complete arguments.
 
     https://platform.openai.com/docs/api-reference/responses-streaming
     """
@@ -178,7 +178,7 @@ class McpCallArgumentsDone(ItemEventBase):
 
 
 class McpListToolsProgress(ItemEventBase):
-    """The listing of remote tools moves on.
+    """Progress of listing MCP tools.
 
     https://platform.openai.com/docs/api-reference/responses-streaming
     """
@@ -193,7 +193,7 @@ class McpListToolsProgress(ItemEventBase):
 
 
 class ShellCallCommandAdded(ItemEventBase):
-    """A command begins; this wire gives no item id.
+    """A command begins; this protocol has no item id.
 
     https://platform.openai.com/docs/api-reference/responses-streaming
     """
@@ -206,7 +206,7 @@ class ShellCallCommandAdded(ItemEventBase):
 
 
 class ShellCallCommandDelta(ItemEventBase):
-    """A piece of a command.
+    """An increment of a command.
 
     https://platform.openai.com/docs/api-reference/responses-streaming
     """
@@ -219,7 +219,7 @@ class ShellCallCommandDelta(ItemEventBase):
 
 
 class ShellCallCommandDone(ItemEventBase):
-    """The whole command.
+    """The complete command.
 
     https://platform.openai.com/docs/api-reference/responses-streaming
     """
@@ -232,7 +232,7 @@ class ShellCallCommandDone(ItemEventBase):
 
 
 class ShellCallOutputContentDelta(ItemEventBase):
-    """A piece of a command's stdout or stderr.
+    """An increment of a command's stdout or stderr.
 
     https://platform.openai.com/docs/api-reference/responses-streaming
     """
@@ -245,7 +245,7 @@ class ShellCallOutputContentDelta(ItemEventBase):
 
 
 class ShellCallOutputContentDone(ItemEventBase):
-    """All a command gave.
+    """The complete output of a command.
 
     https://platform.openai.com/docs/api-reference/responses-streaming
     """
@@ -258,7 +258,7 @@ class ShellCallOutputContentDone(ItemEventBase):
 
 
 class ApplyPatchDiffDelta(ItemEventBase):
-    """A piece of a patch.
+    """An increment of a patch.
 
     https://platform.openai.com/docs/api-reference/responses-streaming
     """
@@ -270,7 +270,7 @@ class ApplyPatchDiffDelta(ItemEventBase):
 
 
 class ApplyPatchDiffDone(ItemEventBase):
-    """The whole patch.
+    """The complete patch.
 
     https://platform.openai.com/docs/api-reference/responses-streaming
     """
@@ -293,7 +293,7 @@ class CompactionProgress(ItemEventBase):
 
 
 class AudioEvent(EventBase):
-    """Sound or its transcript in the Responses wire's older form, without item ids.
+    """Audio or its transcript in the Responses wire's older form, without item ids.
 
     https://platform.openai.com/docs/api-reference/responses-streaming
     """
@@ -311,7 +311,7 @@ class AudioEvent(EventBase):
 
 
 class SteerEvent(EventBase):
-    """The answer to an attempt to steer a running response over a socket.
+    """The reply to an attempt to steer a running response over a socket.
 
     https://platform.openai.com/docs/api-reference/responses-streaming
     """

@@ -1,4 +1,4 @@
-"""What every item, every call and every result may carry.
+"""Fields of every item, every call and every result.
 
 https://www.openresponses.org/specification
 """
@@ -18,7 +18,7 @@ __all__ = [
 
 
 class ItemBase(Node):
-    """What every item may carry.
+    """Fields of every item.
 
     `status` is in_progress, completed, incomplete, failed, searching, ... (open); `turn` groups the items of one wire
     message; `agent` names the sub-agent that made it.
@@ -36,7 +36,7 @@ class ItemBase(Node):
 
 
 class CallBase(ItemBase):
-    """What every call and result may carry: the id that pairs them, who called, and who executes.
+    """Fields of every call and result: the id that pairs them, who called, and who executes.
 
     `caller` is {type: direct} or a program; `executor` is client, provider or agent.
     """
@@ -47,14 +47,14 @@ class CallBase(ItemBase):
 
 
 class ResultBase(CallBase):
-    """What every result may carry: whether it failed, and how."""
+    """Fields of every result: whether the tool failed, and its error."""
 
     is_error: Annotated[bool | None, cap("tools.result.error")] = None
     error: Annotated[Any, cap("tools.result.error")] = None
 
 
 def encrypted(pieces: list[Opaque] | None) -> str | None:
-    """The encrypted content among opaque pieces, if there is one."""
+    """The encrypted content in the opaque data, if any."""
     for piece in pieces or ():
         if piece.kind == "encrypted_content" and isinstance(piece.data, str):
             return piece.data

@@ -134,7 +134,7 @@ class FunctionCall(CallBase):
 
 
 class FunctionCallOutput(ResultBase):
-    """The result of a function call, as text or parts; `name` and `namespace` say which tool where a wire needs it.
+    """The result of a function call, as text or parts; `name` and `namespace` name the tool if needed.
 
     https://www.openresponses.org/specification
     """
@@ -148,7 +148,7 @@ class FunctionCallOutput(ResultBase):
 
 
 class CustomToolCall(CallBase):
-    """A call of a custom tool with raw text.
+    """A call of a custom tool with free-form text.
 
     https://platform.openai.com/docs/api-reference/responses/object
     """
@@ -177,7 +177,7 @@ class CustomToolCallOutput(ResultBase):
 
 
 class Reasoning(ItemBase):
-    """What the model thought: `content` in clear, `summary` in brief, `opaque` in cipher.
+    """Reasoning of the model: text in `content`, a summary in `summary`, encrypted content in `opaque`.
 
     https://www.openresponses.org/specification https://docs.claude.com/en/docs/build-with-claude/extended-thinking
     """
@@ -195,7 +195,7 @@ class Reasoning(ItemBase):
 
 
 class UnknownItem(Unknown):
-    """An item of a type the hub does not know, or an ill-typed one with its `problems`; kept whole."""
+    """An item of an unknown type, or an ill-typed one with its `problems`; kept whole."""
 
     node_kind: ClassVar[str] = "item"
     node_capability: ClassVar[str] = "native.item"

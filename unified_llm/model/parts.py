@@ -42,7 +42,7 @@ __all__ = [
 
 
 class LogProb(Model):
-    """The log probability of one token, with the best alternatives; -9999.0 means out of the top.
+    """The log probability of one token, with the best alternatives; -9999.0 means not among the most likely.
 
     https://platform.openai.com/docs/api-reference/responses/object
     """
@@ -58,7 +58,7 @@ class LogProb(Model):
 
 
 class MediaProcessing(Model):
-    """Which stretch of media is read and how: times are durations ("12s"), `mode` is static or agentic.
+    """Which section of the medium is read and how: times are durations ("12s"), `mode` is static or agentic.
 
     https://ai.google.dev/gemini-api/docs/video-understanding
     """
@@ -88,7 +88,7 @@ class CitationsConfig(Model):
 
 
 class PartBase(Node):
-    """What every part may carry: opaque pieces and a cache breakpoint."""
+    """Fields of every part: opaque data and a cache breakpoint."""
 
     node_kind: ClassVar[str] = "part"
 
@@ -97,9 +97,9 @@ class PartBase(Node):
 
 
 class MediaBase(PartBase):
-    """What every medium may carry: its type, its provider-side handle, and how closely it is read.
+    """Fields of every medium: its type, its reference at a provider, and how closely it is read.
 
-    `file_id` and `file_uri` are handles of one provider; `detail` is low, high, auto, original, ultra_high, ...
+    `file_id` and `file_uri` are valid at one provider; `detail` is low, high, auto, original, ultra_high, ...
     """
 
     media_type: Annotated[str | None, cap("media.detail")] = None
@@ -124,7 +124,7 @@ class InputText(PartBase):
 
 
 class Text(PartBase):
-    """Text of no stated direction, as stored conversations hold it.
+    """Text without a direction, as stored conversations hold it.
 
     https://platform.openai.com/docs/api-reference/conversations
     """
@@ -150,7 +150,7 @@ class OutputText(PartBase):
 
 
 class Refusal(PartBase):
-    """The model declined, in words.
+    """The model declined, as text.
 
     https://www.openresponses.org/specification
     """
@@ -163,7 +163,7 @@ class Refusal(PartBase):
 
 
 class InputImage(MediaBase):
-    """A picture: `image_url` is a URL or a data URL.
+    """An image: `image_url` is a URL or a data URL.
 
     https://www.openresponses.org/specification
     """
@@ -193,7 +193,7 @@ class InputFile(MediaBase):
 
 
 class InputAudio(MediaBase):
-    """Sound: base64 `data` with its `format` (wav, mp3, ...), or a URL.
+    """Audio: base64 `data` with its `format` (wav, mp3, ...), or a URL.
 
     https://platform.openai.com/docs/api-reference/chat/create https://ai.google.dev/gemini-api/docs/audio
     """
@@ -209,7 +209,7 @@ class InputAudio(MediaBase):
 
 
 class InputVideo(MediaBase):
-    """Moving pictures: `video_url` is a URL or a data URL.
+    """A video: `video_url` is a URL or a data URL.
 
     https://www.openresponses.org/specification https://ai.google.dev/gemini-api/docs/video-understanding
     """
@@ -221,7 +221,7 @@ class InputVideo(MediaBase):
 
 
 class OutputAudio(MediaBase):
-    """Sound made by the model; an `id` alone refers to an earlier one.
+    """Audio made by the model; an `id` alone refers to earlier audio.
 
     https://platform.openai.com/docs/api-reference/chat/object https://ai.google.dev/gemini-api/docs/speech-generation
     """
@@ -240,7 +240,7 @@ class OutputAudio(MediaBase):
 
 
 class OutputImage(MediaBase):
-    """A picture made by the model: `image_url` is a data URL or a URL.
+    """An image made by the model: `image_url` is a data URL or a URL.
 
     https://ai.google.dev/gemini-api/docs/image-generation
     """
@@ -252,7 +252,7 @@ class OutputImage(MediaBase):
 
 
 class OutputVideo(MediaBase):
-    """Moving pictures made by the model: `video_url` is a data URL or a URL.
+    """A video made by the model: `video_url` is a data URL or a URL.
 
     https://ai.google.dev/gemini-api/docs/interactions
     """
@@ -277,7 +277,7 @@ class OutputFile(MediaBase):
 
 
 class ReasoningText(PartBase):
-    """Reasoning in clear, as a reasoning item's content.
+    """Reasoning text, as a reasoning item's content.
 
     https://platform.openai.com/docs/api-reference/responses/object
     """
@@ -352,7 +352,7 @@ class EncryptedContent(PartBase):
 
 
 class UnknownPart(Unknown):
-    """A part of a type the hub does not know, or an ill-typed one with its `problems`; kept whole."""
+    """A part of an unknown type, or an ill-typed one with its `problems`; kept whole."""
 
     node_kind: ClassVar[str] = "part"
     node_capability: ClassVar[str] = "native.content"

@@ -31,10 +31,10 @@ class ContextManagement(Model):
 
 
 class Request(Settings):
-    """What is asked of a model.
+    """A request to a model.
 
     `input` is a string (one user message) or items, `instructions` the system text as string or parts, `cache` on the
-    request a breakpoint at the end of its cacheable part, `include` extra data wanted in the answer.
+    request a breakpoint at the end of its cacheable part, `include` additional data wanted in the response.
     https://platform.openai.com/docs/api-reference/responses/create
     """
 

@@ -1,4 +1,4 @@
-"""A response: what the model answered, how it ended, what it cost, and the settings echoed.
+"""A response: what the model returned, how it ended, its token counts, and the settings echoed.
 
 `output` is the first choice, `choices` holds the others. `finish` is absent when the wire does not say; `status` and
 `incomplete_details` are the Responses wire's words for the same. https://www.openresponses.org/specification
@@ -24,7 +24,7 @@ _CLIENT_CALLS = (FunctionCall, CustomToolCall, ComputerCall, ShellCall, LocalShe
 
 
 class Finish(Model):
-    """Why the answer ended.
+    """Why the output ended.
 
     `reason` is stop, stop_sequence, length, context_window, tool_calls, refusal, safety, recitation, malformed_call,
     pause, cancelled, error or other; `detail` says more (which stop text, which policy), `native` is the wire's word.
@@ -52,7 +52,7 @@ class IncompleteDetails(Model):
 
 
 class Choice(Node):
-    """A further answer to the same request (`index` from 1).
+    """A further choice of the same request (`index` from 1).
 
     https://platform.openai.com/docs/api-reference/chat/object
     """
@@ -67,7 +67,7 @@ class Choice(Node):
 
 
 class Response(Settings):
-    """What a model answered; times are seconds since 1970.
+    """A response of a model; times are seconds since 1970.
 
     `status` is queued, in_progress, completed, incomplete, failed, cancelled, requires_action, ... (open).
     https://platform.openai.com/docs/api-reference/responses/object

@@ -1,4 +1,4 @@
-"""Settings: what a request asks for and a response echoes, under the Responses wire's names.
+"""Settings: what a request sets and a response echoes, under the Responses wire's names.
 
 What only other protocols know stands beside them where two can express it: stop, top_k, seed, penalties, n, modalities,
 audio, safety_settings. https://platform.openai.com/docs/api-reference/responses/create
@@ -62,7 +62,7 @@ class ReasoningConfig(Model):
     """How the model thinks.
 
     `effort` is none, minimal, low, medium, high, xhigh, max; `control` enabled, adaptive, disabled, between_tools;
-    `budget_tokens` a limit (-1: dynamic); `include` whether thoughts are returned; `summary` auto, concise, detailed;
+    `budget_tokens` a limit (-1: dynamic); `include` whether reasoning is returned; `summary` auto, concise, detailed;
     `display` summarized, omitted, ...
 
     https://platform.openai.com/docs/guides/reasoning https://docs.claude.com/en/docs/build-with-claude/extended-thinking
@@ -125,7 +125,7 @@ class PromptCacheOptions(Model):
 
 
 class AudioConfig(Model):
-    """Generated sound: `voice` is a name or an object, `speakers` several voices.
+    """Generated audio: `voice` is a name or an object, `speakers` several voices.
 
     https://platform.openai.com/docs/api-reference/chat/create https://ai.google.dev/gemini-api/docs/speech-generation
     """
@@ -142,7 +142,7 @@ class AudioConfig(Model):
 
 
 class ImageConfig(Model):
-    """Generated pictures, and how pictures given are compressed.
+    """Generated images, and how input images are compressed.
 
     https://platform.openai.com/docs/api-reference/responses/create https://ai.google.dev/gemini-api/docs/image-generation
     """

@@ -82,7 +82,7 @@ class CustomFormat(Model):
 
 
 class CustomTool(ToolBase):
-    """A tool that takes raw text.
+    """A tool with free-form text as input.
 
     https://platform.openai.com/docs/guides/function-calling
     """
@@ -259,7 +259,7 @@ class CodeInterpreterTool(ToolBase):
 
 
 class ImageGenerationTool(ToolBase):
-    """Pictures made in the course of an answer.
+    """Image generation during a response.
 
     https://platform.openai.com/docs/guides/tools-image-generation
     """

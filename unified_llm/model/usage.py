@@ -55,7 +55,7 @@ class OutputTokensDetails(Model):
 
 
 class Usage(Node):
-    """What the answer cost in tokens; `hosted_tools` counts calls of hosted tools by name.
+    """Token counts of a response; `hosted_tools` counts calls of hosted tools by name.
 
     Usages add up, details included: `sum(usages, Usage())`. A count that only one of them has is the sum; `extra`,
     where providers keep their own objects, is left out.

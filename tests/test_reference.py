@@ -1,0 +1,63 @@
+"""The reference of the canonical model: every field is described once, and the page is current."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+from unified_llm.model import Request
+from unified_llm.model._generate import classes
+from unified_llm.model.base import Model
+from unified_llm.model.descriptions import DESCRIPTIONS
+
+DOCS = Path(__file__).parents[1] / "docs"
+CLASSES = [cls for cls in classes() if cls.__module__.startswith("unified_llm.model.") and cls is not Model]
+
+
+def generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("docs_reference", DOCS / "_reference.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_field_has_a_description() -> None:
+    fields = [(cls.__name__, name, info) for cls in CLASSES for name, info in cls.__pydantic_fields__.items()]
+    assert len(fields) > 700
+    missing = [f"{cls}.{name}" for cls, name, info in fields if not info.description]
+    assert not missing
+
+
+def test_every_description_belongs_to_a_field() -> None:
+    used = set()
+    for cls in CLASSES:
+        for name, info in cls.__pydantic_fields__.items():
+            key = info.alias or name
+            own = [f"{base.__name__}.{key}" for base in cls.__mro__ if f"{base.__name__}.{key}" in DESCRIPTIONS]
+            used.add(own[0] if own else key)
+    assert sorted(DESCRIPTIONS.keys() - used) == []
+
+
+def test_descriptions_are_sentences() -> None:
+    odd = [key for key, text in DESCRIPTIONS.items() if not text.endswith(".") or len(text.split()) > 25]
+    assert not odd
+
+
+def test_a_schema_has_the_descriptions() -> None:
+    found = Request.model_json_schema()["$defs"]["FunctionCall"]["properties"]["call_id"]
+    assert found["description"] == "Id that pairs a call with its result."
+
+
+def test_the_page_is_current() -> None:
+    assert generator().page() == (DOCS / "reference.md").read_text("utf-8"), "run: python docs/_reference.py"
+
+
+def test_the_page_has_every_class_and_field() -> None:
+    text = (DOCS / "reference.md").read_text("utf-8")
+    for cls in CLASSES:
+        assert text.count(f"\n### {cls.__name__}\n") == 1
+    rows = [line for line in text.splitlines() if line.startswith("| `")]
+    own = [name for cls in CLASSES for name in cls.__pydantic_fields__ if name in vars(cls)["__annotations__"]]
+    assert len(rows) == len(own)
