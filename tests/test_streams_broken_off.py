@@ -162,11 +162,11 @@ def test_a_call_that_a_target_holds_until_it_ends_is_reported() -> None:
 
 @pytest.mark.parametrize("target", [each for each in STREAMS if each != "openai-responses"])
 def test_what_is_held_is_found_at_a_cost_that_does_not_grow(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from unified_llm.streaming import _Pipe
+    from unified_llm.stream_pipe import Pipe
 
     fed: list[int] = []
-    replay = _Pipe._replay
-    monkeypatch.setattr(_Pipe, "_replay", lambda *given: fed.append(len(given[1])) or replay(*given))
+    replay = Pipe._replay
+    monkeypatch.setattr(Pipe, "_replay", lambda *given: fed.append(len(given[1])) or replay(*given))
     told(HELD, "openai-responses", target)
     few = sum(fed)
     fed.clear()

@@ -21,7 +21,7 @@ from .keywords import BytesKeywords, spelled_out
 from .provenance import escaped_json
 from .sse import Passing, SSEDecoder, encode, is_garbled, parse_data
 from .stream import aclose
-from .streaming import _Pipe
+from .stream_pipe import Pipe
 from .usage_errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class ByteStream:
     """Bytes in, bytes out around a pipe, one write per event; options are those of `translate_sse`."""
 
     def __init__(self, source: str, target: str, *, array: bool | None = None, **options: Any) -> None:
-        self.pipe: _Pipe = _Pipe(source, target, **options)
+        self.pipe: Pipe = Pipe(source, target, **options)
         self.decoder: StreamDecoder | SSEDecoder = (
             StreamDecoder() if self.pipe.origin.streams.framing.array else SSEDecoder()
         )

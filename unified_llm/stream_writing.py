@@ -13,7 +13,8 @@ from .losses import Levels, enforce
 from .losses.reasons import with_reasons
 from .malformed import FAULTS, refuse_event
 from .secret import SecretLike
-from .streaming import ConvertedStream, _Pipe
+from .stream_pipe import Pipe
+from .streaming import ConvertedStream
 
 if TYPE_CHECKING:
     from .models.names import ProtocolName
@@ -45,7 +46,7 @@ def write_stream(
     return ConvertedStream(events, _WritePipe(protocol, on_loss, exchange, secret))
 
 
-class _WritePipe(_Pipe):
+class _WritePipe(Pipe):
     """A pipe that starts from canonical events."""
 
     reads = False

@@ -34,7 +34,7 @@ Replay = Callable[[list[Event], bool], Any]
 # So many frames are kept before those of one shape are counted as one, and so many of each shape stay.
 _MANY, _ALIKE = 24, 2
 # How many leaves are converted in all trials of one stream. What is undecided then is called lost.
-_EFFORT = 100_000
+_EFFORT = 20_000
 # What says where a frame belongs, and not what.
 _INDEX = ADDRESS - {"obfuscation", "extra"}
 

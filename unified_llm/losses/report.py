@@ -6,7 +6,7 @@ What the target has an identical field for has no entry.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 
@@ -202,9 +202,10 @@ class StreamLosses:
     together: the first of them, with how many there are behind it.
     """
 
-    __slots__ = ("_counts", "_entries", "_others")
+    __slots__ = ("_counts", "_entries", "_later", "_others")
 
     def __init__(self) -> None:
+        self._later: Callable[[], Iterable[Loss]] | None = None
         self._entries: dict[Loss, None] = {}
         self._counts: dict[tuple[str, ...], int] = {}
         self._others: dict[tuple[str, ...], Loss] = {}
@@ -224,8 +225,15 @@ class StreamLosses:
             new.append(loss)
         return Losses(new)
 
+    def defer(self, find: Callable[[], Iterable[Loss]]) -> None:
+        """Take those that `find` returns, when somebody asks for the report."""
+        self._later = find
+
     def report(self) -> Losses:
         """All of them."""
+        later, self._later = self._later, None
+        if later is not None:
+            self.add(later())
         if not self._others:
             return Losses(self._entries)
         together = []

@@ -13,7 +13,8 @@ from typing import Any
 import unified_llm as ul
 
 from ..stream import TERMINAL
-from ..streaming import ConvertedStream, _Pipe
+from ..stream_pipe import Pipe
+from ..streaming import ConvertedStream
 from .defaults import holds_default
 from .laws import NOTHING, only_form, said_beside
 from .mutate import altered
@@ -173,7 +174,7 @@ def _has_ended(events: list[dict[str, Any]], protocol: str) -> bool:
 def _untried(record: Record, target: str, events: list[dict[str, Any]]) -> Outcome:
     """The outcome of a stream, but for what is found out by trying after it broke off."""
     out: list[dict[str, Any]] = []
-    stream = ConvertedStream(events, _Pipe(record["protocol"], target, http=http_of(record), trial="reporting"))
+    stream = ConvertedStream(events, Pipe(record["protocol"], target, http=http_of(record), trial="reporting"))
     try:
         out += stream
     except Exception as error:

@@ -13,7 +13,8 @@ from typing import Any
 import unified_llm as ul
 
 from ..sse import encode
-from ..streaming import ConvertedStream, _Pipe
+from ..stream_pipe import Pipe
+from ..streaming import ConvertedStream
 from .outcome import Failure, Record, canonical, ours, outcome, returned, show, without_form
 from .walk import differences, dumps, is_prefix, pointer
 
@@ -76,7 +77,7 @@ def _translated(chunks: list[bytes], source: str, target: str) -> tuple[bytes, s
     return out, ""
 
 
-class _LongWay(_Pipe):
+class _LongWay(Pipe):
     repeats = False
 
 
@@ -84,14 +85,14 @@ def repeating(records: Iterable[Record], target: str) -> list[Failure]:
     """The short way of a stream's bulk (`unified_llm.adapter.WritesMore`) gives what the long way gives, losses too."""
     failures = []
     for record in records:
-        told = [_run(pipe(record["protocol"], target), record["events"]) for pipe in (_LongWay, _Pipe)]
+        told = [_run(pipe(record["protocol"], target), record["events"]) for pipe in (_LongWay, Pipe)]
         for path in differences(told[0], told[1])[:1]:
             detail = f"{show(told[0], path)} came out as {show(told[1], path)} by the short way"
             failures.append(Failure(record["id"], pointer(path), detail))
     return failures
 
 
-def _run(pipe: _Pipe, events: list[dict[str, Any]]) -> dict[str, Any]:
+def _run(pipe: Pipe, events: list[dict[str, Any]]) -> dict[str, Any]:
     out: list[Any] = []
     stream = ConvertedStream(events, pipe)
     try:
