@@ -12,7 +12,7 @@ from typing import Any
 from .adapter import Adapter
 from .errors import UnknownProtocol
 
-__all__ = ["adapter", "dialect", "loaded", "protocols", "provider_of", "register", "split"]
+__all__ = ["adapter", "adapters", "dialect", "loaded", "protocols", "provider_of", "register", "split"]
 
 GROUP = "unified_llm.adapters"
 _loaded: dict[str, Adapter] = {}
@@ -42,6 +42,15 @@ def adapter(name: str) -> Adapter:
 def loaded() -> tuple[str, ...]:
     """The protocols whose adapters were used or registered so far."""
     return tuple(_loaded)
+
+
+def adapters() -> tuple[Adapter, ...]:
+    """The adapters that were used or registered so far.
+
+    >>> adapter("openai-chat") in adapters()
+    True
+    """
+    return tuple(_loaded.values())
 
 
 def protocols() -> list[str]:

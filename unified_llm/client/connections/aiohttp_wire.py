@@ -330,6 +330,17 @@ def _is_asyncio() -> bool:
 
 
 def _patience(timeout: Any) -> _Patience:
+    if timeout is TIMEOUT:  # the usual one, which never changes
+        return _usual()
+    return _worked_out(timeout)
+
+
+@lru_cache(1)
+def _usual() -> _Patience:
+    return _worked_out(TIMEOUT)
+
+
+def _worked_out(timeout: Any) -> _Patience:
     phases = (
         httpx2.Timeout(timeout).as_dict() if not isinstance(timeout, (int, float)) else dict.fromkeys(_PHASES, timeout)
     )

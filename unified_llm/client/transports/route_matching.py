@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from ...adapter import Adapter, Route
-from ...registry import adapter, loaded, protocols
+from ...registry import adapter, adapters, loaded, protocols
 
 __all__ = ["Match", "own_headers", "recognise", "route_of", "spoken", "surface_of"]
 
@@ -45,16 +45,17 @@ def recognise(method: str, path: str, headers: Mapping[str, str], surface: str |
     >>> found.protocol, found.route.kind, found.path
     ('openai-chat', 'request', 'chat/completions')
     """
-    wanted = (surface.partition(":")[0],) if surface is not None else spoken()
-    known = tuple(map(adapter, wanted))
-    marks = () if surface is not None else tuple(each for each in _marks(known) if each in headers)
-    return _recognised(method.upper(), path, surface, known, marks)
+    if surface is not None:
+        return _recognised(method.upper(), path, surface, (adapter(surface.partition(":")[0]),), ())
+    known, marks = _known(_installed(), adapters())
+    return _recognised(method.upper(), path, None, known, tuple(mark for mark in marks if mark in headers))
 
 
-@lru_cache(64)
-def _marks(known: tuple[Adapter, ...]) -> tuple[str, ...]:
-    """The headers by which any of these is told."""
-    return tuple(dict.fromkeys(mark for each in known for mark in each.marks))
+@lru_cache(8)  # a server asks for each of its requests
+def _known(installed: tuple[str, ...], used: tuple[Adapter, ...]) -> tuple[tuple[Adapter, ...], tuple[str, ...]]:
+    """Every adapter, and the headers by which any of these is told."""
+    known = tuple(adapter(name) for name in sorted({*installed, *(each.protocol for each in used)}))
+    return known, tuple(dict.fromkeys(mark for each in known for mark in each.marks))
 
 
 @lru_cache(1024)  # a client asks for the same few paths again and again
