@@ -57,17 +57,17 @@ def check_paused(run: Any) -> None:
         ("delete", {"name": "b"}),
         ("delete", {"name": "c"}),
     ]
-    assert [item["output"] for item in run.steps[0].outputs] == ["a found"]
+    assert [item.output for item in run.steps[0].outputs] == ["a found"]
 
 
 def check_done(run: Any) -> None:
     assert run.stopped == "answered" and run.pending == [] and len(run.steps) == 2
     assert RAN == ["find a", "b"]
-    outputs = [(item["output"], item.get("is_error", False)) for item in run.steps[0].outputs]
+    outputs = [(item.output, bool(item.is_error)) for item in run.steps[0].outputs]
     assert outputs == [("a found", False), ("b is gone", False), ("too risky", True)]
     # The upstream says what it was given.
     assert all(text in run.output_text for text in ("a found", "b is gone", "too risky", "Done."))
-    kinds = [item["type"] for item in run.items if item["type"] != "reasoning"]
+    kinds = [item.type for item in run.items if item.type != "reasoning"]
     assert kinds == ["message", *["function_call"] * 3, *["function_call_output"] * 3, "message"]
 
 
@@ -103,7 +103,7 @@ def test_another_provider_goes_on_from_the_json_and_the_first_one_after_it(one: 
     assert back.output_text == "Bye."
     kept = [
         piece["data"]
-        for item in back.items
+        for item in back.item_nodes
         for node in (item, *(item["content"] if isinstance(item.get("content"), list) else ()))
         for piece in node.get("opaque") or ()
         if piece["origin"]["protocol"] == one
@@ -160,7 +160,7 @@ def three(*names: str) -> Canned:
 
 
 def outputs(run: Any) -> dict[str, Any]:
-    return {item["call_id"]: item["output"] for item in run.steps[0].outputs}
+    return {item.call_id: item.output for item in run.steps[0].outputs}
 
 
 @pytest.mark.parametrize("form", ["sync", "async"])

@@ -26,7 +26,7 @@ from .results import Result, RunResult, items_of
 from .sending.deadline import Deadline
 from .tools.function_tools import Tool, choice_of, tools_of
 
-__all__ = ["OPTIONS", "Call", "call_of"]
+__all__ = ["OPTIONS", "Call", "call_of", "check_settings"]
 
 Node = dict[str, Any]
 
@@ -95,7 +95,7 @@ def call_of(given: Mapping[str, Any]) -> Call:
         said = [*before, *items_of(said)]
     if said is not None:
         body["input"] = said
-    _check({name: value for name, value in body.items() if name not in ("input", "tools")})
+    check_settings({name: value for name, value in body.items() if name not in ("input", "tools")})
     if given.get("model") is not None:
         body = {"model": given["model"], **body}
     return Call(
@@ -140,7 +140,7 @@ def _before(previous: Any) -> tuple[list[Node], tuple[Segment, ...]]:
     return items_of(input_items(previous)), ()
 
 
-def _check(settings: Node) -> None:
+def check_settings(settings: Node) -> None:
     """Refuse a setting of the wrong type, and a misspelt field of one, with its path."""
     from pydantic import ValidationError
 

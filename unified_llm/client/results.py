@@ -247,8 +247,8 @@ class RunResult(Generic[T]):
     def to_json(self) -> Node:
         """The run as a JSON object, to go on with in another process: `RunResult.from_json`, `responses.resume`.
 
-        It has the conversation and the usage, but no credential: those of MCP tools are left out, and `withheld` are
-        their paths. `output_parsed` and functions of tools are not in it.
+        It has the conversation and the usage, but no credential: those of tools are left out, and `withheld` are their
+        paths. `output_parsed` and functions of tools are not in it.
         """
         from .tools.run_state import run_to_json
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..._tables import ITEM_TYPES
 from ...errors import InvalidBody
 from ...model.items import CustomToolCall, FunctionCall
 from ...model.validate import validate
@@ -16,6 +17,8 @@ __all__ = ["Approve", "Decisions", "decided", "decision", "output_for"]
 
 Node = dict[str, Any]
 Approve = Callable[[FunctionCall | CustomToolCall, ToolContext[Any]], Any]
+_OUTPUTS = frozenset(each for each in ITEM_TYPES if each.endswith("_output"))
+_OF_TOOLS = ("function_call_output", "custom_tool_call_output")
 REJECTED = "The call was not approved."
 
 
@@ -41,9 +44,14 @@ def decided(pending: Iterable[Any], approved: Any = (), rejected: Any = (), outp
     """
     known = [call.call_id for call in pending if call.call_id]
     yes = _ids("approved", approved, known)
-    told = rejected if isinstance(rejected, Mapping) else dict.fromkeys(_ids("rejected", rejected, known), REJECTED)
-    if not isinstance(outputs, Mapping):
-        outputs = {_id(each): each for each in outputs}
+    told = _told(rejected) if _is_table(rejected) else dict.fromkeys(_ids("rejected", rejected, known), REJECTED)
+    if not _is_table(outputs):
+        if isinstance(outputs, (str, bytes)) or not isinstance(outputs, Iterable):
+            if outputs is not None:
+                reason = f"should map ids of calls to outputs, or be a list of output items, not {_named(outputs)}"
+                raise InvalidBody("/outputs", reason)
+            outputs = ()
+        outputs = {_id(each): each for each in ([outputs] if isinstance(outputs, Mapping) else outputs)}
     given = {id_: _output(id_, value, pending) for id_, value in outputs.items()}
     for name, ids in (("approved", yes), ("rejected", told), ("outputs", given)):
         for id_ in ids:
@@ -61,11 +69,30 @@ def _ids(name: str, given: Any, known: list[str]) -> list[str]:
         return known
     if given is None or given is False:
         return []
-    if isinstance(given, (str, FunctionCall, CustomToolCall)):
+    if isinstance(given, (str, FunctionCall, CustomToolCall)) or (isinstance(given, Mapping) and "call_id" in given):
         given = [given]
-    if not isinstance(given, Iterable):
-        raise InvalidBody(f"/{name}", f"should be True, or calls or their ids, not {type(given).__name__}")
+    # The ids of a mapping alone would approve what stands there as `{id: False}`.
+    if _is_table(given) or not isinstance(given, Iterable):
+        raise InvalidBody(f"/{name}", f"should be True, or calls or their ids, not {_named(given)}")
     return [_id(each) for each in given]
+
+
+def _is_table(given: Any) -> bool:
+    """Whether this maps ids to what was decided of each; a call or an output as JSON is none."""
+    return isinstance(given, Mapping) and "call_id" not in given
+
+
+def _named(given: Any) -> str:
+    return type(given).__name__
+
+
+def _told(rejected: Mapping[Any, Any]) -> dict[str, str]:
+    """What the model is told, by ids."""
+    for id_, text in rejected.items():
+        if text is not None and not isinstance(text, str):
+            reason = f"the reason for {id_!r} should be a text, not {_named(text)}; leave out a call that may run"
+            raise InvalidBody("/rejected", reason)
+    return {id_: text or REJECTED for id_, text in rejected.items()}
 
 
 def _id(call: Any) -> str:
@@ -79,8 +106,12 @@ def _output(id_: str, value: Any, pending: Iterable[Any]) -> Node:
     from .tool_outputs import output_of
 
     node = value.dump() if hasattr(value, "dump") else value
-    if type(node) is dict and str(node.get("type")).endswith("_output"):
-        return node
+    if type(node) is dict and node.get("type") in _OUTPUTS:
+        if node.get("call_id", id_) != id_:
+            raise InvalidBody("/outputs", f"the output for {id_!r} has the call_id {node['call_id']!r}")
+        if node["type"] in _OF_TOOLS and "output" not in node:
+            raise InvalidBody("/outputs", f"the output for {id_!r} has no field 'output'")
+        return {**node, "call_id": id_}
     call = next((each.dump() for each in pending if each.call_id == id_), {"call_id": id_})
     return output_for(call, output_of(value))
 

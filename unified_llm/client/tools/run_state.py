@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from operator import index
 from typing import Any
 
 from ...errors import InvalidBody
 from ...jsonvalue import load_text
 from ...losses import Loss, Losses
 from ..history import Segment
-from ..results import Made, Result, RunResult, Step, items_of, result_of
+from ..requests import check_settings
+from ..results import Made, Result, RunResult, Step, items_of, objects_of, result_of
 from ..upstreams.upstream import Upstream
+from .withholding import withheld_from
 
 __all__ = ["run_from_json", "run_to_json"]
 
 Node = dict[str, Any]
 TYPE, VERSION = "unified_llm:run", 1
 _UPSTREAM = ("protocol", "base_url", "provider", "model", "scope")
-_CREDENTIALS = ("authorization", "headers", "authorization_token")
 
 
 def run_to_json(run: RunResult) -> Node:
@@ -31,9 +33,12 @@ def run_to_json(run: RunResult) -> Node:
     upstreams: list[Node] = []
     whole = items_of(run.final.request.get("input"))
     steps = [_step(step, whole, upstreams, withheld) for step in run.steps]
-    asked = _clean(run.asked, "/asked", withheld)
+    asked = {  # its `extra` has fields of requests that only one protocol knows
+        key: withheld_from(each, "/asked/extra", withheld, inside=True) if key == "extra" else each
+        for key, each in withheld_from(run.asked, "/asked", withheld).items()
+    }
     state = {"type": TYPE, "version": VERSION, "stopped": run.stopped, "asked": asked, "input": whole, "steps": steps}
-    state["input"] = _clean(whole, "/input", withheld)
+    state["input"] = withheld_from(whole, "/input", withheld)
     return json.loads(json.dumps({**state, "upstreams": upstreams, "withheld": withheld}))  # type: ignore[no-any-return]
 
 
@@ -43,9 +48,10 @@ def _step(step: Step, whole: list[Node], upstreams: list[Node], withheld: list[s
     same = given == whole[: len(given)]
     node: Node = {
         "number": step.number,
-        "response": result.dump(),
+        # Some APIs repeat the tools in their answers; where nothing but the answer has them, nobody passes them again.
+        "response": withheld_from(result.dump(), "", []),
         "outputs": list(step.output_nodes),
-        "input": len(given) if same else _clean(given, "/input", withheld),
+        "input": len(given) if same else withheld_from(given, "/input", withheld),
         "upstream": _place(result.upstream, upstreams),
         "segments": [[each.length, _place(each.upstream, upstreams)] for each in result.segments],
         "losses": result.losses.to_json(),
@@ -66,21 +72,6 @@ def _place(upstream: Any, upstreams: list[Node]) -> int | None:
     return upstreams.index(node)
 
 
-def _clean(value: Any, path: str, withheld: list[str]) -> Any:
-    """A value without the credentials of the tools in it; where they were is noted."""
-    if type(value) is list:
-        return [_clean(each, f"{path}/{place}", withheld) for place, each in enumerate(value)]
-    if type(value) is not dict:
-        return value
-    out = {}
-    for key, each in value.items():
-        if key in _CREDENTIALS and each and (value.get("type") == "mcp" or key == "authorization_token"):
-            withheld.append(f"{path}/{key}")
-        else:
-            out[key] = _clean(each, f"{path}/{key}", withheld)
-    return out
-
-
 def run_from_json(state: Any) -> RunResult:
     """The run of a JSON object or text. Raises `InvalidBody` for one that is none."""
     if isinstance(state, (str, bytes)):
@@ -96,6 +87,12 @@ def run_from_json(state: Any) -> RunResult:
         upstreams = [
             Upstream(**{name: each[name] for name in _UPSTREAM if name in each}) for each in state["upstreams"]
         ]
+        if not all(type(each.protocol) is str for each in upstreams):
+            raise TypeError("an upstream has no protocol")
+        check_settings({name: value for name, value in state["asked"].items() if name != "tools"})
+        if not all(type(each["type"]) is str for each in state["asked"].get("tools") or ()):
+            raise TypeError("a tool has no type")
+        _check_items(state["input"])
         steps = tuple(_read_step(node, state, upstreams) for node in state["steps"])
         run = RunResult(steps, state["stopped"], dict(state["asked"]), tuple(state["withheld"]))
         _ = run.final, run.pending
@@ -106,12 +103,20 @@ def run_from_json(state: Any) -> RunResult:
         raise InvalidBody("", f"the run is incomplete ({type(error).__name__}: {error})") from error
 
 
+def _check_items(items: list[Node]) -> None:
+    """Raise `TypeError` or `ValueError` for what is no list of items."""
+    objects_of(items)
+    if not all(type(each["type"]) is str and type(each.get("role", "")) is str for each in items):
+        raise TypeError("an item has no type")
+
+
 def _read_step(node: Node, state: Mapping[str, Any], upstreams: list[Upstream]) -> Step:
     def at(place: int | None) -> Upstream | None:
         return None if place is None else upstreams[place]
 
     given = node["input"]
-    items = list(state["input"][:given]) if type(given) is int else list(given)
+    items = list(state["input"][:given] if type(given) is int else given)
+    _check_items([*(() if type(given) is int else items), *(node["response"].get("output") or ()), *node["outputs"]])
     upstream = at(node["upstream"])
     if upstream is not None and upstream.model != node["model"]:
         upstream = upstream.with_(model=node["model"])
@@ -120,7 +125,7 @@ def _read_step(node: Node, state: Mapping[str, Any], upstreams: list[Upstream]) 
         request={**state["asked"], "input": items},
         losses=Losses(Loss(*(each[name] for name in Loss._fields)) for each in node["losses"]),
         request_id=node["request_id"],
-        segments=tuple(Segment(length, at(place)) for length, place in node["segments"]),
+        segments=tuple(Segment(index(length), at(place)) for length, place in node["segments"]),
     )
     result: Result = result_of(node["response"], made)
     result._strategy = node["strategy"]

@@ -39,13 +39,16 @@ def begun(core: Core, given: Mapping[str, Any]) -> Loop:
     return _loop(core, call, options)
 
 
-def resumed(core: Core, run: RunResult, given: Mapping[str, Any]) -> Loop:
+def resumed(core: Core, run: RunResult | Any, given: Mapping[str, Any]) -> Loop:
     """The loop that goes on from a run that was paused. Raises `InvalidBody` for decisions that do not fit it."""
     decided_here = {name: given[name] for name in Decided.__annotations__ if name in given}
     options, asking = _split({name: value for name, value in given.items() if name not in decided_here})
     for name in ("input", "previous", "previous_response_id", "conversation"):
         if asking.get(name) is not None:
             raise InvalidBody(f"/{name}", "cannot be passed to resume; the run has its conversation")
+    if not isinstance(run, RunResult):
+        hint = "; read JSON with RunResult.from_json" if isinstance(run, (str, bytes, Mapping)) else ""
+        raise InvalidBody("/run", f"should be the RunResult of responses.run, not {type(run).__name__}{hint}")
     if run.stopped == "answered":
         raise InvalidBody("/run", "the run has its answer; go on with responses.run(previous=run, ...)")
     if run.final.strategy is not None and options.get("text_format") is None:

@@ -152,7 +152,8 @@ class Loop:
             answers = [each for each in others if self.parser.is_answer(each)]
             if answers or not (here or others):
                 return (yield from self._read(response, number, [*here, *others]))
-        if here:
+        # The caller's own outputs ask for another turn as much as those of tools that run here.
+        if here or decisions.outputs:
             self._check(response, number, len(here))
         outputs = yield from self._outputs(response, number, here, others, decisions)
         step = yield from self._done(response, number, outputs)
@@ -169,7 +170,8 @@ class Loop:
 
     def _check(self, response: Result, number: int, calls: int) -> None:
         """The limits, before the tools of a turn run: what it called stays pending where they are reached."""
-        steps = [*self.steps, Step(number, response)]
+        # Outputs from before a pause stay: those tools have run, and must not run twice.
+        steps = [*self.steps, Step(number, response, self._earlier)]
         try:
             self.limits.check_calls(self.steps, response, calls)
             self.limits.check_spent(steps)
