@@ -36,8 +36,8 @@ KINDS = {
 }
 INTRO = """# What is carried
 
-Measured, not written: a probe, one small document that bears one capability, goes from every protocol to every other,
-and what arrived is compared with what the loss report says. `python docs/_capabilities.py` renews this page;
+Measured, not written: a probe (a small document that contains one capability) is converted from every protocol to every
+other, and the output is compared with the loss report. `python docs/_capabilities.py` renews this page;
 `unified-llm matrix` shows the same for dialects and models, as a table, JSON or an HTML heat map;
 [drift.md](drift.md) makes tests of it. Empty: the source cannot say it in its own words.
 """

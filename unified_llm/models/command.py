@@ -55,7 +55,7 @@ def models(
         fail("--save keeps a copy of what --refresh reads: say --refresh FILE or URL too")
     for medium in (*(takes or ()), *(makes or ())):
         if medium not in MEDIA:
-            fail(f"{medium!r} is no medium; there are: {', '.join(MEDIA)}")
+            fail(f"{medium!r} is not a medium; choose one of: {', '.join(MEDIA)}")
     try:
         if protocol:
             adapter(protocol)
@@ -175,7 +175,7 @@ def _show(model: CatalogModel, as_json: bool) -> None:
         plain_row(facts, *row)
     draw(facts)
     prices = _table(
-        "", "in", "out", "cache read", "cache write", "reasoning", "sound in", "sound out", title="$ per M tokens"
+        "", "in", "out", "cache read", "cache write", "reasoning", "audio in", "audio out", title="$ per M tokens"
     )
     for name, rates in _rows(model):
         columns = (rates.input, rates.output, rates.cache_read, rates.cache_write, rates.reasoning, rates.input_audio)

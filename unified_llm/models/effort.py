@@ -14,7 +14,7 @@ EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
 
 def nearest(effort: str, allowed: tuple[str, ...]) -> str:
-    """The word for an effort among those a model takes (`allowed`); one that nobody knows stays as it is.
+    """The word for an effort among those a model takes (`allowed`); an unknown one is not changed.
 
     >>> nearest("xhigh", ("low", "high", "max")), nearest("minimal", ("none", "low"))
     ('high', 'low')

@@ -33,10 +33,11 @@ class Endpoint:
     `base_url` stands before the protocol's routes and may hold `{names}` that `variables` fills from the environment;
     `hosts` are the exceptions among the hosts that come of it.
     `auth` is a header and its value, with `{key}` for the key; empty for none. `only` and `excluded` are globs over
-    model ids. `reasoning` is how reasoning returns for the next turn (sealed, field-sealed, items, field, tags, none;
-    "" where it is not documented), `state` whether responses are kept (kept, none, ""), `status` beta or deprecated,
-    `layer` that the provider translates this protocol to another of its own, `cannot` request fields it refuses or
-    ignores, with the word; `fixed` and `omitted` are fields of the wire that it wants in any case, and not at all.
+    model ids. `reasoning` is how reasoning returns for the next turn (`sealed`, `field-sealed`, items, field, tags,
+    none; "" where it is not documented), `state` whether responses are kept (kept, none, ""), `status` beta or
+    deprecated, `layer` that the provider translates this protocol to another of its own, `cannot` request fields it
+    refuses or ignores, with the word; `fixed` and `omitted` are fields that it requires always
+    and refuses always.
 
     >>> from unified_llm import models
     >>> endpoint = models.provider("groq").endpoints[0]
@@ -113,8 +114,8 @@ class Endpoint:
 class Provider:
     """A provider: the endpoints it serves in the order it recommends them, and where a key is looked for.
 
-    `listed` is whether the catalogue lists its models, `known` whether our own table has it; `local` a server of
-    one's own. `token` ("module:function") gives short-lived keys where there is none to keep; `transports`
+    `listed` is whether the catalogue lists its models, `known` whether our own table has it; `local` a server
+    of the caller. `token` ("module:function") gives short-lived keys where there is none to keep; `transports`
     ("module:function") gives an HTTP transport that answers in this process, where nothing is sent anywhere.
 
     >>> from unified_llm import models

@@ -66,7 +66,7 @@ class Rates(_Entry):
     """Prices in US dollars for a million tokens; None is "not listed", which is not free.
 
     `reasoning` is listed where reasoning costs something else than other output, `input_audio` and `output_audio` where
-    sound costs something else than text.
+    audio and text have different prices.
     """
 
     input: Price = None

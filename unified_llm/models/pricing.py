@@ -1,7 +1,7 @@
 """What a usage costs: tokens split into parts that do not overlap, each at its listed price, in decimals.
 
 A part whose price is not listed is named in `.missing` and leaves `.total` None: a missing price is not a free one.
-Canonical sums include their parts, so plain input is what is left of `input_tokens` without cache and sound.
+Canonical sums include their parts, so plain input is what is left of `input_tokens` without cache and audio.
 """
 
 from __future__ import annotations
@@ -213,7 +213,7 @@ def _input(usage: Mapping[str, Any], provider: str) -> Iterator[Charge]:
     details = usage.get("input_tokens_details") or {}
     total = _count(usage, "input_tokens", "")
     cached, written, audio = (_count(details, f"{each}_tokens", where) for each in ("cached", "cache_write", "audio"))
-    # Sound that came from the cache is charged as cached, like everything that did.
+    # Audio from the cache is charged as cached, like everything that did.
     split = details.get("cached_tokens_details") or {}
     audio -= min(audio, split.get("audio") or split.get("audio_tokens") or 0)
     left = total - cached - written - audio

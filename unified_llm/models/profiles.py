@@ -1,7 +1,7 @@
 """Model profiles: one bundled data file (`profiles.json`, its sources and dates inside) and one lookup.
 
 A model is found by its id, by an alias, or by its id with one of the dated endings that its family declares; a path
-before the name (`models/`, `publishers/.../models/`, a router's `vendor/`) is no part of it. Nothing is inferred from
+before the name (`models/`, `publishers/.../models/`, a router's `vendor/`) is not part of it. Nothing is inferred from
 how a name begins. The file is read at the first lookup, and every answer is remembered.
 """
 
@@ -106,7 +106,7 @@ class ModelProfile:
 def profile(model: Any, protocol: str | None = None, provider: str | None = None) -> ModelProfile:
     """What is known of `model` when it is reached by `protocol` (by default the first its family names).
 
-    `provider` narrows the search down to one vendor's models. A model nobody knows, or None, has a profile without
+    `provider` narrows the search down to one vendor's models. An unknown model, or None, has a profile without
     facts. The answer is remembered; it costs a dictionary lookup from the second time on.
 
     >>> profile("gpt-4.1-2025-04-14", "openai-chat").reasoning.thinks
@@ -189,5 +189,5 @@ def _reasoning(facts: Facts) -> Reasoning:
 
 @cache
 def _unknown(protocol: str | None) -> Reasoning:
-    """What a protocol takes from a model nobody knows."""
+    """What a protocol accepts for an unknown model."""
     return _reasoning(_data()["unknown"].get(protocol, {}))

@@ -146,10 +146,11 @@ def select(
     protocol `source`, or a canonical request without one. Without a request the model decides: one that reasons goes
     where its reasoning can return; whether it does is known from the catalogue, else from its profile, unless
     `reasoning` says so. `force_protocol` (with a dialect behind a colon if wanted) overrides all of it; for a
-    protocol the table does not have there, and for a provider nobody knows, say `base_url` too.
+    protocol the table does not have there, and for an unknown provider, say `base_url` too.
 
-    A model that is not in the catalogue is no error. Raises `UnknownProvider`, `UnknownProtocol`, `CapabilityRefused`
-    when every offered protocol refuses the request, and `ValueError` when no protocol is known to serve the model.
+    A model that is not in the catalogue is not an error. Raises `UnknownProvider`, `UnknownProtocol`,
+    `CapabilityRefused` when every offered protocol refuses the request, and `ValueError` when no protocol is known
+    to serve the model.
 
     >>> from unified_llm import models
     >>> models.select("openai/gpt-5.5").protocol, models.select("mistral/mistral-small-latest").protocol
@@ -256,7 +257,7 @@ def _known(endpoint: Endpoint, reasons: bool) -> list[Reason]:
 
 
 _RETURNS = {
-    "field-sealed": "reasoning returns sealed, in one list a message and not in its place",
+    "field-sealed": "reasoning returns encrypted, in one list for each message",
     "items": "reasoning returns in clear, without proof",
     "field": "reasoning returns in clear, in one field a message and not in its place",
     "tags": "reasoning returns inside the text",

@@ -16,7 +16,7 @@ __all__ = ["Mending", "has_asked", "is_model", "is_system", "opens_at", "text_of
 
 Node = dict[str, Any]
 
-# Beside the messages of the user: what a client says, and what is no part of the model's turn.
+# Beside the messages of the user: what a client says, and what is not part of the model's turn.
 _CLIENT = frozenset(
     (
         "function_call_output",
@@ -63,7 +63,7 @@ def text_of(content: Any) -> str | None:
 
 
 def has_asked(items: list[Node]) -> bool:
-    """Whether the user says anything at all: what has no user in it is no conversation yet, and is left alone."""
+    """Whether the user says anything at all: without a user it is not a conversation yet, and is not changed."""
     return any(item.get("type") == "message" and not is_model(item) and not is_system(item) for item in items)
 
 
@@ -86,7 +86,7 @@ class Mending:
 
     @property
     def asked(self) -> bool:
-        """Whether the user said anything at all, before anything was mended."""
+        """Whether the user said anything at all, before any repair."""
         if self._asked is None:
             items = self.request["input"]
             # What the system says later is the user's where it has no role of its own.

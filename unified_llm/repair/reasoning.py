@@ -52,7 +52,7 @@ def part_from_withheld(m: Mending) -> None:
 
 
 def _is_own(m: Mending, item: Node) -> bool:
-    """Whether an item bears a proof that the target made."""
+    """Whether an item has opaque data that the target created."""
     if item.get("type") != "reasoning":
         return False
     origins = [piece.get("origin") or {} for piece in item.get("opaque") or () if piece.get("data")]

@@ -57,7 +57,7 @@ class Rules(NamedTuple):
     Reasoning:
 
     * `reasoning_follower`: a reasoning item stands before the item it led to.
-    * `reasoning_proof`: a reasoning item of this protocol's own bears a proof.
+    * `reasoning_proof`: a reasoning item of this protocol has opaque data.
     * `reasoning_opens`: a loop of tools opens with reasoning of this provider, if reasoning is asked for by "budget",
       or in "any" way.
     * `reasoning_off`: the last thing the model said holds no reasoning where reasoning is switched off: where the

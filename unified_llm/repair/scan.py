@@ -28,7 +28,7 @@ _SPECIAL = frozenset(("executor", "async", "caller"))
 
 
 def is_sound(items: list[Node], rules: Rules, letters: str, plain: Outline | None = None) -> bool:
-    """Whether nothing has to be done about `items`, whose outline is `letters`; no is no proof of the contrary.
+    """Whether nothing has to be done about `items`, whose outline is `letters`; False proves nothing.
 
     `plain` is known of items with nothing beside what makes them a text, a call of a function, or its result, of which
     the calls that stand side by side came in one message.

@@ -61,7 +61,7 @@ def _full(node: Node) -> bool:
 
 
 def _empty(node: Node) -> bool:
-    """What becomes of an object that can hold no property; true when it is no object any more."""
+    """Lower an object that can have no property; true if the result is not an object."""
     v, profile, how = node.v, node.profile, node.profile.empty_objects
     open_to_any = v.get("additionalProperties", True) is not False or "patternProperties" in node.flat
     if how == "kept" or not v.keys().isdisjoint(("anyOf", "oneOf", "$ref", "allOf")):

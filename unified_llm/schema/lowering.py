@@ -44,7 +44,7 @@ def lower(schema: Any, profile: SchemaProfile) -> Lowered:
 
     A schema that is accepted comes back as the same object without changes; lowering twice is lowering once. The
     result accepts every value that the original accepts, except where a change says that it `narrows`. Any JSON value
-    is taken, also one that is no schema; nothing is raised. `None` stands for "no schema": an object without
+    is taken, also one that is not a schema; nothing is raised. `None` stands for "no schema": an object without
     properties. The work is linear in the size of the schema, with a bound on what inlining definitions may add.
 
     >>> profile = SchemaProfile(keywords=frozenset({"type", "description", "minimum", "enum"}), type_lists=False)
@@ -356,7 +356,7 @@ class Lowering:
         schema["description"] = f"{before}\n\n{line}" if type(before) is str and before else line
 
     def described(self, keyword: str, value: Any, label: str = "") -> str | None:
-        """The one wording in which a keyword is said in a description, or None where that is no help."""
+        """The text for a keyword in a description, or None if the text would not help."""
         if keyword.startswith(("$", "x-")) or keyword in SILENT or not self.profile.accepts("description"):
             return None
         if type(value) is bool and keyword not in ("default", "const", "example"):

@@ -105,7 +105,7 @@ class Origins:
 
 
 def json_text(value: Any) -> str:
-    """Compact JSON of any value; never raises, also for what is no JSON."""
+    """Compact JSON of any value; never raises, also for what is not JSON."""
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
     except (RecursionError, TypeError, ValueError):

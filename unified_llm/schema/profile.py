@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 __all__ = ["Change", "Lowered", "NameRule", "SchemaProfile", "fit_name"]
 
-WRAPPER = "value"  # the property that holds a root which is no object
+WRAPPER = "value"  # the property that holds a root that is not an object
 PLACEHOLDER = "unused"  # the property of an object that must have one
 
 

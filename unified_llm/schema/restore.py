@@ -25,7 +25,7 @@ def restore_arguments(arguments: Any, lowered: Lowered, profile: SchemaProfile |
     Nulls of optional properties that had to be required are removed, unused properties that had to be there too; JSON
     text where an object was meant is parsed; a value that had to be wrapped in an object is unwrapped; renamed
     properties get their names back (`profile` is needed for that). `arguments` is a JSON value or JSON text, and text
-    comes back as text: the same text where nothing is to be done, also when it is no JSON. Nothing is raised.
+    comes back as text: the same text where nothing is to be done, also when it is not JSON. Nothing is raised.
 
     >>> schema = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}, "required": ["a"]}
     >>> from unified_llm.schema import SchemaProfile, lower

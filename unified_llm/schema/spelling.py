@@ -1,4 +1,4 @@
-"""Old and foreign spellings: draft 4 to 7, OpenAPI 3.0, upper-case types, and what is no schema at all."""
+"""Old and foreign spellings: draft 4 to 7, OpenAPI 3.0, upper-case types, and values that are not schemas."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["account_for_null", "spell"]
 
 
 def spell(node: Node) -> None:
-    """Old and foreign spellings, and what is no schema at all."""
+    """Old and foreign spellings, and values that are not schemas."""
     for key in list(node.v):
         value, shapes = node.v[key], SHAPES.get(key)
         if value is None and key in SHAPES:

@@ -25,7 +25,7 @@ OF_KIND = {
 }
 TYPED = frozenset().union(*OF_KIND.values())
 COUNTS = frozenset("minItems maxItems minLength maxLength minProperties maxProperties minContains maxContains".split())
-# Keyword to the Python types its value may have; a value of another type is no schema and is refused everywhere.
+# Keyword to the Python types its value may have; a value of another type is not a schema and is refused everywhere.
 SHAPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys("properties patternProperties dependentSchemas dependencies $defs definitions".split(), (dict,)),
     **dict.fromkeys("required enum anyOf oneOf allOf prefixItems examples propertyOrdering".split(), (list,)),

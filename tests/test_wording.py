@@ -1,0 +1,90 @@
+"""The words of the documentation and of the code: plain ones, from docs/glossary.md.
+
+Of a page everything is read but code, link targets and tables generated from declarations; of a module the docstrings,
+comments and strings of several words. `ENFORCED` names the folders of code that are clean.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DENIED = re.compile(
+    r"\b(?:nobody|somebody|whoever|whom|mend(?:s|ed)?|comes? home|way back|bears?|sealed|pictures?|sound|of one's own"
+    r"|raw text|elder|none that)\b|(?<!there )\bis no (?!longer)[a-z]",
+    re.IGNORECASE,
+)
+HISTORY = {"CHANGELOG.md", "docs/decisions"}  # what was written then stays as it was
+GENERATED = {"docs/dialects.md", "docs/capabilities.md", "docs/traps.md", "docs/sdk-drift.md"}
+ENFORCED = ["unified_llm/model", "unified_llm/models", "unified_llm/repair", "unified_llm/schema"]
+
+
+def pages() -> list[Path]:
+    found = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")])
+    names = [(page, page.relative_to(ROOT).as_posix()) for page in found]
+    return [page for page, name in names if name not in GENERATED and not any(name.startswith(old) for old in HISTORY)]
+
+
+def prose(text: str) -> str:
+    """The words of a page, on their own lines: without code, link targets and generated tables."""
+    for pattern in (r"<!-- (?:natives|cannot) -->.*?<!-- end -->", r"^```.*?^```", r"`[^`\n]*`", r"\]\([^)\n]*\)"):
+        text = re.sub(pattern, lambda cut: "\n" * cut[0].count("\n"), text, flags=re.DOTALL | re.MULTILINE)
+    return text
+
+
+def texts(source: str) -> Iterator[tuple[int, str]]:
+    """Line and text of docstrings, comments, and strings of several words."""
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value.strip():
+            yield node.lineno, re.sub(r"`[^`\n]*`|^\s*(?:>>>|\.\.\.).*$", "", node.value, flags=re.MULTILINE)
+
+
+def denied(text: str) -> list[str]:
+    return [found[0] for found in DENIED.finditer(" ".join(text.split()))]
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_words_of_a_page(page: Path) -> None:
+    paragraphs = re.split(r"\n\s*\n", prose(page.read_text("utf-8")))
+    assert [(word, " ".join(each.split())[:90]) for each in paragraphs for word in denied(each)] == []
+
+
+@pytest.mark.parametrize("folder", ENFORCED)
+def test_words_of_a_folder(folder: str) -> None:
+    modules = sorted((ROOT / folder).rglob("*.py"))
+    assert modules
+    found = [
+        f"{module.relative_to(ROOT)}:{line}: {word}"
+        for module in modules
+        for line, text in texts(module.read_text("utf-8"))
+        for word in denied(text)
+    ]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("What nobody knows is no error.", 2),
+        ("There is no shortcut; the id is no longer valid.", 0),
+        ("Pictures come\nhome sealed.", 3),
+        ("`sealed` and [a page](mended.md)", 0),
+    ],
+)
+def test_denied_words_are_found(text: str, count: int) -> None:
+    assert len(denied(prose(text))) == count
+
+
+def test_words_in_code_are_found() -> None:
+    source = '"""What nobody needs."""\n# somebody\nsealed = f"a value is no {list} and whom"\nmend = "sealed"\n'
+    assert sorted(word for _, text in texts(source) for word in denied(text)) == ["nobody", "somebody", "whom"]
