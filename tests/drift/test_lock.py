@@ -71,7 +71,7 @@ def test_a_model_is_part_of_what_is_watched(tmp_path: Path) -> None:
         ('{"version": 1, "watch": [{"sauce": "x"}], "cells": {}}', "'sauce'"),
         ('{"version": 1, "watch": [{"capabilities": ["input.image"]}], "cells": {}}', "'input.image'"),
         ('{"version": 1, "watch": [{"kinds": ["answer"]}], "cells": {}}', "'answer'"),
-        ('{"version": 1, "watch": [], "cells": {"nowhere": {"request": {"sampling.seed": "lost"}}}}', "no way"),
+        ('{"version": 1, "watch": [], "cells": {"nowhere": {"request": {"sampling.seed": "lost"}}}}', "not a pair"),
         ('{"version": 1, "watch": [], "cells": {"a -> b": {"request": {"sampling.seed": "fine"}}}}', "'fine'"),
         ("[]", "list"),
     ],

@@ -95,7 +95,7 @@ def test_many_columns_are_numbered() -> None:
     ("arguments", "reason"),
     [
         (("matrix", "sampler.*"), "matches no capability; did you mean 'sampling.*'?"),
-        (("matrix", "--fate", "losst"), "'losst' is no fate; there are: native"),
+        (("matrix", "--fate", "losst"), "'losst' is not a fate; choose one of: native"),
         (("matrix", "--to", "carrier-pigeon"), "carrier-pigeon"),
         (("matrix", "--to", "openai-chat:nobody"), "no dialect"),
         (("matrix", "--to", "anthropic-messages:*"), "has no dialects"),

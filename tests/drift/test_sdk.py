@@ -149,7 +149,7 @@ def test_the_command_says_what_is_new_gone_and_changed(tmp_path: Path) -> None:
     ("arguments", "reason"),
     [
         (("carrier-pigeon",), "carrier-pigeon"),
-        (("openai-chat", "--path", "no/where"), "no folder"),
+        (("openai-chat", "--path", "no/where"), "not a folder"),
         (("--path", "no/where"), "no SDK"),
     ],
 )

@@ -120,7 +120,7 @@ def test_providers() -> None:
         (["--refresh", "no-such-file.json"], "no-such-file.json"),
         (["--save", "copy.json"], "--refresh"),
         (["--protocol", "openai-chatt"], "did you mean openai-chat"),
-        (["--input", "smell"], "there are: text, image, audio, video, pdf"),
+        (["--input", "smell"], "choose one of: text, image, audio, video, pdf"),
     ],
 )
 def test_mistakes_are_one_line_and_exit_2(arguments: list[str], told: str) -> None:

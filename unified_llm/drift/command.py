@@ -45,7 +45,7 @@ def matrix(
 
     for name in fate or ():
         if name not in OBSERVED:
-            fail(f"{name!r} is no fate; there are: {', '.join(OBSERVED)}")
+            fail(f"{name!r} is not a fate; choose one of: {', '.join(OBSERVED)}")
     try:
         found = layout.matrix(source, target, kind or KINDS, capabilities, model)
     except (UnifiedLLMError, ValueError) as error:

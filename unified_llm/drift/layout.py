@@ -119,7 +119,7 @@ def every_pair(kinds: Sequence[str] = KINDS) -> Matrix:
 def names(text: str) -> list[str]:
     """The names that one stands for: `*` for every protocol, `protocol:*` for its dialects, any other for itself.
 
-    Raises `UnknownProtocol` for a name nobody knows.
+    Raises `UnknownProtocol` for an unknown name.
     """
     if text == "*":
         return protocols()

@@ -1,4 +1,4 @@
-"""`capabilities.lock.json`: what was observed when somebody last looked, and what changed since.
+"""`capabilities.lock.json`: what was observed at the last update, and what changed since.
 
 The file says what it watches, so that comparing and rewriting it need nothing else: ways from one protocol to another,
 with globs of capabilities and the kinds of documents. Cells are one a line, for readers of diffs.
@@ -52,7 +52,7 @@ class Watch(NamedTuple):
 
     @classmethod
     def of(cls, value: Mapping[str, Any]) -> Watch:
-        """From JSON. Raises `ValueError` for a key or a capability nobody knows."""
+        """From JSON. Raises `ValueError` for an unknown key or capability."""
         unknown = value.keys() - set(cls._fields)
         if unknown:
             raise ValueError(f"watch: {min(unknown)!r} is not one of {', '.join(cls._fields)}")
@@ -121,7 +121,7 @@ class Lock:
             }
             for key, fate in fates.items():
                 if fate not in OBSERVED:
-                    raise ValueError(f"{_way(key)} {key.capability}: {fate!r} is no fate")
+                    raise ValueError(f"{_way(key)} {key.capability}: {fate!r} is not a fate")
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
             raise ValueError(f"{path.name}: {reason}") from error
@@ -190,5 +190,5 @@ def _key(way: str, kind: str, capability: str) -> Key:
     way, _, model = way.removesuffix(")").partition(" (")
     source, arrow, target = way.partition(_ARROW)
     if not arrow:
-        raise ValueError(f"{way!r} is no way from a source to a target")
+        raise ValueError(f"{way!r} is not a pair of source and target")
     return Key(kind, source, target, capability, model)

@@ -27,7 +27,7 @@ __all__ = ["HUB", "OBSERVED", "Cell", "Key", "cell", "measure", "survives"]
 
 SECRET = "what is measured has a secret"
 HUB = "canonical"
-"""The name of the source that is no protocol: the canonical document itself."""
+"""The name of the source that is not a protocol: the canonical document."""
 
 OBSERVED: dict[str, str] = {
     "native": "carried as the target's own",

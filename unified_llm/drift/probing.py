@@ -1,6 +1,6 @@
 """Probes: one small canonical document per capability and kind, as data (`probes/*.json`).
 
-A probe bears its capability in a few places and holds little else. Places are paths down the canonical document:
+A probe contains its capability in a few places and holds little else. Places are paths down the canonical document:
 `[type]` are the elements of a list that have that type, `*` all of them, `|` stands between places that mean the same,
 `=` before the value (JSON) that means it there. Where protocols say one thing in several ways (a budget, an effort) a
 capability has several documents; a source is asked with the first it can say. `$protocol` stands for the protocol that
@@ -35,7 +35,7 @@ UNPROBED: dict[str, dict[str, str]] = {
 
 
 class Probe(NamedTuple):
-    """One document that bears a capability: `bears` are the paths of what has to arrive, `only` whom it is for."""
+    """One document that contains a capability: `bears` are the paths that must arrive, `only` its protocols."""
 
     capability: str
     kind: str
@@ -113,7 +113,7 @@ def _spoken(value: Any, protocol: str) -> Any:
     return value.replace("$protocol", protocol) if type(value) is str else value
 
 
-# ---- finding what bears a capability --------------------------------------------------------------------------------
+# ---- finding the values of a capability ------------------------------------------------------------------------------
 
 
 def places(document: Any, bears: Sequence[str], protocol: str) -> list[Place]:

@@ -83,7 +83,7 @@ def declared(protocol: str, path: Path | None = None) -> Declared:
             extra = adapter(protocol).sdk_extra
             raise MissingExtra(f"the SDK of {protocol}", extra) from error
     if not path.is_dir():
-        raise ImportError(f"{path} is no folder")
+        raise ImportError(f"{path} is not a folder")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(path), *filter(None, sys.path)])}
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-m", f"{__package__}.surface", json.dumps({protocol: roots})],

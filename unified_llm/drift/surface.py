@@ -1,7 +1,7 @@
 """What an official SDK declares of a wire format, as plain data: nodes, their keys, the types of those.
 
 A node is a kind of object. One that says what it is (`type`, `event_type`, ... with one fixed word) goes by that word,
-any other by the key it stands at, so that a renamed class is no change. Where several classes are one node (what is
+any other by the key it stands at, so that a renamed class is not a change. Where several classes are one node (what is
 sent and what comes back) their keys are joined. JSON schemas give the same shape. SDKs are imported nowhere else.
 """
 
@@ -23,7 +23,7 @@ TAGS = ("type", "event_type", "object")
 """Keys that say what an object is, in the order they are looked at."""
 
 HINTS = ("model", "agent", "betas")
-"""Keys whose words are examples: a new model or header is no drift of a wire format."""
+"""Keys whose words are examples: a new model or header is not drift of a wire format."""
 
 
 def of_types(roots: Mapping[str, str]) -> Surface:
