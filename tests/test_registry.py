@@ -10,6 +10,8 @@ import pytest
 
 import unified_llm as ul
 from unified_llm import registry
+from unified_llm.adapter import Route
+from unified_llm.client.transports.route_matching import recognise
 from unified_llm.registry import adapter, protocols
 
 
@@ -75,3 +77,15 @@ def test_packages_are_at_hand_without_an_import_of_their_own() -> None:
     assert ul.suite.identity("openai-chat", []) == []
     with pytest.raises(AttributeError, match="no attribute 'model_s'"):
         _ = ul.model_s
+
+
+def test_a_route_is_that_of_the_adapter_that_is_registered_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_loaded", dict(registry._loaded))
+    assert recognise("POST", "/v1/speeches", {}) is None
+    for kind in ("request", "another"):
+        route = Route("POST", "speeches", kind)
+        known = dataclasses.replace(adapter("openai-chat"), protocol="late", routes=(route,))
+        registry._loaded.pop("late", None)
+        registry.register(known)
+        found = recognise("POST", "/v1/speeches", {})
+        assert found is not None and (found.protocol, found.route) == ("late", route)
