@@ -225,8 +225,11 @@ class State:
 async def load(job: dict[str, Any]) -> dict[str, Any]:
     state = State(job)
     start = time.perf_counter()
-    for _ in range(min(job["connections"], job["total"])):
+    connections = min(job["connections"], job["total"])
+    for _ in range(connections):
         state.connect()
+        if job.get("spread"):  # seconds in which all connections begin, one after the other
+            await asyncio.sleep(job["spread"] / connections)
     try:
         await asyncio.wait_for(state.over, job.get("patience", 60))
     except TimeoutError:
