@@ -173,3 +173,22 @@ def test_what_is_held_is_found_at_a_cost_that_does_not_grow(target: str, monkeyp
     more = [{**HELD[-1], "data": {**HELD[-1]["data"], "sequence_number": 62 + each}} for each in range(2000)]
     told([*HELD, *more], "openai-responses", target)
     assert few and sum(fed) <= 2 * few
+
+
+def test_a_text_that_was_sent_in_pieces_is_not_reported_when_it_is_repeated() -> None:
+    """Sources repeat a text when its part ends; what the pieces brought has arrived."""
+    at = {"item_id": "msg_1", "output_index": 0, "content_index": 0}
+    item = {"type": "message", "id": "msg_1", "status": "in_progress", "role": "assistant", "content": []}
+    pieces = ("The weather ", "in Paris is ", "fine today.")
+    frames = named(
+        {"type": "response.created", "response": {**RESPONSE, "metadata": {}}},
+        {"type": "response.output_item.added", "output_index": 0, "item": item},
+        {"type": "response.content_part.added", **at, "part": {"type": "output_text", "text": "", "annotations": []}},
+        *({"type": "response.output_text.delta", **at, "delta": piece, "zz": {"n": 1}} for piece in pieces),
+        {"type": "response.output_text.done", **at, "text": "".join(pieces)},
+    )
+    for target in STREAMS:
+        if target != "openai-responses":
+            sent, losses = told(frames, "openai-responses", target)
+            assert all(piece.strip() in str(sent) for piece in pieces)
+            assert "/6/data/text" not in {loss.path for loss in losses}, target

@@ -36,7 +36,9 @@ _MANY, _ALIKE = 24, 2
 # How many leaves are converted in all trials of one stream. What is undecided then is called lost.
 _EFFORT = 20_000
 # What says where a frame belongs, and not what.
-_INDEX = ADDRESS - {"obfuscation", "extra"}
+_INDEX = (ADDRESS - {"obfuscation", "extra"}) | {"index"}
+# Of so many characters, a text that is found in what was sent was sent.
+_TELLING = 8
 
 
 class _Frame(NamedTuple):
@@ -140,6 +142,13 @@ class _Trial:
             for keys, value in _leaves(event["data"]):
                 self.size += 1
                 self.said.setdefault(_said(keys, value), []).append((index, keys))
+        # What the texts of the target's frames amount to, by their keys.
+        texts: dict[Any, list[str]] = {}
+        for event in self.bases[False][0]:
+            for keys, value in _leaves(event["data"]):
+                if type(value) is str:
+                    texts.setdefault(keys[-1] if keys else None, []).append(value)
+        self.texts = ["".join(pieces) for pieces in texts.values()]
         self.effort = 0
         self.judged: dict[Any, bool] = {}
 
@@ -156,12 +165,21 @@ class _Trial:
             if not group:
                 continue
             if self._makes_no_difference(index, group):
-                found += group
+                found += [left for keys in group for left in self._left_of(data, keys)]
             elif len(group) > 1:
                 groups += [group[len(group) // 2 :], group[: len(group) // 2]]
             else:
                 groups.append(_below(data, group[0]))
         return found
+
+    def _left_of(self, data: Any, keys: Keys) -> list[Keys]:
+        """What of an unsent value was not sent in pieces: sources say a text again when it ends, whatever it was."""
+        leaves = [(place, value) for place, value in _leaves(_at(data, keys), keys) if value != ""]
+        left = [place for place, value in leaves if not self._is_sent(value)]
+        return [keys] if leaves and len(left) == len(leaves) else left
+
+    def _is_sent(self, value: Any) -> bool:
+        return type(value) is str and len(value) >= _TELLING and any(value in text for text in self.texts)
 
     def _is_address(self, index: int, key: str, value: Any) -> bool:
         """Whether a word of a frame is the id of what an earlier frame was about."""
