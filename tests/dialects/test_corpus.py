@@ -114,7 +114,7 @@ def test_chunking_and_truncation_of_recorded_streams(protocol: str) -> None:
     for found in by_vendor(protocol, "stream").values():
         found = found[:4]
         failures += suite.chunking(found, "anthropic-messages")
-        failures += suite.truncation(found, "anthropic-messages")
+        failures += suite.truncation(found, ["anthropic-messages"])
         count += len(found)
     assert not failures, show(failures, "chunking and truncation", count)
 

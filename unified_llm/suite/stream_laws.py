@@ -6,7 +6,7 @@ or the other way round, is declared by the caller as `stream_only`, paths of can
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -197,29 +197,42 @@ def _told(events: list[dict[str, Any]], losses: Iterable[ul.Loss]) -> frozenset[
     return frozenset(places)
 
 
-def truncation(records: Iterable[Record], target: str, cuts: int = 6) -> list[Failure]:
+def truncation(records: Iterable[Record], targets: Sequence[str], cuts: int = 6) -> list[Failure]:
     """A stream that ends before its terminal event is an error, never a success, wherever it is cut.
 
-    Either the conversion raises, or the target's stream itself reads as failed.
+    Either the conversion raises, or the target's stream itself reads as failed. The targets take turns over the places
+    where a stream is cut, but for the last one, just before its end, which is converted for each of them.
     """
     failures = []
-    for record in records:
+    for number, record in enumerate(records):
         events = record["events"]
-        if not _succeeds(events, record["protocol"]):
-            continue
-        shortest = len(events)  # the fewest events that make a whole answer: a done marker may be left out
-        while _succeeds(events[: shortest - 1], record["protocol"]):
-            shortest -= 1
-        for cut in sorted({shortest * step // cuts for step in range(1, cuts)} | {shortest - 1}):
-            is_whole = (_succeeds(events[:end], record["protocol"]) for end in (cut, cut - 1, cut + 1))
-            if next(is_whole) and not any(is_whole):
-                continue  # some say that they end and then go on: at that one event they are whole
-            done = outcome(record, target, events[:cut])
-            if done.error is not None and not ours(done.error):
-                failures.append(Failure(record["id"], f"/{cut}", f"cut off here, raised {done.error!r}"))
-            elif done.error is None and _succeeds(done.value, target):
-                failures.append(Failure(record["id"], f"/{cut}", "cut off here, and the target reads a whole answer"))
+        for step, cut in enumerate(reversed(_cuts(events, record["protocol"], cuts))):
+            for target in targets if not step else (targets[(number + step) % len(targets)],):
+                done = outcome(record, target, events[:cut])
+                if done.error is not None and not ours(done.error):
+                    failures.append(Failure(record["id"], f"/{cut}", f"cut off here, raised {done.error!r}"))
+                elif done.error is None and _succeeds(done.value, target):
+                    detail = f"cut off here, and {target} reads a whole answer"
+                    failures.append(Failure(record["id"], f"/{cut}", detail))
     return failures
+
+
+def _cuts(events: list[dict[str, Any]], protocol: str, cuts: int) -> list[int]:
+    """Where a stream is cut off, in order; nowhere if it is no success as a whole."""
+    if not _succeeds(events, protocol):
+        return []
+    shortest = len(events)  # the fewest events that make a whole answer: a done marker may be left out
+    while _succeeds(events[: shortest - 1], protocol):
+        shortest -= 1
+    found = sorted({shortest * step // cuts for step in range(1, cuts)} | {shortest - 1})
+    # Some say that they end and then go on: at that one event they are whole.
+    return [cut for cut in found if not _is_whole_there(events, protocol, cut)]
+
+
+def _is_whole_there(events: list[dict[str, Any]], protocol: str, cut: int) -> bool:
+    """Whether a stream is whole when it ends here, and not one event earlier or later."""
+    is_whole = (_succeeds(events[:end], protocol) for end in (cut, cut - 1, cut + 1))
+    return next(is_whole) and not any(is_whole)
 
 
 def _succeeds(events: list[dict[str, Any]], protocol: str) -> bool:
