@@ -11,6 +11,7 @@ import pytest
 
 import unified_llm as ul
 from unified_llm.client import RunResult
+from upstreams import Canned
 
 RAN: list[str] = []
 
@@ -201,3 +202,57 @@ def test_json_edited_anywhere_fails_with_an_error_of_the_library(run: RunResult)
                 continue
             except Exception as error:
                 pytest.fail(f"{value!r} at {path}: {type(error).__name__}: {error}")
+
+
+# ---- calls that the provider runs, once they are approved ------------------------------------------------------------
+
+ASKED = {"type": "mcp_approval_request", "id": "mcpr_1", "server_label": "files", "name": "drop", "arguments": "{}"}
+SERVER = {"type": "mcp", "server_label": "files", "server_url": "https://mcp.example.com"}
+
+
+def _asked(*answers: Any) -> tuple[ul.Client, Canned]:
+    service = Canned(*answers, protocol="openai-responses")
+    return ul.Client(upstream=service.upstream), service
+
+
+def _answer(item: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "id": "resp_1",
+        "object": "response",
+        "created_at": 1,
+        "model": "m",
+        "status": "completed",
+        "output": [item],
+    }
+
+
+DONE = {
+    "type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
+    "content": [{"type": "output_text", "text": "gone", "annotations": []}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("decide", "response"),
+    [
+        ({"approved": True}, {"approve": True}),
+        ({"approved": ["mcpr_1"]}, {"approve": True}),
+        ({"rejected": {"mcpr_1": "ask first"}}, {"approve": False, "reason": "ask first"}),
+    ],
+)
+def test_a_call_of_the_provider_waits_for_approval(decide: dict[str, Any], response: dict[str, Any]) -> None:
+    client, service = _asked(_answer(ASKED), _answer(DONE))
+    run = client.responses.run(input="drop it", tools=[SERVER])
+    assert run.stopped == "approval" and [each.id for each in run.pending] == ["mcpr_1"]
+    run = RunResult.from_json(run.to_json())
+    done = client.responses.resume(run, **decide)
+    assert done.stopped == "answered" and done.output_text == "gone"
+    sent = service.sent[-1]["input"][-1]
+    assert sent == {"type": "mcp_approval_response", "approval_request_id": "mcpr_1", **response}
+
+
+def test_a_request_for_approval_takes_no_output() -> None:
+    client, _ = _asked(_answer(ASKED))
+    run = client.responses.run(input="drop it", tools=[SERVER])
+    with pytest.raises(ul.InvalidBody, match="approved= or rejected="):
+        client.responses.resume(run, outputs={"mcpr_1": "gone"})

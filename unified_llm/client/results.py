@@ -290,8 +290,10 @@ class RunResult(Generic[T]):
     @property
     def pending(self) -> list[Any]:
         """The calls of the last answer that wait for the caller."""
-        answered = {item.get("call_id") for item in self.steps[-1].output_nodes}
-        return [call for call in self.final.pending_calls if call.call_id not in answered]
+        from .tools.approval import answered_by, id_of
+
+        answered = {answered_by(item) for item in self.steps[-1].output_nodes}
+        return [call for call in self.final.pending_calls if id_of(call.dump()) not in answered]
 
     @property
     def items(self) -> list[Item]:

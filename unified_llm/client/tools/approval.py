@@ -8,18 +8,30 @@ from typing import Any
 
 from ..._tables import ITEM_TYPES
 from ...errors import InvalidBody
+from ...model.actions import McpApprovalRequest
 from ...model.items import CustomToolCall, FunctionCall
 from ...model.validate import validate
 from ..sending.flows import Hook, Steps
 from .function_tools import Tool, ToolContext
 
-__all__ = ["Approve", "Decisions", "decided", "decision", "output_for"]
+__all__ = ["Approve", "Decisions", "answered_by", "decided", "decision", "id_of", "output_for"]
 
 Node = dict[str, Any]
 Approve = Callable[[FunctionCall | CustomToolCall, ToolContext[Any]], Any]
 _OUTPUTS = frozenset(each for each in ITEM_TYPES if each.endswith("_output"))
+_ASKS = "mcp_approval_request"  # a call that a provider runs, once it is approved
 _OF_TOOLS = ("function_call_output", "custom_tool_call_output")
 REJECTED = "The call was not approved."
+
+
+def id_of(call: Mapping[str, Any]) -> str | None:
+    """What a call is decided by: its `call_id`, or the id of a request for approval."""
+    return call.get("id" if call.get("type") == _ASKS else "call_id")
+
+
+def answered_by(item: Mapping[str, Any]) -> str | None:
+    """The id of the call that an item answers."""
+    return item.get("approval_request_id" if item.get("type") == "mcp_approval_response" else "call_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +54,8 @@ def decided(pending: Iterable[Any], approved: Any = (), rejected: Any = (), outp
     >>> decided([call], rejected={"call_1": "ask first"}).rejected
     {'call_1': 'ask first'}
     """
-    known = [call.call_id for call in pending if call.call_id]
+    pending = [call.dump() for call in pending]
+    known = [id_ for call in pending if (id_ := id_of(call))]
     yes = _ids("approved", approved, known)
     told = _told(rejected) if _is_table(rejected) else dict.fromkeys(_ids("rejected", rejected, known), REJECTED)
     if not _is_table(outputs):
@@ -69,7 +82,7 @@ def _ids(name: str, given: Any, known: list[str]) -> list[str]:
         return known
     if given is None or given is False:
         return []
-    if isinstance(given, (str, FunctionCall, CustomToolCall)) or (isinstance(given, Mapping) and "call_id" in given):
+    if isinstance(given, (str, FunctionCall, CustomToolCall, McpApprovalRequest)) or _is_node(given):
         given = [given]
     # The ids of a mapping alone would approve what stands there as `{id: False}`.
     if _is_table(given) or not isinstance(given, Iterable):
@@ -79,7 +92,11 @@ def _ids(name: str, given: Any, known: list[str]) -> list[str]:
 
 def _is_table(given: Any) -> bool:
     """Whether this maps ids to what was decided of each; a call or an output as JSON is none."""
-    return isinstance(given, Mapping) and "call_id" not in given
+    return isinstance(given, Mapping) and not _is_node(given)
+
+
+def _is_node(given: Any) -> bool:
+    return isinstance(given, Mapping) and ("call_id" in given or given.get("type") == _ASKS)
 
 
 def _named(given: Any) -> str:
@@ -98,11 +115,11 @@ def _told(rejected: Mapping[Any, Any]) -> dict[str, str]:
 def _id(call: Any) -> str:
     if isinstance(call, str):
         return call
-    found = call.get("call_id") if isinstance(call, Mapping) else getattr(call, "call_id", None)
-    return str(found)
+    node = call if isinstance(call, Mapping) else call.dump() if hasattr(call, "dump") else {}
+    return str(id_of(node) or answered_by(node))
 
 
-def _output(id_: str, value: Any, pending: Iterable[Any]) -> Node:
+def _output(id_: str, value: Any, pending: Iterable[Node]) -> Node:
     from .tool_outputs import output_of
 
     node = value.dump() if hasattr(value, "dump") else value
@@ -112,7 +129,9 @@ def _output(id_: str, value: Any, pending: Iterable[Any]) -> Node:
         if node["type"] in _OF_TOOLS and "output" not in node:
             raise InvalidBody("/outputs", f"the output for {id_!r} has no field 'output'")
         return {**node, "call_id": id_}
-    call = next((each.dump() for each in pending if each.call_id == id_), {"call_id": id_})
+    call = next((each for each in pending if id_of(each) == id_), {"call_id": id_})
+    if call.get("type") == _ASKS:
+        raise InvalidBody("/outputs", f"{id_!r} is a request for approval; decide it with approved= or rejected=")
     return output_for(call, output_of(value))
 
 
@@ -124,9 +143,11 @@ def decision(
     if id_ in decisions.outputs:
         return decisions.outputs[id_]
     if id_ in decisions.rejected:
+        if node.get("type") == _ASKS:
+            return {**_response(id_, False), "reason": decisions.rejected[id_]}
         return output_for(node, decisions.rejected[id_], failed=True)
     if id_ in decisions.approved:
-        return True
+        return _response(id_, True) if node.get("type") == _ASKS else True
     if approve is not None and found is not None:
         said = yield Hook(approve, (validate("item", node), context))
         if said is None or said is True:
@@ -135,6 +156,10 @@ def decision(
             return output_for(node, said or REJECTED, failed=True)
         raise TypeError(f"approve= returns True, False, a text or None, not {said!r}")
     return None if found is not None and found.needs_approval else True
+
+
+def _response(id_: str, approve: bool) -> Node:
+    return {"type": "mcp_approval_response", "approval_request_id": id_, "approve": approve}
 
 
 def output_for(node: Node, output: Any, *, failed: bool = False) -> Node:

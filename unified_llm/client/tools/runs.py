@@ -67,10 +67,10 @@ def resumed(core: Core, run: RunResult | Any, given: Mapping[str, Any]) -> Loop:
             asked.setdefault("model", f"{where.provider}/{where.model}")
     call.body = unforced({**asked, **call.body})
     for each in run.pending:
-        if each.call_id in decisions.approved and each.name not in call.tools:
-            raise InvalidBody(
-                "/tools", f"call {each.call_id!r} is approved; pass tools= with the function {each.name!r}"
-            )
+        # A request for approval is of a tool that the provider runs.
+        id_ = getattr(each, "call_id", None)
+        if id_ in decisions.approved and each.name not in call.tools:
+            raise InvalidBody("/tools", f"call {id_!r} is approved; pass tools= with the function {each.name!r}")
     return _loop(core, call, options, run, decisions)
 
 

@@ -17,7 +17,7 @@ from ..requests import Call
 from ..results import Result, RunResult, Step
 from ..sending.flows import Do, Hook, Steps, Turn
 from ..structured.strategies import Parser, correction
-from .approval import Approve, Decisions, decision, output_for
+from .approval import Approve, Decisions, answered_by, decision, id_of, output_for
 from .function_tools import ToolContext, answering
 from .run_limits import Limits
 
@@ -157,11 +157,11 @@ class Loop:
             self._check(response, number, len(here))
         outputs = yield from self._outputs(response, number, here, others, decisions)
         step = yield from self._done(response, number, outputs)
-        answered = {item.get("call_id") for item in step.output_nodes}
-        waiting = [each for each in (*here, *others) if each.get("call_id") not in answered]
+        answered = {answered_by(item) for item in step.output_nodes}
+        waiting = [each for each in (*here, *others) if id_of(each) not in answered]
         if waiting:
-            known = {each.get("call_id") for each in here}
-            held = any(each.get("call_id") in known for each in waiting)
+            known = {id_of(each) for each in here}
+            held = any(id_of(each) in known or each["type"] == "mcp_approval_request" for each in waiting)
             return self._result("approval" if held else "calls")
         if not here and not others:
             return self._result("answered")
@@ -203,11 +203,11 @@ class Loop:
         given = tuple(request) if type(request) is list else ()
         found: dict[int, Node] = {}
         # A turn that was paused keeps the outputs it has.
-        given_before = {str(item.get("call_id")): item for item in self._earlier}
+        given_before = {str(answered_by(item)): item for item in self._earlier}
         decisions = replace(decisions, outputs={**decisions.outputs, **given_before})
         running: list[tuple[int, Node, ToolContext[Any]]] = []
         for place, node in enumerate((*here, *others)):
-            at = ToolContext(node.get("call_id") or "", node.get("name") or "", number, self.context, given)
+            at = ToolContext(id_of(node) or "", node.get("name") or "", number, self.context, given)
             mine = place < len(here)
             said = yield from decision(
                 node, at, self.call.tools.get(at.name) if mine else None, decisions, self.approve
