@@ -53,6 +53,10 @@ class UnifiedLLMError(Exception):
     InvalidBody /messages: a list of messages is required
     """
 
+    result: Any = None
+    """The `RunResult` so far, where the error ended a tool loop after a turn: `responses.resume(error.result, ...)`
+    goes on from there, and tools that have run do not run again."""
+
 
 class InvalidBody(UnifiedLLMError, ValueError):
     """The input cannot be a document of its protocol: mend the input at `path`.

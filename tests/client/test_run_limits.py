@@ -6,6 +6,7 @@ import asyncio
 from decimal import Decimal
 from typing import Any
 
+import httpx2
 import pytest
 
 import unified_llm as ul
@@ -173,3 +174,26 @@ def test_limits_that_are_none_are_refused(given: Any, path: str) -> None:
     with pytest.raises(ul.InvalidBody) as caught:
         ul.Client(canned.upstream).responses.run(input="Hi", tools=[look], **given)
     assert caught.value.path == path and canned.requests == []
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_an_error_of_a_later_turn_has_the_run_so_far(stored: bool) -> None:
+    """The tools that have run do not run again."""
+    refused = httpx2.Response(400, json={"error": {"message": "too long", "type": "invalid_request_error"}})
+    answers = [calling(), refused, response(message("Done."))]
+    service = Canned("openai-responses", *answers)
+    client = ul.Client(service.upstream)
+    with pytest.raises(ul.InvalidRequest) as caught:
+        client.responses.run(input="Go", tools=[look])
+    assert RAN == ["Oslo"] and caught.value.result.stopped == "error" and not caught.value.result.pending
+    run = ul.client.RunResult.from_json(caught.value.result.to_json()) if stored else caught.value.result
+    again = client.responses.resume(run, tools=[look])
+    assert again.output_text == "Done." and RAN == ["Oslo"] and len(again.steps) == 2
+    assert [item["type"] for item in service.bodies[-1]["input"]][-2:] == ["function_call", "function_call_output"]
+
+
+def test_an_error_of_the_first_turn_has_none() -> None:
+    refused = httpx2.Response(400, json={"error": {"message": "too long", "type": "invalid_request_error"}})
+    with pytest.raises(ul.InvalidRequest) as caught:
+        ul.Client(Canned("openai-responses", refused).upstream).responses.run(input="Go", tools=[look])
+    assert caught.value.result is None

@@ -229,7 +229,8 @@ class RunResult(Generic[T]):
     """A tool loop that has ended: `final` is the last answer, `steps` all of them.
 
     `stopped` says why: "answered"; "calls" where the last answer calls tools that nobody here runs; "approval" where
-    calls wait for one; "limit" in the errors of limits. The calls are in `pending`, and `responses.resume` goes on.
+    calls wait for one; "limit" and "error" in the `.result` of errors. The calls are in `pending`, and
+    `responses.resume` goes on.
     `asked` is the canonical request of the run without its input.
 
     >>> import unified_llm as ul

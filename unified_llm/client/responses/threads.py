@@ -167,7 +167,8 @@ class Responses:
 
         Raises `LimitReached` (with the `.result` so far) after `max_turns` answers without an end, before more than
         `max_tool_calls` calls, and before a turn beyond `max_total_tokens` or `max_cost`; `UnknownPrice` where a cost
-        is not known; `ParseFailed` for an answer that does not fit.
+        is not known; `ParseFailed` for an answer that does not fit. An error of a later turn has the `.result` so far
+        too, so that `resume` runs no tool again.
 
         >>> import unified_llm as ul
         >>> @ul.tool

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from ...errors import LimitReached, ParseFailed, UnknownPrice
+from ...errors import LimitReached, ParseFailed, UnifiedLLMError, UnknownPrice
 from ..history import Segment
 from ..requests import Call
 from ..results import Result, RunResult, Step
@@ -116,8 +116,8 @@ class Loop:
     def flow(self, tell: Callable[[Any], None] | None = None) -> Steps[RunResult]:
         """The flow of a run. `tell` is given what happens between the turns, for streams.
 
-        Raises `LimitReached` and `UnknownPrice` (with everything so far in `.result`) where the limits say so, and
-        `ParseFailed` where the answer is not the structured output that was asked for.
+        Raises `LimitReached` and `UnknownPrice` where the limits say so, and `ParseFailed` where the answer is not the
+        structured output that was asked for. These and all errors of a later turn have everything so far in `.result`.
         """
         self._tell = tell or self._tell
         try:
@@ -139,6 +139,10 @@ class Loop:
                     return done
         except (LimitReached, UnknownPrice, ParseFailed) as error:
             error.result = self._result("answered" if isinstance(error, ParseFailed) else "limit")
+            raise
+        except UnifiedLLMError as error:
+            if self.steps:
+                error.result = self._result("error")
             raise
 
     def _result(self, stopped: str) -> RunResult:
