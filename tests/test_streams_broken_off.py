@@ -6,11 +6,14 @@ streaming), ai.google.dev/api/generate-content, ai.google.dev/api/interactions.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import unified_llm as ul
+from unified_llm.losses import Losses
 from unified_llm.suite.mutate import altered
 from unified_llm.suite.walk import leaves, pointer, replaced
 
@@ -192,3 +195,59 @@ def test_a_text_that_was_sent_in_pieces_is_not_reported_when_it_is_repeated() ->
             sent, losses = told(frames, "openai-responses", target)
             assert all(piece.strip() in str(sent) for piece in pieces)
             assert "/6/data/text" not in {loss.path for loss in losses}, target
+
+
+def chunks(count: int, more: Callable[[int], Node]) -> list[Node]:
+    """A stream of Chat Completions that says `x` again and again, each time with something else beside it."""
+    said = {"index": 0, "delta": {"content": "x", "role": "assistant"}, "finish_reason": None}
+    return plain(*({**CHUNK, "choices": [{**said, **more(number)}]} for number in range(count)))
+
+
+def logprobs(number: int) -> Node:
+    """The likelihoods of one token and of two others, each of one to four bytes."""
+    each = [{"token": "x", "logprob": -0.5, "bytes": [97] * (1 + number // 4**place % 4)} for place in range(3)]
+    return {"logprobs": {"content": [{**each[0], "top_logprobs": each[1:]}], "refusal": None}}
+
+
+def unknown(number: int) -> Node:
+    return {f"field{number}": number}
+
+
+@pytest.mark.parametrize("more", [logprobs, unknown])
+def test_what_is_kept_and_compared_does_not_grow_with_the_shapes(
+    more: Callable[[int], Node], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from unified_llm import unsent
+    from unified_llm.stream_pipe import Pipe
+
+    compared: list[int] = []
+    group = unsent.HeldFrames._group
+    monkeypatch.setattr(unsent.HeldFrames, "_group", lambda *given: compared.append(1) or group(*given))
+    pipe = Pipe("openai-chat", "openai-responses")
+    for frame in chunks(4_000, more):
+        pipe.feed(frame)
+    assert pipe.unsent is not None
+    assert len(pipe.unsent.frames) <= 2 * unsent._MOST
+    assert len(compared) <= 3 * 4_000
+
+
+def test_values_of_frames_alike_are_reported_where_they_are() -> None:
+    """Frames of one shape may have plain lists of other lengths; here a target sends the first value of each."""
+    from unified_llm.unsent import HeldFrames
+
+    held = HeldFrames()
+    frames = [{"data": {"said": [each, *range(1000, 1000 + (0, 2, 1, 0)[each % 4])]}} for each in range(40)]
+    for number, frame in enumerate(frames):
+        held.feed(number, frame, (), {})
+    trail: Any = SimpleNamespace(capability=lambda data, keys: "native.field")
+
+    def replay(events: list[Node], reports: bool) -> Any:
+        return ([{"data": {"first": each["data"]["said"][0]}} for each in events],)
+
+    found = held.losses(replay, Losses(), {}, trail)
+    paths = {loss.path for loss in found}
+    assert {"/1/data/said/1", "/1/data/said/2"} <= paths and "/10/data/said" in paths
+    for path in paths:
+        at: Any = frames
+        for key in path.split("/")[1:]:
+            at = at[int(key) if type(at) is list else key]

@@ -11,6 +11,7 @@ stand for all of them, so what is kept and tried does not grow with the length o
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,8 +32,9 @@ Place = tuple[int, int]
 # What becomes of a list of wire events: their frames in the target and, if asked for, the report.
 Replay = Callable[[list[Event], bool], Any]
 
-# So many frames are kept before those of one shape are counted as one, and so many of each shape stay.
-_MANY, _ALIKE = 24, 2
+# So many frames are kept before those of one shape are counted as one, so many of each shape stay, and so many of all.
+_MANY, _ALIKE, _MOST = 24, 2, 256
+_TYPES = frozenset(("type", "event_type"))
 # How many leaves are converted in all trials of one stream. What is undecided then is called lost.
 _EFFORT = 20_000
 # What says where a frame belongs, and not what.
@@ -42,61 +44,125 @@ _TELLING = 8
 
 
 class _Frame(NamedTuple):
-    """A frame, and the items that it is about."""
+    """A frame, the items that it is about, and what it has in common with others in which the same places were sent."""
 
     number: int
     event: Event
     places: frozenset[Place]
+    shape: Any
 
 
 class HeldFrames:
     """The frames of one stream that may hold something unsent."""
 
     def __init__(self) -> None:
-        self.frames: list[_Frame] = []
+        self._kept: dict[int, _Frame] = {}
         # Of the last frame that was kept of each shape: the numbers of those that it stands for.
-        self.alike: dict[int, list[int]] = {}
-        self.limit = _MANY
+        self.alike: dict[int, array[int]] = {}
+        self._is_long = False
+        # The numbers of the frames of each shape that stay, and those that are about an item which has not ended.
+        self._of_shape: dict[Any, list[int]] = {}
+        self._of_place: dict[Place, dict[int, None]] = {}
+
+    @property
+    def frames(self) -> list[_Frame]:
+        """Those that were kept, in their order."""
+        return [self._kept[number] for number in sorted(self._kept)]
 
     def feed(self, number: int, event: Event, events: Iterable[Event], items: dict[Place, str]) -> None:
         """Take a frame with the canonical events that it became; `items` are the states of the items so far."""
-        places = frozenset((each.get("choice", 0), each["output_index"]) for each in events if "output_index" in each)
-        self.frames.append(_Frame(number, event, places))
-        if len(self.frames) > self.limit:
+        places = frozenset([(each.get("choice", 0), each["output_index"]) for each in events if "output_index" in each])
+        frame = self._kept[number] = _Frame(number, event, places, _shape(event["data"]))
+        if len(self._kept) == 1:
+            return  # nothing is converted without the opening
+        self._group(frame, items)
+        if self._is_long:
+            for place in places:
+                if items.get(place) == "done":
+                    self._settle([*self._of_place.get(place, ())], items)
+        if not self._is_long and len(self._kept) > _MANY:
             self._shorten(items)
+        elif len(self._kept) > 2 * _MOST:
+            self._drop(items)
+
+    def _group(self, frame: _Frame, items: dict[Place, str]) -> None:
+        """Keep a frame with those alike, or have the last of these stand for it."""
+        settled = _is_settled(frame, items)
+        group = self._of_shape.setdefault((settled or frame.places, frame.shape), [])
+        if len(group) < _ALIKE or not self._is_long:
+            group.append(frame.number)
+            if not settled:
+                for place in frame.places:
+                    self._of_place.setdefault(place, {})[frame.number] = None
+        else:
+            self._stand(group[-1], frame.number)
+
+    def _settle(self, numbers: Iterable[int], items: dict[Place, str]) -> None:
+        """Group those anew whose items have ended: they may be held as well, but not as one under way is."""
+        for number in numbers:
+            frame = self._kept.get(number)
+            if frame is not None and _is_settled(frame, items):
+                self._leave(frame)
+                self._group(frame, items)
+
+    def _leave(self, frame: _Frame) -> None:
+        """Take a frame out of those alike that are about the same items."""
+        group = self._of_shape[frame.places, frame.shape]
+        group.remove(frame.number)
+        if not group:
+            del self._of_shape[frame.places, frame.shape]
+        for place in frame.places:
+            self._of_place[place].pop(frame.number, None)
+            if not self._of_place[place]:
+                del self._of_place[place]
+
+    def _stand(self, one: int, other: int) -> None:
+        """Have a frame stand for another one, and for those that this stood for."""
+        del self._kept[other]
+        self.alike.setdefault(one, array("Q")).append(other)
+        self.alike[one].extend(self.alike.pop(other, ()))
 
     def _shorten(self, items: dict[Place, str]) -> None:
-        """Of frames alike drop all but a few."""
+        """From now on of frames alike a few stand for all."""
+        self._is_long = True
+        self._settle(dict.fromkeys([number for place in self._of_place.values() for number in place]), items)
+        for group in self._of_shape.values():
+            if rest := group[_ALIKE:]:
+                del group[_ALIKE:]
+                self.alike[group[-1]] = array("Q", rest)
+                for number in rest:
+                    del self._kept[number]
+
+    def _drop(self, items: dict[Place, str]) -> None:
+        """Forget what most likely was sent of a stream of ever new shapes: of items that ended, then the oldest."""
         opening, *rest = self.frames
-        kept, seen = [opening], dict[Keys, list[_Frame]]()
-        for frame in rest:
-            # An item that ended may be held as well, but not for the reason that one under way is.
-            alike = seen.setdefault((_is_settled(frame, items) or frame.places, *_shape(frame)), [])
-            if len(alike) < _ALIKE:
-                alike.append(frame)
-                kept.append(frame)
-            else:
-                self.alike.setdefault(alike[-1].number, []).append(frame.number)
-        self.frames, self.limit = kept, _MANY + len(kept)
+        rest.sort(key=lambda frame: not _is_settled(frame, items))
+        alike = self.alike
+        self._kept, self.alike, self._of_shape, self._of_place = {opening.number: opening}, {}, {}, {}
+        for frame in sorted(rest[-_MOST:]):
+            self._kept[frame.number] = frame
+            self._group(frame, items)
+            if frame.number in alike and frame.number in self._kept:
+                self.alike[frame.number] = alike[frame.number]
 
     def documents(self) -> dict[int, Any]:
         """The data of the frames that were kept, by their numbers."""
-        found = {frame.number: frame.event["data"] for frame in self.frames}
-        for frame in self.frames:
+        found = {number: frame.event["data"] for number, frame in self._kept.items()}
+        for frame in self._kept.values():
             found.update(dict.fromkeys(self.alike.get(frame.number, ()), frame.event["data"]))
         return found
 
     def losses(self, replay: Replay, report: Losses, items: dict[Place, str], trail: Trail) -> list[Loss]:
         """The values that are in none of the target's frames and in no report."""
-        if len(self.frames) > _MANY:
-            self._shorten(items)
-        named, found = _Named(report), list[Loss]()
-        trial = _Trial([frame.event for frame in self.frames], replay)
-        for index, frame in enumerate(self.frames):
+        named, found, frames = _Named(report), list[Loss](), self.frames
+        trial = _Trial([frame.event for frame in frames], replay)
+        for index, frame in enumerate(frames):
             for keys in trial.unsent(index, named, (frame.number, "data")):
                 capability = trail.capability(frame.event["data"], keys)
-                for number in (frame.number, *self.alike.get(frame.number, ())):
-                    found.append(Loss(pointer((number, "data", *keys)), capability, "lost", DETAIL))
+                found.append(Loss(pointer((frame.number, "data", *keys)), capability, "lost", DETAIL))
+                there = _shaped(frame.event["data"], keys)
+                for number in self.alike.get(frame.number, ()):
+                    found.append(Loss(pointer((number, "data", *there)), capability, "lost", DETAIL))
         return found
 
 
@@ -223,11 +289,23 @@ def _is_settled(frame: _Frame, items: dict[Place, str]) -> bool:
     return bool(frame.places) and all(items.get(place) == "done" for place in frame.places)
 
 
-def _shape(frame: _Frame) -> Keys:
-    """What frames have in common in which the same places were sent."""
-    data = frame.event["data"]
-    names = [value for keys, value in _leaves(data) if keys[-1:] in (("type",), ("event_type",))]
-    return (*names, *(keys for keys, _ in _leaves(data)))
+def _shape(value: Any, name: str = "") -> Any:
+    """What values have in common in which the same places were sent: the types of objects, and which keys they have."""
+    if type(value) is dict:
+        return tuple([(key, _shape(inner, key)) for key, inner in value.items() if inner is not None])
+    if type(value) is list:
+        return not value if _is_plain(value) else tuple([_shape(inner) for inner in value])
+    return value if name in _TYPES else None
+
+
+def _shaped(data: Any, keys: Keys) -> Keys:
+    """The part of a path that other frames of the same shape have as well."""
+    return keys[:-1] if keys and _is_plain(_at(data, keys[:-1])) else keys
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether it is a list of values that hold no others: frames of one shape have such of any length."""
+    return type(value) is list and not any(type(each) in (dict, list) for each in value)
 
 
 def _leaves(value: Any, above: Keys = ()) -> Iterator[tuple[Keys, Any]]:
