@@ -45,6 +45,9 @@ class SurfaceStream:
             secret=secret,
             on_loss=on_loss,
             scope=opened.upstream.scope,
+            # What a broken stream left unsent takes many conversions to find. A server has no time for that: when an
+            # upstream dies, all of its streams break at once.
+            trial="reporting" if on_loss == "ignore" else "",
         )
         self._stream.pipe.aloud = True
         self._stream.clean = opened.upstream.hide
