@@ -56,6 +56,7 @@ class HeldFrames:
     """The frames of one stream that may hold something unsent."""
 
     def __init__(self) -> None:
+        self._waiting: list[tuple[int, Event, Iterable[Event]]] = []
         self._kept: dict[int, _Frame] = {}
         # Of the last frame that was kept of each shape: the numbers of those that it stands for.
         self.alike: dict[int, array[int]] = {}
@@ -71,19 +72,30 @@ class HeldFrames:
 
     def feed(self, number: int, event: Event, events: Iterable[Event], items: dict[Place, str]) -> None:
         """Take a frame with the canonical events that it became; `items` are the states of the items so far."""
-        places = frozenset([(each.get("choice", 0), each["output_index"]) for each in events if "output_index" in each])
-        frame = self._kept[number] = _Frame(number, event, places, _shape(event["data"]))
-        if len(self._kept) == 1:
-            return  # nothing is converted without the opening
-        self._group(frame, items)
-        if self._is_long:
-            for place in places:
-                if items.get(place) == "done":
-                    self._settle([*self._of_place.get(place, ())], items)
-        if not self._is_long and len(self._kept) > _MANY:
-            self._shorten(items)
-        elif len(self._kept) > 2 * _MOST:
-            self._drop(items)
+        self._waiting.append((number, event, events))
+        # Most streams end well before: then nothing was spent on them.
+        if len(self._waiting) > _MOST:
+            self._take(items)
+
+    def _take(self, items: dict[Place, str]) -> None:
+        """Group the frames that came."""
+        waiting, self._waiting = self._waiting, []
+        for number, event, events in waiting:
+            places = frozenset(
+                [(each.get("choice", 0), each["output_index"]) for each in events if "output_index" in each]
+            )
+            frame = self._kept[number] = _Frame(number, event, places, _shape(event["data"]))
+            if len(self._kept) == 1:
+                continue  # nothing is converted without the opening
+            self._group(frame, items)
+            if self._is_long:
+                for place in places:
+                    if items.get(place) == "done":
+                        self._settle([*self._of_place.get(place, ())], items)
+            if not self._is_long and len(self._kept) > _MANY:
+                self._shorten(items)
+            elif len(self._kept) > 2 * _MOST:
+                self._drop(items)
 
     def _group(self, frame: _Frame, items: dict[Place, str]) -> None:
         """Keep a frame with those alike, or have the last of these stand for it."""
@@ -154,6 +166,7 @@ class HeldFrames:
 
     def losses(self, replay: Replay, report: Losses, items: dict[Place, str], trail: Trail) -> list[Loss]:
         """The values that are in none of the target's frames and in no report."""
+        self._take(items)
         named, found, frames = _Named(report), list[Loss](), self.frames
         trial = _Trial([frame.event for frame in frames], replay)
         for index, frame in enumerate(frames):
