@@ -35,8 +35,9 @@ Replay = Callable[[list[Event], bool], Any]
 # So many frames are kept before those of one shape are counted as one, so many of each shape stay, and so many of all.
 _MANY, _ALIKE, _MOST = 24, 2, 256
 _TYPES = frozenset(("type", "event_type"))
-# How many leaves are converted in all trials of one stream. What is undecided then is called lost.
-_EFFORT = 20_000
+# How many leaves, each counted with what holds it, are converted in all trials of one stream. What is undecided then
+# is called lost.
+_EFFORT = 60_000
 # What says where a frame belongs, and not what.
 _INDEX = (ADDRESS - {"obfuscation", "extra"}) | {"index"}
 # Of so many characters, a text that is found in what was sent was sent.
@@ -168,6 +169,9 @@ class HeldFrames:
         """The values that are in none of the target's frames and in no report."""
         self._take(items)
         named, found, frames = _Named(report), list[Loss](), self.frames
+        if sum(len(keys) for frame in frames for keys, _ in _leaves(frame.event["data"])) > _EFFORT // 4:
+            # Too large for more than a few trials: nothing is said of single values.
+            return [Loss(pointer((frame.number, "data")), "native.field", "lost", DETAIL) for frame in frames]
         trial = _Trial([frame.event for frame in frames], replay)
         for index, frame in enumerate(frames):
             for keys in trial.unsent(index, named, (frame.number, "data")):
@@ -219,7 +223,7 @@ class _Trial:
         self.size = 0
         for index, event in enumerate(events):
             for keys, value in _leaves(event["data"]):
-                self.size += 1
+                self.size += len(keys)
                 self.said.setdefault(_said(keys, value), []).append((index, keys))
         # What the texts of the target's frames amount to, by their keys.
         texts: dict[Any, list[str]] = {}
@@ -289,10 +293,7 @@ class _Trial:
                 changes.setdefault(number, []).append(place)
         events = list(self.events)
         for number, places in changes.items():
-            whole = events[number]["data"]
-            for place in places:
-                whole = _altered(whole, place)
-            events[number] = {**events[number], "data": whole}
+            events[number] = {**events[number], "data": _altered(events[number]["data"], places)}
         # A value that its frame has to have is said by there being one: another would be reported.
         return all(self.replay(events, reports) == base for reports, base in self.bases.items())
 
@@ -302,12 +303,14 @@ def _is_settled(frame: _Frame, items: dict[Place, str]) -> bool:
     return bool(frame.places) and all(items.get(place) == "done" for place in frame.places)
 
 
-def _shape(value: Any, name: str = "") -> Any:
+def _shape(value: Any, name: str = "", deeper: int = 32) -> Any:
     """What values have in common in which the same places were sent: the types of objects, and which keys they have."""
+    if not deeper:
+        return None
     if type(value) is dict:
-        return tuple([(key, _shape(inner, key)) for key, inner in value.items() if inner is not None])
+        return tuple([(key, _shape(inner, key, deeper - 1)) for key, inner in value.items() if inner is not None])
     if type(value) is list:
-        return not value if _is_plain(value) else tuple([_shape(inner) for inner in value])
+        return not value if _is_plain(value) else tuple([_shape(inner, "", deeper - 1) for inner in value])
     return value if name in _TYPES else None
 
 
@@ -354,13 +357,23 @@ def _at(data: Any, keys: Keys) -> Any:
     return data
 
 
-def _altered(data: Any, keys: Keys) -> Any:
-    """A copy of `data` with another value of the same type and form at a path."""
-    if not keys:
-        return _other(data)
-    copy: Any = dict(data) if type(data) is dict else list(data)
-    copy[keys[0]] = _altered(copy[keys[0]], keys[1:])
-    return copy
+def _altered(data: Any, places: Iterable[Keys]) -> Any:
+    """A copy of `data` with other values of the same types and forms at these places."""
+    copies: dict[Keys, Any] = {(): _copied(data)}
+    for keys in places:
+        if not keys:
+            return _other(data)
+        for depth, key in enumerate(keys[:-1]):
+            if keys[: depth + 1] not in copies:
+                above = copies[keys[:depth]]
+                above[key] = copies[keys[: depth + 1]] = _copied(above[key])
+        holder = copies[keys[:-1]]
+        holder[keys[-1]] = _other(holder[keys[-1]])
+    return copies[()]
+
+
+def _copied(value: Any) -> Any:
+    return dict(value) if type(value) is dict else list(value) if type(value) is list else value
 
 
 def _other(value: Any) -> Any:

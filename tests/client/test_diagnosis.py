@@ -139,7 +139,7 @@ def test_a_model_without_a_provider() -> None:
 
 
 @pytest.mark.parametrize(("argument", "hint"), [
-    ("text_format", r"responses\.parse\(text_format"),
+    ("text_format", r"responses\.parse\(\)"),
     ("system_prompt", "'instructions'"),
     ("max_tokens", "'max_output_tokens'"),
     ("temprature", "'temperature'"),
@@ -163,8 +163,8 @@ def test_a_name_that_is_like_nothing_gets_no_suggestion() -> None:
     assert caught.value.near == []
 
 
-def test_all_that_a_setting_may_be_is_said() -> None:
-    with pytest.raises(ul.InvalidBody, match=r"/temperature: .*integer or .*number"):
+def test_what_a_setting_may_be_is_said() -> None:
+    with pytest.raises(ul.InvalidBody, match=r"/temperature: .*valid number"):
         ul.Client().responses.create(model="local/echo", input="Hi", temperature="hot")  # type: ignore[arg-type]
 
 
