@@ -119,7 +119,7 @@ class Pipe:
         read_more = getattr(reader, "read_more", None)
         write_more = getattr(writer, "write_more", None) if self.repeats and read_more is not None else None
         noted, own, reading.number, recent = 0, self.origin is self.goal, -1, self.recent
-        unsent, items = self.unsent, self.grammar.items
+        unsent = self.unsent
 
         def anew(event: Event) -> list[Event]:
             nonlocal noted
@@ -144,7 +144,7 @@ class Pipe:
                     check(canonical)
                     out += write(canonical)
                 if unsent is not None:
-                    unsent.feed(reading.number, event, events, items)
+                    unsent.feed(reading.number, event, events)
                 if not own and events:
                     self._follow(events, out)
                 if events and write_more is not None:

@@ -12,6 +12,7 @@ stand for all of them, so what is kept and tried does not grow with the length o
 from __future__ import annotations
 
 from array import array
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -57,7 +58,8 @@ class HeldFrames:
     """The frames of one stream that may hold something unsent."""
 
     def __init__(self) -> None:
-        self._waiting: list[tuple[int, Event, Iterable[Event]]] = []
+        self._first: list[tuple[int, Event, tuple[Place, ...]]] = []
+        self._last: deque[tuple[int, Event, tuple[Place, ...]]] = deque(maxlen=_MOST)
         self._kept: dict[int, _Frame] = {}
         # Of the last frame that was kept of each shape: the numbers of those that it stands for.
         self.alike: dict[int, array[int]] = {}
@@ -71,32 +73,20 @@ class HeldFrames:
         """Those that were kept, in their order."""
         return [self._kept[number] for number in sorted(self._kept)]
 
-    def feed(self, number: int, event: Event, events: Iterable[Event], items: dict[Place, str]) -> None:
-        """Take a frame with the canonical events that it became; `items` are the states of the items so far."""
-        self._waiting.append((number, event, events))
-        # Most streams end well before: then nothing was spent on them.
-        if len(self._waiting) > _MOST:
-            self._take(items)
+    def feed(self, number: int, event: Event, events: Iterable[Event]) -> None:
+        """Take a frame with the canonical events that it became. Nothing more is spent on a stream that ends well."""
+        # Not the canonical events: so many objects more would be alive.
+        places = tuple([(each.get("choice", 0), each["output_index"]) for each in events if "output_index" in each])
+        (self._first if len(self._first) < _MANY else self._last).append((number, event, places))
 
     def _take(self, items: dict[Place, str]) -> None:
-        """Group the frames that came."""
-        waiting, self._waiting = self._waiting, []
-        for number, event, events in waiting:
-            places = frozenset(
-                [(each.get("choice", 0), each["output_index"]) for each in events if "output_index" in each]
-            )
-            frame = self._kept[number] = _Frame(number, event, places, _shape(event["data"]))
-            if len(self._kept) == 1:
-                continue  # nothing is converted without the opening
-            self._group(frame, items)
-            if self._is_long:
-                for place in places:
-                    if items.get(place) == "done":
-                        self._settle([*self._of_place.get(place, ())], items)
-            if not self._is_long and len(self._kept) > _MANY:
-                self._shorten(items)
-            elif len(self._kept) > 2 * _MOST:
-                self._drop(items)
+        """Group the frames that were kept."""
+        for number, event, places in (*self._first, *self._last):
+            frame = self._kept[number] = _Frame(number, event, frozenset(places), _shape(event["data"]))
+            if len(self._kept) > 1:  # nothing is converted without the opening
+                self._group(frame, items)
+        if len(self._kept) > _MANY:
+            self._shorten(items)
 
     def _group(self, frame: _Frame, items: dict[Place, str]) -> None:
         """Keep a frame with those alike, or have the last of these stand for it."""
@@ -145,18 +135,6 @@ class HeldFrames:
                 self.alike[group[-1]] = array("Q", rest)
                 for number in rest:
                     del self._kept[number]
-
-    def _drop(self, items: dict[Place, str]) -> None:
-        """Forget what most likely was sent of a stream of ever new shapes: of items that ended, then the oldest."""
-        opening, *rest = self.frames
-        rest.sort(key=lambda frame: not _is_settled(frame, items))
-        alike = self.alike
-        self._kept, self.alike, self._of_shape, self._of_place = {opening.number: opening}, {}, {}, {}
-        for frame in sorted(rest[-_MOST:]):
-            self._kept[frame.number] = frame
-            self._group(frame, items)
-            if frame.number in alike and frame.number in self._kept:
-                self.alike[frame.number] = alike[frame.number]
 
     def documents(self) -> dict[int, Any]:
         """The data of the frames that were kept, by their numbers."""
