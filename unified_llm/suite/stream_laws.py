@@ -15,7 +15,7 @@ import unified_llm as ul
 from ..sse import encode
 from ..stream_pipe import Pipe
 from ..streaming import ConvertedStream
-from .outcome import Failure, Record, canonical, ours, outcome, returned, show, without_form
+from .outcome import Failure, Record, canonical, http_of, ours, returned, show, without_form
 from .walk import differences, dumps, is_prefix, pointer
 
 __all__ = [
@@ -208,13 +208,23 @@ def truncation(records: Iterable[Record], targets: Sequence[str], cuts: int = 6)
         events = record["events"]
         for step, cut in enumerate(reversed(_cuts(events, record["protocol"], cuts))):
             for target in targets if not step else (targets[(number + step) % len(targets)],):
-                done = outcome(record, target, events[:cut])
-                if done.error is not None and not ours(done.error):
-                    failures.append(Failure(record["id"], f"/{cut}", f"cut off here, raised {done.error!r}"))
-                elif done.error is None and _succeeds(done.value, target):
+                sent, error = _sent(record, target, events[:cut])
+                if error is not None and not ours(error):
+                    failures.append(Failure(record["id"], f"/{cut}", f"cut off here, raised {error!r}"))
+                elif error is None and _succeeds(sent, target):
                     detail = f"cut off here, and {target} reads a whole answer"
                     failures.append(Failure(record["id"], f"/{cut}", detail))
     return failures
+
+
+def _sent(record: Record, target: str, events: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], Exception | None]:
+    """The target's events and the error that ended them. Nobody asks what was lost: finding that takes much longer."""
+    sent: list[dict[str, Any]] = []
+    try:
+        sent += ul.convert_stream(events, source=record["protocol"], target=target, http=http_of(record))
+    except Exception as error:
+        return sent, error
+    return sent, None
 
 
 def _cuts(events: list[dict[str, Any]], protocol: str, cuts: int) -> list[int]:
