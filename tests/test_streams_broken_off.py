@@ -221,8 +221,8 @@ def test_what_is_kept_and_compared_does_not_grow_with_the_shapes(
     from unified_llm.stream_pipe import Pipe
 
     compared: list[int] = []
-    group = unsent.HeldFrames._group
-    monkeypatch.setattr(unsent.HeldFrames, "_group", lambda *given: compared.append(1) or group(*given))
+    choose = unsent.HeldFrames._choose
+    monkeypatch.setattr(unsent.HeldFrames, "_choose", lambda *given: compared.append(1) or choose(*given))
     pipe = Pipe("openai-chat", "openai-responses")
     for frame in chunks(4_000, more):
         pipe.feed(frame)

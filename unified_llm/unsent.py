@@ -11,7 +11,6 @@ stand for all of them, so what is kept and tried does not grow with the length o
 
 from __future__ import annotations
 
-from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -33,7 +32,8 @@ Place = tuple[int, int]
 # What becomes of a list of wire events: their frames in the target and, if asked for, the report.
 Replay = Callable[[list[Event], bool], Any]
 
-# So many frames are kept before those of one shape are counted as one, so many of each shape stay, and so many of all.
+# So many of the first frames are kept and so many of the last; where there are any of these, so many of each shape are
+# tried.
 _MANY, _ALIKE, _MOST = 24, 2, 256
 _TYPES = frozenset(("type", "event_type"))
 # How many leaves, each counted with what holds it, are converted in all trials of one stream. What is undecided then
@@ -46,32 +46,22 @@ _TELLING = 8
 
 
 class _Frame(NamedTuple):
-    """A frame, the items that it is about, and what it has in common with others in which the same places were sent."""
+    """A frame, and the items that it is about."""
 
     number: int
     event: Event
     places: frozenset[Place]
-    shape: Any
 
 
 class HeldFrames:
-    """The frames of one stream that may hold something unsent."""
+    """The frames of one stream that may hold something unsent: the first ones, and the last."""
 
     def __init__(self) -> None:
         self._first: list[tuple[int, Event, tuple[Place, ...]]] = []
         self._last: deque[tuple[int, Event, tuple[Place, ...]]] = deque(maxlen=_MOST)
-        self._kept: dict[int, _Frame] = {}
-        # Of the last frame that was kept of each shape: the numbers of those that it stands for.
-        self.alike: dict[int, array[int]] = {}
-        self._is_long = False
-        # The numbers of the frames of each shape that stay, and those that are about an item which has not ended.
-        self._of_shape: dict[Any, list[int]] = {}
-        self._of_place: dict[Place, dict[int, None]] = {}
-
-    @property
-    def frames(self) -> list[_Frame]:
-        """Those that were kept, in their order."""
-        return [self._kept[number] for number in sorted(self._kept)]
+        # Those that are tried, and by the number of each the numbers of those that it stands for.
+        self.frames: list[_Frame] = []
+        self.alike: dict[int, list[int]] = {}
 
     def feed(self, number: int, event: Event, events: Iterable[Event]) -> None:
         """Take a frame with the canonical events that it became. Nothing more is spent on a stream that ends well."""
@@ -79,73 +69,30 @@ class HeldFrames:
         places = tuple([(each.get("choice", 0), each["output_index"]) for each in events if "output_index" in each])
         (self._first if len(self._first) < _MANY else self._last).append((number, event, places))
 
-    def _take(self, items: dict[Place, str]) -> None:
-        """Group the frames that were kept."""
+    def _choose(self, items: dict[Place, str]) -> None:
+        """Choose the frames to try: all of a few, and of many the opening and a few of each shape."""
+        seen: dict[Any, list[_Frame]] = {}
         for number, event, places in (*self._first, *self._last):
-            frame = self._kept[number] = _Frame(number, event, frozenset(places), _shape(event["data"]))
-            if len(self._kept) > 1:  # nothing is converted without the opening
-                self._group(frame, items)
-        if len(self._kept) > _MANY:
-            self._shorten(items)
-
-    def _group(self, frame: _Frame, items: dict[Place, str]) -> None:
-        """Keep a frame with those alike, or have the last of these stand for it."""
-        settled = _is_settled(frame, items)
-        group = self._of_shape.setdefault((settled or frame.places, frame.shape), [])
-        if len(group) < _ALIKE or not self._is_long:
-            group.append(frame.number)
-            if not settled:
-                for place in frame.places:
-                    self._of_place.setdefault(place, {})[frame.number] = None
-        else:
-            self._stand(group[-1], frame.number)
-
-    def _settle(self, numbers: Iterable[int], items: dict[Place, str]) -> None:
-        """Group those anew whose items have ended: they may be held as well, but not as one under way is."""
-        for number in numbers:
-            frame = self._kept.get(number)
-            if frame is not None and _is_settled(frame, items):
-                self._leave(frame)
-                self._group(frame, items)
-
-    def _leave(self, frame: _Frame) -> None:
-        """Take a frame out of those alike that are about the same items."""
-        group = self._of_shape[frame.places, frame.shape]
-        group.remove(frame.number)
-        if not group:
-            del self._of_shape[frame.places, frame.shape]
-        for place in frame.places:
-            self._of_place[place].pop(frame.number, None)
-            if not self._of_place[place]:
-                del self._of_place[place]
-
-    def _stand(self, one: int, other: int) -> None:
-        """Have a frame stand for another one, and for those that this stood for."""
-        del self._kept[other]
-        self.alike.setdefault(one, array("Q")).append(other)
-        self.alike[one].extend(self.alike.pop(other, ()))
-
-    def _shorten(self, items: dict[Place, str]) -> None:
-        """From now on of frames alike a few stand for all."""
-        self._is_long = True
-        self._settle(dict.fromkeys([number for place in self._of_place.values() for number in place]), items)
-        for group in self._of_shape.values():
-            if rest := group[_ALIKE:]:
-                del group[_ALIKE:]
-                self.alike[group[-1]] = array("Q", rest)
-                for number in rest:
-                    del self._kept[number]
+            frame = _Frame(number, event, frozenset(places))
+            # An item that ended may be held as well, but not for the reason that one under way is.
+            alike = seen.setdefault((_is_settled(frame, items) or frame.places, _shape(event["data"])), [])
+            if not self._last or not self.frames or len(alike) < _ALIKE:
+                self.frames.append(frame)
+                if len(self.frames) > 1:  # nothing is converted without the opening, which stands for itself alone
+                    alike.append(frame)
+            else:
+                self.alike.setdefault(alike[-1].number, []).append(number)
 
     def documents(self) -> dict[int, Any]:
-        """The data of the frames that were kept, by their numbers."""
-        found = {number: frame.event["data"] for number, frame in self._kept.items()}
-        for frame in self._kept.values():
+        """The data of the frames that were tried, by their numbers and by those of the frames they stand for."""
+        found = {frame.number: frame.event["data"] for frame in self.frames}
+        for frame in self.frames:
             found.update(dict.fromkeys(self.alike.get(frame.number, ()), frame.event["data"]))
         return found
 
     def losses(self, replay: Replay, report: Losses, items: dict[Place, str], trail: Trail) -> list[Loss]:
         """The values that are in none of the target's frames and in no report."""
-        self._take(items)
+        self._choose(items)
         named, found, frames = _Named(report), list[Loss](), self.frames
         if sum(len(keys) for frame in frames for keys, _ in _leaves(frame.event["data"])) > _EFFORT // 4:
             # Too large for more than a few trials: nothing is said of single values.
