@@ -27,11 +27,9 @@ from .errors import (
     ContextOverflow,
     InvalidBody,
     InvalidRequest,
-    LimitReached,
     LocalProtocolError,
     NotFound,
     Overloaded,
-    ParseFailed,
     PermissionDenied,
     ProtocolError,
     QuotaExceeded,
@@ -42,13 +40,13 @@ from .errors import (
     Timeout,
     UnifiedLLMError,
     UnknownModel,
-    UnknownPrice,
     UnknownProtocol,
     UnknownProvider,
 )
 from .exchange import Exchange
 from .losses import Fate, Level, Levels, Loss, Losses, LossGroup, Severity
 from .registry import protocols, register
+from .run_errors import LimitReached, ParseFailed, UnknownPrice
 from .stream import collect, decompose
 from .stream_writing import write_stream
 from .streaming import (

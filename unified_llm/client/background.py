@@ -12,7 +12,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic
 
-from ..errors import ParseFailed, Timeout
+from ..errors import Timeout
+from ..run_errors import ParseFailed
 from .history import Segment
 from .results import Result, T
 from .sending.flows import Hook, Sleep, Steps

@@ -12,8 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ...convert import write
-from ...errors import CapabilityRefused, InvalidBody, ParseFailed
+from ...errors import CapabilityRefused, InvalidBody
 from ...losses import Loss, Losses
+from ...run_errors import ParseFailed
 from ..requests import Call
 from ..results import Result
 from ..sending.flows import Steps

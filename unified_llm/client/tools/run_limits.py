@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from ...errors import InvalidBody, LimitReached, UnknownModel, UnknownPrice, UnknownProvider
+from ...errors import InvalidBody, UnknownModel, UnknownProvider
+from ...run_errors import LimitReached, UnknownPrice
 from ..results import RunResult, Step
 
 __all__ = ["Limits"]

@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from ...errors import LimitReached, ParseFailed, UnifiedLLMError, UnknownPrice
+from ...errors import UnifiedLLMError
+from ...run_errors import LimitReached, ParseFailed, UnknownPrice
 from ..history import Segment
 from ..requests import Call
 from ..results import Result, RunResult, Step
