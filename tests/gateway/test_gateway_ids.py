@@ -122,6 +122,23 @@ def test_responses_that_are_made_at_the_same_time(house: House, database: str, p
     check(house, gateway, path, model, one.pop(), two.pop())
 
 
+class _Odd(_Repeated):
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for chunk in super().__aiter__():
+            yield chunk.replace(b'"resp_1"', rb'"resp_\u0000"')
+
+
+@forms
+def test_an_id_that_no_row_can_have_is_replaced(
+    house: House, database: str, stream: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"{__name__}._Repeated", _Odd)
+    gateway = gateway_of(house, state={"url": database})
+    id_ = asked(house, gateway, RESPONSES, "openai-responses", "Hi.", stream)
+    assert re.fullmatch("resp_[0-9a-f]{32}", id_)
+    assert house.ask(gateway, "GET", f"{RESPONSES}/{id_}").json()["id"] == id_
+
+
 @pytest.mark.parametrize("protocol", ["openai-chat", "openai-responses"])
 def test_runs_in_the_background(house: House, protocol: str) -> None:
     gateway = gateway_of(house)

@@ -99,6 +99,6 @@ def own_id(surface: str, given: str) -> str:
     >>> own_id("openai-responses", "resp_1").startswith("resp_1_"), len(own_id("openai-responses", "x" * 300))
     (True, 37)
     """
-    if len(given) > _LONGEST:
+    if len(given) > _LONGEST or not given.isprintable():
         return f"{adapter(surface).id_prefix}{uuid4().hex}"
     return f"{given}_{uuid4().hex[:16]}"

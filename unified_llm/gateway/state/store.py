@@ -164,7 +164,9 @@ class Store:
         return None if found is None else _unpacked(found)
 
     async def has(self, tenant: str, id: str) -> bool:
-        """Whether a tenant has a row of this id, which may have expired."""
+        """Whether no row of a tenant may get this id: one has it, which may have expired, or none can have it."""
+        if not _is_id(id):
+            return True
         named = (responses.c.tenant == tenant) & (responses.c.id == id)
         async with self.connection() as connection:
             return (await connection.execute(sa.select(responses.c.id).where(named))).first() is not None
