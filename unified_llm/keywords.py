@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 if TYPE_CHECKING:
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["BytesKeywords", "ConvertKeywords", "StreamKeywords", "spelled_out", "texts_in"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+# A field of a class, with the text under it.
+_FIELD = re.compile(r'^    (\w+): [^\n]+\n    """(.+?)"""$', re.MULTILINE | re.DOTALL)
 
 
 class StreamKeywords(TypedDict, total=False):
@@ -122,17 +126,12 @@ def _fields(given: type) -> dict[str, str]:
 
 @cache
 def texts_in(file: str) -> dict[str, str]:
-    """The text under each declaration of a field in a source file; nothing where there is no source."""
-    import ast
-    from pathlib import Path
+    """The text under each declaration of a field in a source file; nothing where there is no source.
 
+    It runs when the client is imported, so the source is searched and not parsed: a field is one line.
+    """
     try:
-        tree = ast.parse(Path(file).read_text("utf-8"))
+        source = Path(file).read_text("utf-8")
     except OSError:
         return {}
-    out: dict[str, str] = {}
-    for node in tree.body:
-        for field, text in zip(node.body, node.body[1:]) if isinstance(node, ast.ClassDef) else ():
-            if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
-                out[ast.unparse(field.target)] = str(text.value.value).strip()
-    return out
+    return {name: text.strip() for name, text in _FIELD.findall(source)}

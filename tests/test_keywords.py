@@ -1,0 +1,34 @@
+"""The texts of keyword arguments are found by a search of the source; a parser finds the same."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from unified_llm.client import params
+from unified_llm.client.tools import function_tools
+from unified_llm.client.transports import transport
+from unified_llm.keywords import texts_in
+
+
+def parsed(file: str) -> dict[str, str]:
+    out: dict[str, str] = {}
+    for node in ast.parse(Path(file).read_text("utf-8")).body:
+        for field, text in zip(node.body, node.body[1:]) if isinstance(node, ast.ClassDef) else ():
+            if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
+                out[ast.unparse(field.target)] = str(text.value.value).strip()
+    return out
+
+
+@pytest.mark.parametrize("module", [params, transport, function_tools], ids=lambda each: each.__name__)
+def test_the_texts_are_those_that_a_parser_finds(module: ModuleType) -> None:
+    assert module.__file__ is not None
+    found = texts_in(module.__file__)
+    assert found and found == parsed(module.__file__)
+
+
+def test_without_a_source_there_are_none(tmp_path: Path) -> None:
+    assert texts_in(str(tmp_path / "gone.py")) == {}
