@@ -37,9 +37,13 @@ class BrokenOff:
     """What an answer under way amounts to, in case that it never ends."""
 
     def __init__(self, reader: WireReader, reading: Reader, writing: Writer, origin: Adapter, goal: Adapter) -> None:
-        self.reader, self.reading, self.writing, self.origin, self.goal = reader, reading, writing, origin, goal
+        self.reader = reader
+        self.reading = reading
+        self.writing = writing
+        self.origin = origin
+        self.goal = goal
         self.first: Node = {}
-        self.done = False
+        self.done: bool = False
 
     def feed(self, event: Node) -> None:
         """Take a canonical event."""

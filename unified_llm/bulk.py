@@ -60,11 +60,13 @@ class WriteMore:
         next_number: Callable[[], int] | None = None,
         beside: tuple[str, ...] = (),
     ) -> None:
-        self.said, self.number, self.next_number = said, number, next_number
-        self.key = str(path[-1]) if path else ""
+        self.said = said
+        self.number = number
+        self.next_number = next_number
+        self.key: str = str(path[-1]) if path else ""
         objects = _objects(event, path)
-        self.shape = _Writing(path, len(objects), number, said is not None, beside)
-        self.values = (said, next_number, *[each.copy for each in objects])
+        self.shape: _Writing = _Writing(path, len(objects), number, said is not None, beside)
+        self.values: tuple[Any, ...] = (said, next_number, *[each.copy for each in objects])
 
     @cached_property
     def event(self) -> Callable[[str], Event]:
@@ -92,11 +94,14 @@ class ReadMore:
         counts: Callable[[Event], bool] | None = None,
         inside: tuple[str, ...] = (),
     ) -> None:
-        self.said, self.beside, self.counts = said, beside, counts
-        self.key, self.differing = str(path[-1]), inside or beside
-        self.shape = _Reading(path, beside, very, counts is not None)
+        self.said = said
+        self.beside = beside
+        self.counts = counts
+        self.key: str = str(path[-1])
+        self.differing: tuple[str, ...] = inside or beside
+        self.shape: _Reading = _Reading(path, beside, very, counts is not None)
         objects = _objects(event, path)
-        self.values = (objects[0], objects[1], objects[-1], objects[1].get(very), said, counts)
+        self.values: tuple[Any, ...] = (objects[0], objects[1], objects[-1], objects[1].get(very), said, counts)
 
     @cached_property
     def text(self) -> Callable[[Event], str | None]:

@@ -50,9 +50,9 @@ class ByteStream:
         # How more of the last frame is read the short way, what becomes of frames known by their bytes, the last such.
         self.reads_more: ReadMore | None = None
         self.known: Callable[[bytes], list[bytes] | None] | None = None
-        self.tries = 0
-        self.latest = b""
-        self.over = False
+        self.tries: int = 0
+        self.latest: bytes = b""
+        self.over: bool = False
         # What text from the wire goes through before an error quotes a part of it.
         self.clean: Callable[[str], str] = str
         # What a frame raised, while the frames before it in the same chunk are handed out.

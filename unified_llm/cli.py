@@ -62,7 +62,7 @@ def _in_one_form() -> Iterator[None]:
         fail(f"{error.format_message().rstrip('.')}; see {where} --help")
 
 
-app = typer.Typer(
+app: typer.Typer = typer.Typer(
     cls=_Commands,
     no_args_is_help=True,
     invoke_without_command=True,

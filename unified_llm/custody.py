@@ -7,6 +7,7 @@ document with nothing of the kind is not looked at twice.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .errors import UnknownProtocol
@@ -19,7 +20,7 @@ from .turns import carrier, carry, hides, is_hidden, parked, pieces, strip_leadi
 from .vault import park, parked_answers, unpark
 
 if TYPE_CHECKING:
-    from .adapter import Adapter, WireWriter
+    from .adapter import Adapter, WireWriter, WriteMore
     from .reading import Reader
     from .writing import Writer
 
@@ -54,8 +55,13 @@ class LeavingWriter:
     What an answer holds is known when it ends: the carrier is its last item.
     """
 
+    write_more: Callable[[], WriteMore | None]
+
     def __init__(self, writer: WireWriter, reading: Reader | None, writing: Writer, crossing: bool) -> None:
-        self.writer, self.reading, self.writing, self.crossing = writer, reading, writing, crossing
+        self.writer = writer
+        self.reading = reading
+        self.writing = writing
+        self.crossing = crossing
         self.items: dict[int, Node] = {}
         # Without a secret: the ends of reasoning items that wait for what they lead to.
         self.waiting: list[Event] = []

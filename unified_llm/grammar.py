@@ -114,7 +114,7 @@ class Grammar:
 
     def __init__(self, *, local: bool = False) -> None:
         self._error: type[ProtocolError] = LocalProtocolError if local else RemoteProtocolError
-        self.state = "idle"
+        self.state: str = "idle"
         self.usage: dict[str, Any] | None = None  # of the terminal event
         self.items: dict[Place, str] = {}
         self._same: tuple[Any, ...] | None = None

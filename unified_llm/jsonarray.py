@@ -34,7 +34,7 @@ class JSONArrayDecoder:
 
     def __init__(self) -> None:
         self.truncated: bytes | None = None
-        self.malformed = False
+        self.malformed: bool = False
         self._pending: list[bytes] = []  # the open element, in pieces
         self._depth = 0
         self._array = self._string = self._escaped = False

@@ -171,8 +171,8 @@ class Bimap:
         reading: MappingABC[Any, Any] | None = None,
         writing: MappingABC[Any, Any] | None = None,
     ) -> None:
-        self.reads = {**both, **(reading or {})}
-        self.writes = {**{hub: wire for wire, hub in both.items()}, **(writing or {})}
+        self.reads: dict[Any, Any] = {**both, **(reading or {})}
+        self.writes: dict[Any, Any] = {**{hub: wire for wire, hub in both.items()}, **(writing or {})}
         if len(set(both.values())) != len(both):
             raise ValueError("two wire values share one meaning: name the second under reading=")
 
@@ -229,9 +229,9 @@ class Mapping:
     )
 
     def __init__(self, name: str, *, tag: str = "type", default: str | None = None) -> None:
-        self.name = name
-        self.tag = tag
-        self.default = default
+        self.name: str = name
+        self.tag: str = tag
+        self.default: str | None = default
         self.reads: dict[Any, ReadPair] = {}
         self.writes: dict[Any, WritePair] = {}
         self.cannots: dict[str, str] = {}

@@ -57,7 +57,8 @@ class Naming:
     """The names of places below `root`, a canonical document of the kind `name`."""
 
     def __init__(self, root: Any, name: str) -> None:
-        self.root, self.name = root, name
+        self.root = root
+        self.name = name
         self.parents: dict[int, tuple[Any, Any]] | None = None
         self._names: dict[int, str] = {}
 

@@ -50,9 +50,13 @@ class Notes(Naming):
         base: Keys,
     ) -> None:
         super().__init__(root, name)
-        self.target, self.base = target, base
-        self.writer, self.reader, self.source, self.goal = writer, reader, source, split(writer.protocol)[0]
-        self.doc = writer.context.get("given", root) if reader is None else reader.doc
+        self.target = target
+        self.base = base
+        self.writer = writer
+        self.reader = reader
+        self.source = source
+        self.goal: Adapter = split(writer.protocol)[0]
+        self.doc: Any = writer.context.get("given", root) if reader is None else reader.doc
         self._inside: dict[tuple[int, int], Keys] = {}
         self._inside_tools: Keys = ()
         self._search = Search()

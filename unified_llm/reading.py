@@ -77,34 +77,34 @@ class Reader:
         opens: bool = False,
         secret: Secret | None = None,
     ) -> None:
-        self.protocol = protocol
+        self.protocol: str = protocol
         self.dialect: MappingABC[str, Any] = dialect or {}
-        self.facing = facing
-        self.model = model
+        self.facing: str = facing
+        self.model: str | None = model
         # Whose document it is, as far as it is known, and whether anything in it was signed.
-        self.provider = provider
-        self.scope = scope
-        self.signed = False
+        self.provider: str | None = provider
+        self.scope: str | None = scope
+        self.signed: bool = False
         # Whether envelopes are opened: in what a client sends, never in what a provider does. With a secret only those
         # that were signed with it. What a provider sends that looks like one is escaped (`provenance.escaped`);
         # `stuffed` says that there is something of the kind.
-        self.opens = opens
-        self.secret = secret
-        self.escapes = not opens
-        self.stuffed = False
+        self.opens: bool = opens
+        self.secret: Secret | None = secret
+        self.escapes: bool = not opens
+        self.stuffed: bool = False
         # Whom it is converted for, if it is known: complete answers return to their origin and to clients alone.
         self.target: Writer | None = None
         # A reader says so that found nothing in a conversation but texts, calls of functions, and their results as
         # text, by the names of their calls if by any: nothing that could be a handle or bear an opaque piece. No two
         # messages of the model's stand side by side, where a wire has messages.
-        self.plain = False
+        self.plain: bool = False
         # What such a conversation is made of.
-        self.outline = Outline()
+        self.outline: Outline = Outline()
         # Items put back as they were, with the origin of what they name.
         self.restored: list[tuple[Node, Node]] = []
         self.http: MappingABC[str, Any] = http or {}
         self.doc: Any = None
-        self.seed = ""
+        self.seed: str = ""
         self.trace: list[tuple[Node, Node]] = []
         # The same of nodes that were read in one go, in order: put into the trace when that is asked for (`traced`).
         self.runs: list[tuple[list[Node], list[Any]]] = []
@@ -120,7 +120,7 @@ class Reader:
         # told, in order, the last event of which a path was asked for (`here`), the events that losses may have to be
         # found in, and the wire nodes that were put together from several events, with where their pieces came from.
         self.number: int | None = None
-        self.since = 0
+        self.since: int = 0
         self.placed: list[tuple[Node, tuple[Any, ...]]] = []
         self.cited: int | None = None
         self.docs: dict[int, Any] = {}

@@ -7,6 +7,7 @@ flows on as it comes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .jsonvalue import load_text
@@ -47,11 +48,15 @@ class Restoring:
     """The changes of one exchange, undone."""
 
     def __init__(self, exchange: Exchange) -> None:
-        self.ids, self.names, self.tools = exchange.ids, exchange.names, exchange.tools
-        self.namespaces = exchange.namespaces
-        self.output = exchange.output
-        self.created_at, self.answer_id = exchange.created_at, exchange.answer_id
-        self.id_prefix, self.previous = exchange.id_prefix, exchange.previous
+        self.ids: Mapping[str, str] = exchange.ids
+        self.names: Mapping[str, str] = exchange.names
+        self.tools: Mapping[str, Any] = exchange.tools
+        self.namespaces: Mapping[str, list[str]] = exchange.namespaces
+        self.output: Mapping[str, Any] = exchange.output
+        self.created_at: int | None = exchange.created_at
+        self.answer_id: str = exchange.answer_id
+        self.id_prefix: str = exchange.id_prefix
+        self.previous: str | None = exchange.previous
         # Nodes that were made, with those they stand for.
         self.replaced: list[tuple[Node, Node]] = []
 
@@ -169,7 +174,9 @@ class RestoringWriter:
     """A writer of wire events that is given every canonical event as the client knows it."""
 
     def __init__(self, writer: WireWriter, restoring: Restoring, reader: Reader, frames: str = "") -> None:
-        self.writer, self.restoring, self.reader = writer, restoring, reader
+        self.writer = writer
+        self.restoring = restoring
+        self.reader = reader
         # The protocol whose frames are left out.
         self.frames = frames
         self.held: dict[Place, _Held] = {}

@@ -59,12 +59,12 @@ class SSEDecoder:
     def __init__(self, comments: list[str] | None = None) -> None:
         self.comments = comments
         self.truncated: bytes | None = None
-        self.malformed = False
+        self.malformed: bool = False
         self._pending: list[bytes] = []  # the open block, in pieces
         self._start = True  # nothing came yet, so a byte order mark may
         self._swallow_lf = False
         # Nothing of the above needs a look: what comes next opens a block.
-        self.plain = False
+        self.plain: bool = False
 
     def feed(self, chunk: bytes) -> list[SSEEvent]:
         """Take the next bytes (any number of them) and return the events they complete."""

@@ -55,7 +55,7 @@ class Collector:
     def __init__(self) -> None:
         self.response: Node = {}
         self.items: dict[Place, Node] = {}
-        self.ended = False
+        self.ended: bool = False
         # Of each list of an open item: the position of the part that events call by an index.
         self._positions: dict[tuple[Place, str], dict[int, int]] = {}
         # What deltas add to the items that are open: by item, the node and key with the pieces.

@@ -11,7 +11,7 @@ from collections import ChainMap, deque
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from .adapter import NOTHING_MORE, ReadMore, Surface, WireWriter, WriteMore
+from .adapter import NOTHING_MORE, Adapter, ReadMore, Surface, WireReader, WireWriter, WriteMore
 from .broken_off import BrokenOff, new_losses
 from .bulk import ShortWay, short_way
 from .convert import Facing
@@ -23,11 +23,13 @@ from .losses.reasons import with_reasons
 from .malformed import FAULTS, refuse_conversion
 from .preparing import ends
 from .provenance import escaped_all, looks_sealed
+from .reading import Reader
 from .registry import split
 from .spans import CitingWriter
 from .stream import ADDRESS, ALONE, PASSING, Grammar, framed
 from .trail import Trail
 from .unsent import HeldFrames, replayed
+from .writing import Writer
 
 __all__ = ["Pipe"]
 
@@ -40,6 +42,8 @@ class Pipe:
     reads = True  # whether it starts from a wire
     aloud = False  # whether a stream that was cut off is told to a client of its own protocol too
     repeats = True  # whether the short way is taken where both sides know one; the suite compares it with the long one
+    reading: Reader
+    writing: Writer
 
     def __init__(
         self,
@@ -54,15 +58,16 @@ class Pipe:
     ) -> None:
         check_levels(on_loss)
         self.trial = trial
-        self.options = {**options, "facing": facing, "exchange": exchange, "vault": None}
+        self.options: dict[str, Any] = {**options, "facing": facing, "exchange": exchange, "vault": None}
         here, there = Surface(*split(source)), Surface(*split(target))
-        self.origin, self.goal = here.adapter, there.adapter
+        self.origin: Adapter = here.adapter
+        self.goal: Adapter = there.adapter
         self.crossing: bool = source != target
         self.reading, self.writing = ends(source, target, here, there, facing or "client", exchange=exchange, **options)
         self.writing.seed = self.reading.seed = exchange.seed if exchange else ""
         if self.origin is self.goal:
             self.reading.escapes = False  # done to the whole event
-        self.reader = self.origin.streams.reader(self.reading)
+        self.reader: WireReader = self.origin.streams.reader(self.reading)
         self.writer: WireWriter = self._writer(exchange)
         self.grammar: Grammar = Grammar()
         self.on_loss = on_loss
@@ -74,14 +79,15 @@ class Pipe:
         self.broken: BrokenOff = BrokenOff(self.reader, self.reading, self.writing, self.origin, self.goal)
         tries = not trial and self.origin is not self.goal and self.reads
         self.unsent: HeldFrames | None = HeldFrames() if tries else None
-        self.sent = self.turned = 0
+        self.sent: int = 0
+        self.turned: int = 0
         # The short way of the next event, where there is one, what it is made of, and how many went it since the last
         # that did not.
         self.short: ShortWay | None = None
         self.reads_more: ReadMore | None = None
         self.writes_more = NOTHING_MORE
-        self.passed = 0
-        self.anew = self._feeder()
+        self.passed: int = 0
+        self.anew: Callable[[Event], list[Event]] = self._feeder()
 
     def _writer(self, exchange: Exchange | None) -> WireWriter:
         """The target's writer, behind what turns the answer back where the request was changed."""

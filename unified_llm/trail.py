@@ -54,7 +54,10 @@ class Trail:
     """
 
     def __init__(self, reader: Reader, writer: Writer, source: Adapter, goal: Adapter) -> None:
-        self.reader, self.writer, self.source, self.goal = reader, writer, source, goal
+        self.reader = reader
+        self.writer = writer
+        self.source = source
+        self.goal = goal
         # Canonical node -> wire node and the reverse; wire node -> path, of those events that were walked.
         self.wires: dict[int, Any] = {}
         self.nodes: dict[int, Any] = {}

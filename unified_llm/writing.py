@@ -69,27 +69,27 @@ class Writer:
         secret: Secret | None = None,
     ) -> None:
         # Who is written to, and which of that must match for an opaque piece to be sent (`Adapter.origin`).
-        self.here = {"protocol": protocol, "provider": provider, "scope": scope, "model": model}
-        self.origin = origin
+        self.here: dict[str, Any] = {"protocol": protocol, "provider": provider, "scope": scope, "model": model}
+        self.origin: tuple[str, ...] = origin
         # Bearers whose foreign pieces this surface has a slot of its own for.
-        self.carries = carries
+        self.carries: frozenset[str] = carries
         # The key of the envelopes that are written, if there is one.
-        self.secret = secret
+        self.secret: Secret | None = secret
         self.refuses: MappingABC[str, str] = refuses or {}
-        self.protocol = protocol
+        self.protocol: str = protocol
         self.dialect: MappingABC[str, Any] = dialect or {}
-        self.facing = facing
-        self.model = model
-        self.source = source
+        self.facing: str = facing
+        self.model: str | None = model
+        self.source: str | None = source
         # The source is the target, dialect and all: nothing has to be made fit.
-        self.same = False
+        self.same: bool = False
         # The outline of a conversation that its reader called plain, and in which nothing had to be mended: names of
         # results are those of the calls they answer.
         self.plain: Outline | None = None
-        self.exchange = exchange
-        self.vault = vault
+        self.exchange: Any = exchange
+        self.vault: Any = vault
         self.doc: Any = None
-        self.seed = ""
+        self.seed: str = ""
         self.http: dict[str, Any] = {}
         self.raw: list[tuple[Node, tuple[Any, ...], str, str, str | None]] = []
         # Entries of which a long conversation has very many, kept together: the nodes of which one thing is to be said

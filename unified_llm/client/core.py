@@ -73,14 +73,20 @@ class Core:
         store: Store | None = None,
         telemetry: Telemetry = SILENT,
     ) -> None:
-        self.model, self.models, self.protocol = model, models, protocol
-        self.api_key, self.base_url = api_key, base_url
-        self.on_loss, self.vault, self.timeout = on_loss, vault, timeout
+        self.model = model
+        self.models = models
+        self.protocol = protocol
+        self.api_key = api_key
+        self.base_url = base_url
+        self.on_loss = on_loss
+        self.vault = vault
+        self.timeout = timeout
         self.secret: Secret | None = process_secret() if secret is None else Secret.of(secret)
         self.retry: Retry = retry if retry is not None else Retry()
         self.headers: Mapping[str, str] = headers or {}
         Deadline.of(total_timeout)
-        self.total_timeout, self.store = total_timeout, store
+        self.total_timeout = total_timeout
+        self.store = store
         self.telemetry = telemetry
         self._known: dict[Any, Upstream] = {}
         self._ref = upstream

@@ -24,7 +24,10 @@ class Opening:
     """A stream that was opened: wire events in, canonical events out, and the result at its end."""
 
     def __init__(self, core: Core, stream: Any, call: Call | None, body: Node, *, resumed: bool = False) -> None:
-        self.core, self.stream, self.call, self.body = core, stream, call, body
+        self.core = core
+        self.stream = stream
+        self.call = call
+        self.body = body
         upstream = stream.upstream
         self.reader: EventReader = EventReader(
             upstream.protocol,

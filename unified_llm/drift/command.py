@@ -23,7 +23,9 @@ __all__ = ["drift", "matrix"]
 Glob = Annotated[str, typer.Argument(help="a glob of capabilities, e.g. 'reasoning.*'", metavar="[GLOB]")]
 Name = "a protocol[:dialect], * for every protocol, protocol:* for its dialects"
 
-drift = typer.Typer(no_args_is_help=True, help="Compare what is carried with the lock file, or SDKs with the adapters.")
+drift: typer.Typer = typer.Typer(
+    no_args_is_help=True, help="Compare what is carried with the lock file, or SDKs with the adapters."
+)
 
 
 def matrix(

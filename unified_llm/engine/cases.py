@@ -16,10 +16,14 @@ __all__ = ["Whole", "accepts_all", "chosen_writer", "constant_roots", "first_rea
 class Whole(Shape):
     """A case of a flattened union that is one codec of the whole object."""
 
+    read_flat: Any
+    write_flat: Any
+
     def __init__(self, name: str, said: str, field: Field, tag: str | None) -> None:
         super().__init__({f"{tag}": said}, name=name, tag=tag)
-        self.field, self.key = field, field.key
-        self.roots = frozenset((field.key.partition(".")[0],))
+        self.field = field
+        self.key: str = field.key
+        self.roots: frozenset[str] = frozenset((field.key.partition(".")[0],))
         self.read_flat, self.write_flat = self._read, self._write
 
     def _read(self, w: Any, x: Any, node: Node) -> None:

@@ -59,6 +59,8 @@ def source_of(shape: Shape, reads: bool, mode: str = "whole") -> str:
 class Emitter(Source):
     """The walk over one tree of a shape, filling the other."""
 
+    depth: int
+
     def source(self) -> str:
         args = {"flat": f"{self.given}, x, node" if self.reads else "c, x"}.get(self.mode, f"{self.given}, x")
         self.lines.append(f"def {self.title}({args}):")

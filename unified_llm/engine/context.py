@@ -48,9 +48,13 @@ class Context:
         here: Node | None = None,
         match: tuple[str, ...] = (),
     ) -> None:
-        self.source, self.target, self.own = source, target, source == target
+        self.source = source
+        self.target = target
+        self.own: bool = source == target
         # What is known of the maker of opaque data that is read; of whom it is written for; and what has to match.
-        self.maker, self.here, self.match = origin, here, match
+        self.maker = origin
+        self.here = here
+        self.match = match
         self.raw: list[Raw] = []
         self.moved: dict[int, tuple[Node, Node]] = {}  # by identity: what a pass made, and what it stands for
         self.kept: set[tuple[int, str]] = set()  # keys whose values a pass moved

@@ -23,8 +23,10 @@ class _Message:
     """What the layouts have in common: the message around the items, told apart by `tag`, and its canonical role."""
 
     def __init__(self, name: str, *, role: str, tag: str, keys: tuple[str, ...] = ()) -> None:
-        self.name, self.role, self.tag = name, role, tag
-        self.head = Shape({f"{tag}?": name}, name=f"{name} message")
+        self.name = name
+        self.role = role
+        self.tag = tag
+        self.head: Shape = Shape({f"{tag}?": name}, name=f"{name} message")
         self.known: frozenset[str] = frozenset((tag, *keys))
         self.types: frozenset[str] = frozenset()
 
@@ -46,6 +48,7 @@ class Blocks(_Message):
     is; `text`: a string may stand in its place.
     """
 
+    types: frozenset[str]
     turn_types: tuple[type, ...] = (list,)
 
     def __init__(
@@ -60,11 +63,12 @@ class Blocks(_Message):
         text: bool = True,
     ) -> None:
         super().__init__(name, role=role, tag=tag, keys=(key,))
-        self.key, self.takes_text = key, text
-        self.union = Union(f"{name} blocks", parts.tag, items=True).include(parts, items)
-        self.parts = frozenset(parts.by_type)
+        self.key = key
+        self.takes_text = text
+        self.union: Union = Union(f"{name} blocks", parts.tag, items=True).include(parts, items)
+        self.parts: frozenset[str] = frozenset(parts.by_type)
         self.types = frozenset(items.by_type)
-        self.places = Shape({f"{tag}?": string("role"), f"{key}?": json("content")}, name=f"{name} message")
+        self.places: Shape = Shape({f"{tag}?": string("role"), f"{key}?": json("content")}, name=f"{name} message")
         self.places.is_view = True
         if not text and parts.text is None:
             raise DeclarationError(f"blocks {name}: no case of {parts.name} is declared as plain text")
@@ -209,6 +213,8 @@ class Slots(_Message):
     [{'role': 'assistant', 'content': 'Hi', 'tool_calls': [{'id': '1'}]}]
     """
 
+    known: frozenset[str]
+    types: frozenset[str]
     turn_types: tuple[type, ...] = (dict,)
 
     def __init__(self, name: str, *, role: str, tag: str = "role") -> None:

@@ -37,7 +37,7 @@ class Places:
     """
 
     def __init__(self, shape: Shape, node: Node, wire: Any, moved: dict[int, tuple[Node, Node]] | None = None) -> None:
-        self.moved = moved or {}
+        self.moved: dict[int, tuple[Node, Node]] = moved or {}
         root = Place(node, (), shape, wire)
         self.found: dict[int, Place] = {id(node): root}
         self.turns: dict[int, tuple[Any, ...]] = {}  # the message of which a node is the first item

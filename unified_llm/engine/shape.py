@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from .compile import compiled, source_of
 from .explain import unread, unwritten
-from .rows import SPREAD, Branch, key_tree, pointer, roots_of, rows_of, wire_tree
+from .rows import SPREAD, Branch, Row, key_tree, pointer, roots_of, rows_of, wire_tree
 from .signals import ABSENT, FAULTS, DeclarationError, Node, Path, is_same
 
 __all__ = ["Family", "Place", "Shape"]
@@ -78,6 +78,7 @@ class Shape:
     read_flat: Any
     write_flat: Any
     read_slot: Any
+    rows: tuple[Row, ...]
 
     def __init__(
         self,
@@ -92,29 +93,36 @@ class Shape:
         is_item: bool = False,
         natives: Mapping[str, str] | None = None,
     ) -> None:
-        self.name, self.fact, self.tag, self.is_item = name, fact, tag, is_item
+        self.name = name
+        self.fact = fact
+        self.tag = tag
+        self.is_item = is_item
         self.is_view = False  # it says where fields are, and is not read or written by itself
-        self.declared, self.constants, self.cannot = dict(wire), dict(constants or {}), dict(cannot or {})
-        self.natives = dict(natives or {})
-        self.node = node or str(self.constants.get("type", ""))
+        self.declared: dict[str, Any] = dict(wire)
+        self.constants: dict[str, Any] = dict(constants or {})
+        self.cannot: dict[str, str] = dict(cannot or {})
+        self.natives: dict[str, str] = dict(natives or {})
+        self.node: str = node or str(self.constants.get("type", ""))
         self.rows, paths = rows_of(wire, self.constants, name)
         self.wire_tree: Branch = wire_tree(self.rows, paths)
         self.key_tree: Branch = key_tree(self.rows)
-        self.opaque = {row.field.key: row.wire for row in self.rows if row.field.kind == "opaque"}
-        self.leaves = frozenset(row.key for row in self.rows if row.key)
-        self.inside = frozenset(key[:depth] for key in self.leaves for depth in range(1, len(key)))
-        self.roots = frozenset(root for row in self.rows if row.wire for root in roots_of(row))
+        self.opaque: dict[str, Path] = {row.field.key: row.wire for row in self.rows if row.field.kind == "opaque"}
+        self.leaves: frozenset[Path] = frozenset(row.key for row in self.rows if row.key)
+        self.inside: frozenset[tuple[str, ...]] = frozenset(
+            key[:depth] for key in self.leaves for depth in range(1, len(key))
+        )
+        self.roots: frozenset[str] = frozenset(root for row in self.rows if row.wire for root in roots_of(row))
         # Canonical keys of a node that are no leftover. Constants are looked at one by one.
         # Those of a field that is part of the node are known only where it wrote them.
         own = (root for row in self.rows if row.wire and row.field.kind not in SPREAD for root in roots_of(row))
-        self.keys = frozenset((*own, "type", "turn", *(key[0] for key in self.inside)))
+        self.keys: frozenset[str] = frozenset((*own, "type", "turn", *(key[0] for key in self.inside)))
         # What a document says in place of an optional constant stands.
-        self.optional_constants = {
+        self.optional_constants: dict[Path, Any] = {
             row.wire: row.field.default
             for row in self.rows
             if row.field.kind == "constant" and row.wire and not row.must
         }
-        self.words = {row.wire: row.field.words for row in self.rows if row.field.words}
+        self.words: dict[Path, Any] = {row.wire: row.field.words for row in self.rows if row.field.words}
         self.above: Path = ()  # of a case that is part of a node: where its object is in that node's
         for row in self.rows:
             if row.field.kind == "choices":
@@ -122,7 +130,7 @@ class Shape:
             elif row.field.kind == "flatten":
                 row.field.inner.bind(row.wire, self)
         # What is demanded of an object only where there is one.
-        self.inner_defaults = tuple(
+        self.inner_defaults: tuple[Row, ...] = tuple(
             row
             for row in self.rows
             if row.field.default is not ABSENT
@@ -132,12 +140,12 @@ class Shape:
         self.places: dict[Path, Path] = {
             row.key: row.wire for row in self.rows if row.wire and row.key and not row.field.is_alias
         }
-        self.aliases = {row.wire: self.places[row.key] for row in self.rows if row.field.is_alias}
+        self.aliases: dict[Path, Path] = {row.wire: self.places[row.key] for row in self.rows if row.field.is_alias}
         inner = [row for row in self.rows if row.field.inner is not None]
         # Where other nodes are, the turns last.
         nodes = [r for r in inner if r.field.kind != "flatten" or any(case.structural for case in r.field.inner.cases)]
-        self.structural = tuple(sorted(nodes, key=lambda row: row.field.kind in ("turn", "turns")))
-        self.spread = tuple(row for row in inner if row.field.kind in SPREAD)
+        self.structural: tuple[Row, ...] = tuple(sorted(nodes, key=lambda row: row.field.kind in ("turn", "turns")))
+        self.spread: tuple[Row, ...] = tuple(row for row in inner if row.field.kind in SPREAD)
         # For the report, made when there is one: where fields are and their capabilities, the same of those of cases
         # that are part of the node, and capabilities by wire key.
         self.told: dict[Path, list[tuple[Path, str, str]]] = {}

@@ -75,7 +75,8 @@ class Mismatch(ValueError):
 
     def __init__(self, path: tuple[Any, ...] = (), reason: str = "has an unexpected type") -> None:
         super().__init__()
-        self.path, self.reason = path, reason
+        self.path = path
+        self.reason = reason
 
     def __str__(self) -> str:
         return f"/{'/'.join(map(str, self.path))}: {self.reason}"
@@ -91,7 +92,8 @@ class Approximate(ValueError):
 
     def __init__(self, value: Any, why: str) -> None:
         super().__init__(why)
-        self.value, self.why = value, why
+        self.value = value
+        self.why = why
 
 
 class Cannot(ValueError):

@@ -25,15 +25,17 @@ class Source:
     """The text of one function, in one direction."""
 
     def __init__(self, shape: Shape, reads: bool, mode: str) -> None:
-        self.shape, self.reads, self.mode = shape, reads, mode
-        self.walked = shape.wire_tree if reads else shape.key_tree
-        self.filled = shape.key_tree if reads else shape.wire_tree
+        self.shape = shape
+        self.reads = reads
+        self.mode = mode
+        self.walked: Branch = shape.wire_tree if reads else shape.key_tree
+        self.filled: Branch = shape.key_tree if reads else shape.wire_tree
         self.given, self.made = ("w", "node") if reads else ("c", "wire")
-        self.title = f"{'read' if reads else 'write'}_{mode}_{re.sub(r'[^0-9a-zA-Z]+', '_', shape.name)}"
+        self.title: str = f"{'read' if reads else 'write'}_{mode}_{re.sub(r'[^0-9a-zA-Z]+', '_', shape.name)}"
         self.names: dict[str, Any] = {}
         self.lines: list[str] = []
-        self.depth = 1
-        self.vars = count(1)
+        self.depth: int = 1
+        self.vars: count[int] = count(1)
         self.holders: dict[Path, str] = {(): self.made}  # objects of the target, and
         self.certain: set[Path] = {()}  # those that are there from the start
         self.openings: dict[Path, str] = {}  # what the others begin with

@@ -50,9 +50,11 @@ class Turns:
         sides: Mapping[str, str] | None = None,
         merges: bool = True,
     ) -> None:
-        self.name, self.tag, self.merges = name, tag, merges
+        self.name = name
+        self.tag = tag
+        self.merges = merges
         self.layouts: dict[Any, Layout] = dict(layouts or {})
-        self.messages = messages if messages is not None else Union(f"{name} messages", tag, items=True)
+        self.messages: Union = messages if messages is not None else Union(f"{name} messages", tag, items=True)
         if not self.messages.is_items or self.messages.tag != tag:
             raise DeclarationError(
                 f"turns {name}: {self.messages.name} has to be a union of items told apart by {tag!r}"
@@ -204,10 +206,11 @@ class Choices:
     def __init__(self, shape: Shape, key: str = "choices") -> None:
         if shape.places.get(("index",)) is None:
             raise DeclarationError(f"choices of {shape.name}: the shape has no field for the key 'index'")
-        self.shape, self.key = shape, key
-        (self.index,) = shape.places["index",]
-        self.roots = shape.roots | {key}
-        self.path = ""
+        self.shape = shape
+        self.key = key
+        self.index: str = shape.places["index",][0]
+        self.roots: frozenset[str] = shape.roots | {key}
+        self.path: str = ""
 
     def bind(self, wire: tuple[str, ...]) -> tuple[str, ...]:
         """Say where the list is in its shape; the path of the first choice's number there."""

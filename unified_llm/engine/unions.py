@@ -43,7 +43,9 @@ class Union:
     """
 
     def __init__(self, name: str, tag: str | None = "type", *, items: bool = False) -> None:
-        self.name, self.tag, self.is_items = name, tag, items
+        self.name = name
+        self.tag = tag
+        self.is_items = items
         self.cases: list[Shape] = []
         self.by_type: dict[str, list[tuple[Shape, Callable[[Node], bool] | None]]] = {}
         self.refused: dict[str, str] = {}

@@ -59,9 +59,9 @@ class Access:
     """The rules of one configuration."""
 
     def __init__(self, config: Config) -> None:
-        self.hosts = frozenset(name.lower() for name in config.gateway.hosts)
-        self.origins = frozenset(config.gateway.origins)
-        self.keys = {
+        self.hosts: frozenset[str] = frozenset(name.lower() for name in config.gateway.hosts)
+        self.origins: frozenset[str] = frozenset(config.gateway.origins)
+        self.keys: dict[str, Key] = {
             each.sha256: Key(name, each.tenant or name, tuple(each.models), tuple(each.upstreams), each.admin)
             for name, each in config.keys.items()
         }

@@ -92,29 +92,32 @@ class Gateway:
     """
 
     def __init__(self, config: Config | None = None, router: Router | None = None) -> None:
-        self.config = config if config is not None else Config()
-        self.router = router if router is not None else Router(self.config)
-        self.access = Access(self.config)
-        self.store = Store(self.config.state)
-        self.counters = SharedCounters(self.store) if self.config.state.shares_limits() else None
-        self.quota = Quota(self.config, self.counters)
-        self.models = ModelList(self.router)
+        self.config: Config = config if config is not None else Config()
+        self.router: Router = router if router is not None else Router(self.config)
+        self.access: Access = Access(self.config)
+        self.store: Store = Store(self.config.state)
+        self.counters: SharedCounters | None = SharedCounters(self.store) if self.config.state.shares_limits() else None
+        self.quota: Quota = Quota(self.config, self.counters)
+        self.models: ModelList = ModelList(self.router)
         most = self.config.gateway.max_parallel
-        self.wire = AiohttpWire(limits=type(LIMITS)(max_connections=most, max_keepalive_connections=min(most, 100)))
-        self.continuity = Continuity(self.store)
-        self.turns = Turns(self.store, self.config.state)
-        self.recorder = Recorder(self.config.telemetry)
-        self.runs = Runs(self.store, self.wire, partial(again, self), self.recorder)
-        self.files = Files(self.turns.files, self.config.state)
-        self.caches = Caches(self.turns.files, self.config.state)
-        self.conversations = Conversations(ConversationStore(self.store, self.config.state.keep))
+        self.wire: AiohttpWire = AiohttpWire(
+            limits=type(LIMITS)(max_connections=most, max_keepalive_connections=min(most, 100))
+        )
+        self.continuity: Continuity = Continuity(self.store)
+        self.turns: Turns = Turns(self.store, self.config.state)
+        self.recorder: Recorder = Recorder(self.config.telemetry)
+        self.runs: Runs = Runs(self.store, self.wire, partial(again, self), self.recorder)
+        self.files: Files = Files(self.turns.files, self.config.state)
+        self.caches: Caches = Caches(self.turns.files, self.config.state)
+        self.conversations: Conversations = Conversations(ConversationStore(self.store, self.config.state.keep))
         self._kept: dict[str, Files | Caches | Conversations] = {
             **dict.fromkeys(KINDS, self.files),
             **dict.fromkeys(CACHE_KINDS, self.caches),
             **dict.fromkeys(CONVERSATIONS, self.conversations),
         }
         self.draining = False
-        self.busy, self.sockets = 0, Counter[str]()  # requests, and the WebSockets of each key
+        self.busy: int = 0
+        self.sockets: Counter[str] = Counter[str]()  # requests, and the WebSockets of each key
         self._secret = self.config.gateway.secret()
         self._interim: bytes | None = None
         self._looking: asyncio.Future[None] | None = None

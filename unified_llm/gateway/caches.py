@@ -33,7 +33,8 @@ class Caches:
     """The routes of cached prompts."""
 
     def __init__(self, files: FileStore, settings: StateSettings) -> None:
-        self.files, self.settings = files, settings
+        self.files = files
+        self.settings = settings
 
     async def reply(self, sent: Sent, secret: Secret) -> Whole:
         """The response of a route. Raises `Refusal` and `StoreUnavailable`."""

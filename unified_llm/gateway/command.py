@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 __all__ = ["gateway"]
 
-gateway = typer.Typer(
+gateway: typer.Typer = typer.Typer(
     help="Serve every installed protocol over HTTP, on any upstream.",
     invoke_without_command=True,
     no_args_is_help=False,
 )
-key = typer.Typer(help="API keys of the gateway.", no_args_is_help=True)
+key: typer.Typer = typer.Typer(help="API keys of the gateway.", no_args_is_help=True)
 gateway.add_typer(key, name="key")
 
 ConfigFile = Annotated[Path | None, typer.Option("--config", "-c", metavar="FILE", help="configuration file (TOML)")]

@@ -54,7 +54,8 @@ class Files:
     """The file routes of one gateway."""
 
     def __init__(self, files: FileStore, settings: StateSettings) -> None:
-        self.files, self.settings = files, settings
+        self.files = files
+        self.settings = settings
 
     def limit(self, match: Match | None) -> int | None:
         """The largest body of an upload; None for every other request."""

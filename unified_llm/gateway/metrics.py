@@ -50,13 +50,13 @@ class Metrics:
     """The counters of one gateway. `clients` is how many values of `X-Client-Id` are told apart."""
 
     def __init__(self, clients: int) -> None:
-        self.registry = CollectorRegistry()
+        self.registry: CollectorRegistry = CollectorRegistry()
         self._clients, self._models = Bounded(clients), Bounded(_MODELS)
 
         def made(kind: Any, name: str, text: str, *labels: str, **more: Any) -> Any:
             return kind(f"unified_llm_{name}", text, labels, registry=self.registry, **more)
 
-        self.busy = made(Gauge, "requests_in_progress", "Requests that are being answered.")
+        self.busy: Any = made(Gauge, "requests_in_progress", "Requests that are being answered.")
         self._requests = made(
             Counter, "requests", "Requests of clients.", "protocol", "route", "status", "key", "client"
         )

@@ -67,7 +67,11 @@ class Refusal(Exception):
         self, status: int, type: str, message: str, *, code: str | None = None, headers: Mapping[str, str] | None = None
     ) -> None:
         super().__init__(message)
-        self.status, self.type, self.message, self.code, self.headers = status, type, message, code, headers or {}
+        self.status = status
+        self.type = type
+        self.message = message
+        self.code = code
+        self.headers: Mapping[str, str] | dict[str, str] = headers or {}
 
 
 def json_reply(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Whole:

@@ -74,11 +74,13 @@ class Router:
     """The names of one configuration. `upstreams` are those of `[upstreams]`, by name."""
 
     def __init__(self, config: Config, upstreams: Mapping[str, Upstream] | None = None) -> None:
-        self.upstreams = {name: each.with_(label=name) for name, each in (upstreams or {}).items()}
-        self.cooldown = Cooldown()
+        self.upstreams: dict[str, Upstream] = {name: each.with_(label=name) for name, each in (upstreams or {}).items()}
+        self.cooldown: Cooldown = Cooldown()
         names = config.gateway.providers
-        self.providers = providers_with_keys() if names is None else tuple(aliases().get(each, each) for each in names)
-        self.models = config.models
+        self.providers: tuple[str, ...] = (
+            providers_with_keys() if names is None else tuple(aliases().get(each, each) for each in names)
+        )
+        self.models: dict[str, ModelRoute] = config.models
         # More specific patterns first; the order of the file decides between equals.
         patterns = sorted((each for each in config.models if "*" in each), key=lambda each: -len(each))
         self._patterns = [

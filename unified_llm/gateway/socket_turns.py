@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any
+from weakref import WeakValueDictionary
 
 from ..client.state.response_memory import Turn, keeps
 from ..convert import read
@@ -16,6 +17,7 @@ from ..errors import InvalidRequest
 from ..registry import adapter
 from .access import Key
 from .body import Peek
+from .state.files import FileStore
 from .state.turns import Recalled, Turns
 
 __all__ = ["SocketTurns"]
@@ -34,12 +36,12 @@ class _Checked(Recalled):
 class SocketTurns(Turns):
     """The stored responses of a gateway, and those that one socket remembers, `limit` bytes of them."""
 
-    memory = _Checked
+    memory: type[Recalled] = _Checked
 
     def __init__(self, turns: Turns, limit: int) -> None:
         super().__init__(turns.store, turns.settings)
-        self.files = turns.files  # with the budget of the process
-        self.claims = turns.claims
+        self.files: FileStore = turns.files  # with the budget of the process
+        self.claims: WeakValueDictionary[tuple[str, str], Any] = turns.claims
         self._limit, self._size = limit, 0
         self._kept: OrderedDict[str, tuple[Turn, str]] = OrderedDict()
 

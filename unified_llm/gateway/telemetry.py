@@ -45,10 +45,13 @@ _log = logging.getLogger("unified_llm.gateway.requests")
 class Record:
     """One request while it is answered."""
 
+    is_over: bool
+
     def __init__(self, method: str, path: str, headers: Mapping[str, str]) -> None:
-        self.id = uuid4().hex
-        self.method, self.path = method, path[:_LONGEST]
-        self.client = "".join(filter(str.isprintable, headers.get(_CLIENT, "")[:64]))
+        self.id: str = uuid4().hex
+        self.method = method
+        self.path: str = path[:_LONGEST]
+        self.client: str = "".join(filter(str.isprintable, headers.get(_CLIENT, "")[:64]))
         self.key: Key | None = None  # of a client that was admitted
         self.match: Match | None = None
         self.model: str | None = None
@@ -62,7 +65,7 @@ class Record:
         self.is_over = self.is_complete = False
         self._at, self._began = datetime.now(UTC), time.monotonic()
         self.first: float | None = None
-        self.seconds = 0.0
+        self.seconds: float = 0.0
 
     def sending(self, send: Send) -> Send:
         """`send`, with an eye on the status, the size and the end of the response."""
@@ -139,11 +142,11 @@ class Recorder:
 
     def __init__(self, settings: TelemetrySettings) -> None:
         self.settings = settings
-        self.metrics = Metrics(settings.clients) if settings.metrics else None
+        self.metrics: Metrics | None = Metrics(settings.clients) if settings.metrics else None
         self.kept: deque[dict[str, Any]] = deque(maxlen=settings.keep)
         self._log = _logger(settings.log)
-        self.is_on = self.metrics is not None or self._log is not None
-        self.telemetry = SILENT
+        self.is_on: bool = self.metrics is not None or self._log is not None
+        self.telemetry: Telemetry = SILENT
         if self.is_on:
             self.telemetry = Telemetry(on_response=self._responded, on_retry=self._retried, detail=False)
 

@@ -73,9 +73,11 @@ class Mending:
     __slots__ = ("_asked", "_copies", "_made", "_made_ids", "_places", "changed", "items", "request", "rules", "writer")
 
     def __init__(self, request: Node, rules: Rules, writer: Writer) -> None:
-        self.request, self.rules, self.writer = request, rules, writer
+        self.request: Node = request
+        self.rules: Rules = rules
+        self.writer: Writer = writer
         self.items: list[Node] = request["input"]
-        self.changed = False
+        self.changed: bool = False
         self._asked: bool | None = None
         # The copy of each item that was changed, by the identity of the item and by its own.
         self._copies: dict[int, Node] = {}

@@ -97,12 +97,14 @@ class Lowering:
     """One run over one schema; the state that nodes share."""
 
     def __init__(self, schema: Any, profile: SchemaProfile, hoist: bool = False) -> None:
-        self.schema, self.profile, self.hoist = schema, profile, hoist
-        self.origins = Origins()
+        self.schema = schema
+        self.profile = profile
+        self.hoist = hoist
+        self.origins: Origins = Origins()
         self.changes: list[Change] = []
         self.undo: list[str] = []
         self.used: list[Keys] = []  # definitions that were kept or written out
-        self.path_refs = False
+        self.path_refs: bool = False
         self.wrapped = False
         self.rooted: set[str] = set()  # the containers of definitions at the root of the result
         self.hoisted: dict[Keys, str] = {}
@@ -110,7 +112,10 @@ class Lowering:
         self.waiting: list[tuple[str, Any, Keys]] = []
         # Container to what has to be in it at the root of the result.
         self.definitions: dict[str, Schema] = {}
-        self.properties = self.enum_values = self.expanded = self.nesting = 0
+        self.properties: int = 0
+        self.enum_values: int = 0
+        self.expanded: int = 0
+        self.nesting: int = 0
         self._references: References | None = None
         self._defining = False
         # Two closed objects in one allOf would exclude each other.

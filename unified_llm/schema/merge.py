@@ -35,7 +35,7 @@ class Origins:
         self._alive: list[Any] = []  # an id is only good while its object lives
         # The containers that were put together for a schema, which may grow as long as it is that schema's.
         self._grown: dict[int, int] = {}
-        self.additions = 0  # how often one of them was added to
+        self.additions: int = 0  # how often one of them was added to
         self._numbered: dict[int, tuple[dict[str, int], int]] = {}
         self._texts: dict[int, dict[str, list[int]]] = {}
 

@@ -23,7 +23,7 @@ class References:
 
     def __init__(self, root: Any) -> None:
         self.root = root
-        self.size = 0
+        self.size: int = 0
         # Members of $defs and definitions anywhere, by their path.
         self.definitions: list[Keys] = []
         self._anchors: dict[str, Keys] = {}

@@ -11,7 +11,7 @@ from typing import Any
 from .containers import arrays, objects, subschemas
 from .lowering import Lowering, Schema
 from .merge import as_types
-from .profile import WRAPPER
+from .profile import WRAPPER, SchemaProfile
 from .refs import DEFINITIONS, Keys
 from .spelling import account_for_null, spell
 from .unions import can_be_object, lower_unions, settle_unions
@@ -33,9 +33,14 @@ class Node:
         optional: bool = False,
         root: bool = False,
     ) -> None:
-        self.walk, self.profile = walk, walk.profile
-        self.flat, self.at, self.depth, self.stack = flat, at, depth, stack
-        self.optional, self.root = optional, root
+        self.walk = walk
+        self.profile: SchemaProfile = walk.profile
+        self.flat = flat
+        self.at = at
+        self.depth = depth
+        self.stack = stack
+        self.optional = optional
+        self.root = root
         self.v: Schema = dict(flat)
         self.moved: dict[str, Keys] = {}
 

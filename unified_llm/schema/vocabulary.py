@@ -14,7 +14,7 @@ OF_ARRAYS = frozenset(
 )
 OF_STRINGS = frozenset("minLength maxLength pattern contentEncoding contentMediaType contentSchema".split())
 OF_NUMBERS = frozenset("minimum maximum exclusiveMinimum exclusiveMaximum multipleOf".split())
-OF_KIND = {
+OF_KIND: dict[str, frozenset[str]] = {
     "object": OF_OBJECTS,
     "array": OF_ARRAYS,
     "string": OF_STRINGS,
@@ -23,7 +23,7 @@ OF_KIND = {
     "boolean": frozenset[str](),
     "null": frozenset[str](),
 }
-TYPED = frozenset().union(*OF_KIND.values())
+TYPED: frozenset[str] = frozenset().union(*OF_KIND.values())
 COUNTS = frozenset("minItems maxItems minLength maxLength minProperties maxProperties minContains maxContains".split())
 # Keyword to the Python types its value may have; a value of another type is not a schema and is refused everywhere.
 SHAPES: dict[str, tuple[type, ...]] = {

@@ -56,9 +56,13 @@ class Chat:
         tools: Sequence[Any] = (),
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        self.client, self.model, self.tools = client, model, list(tools)
-        self.out, self.err, self.color = out, err, color
-        self.options = dict(options or {})
+        self.client = client
+        self.model: str = model
+        self.tools: list[Any] = list(tools)
+        self.out = out
+        self.err = err
+        self.color = color
+        self.options: dict[str, Any] = dict(options or {})
         self.runs: list[RunResult] = []
         self.failed: Exception | None = None
         self._open: str | None = None

@@ -9,21 +9,26 @@ from __future__ import annotations
 
 import weakref
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from ...convert import Converted
 from ...errors import APIError
 from ...jsonarray import StreamDecoder
 from ...registry import split
 from ...sse import SSEDecoder, is_garbled, parse_data
 from ..sending.api_errors import GARBLED, unreachable, unusable
 from ..sending.deadline import Deadline
-from ..sending.effects import Opened
+from ..sending.effects import Hop, Opened
+from ..upstreams.upstream import Upstream
 from .event_loops import at_end_of, current_loop, run_later
 from .pool import close_later
 from .transport_errors import as_http_error
+
+if TYPE_CHECKING:
+    from ..telemetry.operation import Operation
 
 __all__ = ["AsyncStream", "Stream"]
 
@@ -72,17 +77,17 @@ class _Received:
         self._first: Iterator[bytes] = iter(opened.first)
         self._deadline = deadline
         self._closed = False
-        self.upstream = opened.upstream
-        self.sent = opened.sent
-        self.hops = opened.hops
-        self.attempts = opened.attempts
-        self.headers = opened.headers
-        self.status = opened.status
-        self.http = opened.http
-        self.request_id = opened.request_id
-        self.model = opened.model
-        self.located = opened.located
-        self.operation = opened.operation
+        self.upstream: Upstream = opened.upstream
+        self.sent: Converted = opened.sent
+        self.hops: tuple[Hop, ...] = opened.hops
+        self.attempts: int = opened.attempts
+        self.headers: Mapping[str, str] = opened.headers
+        self.status: int = opened.status
+        self.http: dict[str, Any] = opened.http
+        self.request_id: str | None = opened.request_id
+        self.model: str | None = opened.model
+        self.located: Callable[[APIError], APIError] = opened.located
+        self.operation: Operation | None = opened.operation
         if self.operation is not None:
             weakref.finalize(self, self.operation.end).atexit = False  # of a stream that nobody closed
 

@@ -51,7 +51,8 @@ class Pool:
     """The pool of a client for threads. `given` is the caller's own, which stays open."""
 
     def __init__(self, given: httpx2.Client | None = None, limits: httpx2.Limits | None = None) -> None:
-        self.given, self.limits = given, limits or LIMITS
+        self.given = given
+        self.limits: httpx2.Limits = limits or LIMITS
         self._made: httpx2.Client | None = None
         self._open, self._lock = True, Lock()
         _pools.add(self)
@@ -102,7 +103,8 @@ class AsyncPool:
         limits: httpx2.Limits | None = None,
         make: Callable[[], Any] | None = None,
     ) -> None:
-        self.given, self.limits = given, limits or LIMITS
+        self.given = given
+        self.limits: httpx2.Limits = limits or LIMITS
         self._make = make if make is not None else self._httpx2
         self._made: dict[Any, Any] = {}
         self._open, self._lock = True, Lock()

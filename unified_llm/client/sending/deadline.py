@@ -42,8 +42,8 @@ class Deadline:
     def __init__(self, seconds: float) -> None:
         if not isinstance(seconds, (int, float)) or isinstance(seconds, bool) or not seconds > 0:
             raise InvalidArgument(f"total_timeout is a positive number of seconds, not {seconds!r}")
-        self.seconds = seconds
-        self.at = time.monotonic() + seconds
+        self.seconds: float = seconds
+        self.at: float = time.monotonic() + seconds
 
     @classmethod
     def of(cls, seconds: float | None) -> Deadline | None:

@@ -23,7 +23,11 @@ class Format:
     def __init__(
         self, name: str, schema: Node, load: Callable[[str], Any], description: str = "", type_: Any = None
     ) -> None:
-        self.name, self.schema, self.load, self.description, self.type = name, schema, load, description, type_
+        self.name = name
+        self.schema = schema
+        self.load = load
+        self.description = description
+        self.type = type_
 
     def native(self) -> Node:
         """The canonical text format."""

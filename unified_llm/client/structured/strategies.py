@@ -78,7 +78,8 @@ class Parser:
     """One format, asked for by one strategy: what it adds to a request, and what it reads from an answer."""
 
     def __init__(self, found: Format, strategy: str) -> None:
-        self.format, self.strategy = found, strategy
+        self.format = found
+        self.strategy = strategy
 
     def ask(self, call: Call, *, loop: bool = False) -> None:
         """Put the format into a request. In a tool loop the first turns may call other tools.

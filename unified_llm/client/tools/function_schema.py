@@ -27,6 +27,8 @@ class Signature:
     are the parameters that Python takes by position only.
     """
 
+    description: str
+
     def __init__(self, function: Callable[..., Any], context_type: type) -> None:
         signature = inspect.signature(function)
         hints = _hints(function)

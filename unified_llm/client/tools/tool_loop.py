@@ -107,10 +107,18 @@ class Loop:
         steps: Sequence[Step] = (),
         decisions: Decisions | None = None,
     ) -> None:
-        self.call, self.limits, self.asked = call, limits, asked
-        self.parser, self.retries, self.approve = parser, retries, approve
-        self.parallel, self.hooks, self.on_step, self.context = parallel, hooks or Hooks(), on_step, context
-        self.steps, self.decisions = list(steps), decisions
+        self.call = call
+        self.limits = limits
+        self.asked = asked
+        self.parser = parser
+        self.retries: int = retries
+        self.approve = approve
+        self.parallel = parallel
+        self.hooks: Hooks = hooks or Hooks()
+        self.on_step = on_step
+        self.context = context
+        self.steps: list[Step[Any]] = list(steps)
+        self.decisions = decisions
         self._tell: Callable[[Any], None] = lambda event: None
         self._earlier: tuple[Node, ...] = ()
 

@@ -6,7 +6,7 @@ from ...usage_errors import MissingExtra
 
 try:
     import httpx
-except ModuleNotFoundError as error:
-    raise MissingExtra("library='httpx'", "httpx") from error
+except ModuleNotFoundError as _error:
+    raise MissingExtra("library='httpx'", "httpx") from _error
 
 __all__ = ["httpx"]

@@ -44,7 +44,11 @@ class KeyAuth(httpx2.Auth):
         needed: bool = True,
         whose: str = "",
     ) -> None:
-        self.header, self.template, self.env, self.needed, self.whose = header, template, tuple(env), needed, whose
+        self.header = header
+        self.template = template
+        self.env: tuple[str, ...] = tuple(env)
+        self.needed = needed
+        self.whose = whose
         self._key = key
 
     def __repr__(self) -> str:

@@ -47,7 +47,8 @@ class ConversationStore:
     """The conversations of all tenants. Everything raises `StoreUnavailable`."""
 
     def __init__(self, store: Store, keep: float) -> None:
-        self.store, self._keep = store, int(keep)
+        self.store = store
+        self._keep = int(keep)
 
     async def create(self, tenant: str, metadata: Mapping[str, Any], added: Sequence[Node]) -> Conversation:
         """Create a conversation with its first items."""

@@ -46,14 +46,14 @@ __all__ = [
     "writing",
 ]
 
-metadata = sa.MetaData()
-settings = sa.Table(
+metadata: sa.MetaData = sa.MetaData()
+settings: sa.Table = sa.Table(
     "settings",
     metadata,
     sa.Column("name", sa.String(64), primary_key=True),
     sa.Column("value", sa.LargeBinary, nullable=False),
 )
-responses = sa.Table(
+responses: sa.Table = sa.Table(
     "responses",
     metadata,
     sa.Column("tenant", sa.String(255), primary_key=True),
@@ -69,7 +69,7 @@ responses = sa.Table(
     sa.Index("responses_expires", "expires"),
 )
 
-runs = sa.Table(
+runs: sa.Table = sa.Table(
     "runs",
     metadata,
     sa.Column("id", sa.String(255), primary_key=True),
@@ -84,7 +84,7 @@ runs = sa.Table(
     sa.Index("runs_status", "status", "owner"),
     sa.Index("runs_expires", "expires"),
 )
-segments = sa.Table(
+segments: sa.Table = sa.Table(
     "segments",
     metadata,
     # A run that was deleted takes its log with it, and a node that still executes it cannot write any more.
@@ -94,7 +94,7 @@ segments = sa.Table(
     sa.Column("data", sa.LargeBinary, nullable=False),
 )
 
-files = sa.Table(
+files: sa.Table = sa.Table(
     "files",
     metadata,
     sa.Column("tenant", sa.String(255), primary_key=True),
@@ -111,7 +111,7 @@ files = sa.Table(
     sa.Index("files_expires", "expires"),
     sa.Index("files_secret", "secret", unique=True),
 )
-file_parts = sa.Table(
+file_parts: sa.Table = sa.Table(
     "file_parts",
     metadata,
     sa.Column("tenant", sa.String(255), primary_key=True),
@@ -121,7 +121,7 @@ file_parts = sa.Table(
     sa.Column("place", sa.BigInteger, nullable=False),
     sa.Column("data", sa.LargeBinary, nullable=False),
 )
-file_uses = sa.Table(
+file_uses: sa.Table = sa.Table(
     "file_uses",
     metadata,
     sa.Column("tenant", sa.String(255), primary_key=True),
@@ -132,7 +132,7 @@ file_uses = sa.Table(
     sa.Index("file_uses_expires", "expires"),
 )
 
-vault = sa.Table(
+vault: sa.Table = sa.Table(
     "vault",
     metadata,
     sa.Column("tenant", sa.String(255), primary_key=True),
@@ -144,14 +144,14 @@ vault = sa.Table(
     sa.Index("vault_expires", "expires"),
 )
 
-counters = sa.Table(
+counters: sa.Table = sa.Table(
     "counters",
     metadata,
     sa.Column("name", sa.String(512), primary_key=True),
     sa.Column("used", sa.BigInteger, nullable=False),
     sa.Column("ends", sa.BigInteger, nullable=False),
 )
-conversations = sa.Table(
+conversations: sa.Table = sa.Table(
     "conversations",
     metadata,
     sa.Column("tenant", sa.String(255), primary_key=True),
@@ -163,7 +163,7 @@ conversations = sa.Table(
     sa.Column("expires", sa.BigInteger, nullable=False),
     sa.Index("conversations_expires", "expires"),
 )
-conversation_items = sa.Table(
+conversation_items: sa.Table = sa.Table(
     "conversation_items",
     metadata,
     sa.Column("tenant", sa.String(255), primary_key=True),

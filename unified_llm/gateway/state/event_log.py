@@ -75,7 +75,7 @@ class Signal:
     """Wakes every reader of a run; `version` is what a reader has to remember before it looks."""
 
     def __init__(self) -> None:
-        self.version = 0
+        self.version: int = 0
         self._waiting: set[asyncio.Future[None]] = set()
 
     def tell(self) -> None:
@@ -110,20 +110,22 @@ class LogWriter:
     def __init__(
         self, store: Store, run: Run, shown: Sequence[tuple[int, bytes]] = (), *, replayed: bool = False
     ) -> None:
-        self.store, self.run = store, run
-        self.signal = Signal()
-        self.log = list(shown)  # place of the first event, and the bytes of a segment
+        self.store = store
+        self.run = run
+        self.signal: Signal = Signal()
+        self.log: list[tuple[int, bytes]] = list(shown)  # place of the first event, and the bytes of a segment
         # The beginning of a second stream, where one was shown of the first.
         self._again: list[bytes] | None = [] if shown and not replayed else None
         # What the same stream has to begin with when its upstream sends it once more.
         self._replay = [each + b"\n\n" for each in self.shown.split(b"\n\n")[:-1]][::-1] if replayed else []
-        self.count = sum(data.count(b"\n\n") for _, data in shown)  # events that have their number
+        self.count: int = sum(data.count(b"\n\n") for _, data in shown)  # events that have their number
         self._opened = self.count
-        self.is_done, self.status = False, ""
+        self.is_done: bool = False
+        self.status: str = ""
         self._ahead: list[bytes] = []  # numbered, and not yet on their way to the database
         self._flight: asyncio.Task[None] | None = None
         self._failure: Exception | None = None  # behind it nothing is written: the log would have a gap
-        self.field = adapter(run.surface).resume[1] if adapter(run.surface).resume else ""
+        self.field: str = adapter(run.surface).resume[1] if adapter(run.surface).resume else ""
         self._renaming = Renaming(run.surface, new=run.id)
 
     async def append(self, events: Sequence[bytes]) -> None:

@@ -95,7 +95,8 @@ class FileBudget:
     """
 
     def __init__(self, settings: StateSettings) -> None:
-        self._most, self.used = settings.most_files_held(), 0
+        self._most = settings.most_files_held()
+        self.used: int = 0
 
     def take(self, size: int) -> None:
         """Count bytes, until they are given back. Raises `Refusal` (429) where there is no room for them."""
@@ -113,8 +114,9 @@ class FileStore:
     """The files of all tenants; `budget` is what requests of this process hold of them."""
 
     def __init__(self, store: Store, settings: StateSettings) -> None:
-        self.store, self.settings = store, settings
-        self.budget = FileBudget(settings)
+        self.store = store
+        self.settings = settings
+        self.budget: FileBudget = FileBudget(settings)
 
     async def create(
         self,

@@ -58,7 +58,7 @@ class NodeLock:
     """
 
     def __init__(self, heard: Callable[[str], None] | None = None) -> None:
-        self.node = uuid4().hex
+        self.node: str = uuid4().hex
         self._heard = heard
         self._file: Any = None
         self._raw: Any = None  # the connection of the driver that listens

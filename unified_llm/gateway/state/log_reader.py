@@ -29,7 +29,8 @@ class LogReader:
     """The logs as one node reads them; `live` has the writers of the runs that it executes."""
 
     def __init__(self, store: Store, lock: NodeLock) -> None:
-        self.store, self.lock = store, lock
+        self.store = store
+        self.lock = lock
         self.live: dict[str, LogWriter] = {}
         self._watched: dict[str, list[Signal]] = {}  # runs of other nodes that are read here
 

@@ -135,9 +135,10 @@ class References:
 
     def __init__(self, files: FileStore, kind: str, secret: Secret) -> None:
         self._files = files
-        self.kind, self.secret = kind, secret
+        self.kind = kind
+        self.secret = secret
         self.own: tuple[str, ...] = ()
-        self.losses = Losses()
+        self.losses: Losses = Losses()
         self._cache: tuple[StoredFile, str] | None = None
         self._found: dict[str, StoredFile] = {}
         self._size = 0

@@ -63,11 +63,13 @@ class Runs:
     def __init__(
         self, store: Store, wire: AsyncWire, prepare: Prepare | None = None, recorder: Recorder | None = None
     ) -> None:
-        self.store, self.wire, self._prepare = store, wire, prepare
+        self.store = store
+        self.wire = wire
+        self._prepare = prepare
         self._recorder = Recorder(TelemetrySettings(metrics=False)) if recorder is None else recorder
-        self.lock = NodeLock(self._heard)
+        self.lock: NodeLock = NodeLock(self._heard)
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self.log = LogReader(store, self.lock)
+        self.log: LogReader = LogReader(store, self.lock)
         self._cancelled: set[str] = set()
         self._hurry = asyncio.Event()
         self._sweeping: asyncio.Task[None] | None = None

@@ -54,8 +54,9 @@ class Recalled(Memory):
         super().__init__(0, secret)
         self.history = turns
         self.files = files
-        self.upstream = self.protocol = ""
-        self.forgotten = False
+        self.upstream: str = ""
+        self.protocol: str = ""
+        self.forgotten: bool = False
         self.conversation: Named | None = None
 
     def turns(self, name: str, surface: str, caller: str = "") -> list[Turn] | None:
@@ -192,8 +193,9 @@ class Turns:
     memory: type[Recalled] = Recalled
 
     def __init__(self, store: Store, settings: StateSettings) -> None:
-        self.store, self.settings = store, settings
-        self.files = FileStore(store, settings)
+        self.store = store
+        self.settings = settings
+        self.files: FileStore = FileStore(store, settings)
         self.claims: WeakValueDictionary[tuple[str, str], Any] = WeakValueDictionary()  # ids of what is being made
 
     async def recall(
