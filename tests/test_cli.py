@@ -35,7 +35,7 @@ def run(*arguments: str, stdin: bytes = b"") -> tuple[int, bytes, str]:
 def started(*arguments: str, stdin: bytes = b"") -> tuple[int, bytes, str]:
     """The same in a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-m", "unified_llm.cli", *arguments], input=stdin, capture_output=True, check=False
+        [sys.executable, "-m", "unified_llm", *arguments], input=stdin, capture_output=True, check=False
     )
     return done.returncode, done.stdout, done.stderr.decode()
 

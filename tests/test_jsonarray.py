@@ -163,7 +163,7 @@ def test_others_have_no_such_form() -> None:
 def test_the_command_line_reads_an_array() -> None:
     part = {"content": {"role": "model", "parts": [{"text": "Hi"}]}, "finishReason": "STOP", "index": 0}
     wire = json.dumps([{"candidates": [part]}]).encode()
-    command = [sys.executable, "-m", "unified_llm.cli", "convert", "--from", GC, "--to", "openai-chat"]
+    command = [sys.executable, "-m", "unified_llm", "convert", "--from", GC, "--to", "openai-chat"]
     done = subprocess.run(command, input=wire, capture_output=True, check=True)
     assert done.stdout.startswith(b"data: {") and done.stdout.endswith(b"data: [DONE]\n\n")
     ours = json.dumps([{"event": None, "data": {"candidates": [part]}}]).encode()

@@ -197,8 +197,8 @@ def about(
 
 
 def main() -> None:
-    """The entry point of the `unified-llm` script."""
-    app()
+    """The entry point of the `unified-llm` script, and of `python -m unified_llm`."""
+    app(prog_name="unified-llm")
 
 
 def _levels(text: str) -> Any:
@@ -329,7 +329,3 @@ def _keep(losses: Losses, path: Path | None, shown: IO[str]) -> bool:
 def _err(text: str, file: IO[str] | None = None) -> None:
     sys.stdout.flush()
     print(printable(text), file=file or sys.stderr)
-
-
-if __name__ == "__main__":
-    main()

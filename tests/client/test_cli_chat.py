@@ -32,7 +32,7 @@ def get_weather(city: str) -> str:
 def run_there(*arguments: str, stdin: str = "") -> tuple[int, str, str]:
     """The same in a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-m", "unified_llm.cli", *arguments],
+        [sys.executable, "-m", "unified_llm", *arguments],
         input=stdin.encode(),
         capture_output=True,
         check=False,
@@ -239,7 +239,7 @@ def test_who_reads_only_the_beginning_is_told_nothing(tmp_path: Path) -> None:
     arguments = [
         sys.executable,
         "-m",
-        "unified_llm.cli",
+        "unified_llm",
         "run",
         str(tmp_path / "long.json"),
         "-m",

@@ -116,7 +116,7 @@ def test_the_file_is_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_a_server_reads_its_file_at_sighup(tmp_path: Path) -> None:
     path = tmp_path / "gateway.toml"
     path.write_text(FIRST)
-    command = [sys.executable, "-W", "error", "-m", "unified_llm.cli", "gateway"]
+    command = [sys.executable, "-W", "error", "-m", "unified_llm", "gateway"]
     command += ["--config", str(path), "--listen", "127.0.0.1:0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:

@@ -90,7 +90,7 @@ def node(tmp_path: Path, database: str, upstream: str) -> tuple[subprocess.Popen
         f'[upstreams.slow]\nbase_url = "{upstream}"\nmodel = "m"\n'
     )
     path = os.pathsep.join([str(ROOT), str(ROOT / "adapters")])
-    command = [sys.executable, "-m", "unified_llm.cli", "gateway", "--config", str(config)]
+    command = [sys.executable, "-m", "unified_llm", "gateway", "--config", str(config)]
     process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": path}, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     line = process.stdout.readline()

@@ -122,7 +122,7 @@ def test_open_streams_are_finished_before_the_end(house: House) -> None:
 
 def test_the_command_starts_says_how_to_use_it_and_stops(tmp_path: Path) -> None:
     path = os.pathsep.join([str(ROOT), str(ROOT / "adapters")])
-    command = [sys.executable, "-W", "error", "-m", "unified_llm.cli", "gateway", "--listen", "127.0.0.1:0"]
+    command = [sys.executable, "-W", "error", "-m", "unified_llm", "gateway", "--listen", "127.0.0.1:0"]
     process = subprocess.Popen(
         command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         text=True,

@@ -43,7 +43,7 @@ def test_a_filter_lists_what_it_matches() -> None:
 
 def test_it_runs_as_people_run_it() -> None:
     environment = {**os.environ, catalog.ENVIRONMENT: str(DATA / "models_dev.json.gz")}
-    command = [sys.executable, "-m", "unified_llm.cli", "models", "openai/gpt-5.5"]
+    command = [sys.executable, "-m", "unified_llm", "models", "openai/gpt-5.5"]
     done = subprocess.run(command, capture_output=True, check=False, env=environment)
     assert (done.returncode, done.stderr) == (0, b"") and b"922k input" in done.stdout
 

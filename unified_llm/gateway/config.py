@@ -131,7 +131,7 @@ class StateSettings(_Table):
     max_files_held: Size | None = Field(
         default=None,
         description="Bytes of files that the requests of one process hold at the same time, until their upstreams "
-        "answer; others get status 429. Default: four times `max_file`.",
+        "answer; others get status 429. At least twice `max_file`. Default: four times `max_file`.",
     )
     sync: Literal["normal", "full"] = Field(
         default="normal", description="SQLite only. `full` survives power loss, `normal` a crash of the process."
@@ -288,8 +288,10 @@ class Config(_Table):
         if not is_loopback(self.gateway.host) and not self.keys:
             yield (f"gateway.listen: {self.gateway.host} is not a loopback address and there is no key; "
                    "add one with: unified-llm gateway key new")  # fmt: skip
-        if self.state.most_files_held() < self.state.max_file:
-            yield "state.max_files_held: below state.max_file, so that the largest file could not be sent"
+        if self.state.most_files_held() < 2 * self.state.max_file:
+            least = 2 * self.state.max_file
+            yield (f"state.max_files_held: below {least}, twice state.max_file; with less, one request "
+                   "with a large file keeps all others waiting")  # fmt: skip
         hashes: dict[str, str] = {}
         for name, key in self.keys.items():
             if hashes.setdefault(key.sha256, name) != name:

@@ -73,6 +73,11 @@ class Refusal(Exception):
         self.code = code
         self.headers: Mapping[str, str] | dict[str, str] = headers or {}
 
+    def error(self) -> dict[str, Any]:
+        """The canonical error."""
+        error: dict[str, Any] = {"type": self.type, "message": self.message, "status": self.status}
+        return error if self.code is None else {**error, "code": self.code}
+
 
 def json_reply(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Whole:
     """A JSON document."""
@@ -81,10 +86,7 @@ def json_reply(value: Any, status: int = 200, headers: Mapping[str, str] | None 
 
 def error_reply(refusal: Refusal, protocol: str) -> Whole:
     """A refusal in the words of the client protocol."""
-    error: dict[str, Any] = {"type": refusal.type, "message": refusal.message, "status": refusal.status}
-    if refusal.code is not None:
-        error["code"] = refusal.code
-    done = write({"error": error}, protocol, "error")
+    done = write({"error": refusal.error()}, protocol, "error")
     own = {name.lower(): value for name, value in header_safe(done.http.get("headers") or {}).items()}
     again = {} if refusal.status == 429 or refusal.status >= 500 else {"x-should-retry": "false"}
     headers = {"content-type": "application/json", **own, **again, **refusal.headers}

@@ -17,17 +17,18 @@ from gateway.test_gateway_file_use import ask, request, upload
 from gateway.test_gateway_files import GOOGLE
 from unified_llm.gateway.app import Gateway
 from unified_llm.gateway.config import ConfigError, load
-from unified_llm.gateway.state import references, runs
+from unified_llm.gateway.replies import Refusal
+from unified_llm.gateway.state import continuity, references
 
-SMALL = {"url": "sqlite://", "max_file": 100, "max_files_held": 100}
+SMALL = {"url": "sqlite://", "max_file": 100, "max_files_held": 200}
 
 
 @contextmanager
 def full(gateway: Gateway) -> Iterator[None]:
     """While other requests hold all but 50 bytes."""
-    gateway.files.files.budget.take(50)
+    gateway.files.files.budget.take(150)
     yield
-    gateway.files.files.budget.give(50)
+    gateway.files.files.budget.give(150)
 
 
 @pytest.mark.parametrize("surface", PROTOCOLS)
@@ -38,7 +39,7 @@ def test_a_request_is_refused_while_others_fill_the_memory(house: House, surface
         with full(gateway):
             done = ask(house, gateway, surface, protocol, id)
             assert done.status_code == 429 and "try again" in said(surface, done.json()), done.text
-            assert done.headers["retry-after"] == "5" and gateway.files.files.budget.used == 50
+            assert done.headers["retry-after"] == "5" and gateway.files.files.budget.used == 150
     assert not house.seen
     assert ask(house, gateway, surface, "openai-chat", id).status_code == 200
     assert gateway.files.files.budget.used == 0
@@ -114,14 +115,14 @@ def test_a_cached_prompt_counts(house: House) -> None:
 
 
 def test_a_run_that_was_accepted_waits_for_memory(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runs, "_EVERY", 0.01)
+    monkeypatch.setattr(continuity, "_PAUSE", 0.01)
     gateway = house.gateway(state=SMALL)
     budget = gateway.files.files.budget
     take, looks = budget.take, []
 
     def taken(size: int) -> None:
         looks.append(size)
-        take(size if len(looks) in (1, 4) else 101)  # else others hold it
+        take(size if len(looks) in (1, 4) else 201)  # else others hold it
 
     id = upload(house, gateway, b"x" * 60, "a.txt")
     _, body, _ = request("openai-responses", "openai-chat", id)
@@ -129,6 +130,29 @@ def test_a_run_that_was_accepted_waits_for_memory(house: House, monkeypatch: pyt
     run = begun(house, gateway, "/v1/responses", "openai-chat", input=body["input"])
     assert ended(house, gateway, "/v1/responses", run["id"])["status"] == "completed"
     assert looks == [60] * 4 and budget.used == 0, "once before it was accepted, and until there was room"
+
+
+@pytest.mark.parametrize("lasts", [True, False])
+def test_a_run_does_not_wait_for_ever(house: House, monkeypatch: pytest.MonkeyPatch, lasts: bool) -> None:
+    monkeypatch.setattr(continuity, "_PAUSE", 0.01)
+    monkeypatch.setattr(continuity, "_PATIENCE", 0.1 if lasts else 1_000)
+    gateway = house.gateway(state=SMALL)
+    budget = gateway.files.files.budget
+    take, looks = budget.take, []
+
+    def taken(size: int) -> None:
+        looks.append(size)
+        if len(looks) > 2 and not lasts:
+            raise Refusal(404, "not_found", "the file is gone", code="file_not_found")
+        take(size if len(looks) == 1 else 201)
+
+    id = upload(house, gateway, b"x" * 60, "a.txt")
+    _, body, _ = request("openai-responses", "openai-chat", id)
+    monkeypatch.setattr(budget, "take", taken)
+    run = begun(house, gateway, "/v1/responses", "openai-chat", input=body["input"])
+    done = ended(house, gateway, "/v1/responses", run["id"])
+    assert done["status"] == "failed" and not house.seen
+    assert ("memory for files" if lasts else "the file is gone") in done["error"]["message"]
 
 
 def test_a_request_names_so_many_files(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,8 +169,10 @@ def test_a_request_names_so_many_files(house: House, monkeypatch: pytest.MonkeyP
     assert done.status_code == 413 and done.json()["error"]["code"] == "too_many_files"
 
 
-def test_the_largest_file_must_fit(tmp_path: Any) -> None:
+def test_two_of_the_largest_files_must_fit(tmp_path: Any) -> None:
     path = tmp_path / "gateway.toml"
-    path.write_text("[state]\nmax_file = 100\nmax_files_held = 99\n")
-    with pytest.raises(ConfigError, match=r"state\.max_files_held: below state\.max_file"):
+    path.write_text("[state]\nmax_file = 100\nmax_files_held = 199\n")
+    with pytest.raises(ConfigError, match=r"state\.max_files_held: below 200, twice state\.max_file"):
         load(path)
+    path.write_text("[state]\nmax_file = 100\nmax_files_held = 200\n")
+    assert load(path).state.most_files_held() == 200

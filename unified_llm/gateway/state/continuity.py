@@ -8,6 +8,7 @@ the response: it is deleted with it.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import time
@@ -23,17 +24,20 @@ import zstandard
 from ...client.connections.io import AsyncWire
 from ...client.transports.translator import Incoming, Reply, Translator
 from ...jsonvalue import dump
+from ..replies import Refusal
 from .database import vault
 from .store import Conflict, Store, StoreUnavailable
 from .turns import Recalled
 
-__all__ = ["Continuity", "RequestVault", "ask", "keep"]
+__all__ = ["Continuity", "RequestVault", "ask", "ask_patiently", "keep"]
 
 _log = logging.getLogger("unified_llm.gateway")
 _BYTES = 128_000_000  # of the cache
 _ABSENT = 100_000  # keys that are known to be absent
 _LOOK = 2.0  # seconds between two looks into an empty table
 _MOST = 1_000  # keys of one query
+_PATIENCE = 600.0  # seconds that a run waits for room for its files
+_PAUSE = 1.0  # seconds between two tries
 
 _Key = tuple[str, str]
 
@@ -175,6 +179,21 @@ async def ask(wire: AsyncWire, translator: Translator, incoming: Incoming) -> Re
     if reply.opened is not None:  # a stream needs nothing of its request but the exchange
         reply.opened.sent = replace(reply.opened.sent, value=None)
     return reply
+
+
+async def ask_patiently(wire: AsyncWire, translator: Translator, incoming: Incoming) -> Reply:
+    """`ask`, for a request that no client waits for: it waits until its files can be in memory.
+
+    Raises `Refusal` where that takes longer than 10 minutes, and for any other reason.
+    """
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            return await ask(wire, translator, incoming)
+        except Refusal as refusal:
+            if refusal.status not in (429, 503) or time.monotonic() >= end:
+                raise
+        await asyncio.sleep(_PAUSE)
 
 
 async def _asked(wire: AsyncWire, translator: Translator, incoming: Incoming) -> Reply:

@@ -22,7 +22,7 @@ from ...client.state.response_memory import Turn
 from ...client.transports.memory_routes import kept
 from ...client.transports.route_matching import Match, recognise
 from ...client.transports.stream_translation import SurfaceStream
-from ...client.transports.translator import Incoming, Reply, Translator
+from ...client.transports.translator import Incoming, Translator
 from ...convert import convert, write
 from ...errors import APIError, CapabilityLost
 from ...jsonvalue import dump, parse
@@ -34,7 +34,7 @@ from ..loss_report import placed
 from ..replies import Events, Refusal, Whole
 from ..telemetry import Recorder, note
 from . import run_rows
-from .continuity import ask, keep
+from .continuity import ask_patiently, keep
 from .database import runs
 from .event_log import DONE, Diverged, LogWriter, Run, collected, error_of, failure, openings, place_of
 from .locks import CANCEL, DELETED, NodeLock
@@ -225,7 +225,8 @@ class Runs:
         surface: SurfaceStream | None = None
         try:
             try:
-                reply = placed(await self._asked(translator, incoming), run.surface, self._recorder.settings.losses)
+                reply = await ask_patiently(self.wire, translator, incoming)
+                reply = placed(reply, run.surface, self._recorder.settings.losses)
                 if reply.stream is None:
                     await self._ended(writer, "failed", error_of(run.surface, reply.content))
                     return
@@ -251,6 +252,8 @@ class Runs:
                     surface.leave()
             except APIError as error:
                 await self._ended(writer, "failed", {**error.error, "message": error.message})
+            except Refusal as refusal:
+                await self._ended(writer, "failed", refusal.error())
             except CapabilityLost as error:
                 fields = {"type": "invalid_request", "code": "capability_lost", "message": str(error)}
                 await self._ended(writer, "failed", fields)
@@ -280,14 +283,6 @@ class Runs:
             self._tasks.pop(run.id, None)
             self._cancelled.discard(run.id)
             self.log.live.pop(run.id).signal.tell()
-
-    async def _asked(self, translator: Translator, incoming: Incoming) -> Reply:
-        """The reply of the upstream. Nobody waits for it, so the run does until there is room for its files."""
-        while True:
-            try:
-                return await ask(self.wire, translator, incoming)
-            except Refusal:
-                await asyncio.sleep(_EVERY)
 
     async def _note_kept(self, writer: LogWriter, upstream: str, id_: str) -> None:
         """Write down by which id an upstream keeps a run, before anything of it is shown. Raises `Conflict`."""
