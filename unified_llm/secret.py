@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from hmac import compare_digest
 from typing import TypeAlias
@@ -35,13 +35,13 @@ class Secret:
     def of(value: SecretLike) -> Secret | None:
         """The secret that a caller passed: a string, bytes, a list of them, None.
 
-        Raises `ValueError` for an empty one and `TypeError` for anything else.
+        Raises `InvalidArgument` for an empty one and for anything else.
         """
         if value is None or isinstance(value, Secret):
             return value
-        given = [value] if isinstance(value, (str, bytes)) else list(value)
+        given = [value] if isinstance(value, (str, bytes)) else list(value) if isinstance(value, Iterable) else [value]
         if not all(isinstance(key, (str, bytes)) for key in given):
-            raise TypeError("secret must be a string, bytes, or a list of them")
+            raise InvalidArgument("secret should be a string, bytes, or a list of them")
         return Secret(*(key.encode() if isinstance(key, str) else key for key in given))
 
     def sign(self, payload: bytes) -> bytes:

@@ -297,7 +297,7 @@ def test_an_approved_call_needs_its_function_and_an_answered_run_is_over() -> No
     done = client.responses.resume(run, approved=True, tools=TOOLS)
     with pytest.raises(ul.InvalidBody, match="previous=run"):
         client.responses.resume(done, tools=TOOLS)
-    with pytest.raises(TypeError, match="approve= returns True, False, a text or None, not 3"):
+    with pytest.raises(ul.InvalidArgument, match="approve= returns True, False, a text or None, not 3"):
         client.responses.run(input="Hi", tools=TOOLS, approve=lambda call, context: 3, upstream=three("find").upstream)
 
 

@@ -198,7 +198,7 @@ def test_headers_of_a_call() -> None:
          "/input/0/content/0/type"),
         ({"input": [{"type": "mesage", "role": "user"}]}, ul.InvalidBody, "did you mean 'message'"),
         ({"input": [7]}, ul.InvalidBody, "/input/0"),
-        ({"previous": "resp_1"}, TypeError, "previous_response_id"),
+        ({"previous": "resp_1"}, ul.InvalidBody, "^/previous: .*previous_response_id="),
         ({"tools": [len, len]}, ValueError, "two tools"),
     ],
 )  # fmt: skip

@@ -183,5 +183,5 @@ class Opaque:
     "format_", ["json", "int", None, 3, [int], Opaque, {"type": "json_object"}, {"type": "json_schema", "schema": {}}]
 )
 def test_what_is_no_type_and_no_schema_is_refused_in_our_words(format_: Any) -> None:
-    with pytest.raises(TypeError, match=r"^text_format=.*pass a pydantic model"):
+    with pytest.raises(ul.InvalidArgument, match=r"^text_format=.*pass a pydantic model"):
         ul.Client().responses.parse(model="local/echo", input="Hi", text_format=format_)

@@ -131,9 +131,9 @@ def test_an_asynchronous_sdk_client() -> None:
 
 def test_the_kind_of_client_that_was_not_handed_in_says_so() -> None:
     upstream = Upstream.from_sdk(anthropic.AsyncAnthropic(api_key="k"), model="up")
-    with pytest.raises(TypeError, match="synchronous one too"):
+    with pytest.raises(ul.InvalidArgument, match="synchronous one too"):
         ask(upstream)
-    with pytest.raises(TypeError, match="one synchronous"):
+    with pytest.raises(ul.InvalidArgument, match="one synchronous"):
         Upstream.from_sdk(openai.OpenAI(api_key="k"), openai.OpenAI(api_key="k"))
 
 
@@ -147,5 +147,5 @@ def test_an_sdk_client_without_connection() -> None:
 
 
 def test_an_object_nobody_knows() -> None:
-    with pytest.raises(TypeError, match="no adapter knows"):
+    with pytest.raises(ul.InvalidArgument, match=r"builtins\.object is no client that an adapter knows"):
         Upstream.from_sdk(object())

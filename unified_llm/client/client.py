@@ -16,6 +16,7 @@ from ..provenance import SecretLike
 from ..vault import Vault
 from .connections.io import AsyncWire, Wire
 from .core import Core
+from .inputs.argument_types import SETTINGS, check_arguments
 from .params import Given, meanings
 from .responses import AsyncResponses, Responses
 from .results import Listed, TokenCount
@@ -62,6 +63,7 @@ class _Both(Generic[H, W]):
         tracer_provider: Any = None,
         meter_provider: Any = None,
     ) -> None:
+        check_arguments(locals(), SETTINGS)
         self._core = Core(
             upstream,
             model=model,

@@ -25,6 +25,7 @@ from ..registry import split
 from ..urls import filled
 from ..vault import Vault
 from .history import Segment
+from .inputs.argument_types import check_arguments
 from .opening import Opening
 from .requests import Call, call_of, travelling
 from .results import Listed, Made, Result, TokenCount, items_of, result_of
@@ -334,6 +335,7 @@ class Core:
 
     def listing(self, named: Any, limit: int | None) -> Steps[list[Listed]]:
         """The models that upstreams say they serve: those that are named, else the client's own."""
+        check_arguments({"limit": limit})
         names = [None] if named is None else list(named) if isinstance(named, (list, tuple)) else [named]
         calls = [self.call({} if each is None else {"upstream": each}) for each in names]
         upstreams = [each for call in calls for each in self.upstreams(call)]

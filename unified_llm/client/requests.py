@@ -19,6 +19,7 @@ from ..malformed import FAULTS, refuse_document
 from ..model.base import Model
 from ..paths import pointer
 from .history import Segment, withheld
+from .inputs.argument_types import check_arguments
 from .inputs.arguments import refuse_argument
 from .inputs.items import input_items, plain
 from .params import Asked
@@ -65,12 +66,14 @@ class Call:
 def call_of(given: Mapping[str, Any]) -> Call:
     """The call for the keyword arguments of a method.
 
-    Raises `TypeError` for a name that is no field of a request, `InvalidBody` for a value that is none.
+    Raises `TypeError` for a name that is no field of a request, `InvalidBody` for a value that is none, and
+    `InvalidArgument` for an option that is none.
     """
     fields = KEYS["request"]
     for name in given:
         if name not in fields and name not in OPTIONS:
             refuse_argument(name, [*fields, *OPTIONS])
+    check_arguments(given)
     options = {name: given[name] for name in OPTIONS if given.get(name) is not None}
     body = {
         name: value if name in _LATER else _setting(name, value)
@@ -136,8 +139,12 @@ def _before(previous: Any) -> tuple[list[Node], tuple[Segment, ...]]:
     if isinstance(previous, Result):
         return previous.item_nodes, previous.segments
     if isinstance(previous, str):
-        raise TypeError("previous= takes a response; the id of one that the provider keeps is previous_response_id=")
-    return items_of(input_items(previous)), ()
+        reason = "should be a response; the id of one that the provider keeps is previous_response_id="
+        raise InvalidBody("/previous", reason)
+    try:
+        return items_of(input_items(previous)), ()
+    except InvalidBody as error:
+        raise InvalidBody(error.path.replace("/input", "/previous", 1), error.reason) from error
 
 
 def check_settings(settings: Node) -> None:

@@ -30,6 +30,8 @@ def check_levels(levels: Levels) -> None:
         if level not in _LEVELS:
             raise InvalidArgument(f"on_loss: unknown level {level!r}; choose one of {', '.join(_LEVELS)}")
     for pattern in levels if isinstance(levels, Mapping) else ():
+        if not isinstance(pattern, str):
+            raise InvalidArgument(f"on_loss: {pattern!r} is no glob of capabilities; pass a string")
         glob, _, what = pattern.partition("@")
         if what and what != "*" and what not in FATES and what not in SEVERITIES:
             known = ", ".join((*FATES, *SEVERITIES))

@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...errors import InvalidBody
+from ...usage_errors import InvalidArgument
+from ..inputs.argument_types import check_arguments
 from ..params import ParseOptions
 from ..requests import Call
+from ..results import Result
 from ..structured.strategies import Parser
 
 if TYPE_CHECKING:
@@ -22,8 +25,11 @@ _PARSE = frozenset(ParseOptions.__annotations__)
 def kept(core: Core, response: Any, upstream: Any) -> tuple[Upstream, str]:
     """Where an answer is kept, and its id there."""
     if not isinstance(response, str):
-        response = getattr(response, "result", response)
-        return response.upstream, response.id or ""
+        found = getattr(response, "result", response)
+        if not isinstance(found, Result):
+            reason = f"response= should be the id of a response, a Result or a handle, not {type(response).__name__}"
+            raise InvalidArgument(reason)
+        return found.upstream, found.id or ""
     given: dict[str, Any] = {} if upstream is None else {"upstream": upstream}
     return core.upstreams(core.call(given))[0], response
 
@@ -33,6 +39,7 @@ def parsed_call(
 ) -> tuple[Call, Parser, int]:
     """The call of `parse`, what reads its answer, and how often it may be asked for again."""
     options = {name: value for name, value in given.items() if name in _PARSE and value is not None}
+    check_arguments(options)
     asking = {name: value for name, value in given.items() if name not in _PARSE}
     retries = options.pop("retries", 0)
     for name, asked in (("stream", stream), ("background", background)):

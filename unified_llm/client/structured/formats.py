@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from ...usage_errors import InvalidArgument
+
 __all__ = ["WRAPPER", "Format", "format_of"]
 
 Node = dict[str, Any]
@@ -59,26 +61,26 @@ class Format:
 def format_of(given: Any, name: str | None = None) -> Format:
     """The format for `text_format=`: a type that pydantic knows, or a JSON schema.
 
-    Raises `TypeError` for anything else: a word, a value, the setting that a schema would be in.
+    Raises `InvalidArgument` for anything else: a word, a value, the setting that a schema would be in.
 
     >>> format_of(list[int]).schema
     {'items': {'type': 'integer'}, 'type': 'array'}
     """
     if isinstance(given, dict):
         if given.get("type") in _SETTINGS:
-            raise TypeError(f"text_format= is the schema itself, and {given['type']!r} is a setting; {_WANTS}")
+            raise InvalidArgument(f"text_format= is the schema itself, and {given['type']!r} is a setting; {_WANTS}")
         called = name or str(given.get("title") or "answer")
         return Format(_name(called), given, _loads, str(given.get("description") or ""))
     from pydantic import PydanticUserError, TypeAdapter
 
     # (pydantic would take a text for the name of a type, and look for it among the modules.)
     if given is None or isinstance(given, str):
-        raise TypeError(f"text_format={given!r} is not a type; {_WANTS}")
+        raise InvalidArgument(f"text_format={given!r} is not a type; {_WANTS}")
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(given)
         schema = adapter.json_schema()
     except PydanticUserError as error:
-        raise TypeError(f"text_format={given!r} has no schema; {_WANTS}") from error
+        raise InvalidArgument(f"text_format={given!r} has no schema; {_WANTS}") from error
     called = name or str(schema.get("title") or getattr(given, "__name__", "answer"))
     return Format(_name(called), schema, adapter.validate_json, str(schema.get("description") or ""), given)
 

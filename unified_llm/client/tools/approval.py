@@ -11,6 +11,7 @@ from ...errors import InvalidBody
 from ...model.actions import McpApprovalRequest
 from ...model.items import CustomToolCall, FunctionCall
 from ...model.validate import validate
+from ...usage_errors import InvalidArgument
 from ..sending.flows import Hook, Steps
 from .function_tools import Tool, ToolContext
 
@@ -154,7 +155,7 @@ def decision(
             return said
         if said is False or isinstance(said, str):
             return output_for(node, said or REJECTED, failed=True)
-        raise TypeError(f"approve= returns True, False, a text or None, not {said!r}")
+        raise InvalidArgument(f"approve= returns True, False, a text or None, not {said!r}")
     return None if found is not None and found.needs_approval else True
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...errors import InvalidBody
+from ..inputs.argument_types import check_arguments
 from ..params import Decided, RunOptions, Strategy
 from ..requests import Call
 from ..results import RunResult
@@ -76,6 +77,7 @@ def resumed(core: Core, run: RunResult | Any, given: Mapping[str, Any]) -> Loop:
 
 def _split(given: Mapping[str, Any]) -> tuple[Node, Node]:
     options = {name: value for name, value in given.items() if name in RUN_OPTIONS and value is not None}
+    check_arguments(options)
     asking = {name: value for name, value in given.items() if name not in RUN_OPTIONS}
     if asking.get("background"):
         raise InvalidBody("/background", "a tool loop waits for each of its turns; use responses.create or parse")

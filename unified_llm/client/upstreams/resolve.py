@@ -241,10 +241,10 @@ def from_sdk(*clients: Any, protocol: str | None = None, **changes: Any) -> Upst
     a request (tokens of a directory, signatures of a cloud, paths of a platform) it does to these too; its own retries
     are off. `protocol` chooses where the SDK speaks several; "auto" leaves it to each request.
 
-    Raises `TypeError` for an object no installed adapter knows.
+    Raises `InvalidArgument` for an object that no installed adapter knows.
     """
     if not clients:
-        raise TypeError("from_sdk needs a client")
+        raise InvalidArgument("from_sdk needs a client")
     auto, protocol = protocol == AUTO, None if protocol == AUTO else protocol
     for spoken in (split(protocol)[0],) if protocol else map(adapter, _by_preference()):
         for root, where in spoken.clients.items():
@@ -254,7 +254,11 @@ def from_sdk(*clients: Any, protocol: str | None = None, **changes: Any) -> Upst
                     made = made.with_(others=tuple(_through(clients, where, made)))
                 return made.with_(**changes) if changes else made
     told = f" for {protocol}" if protocol else ""
-    raise TypeError(f"no adapter{told} knows clients of {type(clients[0]).__module__}")
+    kind = type(clients[0])
+    raise InvalidArgument(
+        f"{kind.__module__}.{kind.__qualname__} is no client that an adapter{told} knows; pass a provider, "
+        "'provider/model', the URL of a server, an Upstream or the client of an official SDK"
+    )
 
 
 def _through(clients: tuple[Any, ...], where: str, made: Upstream) -> Iterator[Upstream]:

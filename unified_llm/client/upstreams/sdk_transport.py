@@ -14,6 +14,7 @@ import httpx2
 
 from ...jsonvalue import parse
 from ...sse import encode
+from ...usage_errors import InvalidArgument
 from ..connections.io import PATH, SECRETS
 from .redaction import Secrets, watch_logs
 
@@ -29,13 +30,13 @@ _SPENT = ("content-encoding", "content-length", "transfer-encoding")
 def clients_of(*clients: Any) -> dict[str, Any]:
     """`http_client` and `async_http_client` of an `Upstream` that is reached through an SDK's clients.
 
-    The kind that was not handed in says so when it is used. Raises `TypeError` for two of a kind.
+    The kind that was not handed in says so when it is used. Raises `InvalidArgument` for two of a kind.
     """
     found: dict[str, Any] = {}
     for client in clients:
         name = "async_http_client" if _is_async(client) else "http_client"
         if name in found:
-            raise TypeError("hand in one synchronous client, one asynchronous one, or one of each")
+            raise InvalidArgument("hand in one synchronous client, one asynchronous one, or one of each")
         own = client.with_options(max_retries=0)
         watch_logs(*{kind.__module__ for kind in type(client).__mro__})
         if name == "http_client":
@@ -58,7 +59,7 @@ class _Missing(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
         self.kind = kind
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        raise TypeError(f"this upstream was made of other clients: from_sdk needs the {self.kind} one too")
+        raise InvalidArgument(f"this upstream was made of other clients: from_sdk needs the {self.kind} one too")
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         return self.handle_request(request)
