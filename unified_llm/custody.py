@@ -170,10 +170,10 @@ def handed(node: Node, goal: Adapter, source: Adapter, reader: Reader, writer: W
     """Withhold from a request the handles that mean nothing to its target, or something else."""
     target = writer.here["provider"]
     foreign = is_foreign_here(source.family, reader.provider, goal.family, target)
-    restored = {
-        id(item): is_foreign_here(_family(origin.get("protocol")), origin.get("provider"), goal.family, target)
-        for item, origin in reader.restored
-    }
+    restored: dict[int, bool] = {}
+    for item, origin in reader.restored:
+        family = _family(origin.get("protocol"))
+        restored[id(item)] = is_foreign_here(family, origin.get("provider"), goal.family, target)
     plain = reader.plain and writer.vault is None
     return withhold(node, writer, foreign, restored, plain) if foreign or True in restored.values() else []
 

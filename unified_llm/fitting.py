@@ -12,18 +12,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
+from .adapter import Adapter, Surface
 from .jsonvalue import dump_text, load_text
 from .outline import Outline
 from .paths import follow
 from .schema import Change, Lowered, NameRule, SchemaProfile, fit_name, lower
 from .writing import Writer
-
-if TYPE_CHECKING:
-    from .adapter import Surface
 
 __all__ = ["fit"]
 
@@ -62,11 +60,10 @@ def fit(request: Node, writer: Writer, target: Surface, source: Surface | None) 
     `source` is where the request comes from, None where it was built in canonical form. Gives the nodes that were made
     with those they stand for; what the client said at the root is kept under `asked` in the writer's context.
     """
-    demands = target.accepts(_USES)
-    if source is not None and source.adapter is target.adapter:
-        # A profile both of them have was met by the client already.
-        demands = tuple(None if mine is its else mine for mine, its in zip(demands, source.accepts(_USES)))
-    if not any(demands):
+    met = source is not None and source.adapter is target.adapter
+    theirs = source.dialect.get("schemas") if source is not None and met else None
+    demands = _demands(target.adapter, target.dialect.get("schemas"), met, theirs)
+    if demands is None:
         return []
     done = _Fitting(request, writer, demands)
     done.tools()
@@ -77,8 +74,34 @@ def fit(request: Node, writer: Writer, target: Surface, source: Surface | None) 
     return done.replaced
 
 
+class Demands:
+    """What a target accepts, of which there is one object: known by identity, since profiles are slow to compare."""
+
+    __slots__ = ("names", "output", "output_strict", "tools")
+
+    def __init__(self, profiles: tuple[SchemaProfile | None, ...]) -> None:
+        # By what is strict of a tool and what is not, and what it gives; None where all of them are accepted.
+        self.tools = profiles[:3] if any(profiles[:3]) else None
+        self.output, self.output_strict = profiles[3:]
+        self.names = profiles[0].names if profiles[0] is not None else None
+
+
+@lru_cache(maxsize=256)
+def _demands(adapter: Adapter, schemas: str | None, met: bool, theirs: str | None) -> Demands | None:
+    """What a dialect of the protocol accepts by the name it has for that; None for everything.
+
+    `met` says that the request comes from another dialect of it, of the name `theirs`: a profile that both of them have
+    was met by the client already.
+    """
+    demands = Surface(adapter, {"schemas": schemas}).accepts(_USES)
+    if met:
+        known = Surface(adapter, {"schemas": theirs}).accepts(_USES)
+        demands = tuple(None if mine is its else mine for mine, its in zip(demands, known))
+    return Demands(demands) if any(demands) else None
+
+
 class _Fitting:
-    def __init__(self, request: Node, writer: Writer, demands: tuple[SchemaProfile | None, ...]) -> None:
+    def __init__(self, request: Node, writer: Writer, demands: Demands) -> None:
         self.request, self.writer, self.demands = request, writer, demands
         self.replaced: list[tuple[Node, Node]] = []
         self.originals: dict[int, Node] = {}
@@ -104,9 +127,11 @@ class _Fitting:
 
     def tools(self) -> None:
         tools = self.request.get("tools")
-        if type(tools) is not list or not tools or not any(self.demands[:3]):
+        if type(tools) is not list or not tools or self.demands.tools is None:
             return
-        plan = _plan(tools, self.demands[:3])
+        plan = _plan(tools, self.demands)
+        if not plan.lowered:
+            return
         made = list(tools)
         for (number, key, changes), (schema, undo) in zip(plan.lowered, load_text(plan.made)):
             tool = made[number]
@@ -130,7 +155,7 @@ class _Fitting:
         format_ = text.get("format") if type(text) is dict else None
         if type(format_) is not dict or format_.get("type") != "json_schema":
             return
-        profile = self.demands[4 if format_.get("strict") is True else 3]
+        profile = self.demands.output_strict if format_.get("strict") is True else self.demands.output
         if profile is None:
             return
         fitted = format_
@@ -157,7 +182,7 @@ class _Fitting:
     # --- names
 
     def names(self) -> None:
-        rule = self.demands[0].names if self.demands[0] is not None else None
+        rule = self.demands.names
         if rule is None:
             return
         tools, items = self.request.get("tools"), self.request.get("input")
@@ -244,7 +269,7 @@ def _all_fit(tools: Any, items: Any, plain: Outline | None, rule: NameRule) -> b
     elif type(items) is list:
         named += [item["name"] for item in items if "name" in item]
     try:
-        return not fitted_names(tuple(sorted(set(named))), rule)
+        return not named or not fitted_names(tuple(sorted(set(named))), rule)
     except TypeError:
         return False
 
@@ -312,22 +337,22 @@ def _keys(change: Change, schema: Any) -> Keys:
     return tuple(keys)
 
 
-def _plan(tools: list[Node], profiles: tuple[SchemaProfile | None, ...]) -> Plan:
+def _plan(tools: list[Node], demands: Demands) -> Plan:
     """What has to be done about the schemas of a list of tools."""
     try:
         text = orjson.dumps(tools)
     except (TypeError, RecursionError):
-        return _planned(tools, profiles)
-    return _remembered(text, profiles) if len(text) <= REMEMBERED else _planned(tools, profiles)
+        return _planned(tools, demands)
+    return _remembered(text, demands) if len(text) <= REMEMBERED else _planned(tools, demands)
 
 
 @lru_cache(maxsize=64)
-def _remembered(text: bytes, profiles: tuple[SchemaProfile | None, ...]) -> Plan:
-    return _planned(orjson.loads(text), profiles)
+def _remembered(text: bytes, demands: Demands) -> Plan:
+    return _planned(orjson.loads(text), demands)
 
 
-def _planned(tools: list[Node], profiles: tuple[SchemaProfile | None, ...]) -> Plan:
-    normal, strict, output = profiles
+def _planned(tools: list[Node], demands: Demands) -> Plan:
+    normal, strict, output = demands.tools or (None, None, None)
     lowered: list[Lowering] = []
     made: list[tuple[Any, Node | None]] = []
     for number, tool in enumerate(tools):

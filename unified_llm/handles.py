@@ -103,16 +103,21 @@ def withhold(
     """
     replaced: list[tuple[Node, Node]] = []
     if foreign:
-        for key in HANDLES["request"]:
-            if key in node and _is_handle(key, node[key]):
-                writer.report(node, (key,), "lost", "foreign")
-                del node[key]
+        if not _REQUEST.isdisjoint(node):
+            for key in HANDLES["request"]:
+                if key in node and _is_handle(key, node[key]):
+                    writer.report(node, (key,), "lost", "foreign")
+                    del node[key]
         audio = node.get("audio")
         if type(audio) is dict and type(audio.get("voice")) is dict:
             writer.report(node, ("audio", "voice"), "lost", "foreign")
             node["audio"] = {key: value for key, value in audio.items() if key != "voice"}
-        if type(node.get("tools")) is list and any(tool.get("type") != "function" for tool in node["tools"]):
-            node["tools"] = _nodes(node["tools"], writer, replaced)
+        tools = node.get("tools")
+        if type(tools) is list:
+            for tool in tools:
+                if tool.get("type") != "function":
+                    node["tools"] = _nodes(tools, writer, replaced)
+                    break
     items = node.get("input")
     if not plain and type(items) is list and _may_name(items):
         out = _items(items, writer, replaced, foreign, restored)
@@ -121,6 +126,7 @@ def withhold(
     return replaced
 
 
+_REQUEST = frozenset(HANDLES["request"])
 _PLAIN = frozenset(("input_text", "output_text", "refusal", "text"))
 
 

@@ -100,7 +100,7 @@ def _refuse_deep(value: Any) -> None:
 
 def _is_deep(text: bytes, value: Any) -> bool:
     """Whether a value that orjson made of this text is nested too deeply."""
-    if len(text) < _SHALLOW:
+    if len(text) < _SHALLOW or text.count(b"{") + text.count(b"[") <= MAX_DEPTH:
         return False
     try:
         _SHELL.dumps(value)
@@ -268,6 +268,8 @@ def arguments_of(items: list[dict[str, Any]], exact: bool = False) -> list[dict[
     """
     places = [number for number, item in enumerate(items) if "arguments" in item]
     out: list[dict[str, Any] | None] = [None] * len(items)
+    if not places:
+        return out
     load = load_exact if exact else load_objects
     for number, value in zip(places, load([items[number]["arguments"] for number in places])):
         out[number] = value

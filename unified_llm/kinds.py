@@ -8,6 +8,7 @@ the mark of another, or a sign of another and none of its own. Where an adapter 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from .errors import InvalidBody
@@ -18,26 +19,41 @@ if TYPE_CHECKING:
 
 __all__ = ["check_kind"]
 
+_Other = tuple[str, tuple[str, str] | None, tuple[str, ...]]
+
 
 def check_kind(adapter: Adapter, kind: str, doc: Any, http: Mapping[str, Any] | None = None) -> None:
     """Raise `InvalidBody` for a document that plainly is of another kind than `kind`.
 
     What came with the `http` status of an error is one, whatever it looks like: some servers send an answer then.
     """
-    declared = adapter.kinds[kind]
-    status = (http or {}).get("status")
-    if type(doc) is not dict or not declared.signs or (kind == "error" and type(status) is int and status >= 400):
+    signs, others = _signs(adapter, kind)
+    if type(doc) is not dict or not signs:
         return
-    own = any(doc.get(key) is not None for key in declared.signs)
-    for name, other in adapter.kinds.items():
-        if other is declared:
-            continue
-        if other.mark is not None and doc.get(other.mark[0]) == other.mark[1]:
-            raise _other(other.mark[0], kind, name)
+    if kind == "error" and http:
+        status = http.get("status")
+        if type(status) is int and status >= 400:
+            return
+    own = False
+    for key in signs:
+        if doc.get(key) is not None:
+            own = True
+            break
+    for name, mark, theirs in others:
+        if mark is not None and doc.get(mark[0]) == mark[1]:
+            raise _other(mark[0], kind, name)
         if not own:
-            for key in other.signs:
+            for key in theirs:
                 if doc.get(key) is not None:
                     raise _other(key, kind, name)
+
+
+@lru_cache(maxsize=256)
+def _signs(adapter: Adapter, kind: str) -> tuple[tuple[str, ...], tuple[_Other, ...]]:
+    """The signs of a kind, and of the others that have any: name, mark and signs."""
+    declared = adapter.kinds[kind]
+    others = [(name, other.mark, other.signs) for name, other in adapter.kinds.items() if other is not declared]
+    return declared.signs, tuple(other for other in others if other[1] is not None or other[2])
 
 
 def _other(key: str, kind: str, name: str) -> InvalidBody:

@@ -7,7 +7,8 @@ those stood that they are made of.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import Any, Literal
 
 from .adapter import Adapter, Kind, Surface
@@ -96,44 +97,7 @@ def prepare(
         return node
     writer.seed = str(node.get("id") or "") or (writer.exchange.seed if writer.exchange else "") or _seed(node)
     if kind.node == "request":
-        # What a client is shown of a conversation has no provider's demands to meet.
-        meets = repair == "always" or (repair == "auto" and crossing and writer.facing == "provider")
-        if writer.vault is not None:
-            writer.context["thread"] = thread_of(node)
-        if type(node.get("input")) is list:
-            conversation(node, reader, writer)
-        if crossing and writer.facing == "provider":
-            from .toolset import flatten
-
-            simple = reader is not None and reader.plain and writer.vault is None
-            _replace(flatten(node, writer, kind, simple), reader, writer)
-        declared = list(node["tools"]) if type(node.get("tools")) is list else []
-        if crossing and reader is not None and source is not None and writer.facing == "provider":
-            _replace(handed(node, goal.adapter, source.adapter, reader, writer), reader, writer)
-        if crossing and declared and writer.facing == "provider":
-            from .restrictions import keep_restrictions
-
-            origin = source.adapter if source is not None else None
-            _replace(keep_restrictions(node, declared, writer, kind, origin), reader, writer)
-        if type(node.get("input")) is list:
-            rules = goal.adapter.repair
-            if rules is not None and meets:
-                from .repair import repair as mend
-
-                plain = _plainly(node["input"], reader, writer)
-                mended = mend(node, rules, writer, whole=kind is goal.adapter.kinds.get("request"), plain=plain)
-                if mended is not node:
-                    writer.context["given"] = {**node}
-                    node.clear()
-                    node.update(mended)
-                    _follow(writer.context.get("replaced", ()), reader)
-                else:
-                    writer.plain = plain
-        if meets:
-            from .fitting import fit
-
-            replaced = fit(node, writer, goal, source if crossing else None)
-            _replace(replaced, reader, writer)
+        _prepare_request(node, kind, goal, source, reader, writer, crossing, repair)
         return node
     if kind.node == "response" and writer.exchange is not None:
         from .restoring import restoring
@@ -149,6 +113,64 @@ def prepare(
     if type(node.get("output")) is list:
         leaving(node, reader, writer, crossing)
     return node
+
+
+def _prepare_request(
+    node: dict[str, Any],
+    kind: Kind,
+    goal: Surface,
+    source: Surface | None,
+    reader: Reader | None,
+    writer: Writer,
+    crossing: bool,
+    repair: Repair,
+) -> None:
+    to_provider = writer.facing == "provider"
+    # What a client is shown of a conversation has no provider's demands to meet.
+    meets = repair == "always" or (repair == "auto" and crossing and to_provider)
+    if writer.vault is not None:
+        writer.context["thread"] = thread_of(node)
+    items = node.get("input")
+    if type(items) is list:
+        conversation(node, reader, writer)
+    if not (meets or (crossing and to_provider)):
+        return
+    flatten, keep_restrictions, mend, fit = _passes()
+    if crossing and to_provider:
+        simple = reader is not None and reader.plain and writer.vault is None
+        _replace(flatten(node, writer, kind, simple), reader, writer)
+        tools = node.get("tools")
+        declared = list(tools) if type(tools) is list else None
+        if reader is not None and source is not None:
+            _replace(handed(node, goal.adapter, source.adapter, reader, writer), reader, writer)
+        if declared:
+            origin = source.adapter if source is not None else None
+            _replace(keep_restrictions(node, declared, writer, kind, origin), reader, writer)
+    items = node.get("input")
+    rules = goal.adapter.repair
+    if meets and rules is not None and type(items) is list:
+        plain = _plainly(items, reader, writer)
+        mended = mend(node, rules, writer, whole=kind is goal.adapter.kinds.get("request"), plain=plain)
+        if mended is not node:
+            writer.context["given"] = {**node}
+            node.clear()
+            node.update(mended)
+            _follow(writer.context.get("replaced", ()), reader)
+        else:
+            writer.plain = plain
+    if meets:
+        _replace(fit(node, writer, goal, source if crossing else None), reader, writer)
+
+
+@cache
+def _passes() -> tuple[Callable[..., Any], ...]:
+    """What a request is made to fit with, imported with the first one."""
+    from .fitting import fit
+    from .repair import repair
+    from .restrictions import keep_restrictions
+    from .toolset import flatten
+
+    return flatten, keep_restrictions, repair, fit
 
 
 def _plainly(items: list[Any], reader: Reader | None, writer: Writer) -> Outline | None:
@@ -207,31 +229,41 @@ def exchange_of(
     source: str, target: str, node: Any, value: Any, writer: Writer, http: Mapping[str, Any] | None
 ) -> Exchange:
     """What converting the answer of a request will want to know of it."""
-    asked = node.get("model") if type(node) is dict else None
-    settings = (
-        {key: inner for key, inner in node.items() if key not in ("input", "extra")} if type(node) is dict else {}
-    )
-    said = writer.context.get("asked", ())
-    settings.update({key: said[key] for key in said if key != "input"})
-    settings = {key: value for key, value in settings.items() if key not in said or value is not None}
-    options = {key: settings[key] for key in ("include", "stream", "stream_options") if key in settings}
-    drawer = (node.get("extra") or {}).get(source.partition(":")[0]) if type(node) is dict else None
-    if drawer and (drawer.get("form") or {}).get("stream") == "array":
-        options["array"] = True
+    settings: dict[str, Any] = {}
+    seed, options = writer.seed, {}
+    if type(node) is dict:
+        settings = node.copy()
+        items, extra = settings.pop("input", None), settings.pop("extra", None)
+        if items:
+            # An answer that bears no id has made ids of its own too: no two answers of a conversation share one.
+            seed = f"{seed}.{len(items)}"
+        drawer = extra.get(source.partition(":")[0]) if extra else None
+        if drawer and (drawer.get("form") or {}).get("stream") == "array":
+            options["array"] = True
+    asked, context = settings.get("model"), writer.context
+    said = context.get("asked")
+    if said:
+        settings.update({key: said[key] for key in said if key != "input"})
+        settings = {key: value for key, value in settings.items() if key not in said or value is not None}
+    if not _OPTIONS.isdisjoint(settings):
+        options = {**{key: settings[key] for key in sorted(_OPTIONS) if key in settings}, **options}
     return Exchange(
         source=source,
         target=target,
         alias=asked,
         model=writer.model or (value.get("model") if type(value) is dict else None) or asked,
         settings=settings,
-        ids=writer.context.get("ids", {}),
-        names=writer.context.get("renamed", {}),
-        namespaces=writer.context.get("namespaces", {}),
-        tools=writer.context.get("tools", {}),
-        output=writer.context.get("output", {}),
+        ids=context.get("ids", {}),
+        names=context.get("renamed", {}),
+        namespaces=context.get("namespaces", {}),
+        tools=context.get("tools", {}),
+        output=context.get("output", {}),
         options=options,
-        # An answer that bears no id has made ids of its own too: no two answers of a conversation share one.
-        seed=f"{writer.seed}.{len(node['input'])}" if type(node) is dict and node.get("input") else writer.seed,
-        thread=writer.context.get("thread", ""),
+        seed=seed,
+        thread=context.get("thread", ""),
         scope=writer.here["scope"],
     )
+
+
+# Settings that are options of the surface.
+_OPTIONS = frozenset(("include", "stream", "stream_options"))

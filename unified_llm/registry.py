@@ -83,13 +83,18 @@ def split(name: str) -> tuple[Adapter, Mapping[str, Any]]:
     """The adapter and the dialect behind `protocol[:dialect]`."""
     if not isinstance(name, str):
         raise TypeError(f"a protocol is named by a string, protocol[:dialect], not by {type(name).__name__}")
+    found = _loaded.get(name)
+    if found is not None:
+        return found, {}
     return adapter(name), (dialect(name) if ":" in name else {})
 
 
 def provider_of(name: str, dialect: Mapping[str, Any]) -> str | None:
     """Whose documents `protocol[:dialect]` are: the dialect's, unless it says that it stands for nobody's."""
-    found: str | None = dialect.get("provider", name.partition(":")[2] or None)
-    return found
+    if "provider" in dialect:
+        found: str | None = dialect["provider"]
+        return found
+    return name.partition(":")[2] or None if ":" in name else None
 
 
 def _near(name: str, known: Iterable[str]) -> str:

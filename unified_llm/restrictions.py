@@ -33,9 +33,12 @@ def keep_restrictions(
     `declared` are the tools as they were before foreign provider references were taken out. Gives the nodes that were
     made, with those they stand for.
     """
-    choice = request.get("tool_choice")
-    if all(tool.get("type") == "function" for tool in declared) and type(choice) is not dict:
-        return []
+    if type(request.get("tool_choice")) is not dict:
+        for tool in declared:
+            if tool.get("type") != "function":
+                break
+        else:
+            return []
     done = _Restricting(request, declared, writer, kind, source)
     done.withhold()
     done.choose()

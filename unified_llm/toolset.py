@@ -32,20 +32,23 @@ def flatten(request: Node, writer: Writer, kind: Kind, plain: bool) -> list[tupl
 
     `plain` says that no item of the conversation declares a tool or names a namespace.
     """
-    tools = request.get("tools")
-    listed = tools if type(tools) is list else []
-    given = request.get("input")
-    items: list[Node] = given if type(given) is list else []
-    grouped = any(tool.get("type") == "namespace" for tool in listed)
-    changing = named = False
-    if not plain:
-        changing = any(item.get("type") in _CHANGES for item in items)
-        named = any(type(item.get("namespace")) is str for item in items)
+    grouped = changing = named = False
+    tools, items = request.get("tools"), request.get("input")
+    if type(tools) is list:
+        for tool in tools:
+            if tool.get("type") == "namespace":
+                grouped = True
+    if not plain and type(items) is list:
+        for item in items:
+            if item.get("type") in _CHANGES:
+                changing = True
+            if "namespace" in item and type(item["namespace"]) is str:
+                named = True
     if not (grouped or changing or named):
         return []
     done = _Flattening(request, writer, kind)
     if changing:
-        done.apply_changes(items)
+        done.apply_changes(items)  # type: ignore[arg-type]
     if grouped or named or done.added:
         done.join()
     return done.replaced

@@ -98,7 +98,7 @@ class Rules(NamedTuple):
 
     def of(self, dialect: Mapping[str, Any], model: Any) -> Rules:
         """These rules as a dialect and a model have them."""
-        own = dialect.get("repair")
+        own = dialect.get("repair") if dialect else None
         rules = self._with(own) if own else self
         if rules.models and type(model) is str:
             known = max((name for name in rules.models if name in model), key=len, default=None)
