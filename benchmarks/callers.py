@@ -1,7 +1,7 @@
 """Who is called in the rows about clients, and how; each in a process of its own, with the libraries it wants.
 
 Every contender is used as its documentation says, made once and kept: clients, connections and schemas are warm. The
-answer's text is looked at, because an answer nobody looks at may not have been read at all.
+answer's text is looked at, because an answer that is not looked at may not have been read at all.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A contender turns a workload into a function without arguments that does the whole job once. JSON outside a library's
 own functions is orjson for everybody, which flatters the libraries that take dicts; JSON inside them is theirs. What
-a contender cannot do raises `Unsupported` with the reason, and the table prints it: nobody is left out in silence.
+a contender cannot do raises `Unsupported` with the reason, and the table prints it: none is left out in silence.
 """
 
 from __future__ import annotations

@@ -245,7 +245,7 @@ async def load(job: dict[str, Any]) -> dict[str, Any]:
 async def upstream() -> None:
     server = await asyncio.get_running_loop().create_server(Upstream, "127.0.0.1", 0, backlog=4096)
     print(server.sockets[0].getsockname()[1], flush=True)
-    # Whoever started it closes its standard input, or dies; either way it is over.
+    # Its parent closes its standard input, or dies; either way it is over.
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
 
 

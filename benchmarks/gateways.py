@@ -39,7 +39,7 @@ KEY = "ulk_of-the-benchmark"
 
 
 class Row(NamedTuple):
-    """One row: what is asked of whom, how much of it, and what it may cost ours, as a multiple of the raw proxy."""
+    """One row: the requests, their server, how many, and what it may cost ours, as a multiple of the raw proxy."""
 
     name: str
     label: str
@@ -51,7 +51,7 @@ class Row(NamedTuple):
     budget: float | None = None
     budget_on: float | None = None
     path: str = "/v1/chat/completions"
-    alone: str = ""  # the server that a row is about, where there is nobody to compare it with
+    alone: str = ""  # the server that a row is about, where there is none to compare it with
 
 
 def rows(quick: bool) -> list[Row]:

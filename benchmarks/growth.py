@@ -68,7 +68,7 @@ _LISTS = {"openai-chat": "messages", "anthropic-messages": "messages", "google-g
 
 
 def _marked(protocol: str, value: Callable[[int], Any]) -> Callable[[int], Any]:
-    """A request with a key in each message that nobody knows."""
+    """A request with an unknown key in each message."""
 
     def make(n: int) -> Any:
         body = _wire(REQUESTS["messages"](n), protocol, "request")
@@ -105,10 +105,10 @@ def _conversions() -> Iterator[Series]:
         for source, target in pairs:
             make = lambda n, source=source, build=build: _wire(build(n), source, "request")  # noqa: E731
             yield Series(f"request: {shape}: {source} > {target}", make, _across(source, target, "request"), deep)
-    for name, value in (("a key", lambda i: i), ("one key and value", lambda i: "same")):
+    for name, value in (("unknown keys", lambda i: i), ("one unknown key and value", lambda i: "same")):
         for source, target in pairs:
             run = _across(source, target, "request")
-            yield Series(f"request: {name} nobody knows: {source} > {target}", _marked(source, value), run)
+            yield Series(f"request: {name}: {source} > {target}", _marked(source, value), run)
     for shape, build in ANSWERS.items():
         for source, target in pairs:
             make = lambda n, source=source, build=build: _wire(build(n), source, "response")  # noqa: E731
@@ -122,7 +122,7 @@ def _conversions() -> Iterator[Series]:
             yield Series(f"stream: {shape}: {CHAT} > {target}", frames, _streamed(CHAT, target))
     for source, target in pairs:
         run = _streamed(source, target)
-        yield Series(f"stream: a key nobody knows: {source} > {target}", _marked_frames(source), run)
+        yield Series(f"stream: an unknown key: {source} > {target}", _marked_frames(source), run)
         yield Series(f"stream: unknown frames: {source} > {target}", _with_unknown_frames(source), run)
 
 
@@ -136,7 +136,7 @@ def _own_operations() -> Iterator[Series]:
         make = lambda n, p=protocol: _wire(REQUESTS["answered calls"](n), p, "request")  # noqa: E731
         yield Series(f"read: answered calls: {protocol}", make, lambda body, p=protocol: ul.read(body, p))
         yield Series(
-            f"read: a key nobody knows: {protocol}",
+            f"read: an unknown key: {protocol}",
             _marked(protocol, lambda i: i),
             lambda body, p=protocol: ul.read(body, p),
         )

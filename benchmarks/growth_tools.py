@@ -1,7 +1,7 @@
 """Requests whose items change tools, schemas of many conjunctions, and envelopes by the dozen, growing (`growth.py`).
 
 Each entry is a name, how the input of size n is made, and the operation over it. Unlike the shapes of `growth_requests`
-these are of one protocol, or of none that a client writes itself.
+these are of one protocol, or of some other that a client does not write.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ STREAMS: dict[str, tuple[str, Callable[[int], list[Node]]]] = {
             {"event": None, "data": "[DONE]"},
         ],
     ),
-    "lists that nobody knows": (
+    "unknown lists": (
         CHAT,
         lambda n: [
             *(_chunk({"content": "a", "zz": [{"index": i, "a": "b"}]}) for i in range(n)),
@@ -157,7 +157,7 @@ STREAMS: dict[str, tuple[str, Callable[[int], list[Node]]]] = {
             {"event": None, "data": "[DONE]"},
         ],
     ),
-    "lists that nobody knows, in an object": (
+    "unknown lists in an object": (
         CHAT,
         lambda n: [
             *(_chunk({"content": "a", "zz": {"l": [{"index": i, "a": "b"}]}}) for i in range(n)),

@@ -56,7 +56,7 @@ class Answers:
 
 
 class Connection(asyncio.Protocol):
-    """One client. Requests come one after the other; nobody here pipelines."""
+    """One client. Requests come one after the other; requests are not pipelined."""
 
     def __init__(self, answers: Answers) -> None:
         self.answers = answers
@@ -108,7 +108,7 @@ async def main(path: str) -> None:
     answers = Answers(path)
     server = await asyncio.get_running_loop().create_server(lambda: Connection(answers), "127.0.0.1", 0)
     print(server.sockets[0].getsockname()[1], flush=True)
-    # Whoever started it closes its standard input, or dies; either way it is over.
+    # Its parent closes its standard input, or dies; either way it is over.
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
 
 

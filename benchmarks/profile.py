@@ -80,7 +80,7 @@ def stages(work: Workload, run: Callable[[], object], total: float, base: float)
             owner = getattr(owner, step, None)
         inner = getattr(owner, name, None)
         if inner is None:
-            print(f"  {stage}: {module}.{attribute} is no more; mend STAGES in this file")
+            print(f"  {stage}: {module}.{attribute} has gone; correct STAGES in this file")
             continue
         undo.append((owner, name, inner))
         setattr(owner, name, _timed(inner, stage, spent))

@@ -139,7 +139,7 @@ def test_a_chunk_that_is_too_deep_ends_the_stream_in_an_error(depth: int, target
     if target == CHAT:
         assert out == wire
     else:
-        assert (b"is no JSON" in out) == (depth > MAX_DEPTH)
+        assert (b"is not JSON" in out) == (depth > MAX_DEPTH)
 
 
 def test_an_event_that_is_too_deep_is_refused() -> None:

@@ -23,7 +23,7 @@ DENIED = re.compile(
 )
 HISTORY = {"CHANGELOG.md", "docs/decisions"}  # what was written then stays as it was
 GENERATED = {"docs/dialects.md", "docs/capabilities.md", "docs/traps.md", "docs/sdk-drift.md"}
-ENFORCED = ["unified_llm/drift", "unified_llm/model", "unified_llm/models", "unified_llm/repair", "unified_llm/schema"]
+ENFORCED = ["unified_llm", "adapters"]
 
 
 def pages() -> list[Path]:

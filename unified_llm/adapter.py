@@ -55,7 +55,7 @@ a string that begins with one of those."""
 class Kind(NamedTuple):
     """One kind of document: a reader (wire to canonical), a writer (canonical to wire), and what it is canonically.
 
-    `node` names the canonical document ("request", "response", "error", ...); `facing` whom it is written for by
+    `node` names the canonical document ("request", "response", "error", ...); `facing` the reader of the output, by
     default: a request goes to a provider, everything else to a client. `signs` are keys by which a document of this
     kind is told from those of the others, `mark` a key with the one value that says so alone (`kinds.py`). `proof` is
     what an answer of this kind is recognized by; without one every JSON object is such an answer.
@@ -267,7 +267,7 @@ class Adapter:
     operation: str = "chat"
     # What the ids of answers begin with, where clients of this protocol check that.
     id_prefix: str = ""
-    # The status of a request that goes on from an answer which nobody has.
+    # The status of a request that continues a response that is unknown.
     unknown_previous: int = 404
     # Headers of a request that has no document, and so no writer to set them.
     headers: MappingABC[str, str] = field(default_factory=dict)

@@ -145,11 +145,11 @@ class ByteStream:
         for event in events:
             data = parse_data(event["data"])
             if is_garbled(data) and (self.pipe.aloud or self.pipe.crossing):
-                reason = f"an event of the stream is no JSON: {self.clean(data)[:300]!r}"
+                reason = f"an event of the stream is not JSON: {self.clean(data)[:300]!r}"
                 if self.pipe.aloud:
                     self.error = RemoteProtocolError(reason)
                     return out
-                # What it said nobody knows: an answer without it must not look whole.
+                # Its content is unknown: a response without it must not look complete.
                 self.over = True
                 return [*out, *self.fail({"type": "server_error", "code": "unreadable_event", "message": reason})]
             try:

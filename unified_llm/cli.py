@@ -282,7 +282,7 @@ def _convert_stream(data: bytes, options: dict[str, Any]) -> Losses:
 
 
 def _progress(events: list[Any]) -> Iterator[Any]:
-    """The events, with a progress bar where somebody watches and there is something to wait for."""
+    """The events, with a progress bar on a terminal, if there is something to wait for."""
     if len(events) < 2_000 or not sys.stderr.isatty():
         yield from events
         return

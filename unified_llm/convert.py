@@ -81,17 +81,17 @@ def convert(
     `body` is a JSON value, JSON text as bytes, or an SDK object (anything with `model_dump`); it is not changed.
     `source` and `target` are protocol ids, with a dialect behind a colon where one is meant (`openai-chat:deepseek`).
     `kind` is "request" (default), "response", "error", or another the adapters declare. `model` is the target's model.
-    `http` is what the source carried outside the body. `facing` is whom the result is for: "provider" (default for
+    `http` is what the source carried outside the body. `facing` says who reads the result: "provider" (default for
     requests) or "client" (default otherwise). `exchange` is what converting the request gave. `on_loss` is a level
     or a mapping of `capability-glob[@fate]` to levels. `vault` remembers the opaque data that a client drops, under the
     conversation so far: pass it to both conversions, and the request's exchange to that of the answer. `secret` (a
     string, bytes, or a list of them: the first signs, all verify) authenticates the envelopes in which clients keep
     other providers' data; without one they bring back less (docs/security.md). `scope` labels the credential or
-    deployment of the provider, where opaque data is bound to one (an exchange remembers it). `repair` mends a history
-    that the target refuses: "auto" (default) where the protocols differ, "always", "never".
+    deployment of the provider, where opaque data is bound to one (an exchange remembers it). `repair` corrects a
+    history that the target refuses: "auto" (default) where the protocols differ, "always", "never".
 
-    Raises `InvalidBody` (path and reason) for what is no document of the source, `CapabilityLost` for a loss at level
-    `raise` (the result is in its `.converted`), `CapabilityRefused` where no meaningful document exists, and
+    Raises `InvalidBody` (path and reason) for what is not a document of the source, `CapabilityLost` for a loss at
+    level `raise` (the result is in its `.converted`), `CapabilityRefused` where no meaningful document exists, and
     `UnknownProtocol`.
 
     >>> body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "seed": 7}
@@ -288,8 +288,8 @@ def write(
 
     `protocol` may have a dialect behind a colon; `kind`, `model`, `on_loss`, `facing`, `exchange`, `vault`, `secret`
     and `repair` are as in `convert`, and so are the errors.
-    `provider` names whom it is for where the dialect does not, and `scope` the credential or deployment: what another
-    one sealed stays behind.
+    `provider` names the provider where the dialect does not, and `scope` the credential or deployment: what another
+    one encrypted is not sent.
 
     >>> import unified_llm as ul
     >>> ul.write(ul.Request(model="m", input="Hi"), "openai-chat").value

@@ -149,7 +149,7 @@ def conversation(node: Node, reader: Reader | None, writer: Writer) -> None:
 
 
 def _spell_out(items: list[Any], writer: Writer) -> None:
-    """Opaque data as its provider spelled it; what only looks like an envelope of ours is nobody's, and not sent."""
+    """Opaque data as its provider spelled it; what only looks like an envelope has no origin and is not sent."""
     for bearer, piece in pieces(items):
         if is_sealed(piece["data"]):
             writer.report(bearer, ("opaque",), "lost", "an envelope in a field that holds none")

@@ -32,7 +32,7 @@ Keys = tuple[Any, ...]
 _NOTHING, _DONE_ANYWAY, _SOMETHING = range(3)
 
 UNASKED = "the target does this without being asked"
-# No value is this one: the default depends on the model, or nobody documents one.
+# No value is this one: the default depends on the model, or none is documented.
 _UNKNOWN: Any = object()
 
 

@@ -56,7 +56,7 @@ class UnifiedLLMError(Exception):
 
 
 class InvalidBody(UnifiedLLMError, ValueError):
-    """The input cannot be a document of its protocol: mend the input at `path`.
+    """The input cannot be a document of its protocol: correct the input at `path`.
 
     `path` is a JSON pointer into what was passed ("" is the whole of it), `reason` one plain sentence.
 
@@ -211,7 +211,7 @@ class RemoteProtocolError(ProtocolError):
 
 
 class APIError(UnifiedLLMError):
-    """A provider said no, or could not be reached: the same classes whoever it was.
+    """A provider refused, or could not be reached. The classes are the same for all providers.
 
     `error` is the canonical error (`type`, `code`, `message`, `retry_after`, ...), and its fields are attributes.
     `status` is the HTTP status (None where there was no answer), `headers` those of the answer, `body` its document as
@@ -295,7 +295,7 @@ class APIError(UnifiedLLMError):
 
 
 class AuthenticationFailed(APIError):
-    """No key, or one that does not hold: mend the credentials. Nothing is tried again."""
+    """The key is missing or not accepted: correct the credentials. Not retried."""
 
 
 class PermissionDenied(APIError):
@@ -307,7 +307,7 @@ class NotFound(APIError):
 
 
 class InvalidRequest(APIError):
-    """The provider refuses the request as it is: mend it at `.error["param"]`."""
+    """The provider refuses the request: correct it at `.error["param"]`."""
 
 
 class ContextOverflow(InvalidRequest):
@@ -331,7 +331,7 @@ class Overloaded(APIError):
 
 
 class ServerFailed(APIError):
-    """The provider failed, or answered with something that is no answer: try again, or fall back."""
+    """The provider failed, or sent something that is not a response: retry, or use a fallback."""
 
 
 class Timeout(APIError):
@@ -343,7 +343,7 @@ class ConnectionFailed(APIError):
 
 
 class StreamBroken(APIError):
-    """The answer broke off after it had begun: what came is no whole answer.
+    """The answer broke off after it had begun: it is incomplete.
 
     Never tried again once something of it was handed out.
 

@@ -22,7 +22,7 @@ class Exchange:
     client asked for, `model` the one the provider was asked for. `settings` are the client's own settings in canonical
     form, for surfaces that echo them. `ids` and `names` map what was renamed for the provider back to the client's
     spelling, `namespaces` the joined names of tools to their namespace and name. `tools` tells, by the provider's name
-    of a tool, what its calls have to be turned back into: "custom" for a tool of raw text that became a function of one
+    of a tool, what its calls have to be turned back into: "custom" for a custom tool that became a function of one
     string, else what restores arguments made under a lowered schema; `output` is the same for structured output.
     `options` are the surface's options (`include`, `stream_options`, `stream`, `array`: a stream as one JSON array was
     asked for), `seed` the seed of the ids an answer needs, `thread` a digest of the conversation ("" without a vault),

@@ -5,10 +5,10 @@ and closes with one terminal event (`response.completed`, `.incomplete` or `.fai
 `response.output_item.added` under its place (choice, output_index), may be built up by parts and deltas while it is
 open, and closes with `response.output_item.done`, whose item is the truth: deltas are only its preview. An `error`
 event may come at any time; after it only a failed end may follow. Frames without canonical meaning
-(`unified_llm:frame`) and events of types nobody knows may come anywhere and change nothing.
+(`unified_llm:frame`) and events of unknown types may come anywhere and change nothing.
 
 Rule 1: everything that decides whether an event is legal stands in the tables below. Rule 2: this file knows
-neither a protocol nor a direction; whoever feeds it says whose fault an illegal event is. Rule 3: an index is a name.
+neither a protocol nor a direction; its caller says whose fault an illegal event is. Rule 3: an index is a name.
 It is an integer of at least 0, and nothing is allocated for the size of it.
 """
 

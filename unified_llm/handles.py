@@ -1,6 +1,6 @@
 """Handles: names of things that one provider keeps, which mean nothing, or something else, to another.
 
-The id of a file, a container, a stored response or a custom voice belongs to whoever made it, as a signature does: no
+The id of a file, a container, a stored response or a custom voice belongs to its maker, as a signature does: no
 other provider is ever sent it. The table is the whole list; the engine withholds what stands in it, whatever an adapter
 would do, and says so with the detail `foreign`. Protocols of one family (`Adapter.family`) share one store, so that
 a file uploaded for one of them is known to the other. A handle in an answer travels home with its answer (`turns.py`).
@@ -74,7 +74,7 @@ def _is_handle(key: str, value: Any) -> bool:
 
 
 def is_foreign_here(family: str, provider: str | None, goal: str, target: str | None) -> bool:
-    """Whether the handles of one side mean nothing to the other. What is not known of a provider is no mismatch."""
+    """Whether the handles of one side mean nothing to the other. What only one side knows always matches."""
     if provider is not None and target is not None:
         return provider != target
     return family != goal

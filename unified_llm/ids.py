@@ -2,7 +2,7 @@
 
 A made id is a hash of what it stands for (the conversation's seed, the position, the kind), so the same input gives
 the same bytes and a longer conversation keeps the ids of its past. It carries a mark, so that it is known again and
-dropped on the way back to a protocol that had none.
+dropped when converted back to a protocol that had none.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One JSON array over bytes, element by element: the other framing of a stream, for surfaces that have it.
 
 Strategy: only quotes, brackets and commas are looked at, each byte once; an element is handed out, as text, the moment
-it is closed, be the array never closed. All of these signs are ASCII, so a character cut between chunks mends itself.
+it is closed, be the array never closed. All of these signs are ASCII, so characters cut between chunks do no harm.
 Lenient where nothing can be misread: values without an array around them, one after the other, are elements too.
 """
 

@@ -219,8 +219,8 @@ def load_text(text: str | bytes) -> Any:
     return value
 
 
-# Between texts that are parsed at once: a string that nobody who wrote one of them can know, so that each text has to
-# be a value of its own. Letters, so that it is no long number.
+# Between texts that are parsed at once: a string that the author of a text cannot know, so that each text has to
+# be a value of its own. Letters, so that it is not a long number.
 _BETWEEN = os.urandom(16).hex().translate(str.maketrans("0123456789", "ghijklmnop"))
 
 
@@ -264,7 +264,7 @@ def load_exact(texts: list[Any]) -> list[dict[str, Any] | None]:
 def arguments_of(items: list[dict[str, Any]], exact: bool = False) -> list[dict[str, Any] | None]:
     """The arguments of each item, by its number, where they are the text of an object; None for any other item.
 
-    `exact` is for whoever will print them again: None, too, for a text that would not come out to the letter.
+    `exact` is for callers that print them again: None, too, for a text that would not come out to the letter.
     """
     places = [number for number, item in enumerate(items) if "arguments" in item]
     out: list[dict[str, Any] | None] = [None] * len(items)
@@ -301,7 +301,7 @@ def has_non_finite(value: Any) -> bool:
 
 
 def _mended(value: Any, path: Keys, notes: list[Keys] | None) -> Any:
-    """A copy with surrogate pairs joined and lone ones replaced; refuses what is no JSON, naming its path."""
+    """A copy with surrogate pairs joined and lone ones replaced; refuses what is not JSON, naming its path."""
     if isinstance(value, str):
         return _unicode(value, path, notes)
     if value is None or isinstance(value, (bool, int)):

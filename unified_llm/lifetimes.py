@@ -19,7 +19,7 @@ _WORD = re.compile(r"(\d{1,9})([smhd])")
 
 
 def nearest(said: Any, known: tuple[str, ...]) -> str | None:
-    """The shortest of the known lifetimes that is not shorter, else the longest; None for what is no lifetime.
+    """The shortest of the known lifetimes that is not shorter, else the longest; None for what is not a lifetime.
 
     >>> nearest("30m", ("5m", "1h")), nearest("12h", ("5m", "1h")), nearest("for ever", ("5m", "1h"))
     ('1h', '1h', None)
@@ -34,7 +34,7 @@ def nearest(said: Any, known: tuple[str, ...]) -> str | None:
 def fit_lifetime(c: Node, wire: Node, known: tuple[str, ...]) -> None:
     """Give the breakpoint that was written of `c["cache"]` a lifetime its target knows, and leave what is to be told.
 
-    One without a lifetime fits as it is. Raises `IllTyped` when `cache` is no object.
+    One without a lifetime fits as it is. Raises `IllTyped` when `cache` is not an object.
     """
     if "ttl" not in wire:
         take(c, "cache").clear()

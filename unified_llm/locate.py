@@ -144,7 +144,7 @@ class Finder(Notes):
         return out if keys else out + self._left_with(node, bool(found), fate, detail)
 
     def _made_of_setting(self, key: Any) -> list[Keys]:
-        """What was said of a setting, where a leaf of it is lost that nobody said: it was made of that."""
+        """What was said of a setting, where a leaf of it is lost that the source does not have: it was made of that."""
         given = self._given_root.get(key)
         said = [self._source(self.root, (key, leaf)) for leaf in given] if type(given) is dict else []
         return [path for path in dict.fromkeys(said) if path]

@@ -97,7 +97,7 @@ def _problem(name: str, node: Any) -> tuple[str, str] | None:
     if name not in KINDS:
         return None
     above = ""
-    if name == "error":  # its document holds it under a key, which is no node of its own
+    if name == "error":  # its document holds it under a key, which is not a node of its own
         above, node = "/error", node.get("error")
         if type(node) is not dict:
             return above, "should be an object"

@@ -1,7 +1,7 @@
 """The mapping engine: consuming pairs.
 
 One rule: a mapping owns its input and pops what it understands. What a reader leaves is kept under `extra[protocol]`,
-so that its own writer restores it; what a writer leaves is a loss. Nobody reports by hand, so nobody can forget to.
+so that its own writer restores it; what a writer leaves is a loss. No loss is reported by hand: none is forgotten.
 
 A `Mapping` holds the pairs of one family of nodes (parts, items, tools), keyed by the node's tag. This file is what an
 adapter declares with; `reading.py` and `writing.py` run the declarations.
@@ -102,7 +102,7 @@ def lookup(table: MappingABC[str, Any], word: Any, default: Any = None) -> Any:
 
 
 def remainder(node: Node) -> Node:
-    """What nobody took of a consumed node, emptied containers left out."""
+    """What was not taken of a consumed node, emptied containers left out."""
     out: Node = {}
     for key, value in node.items():
         if type(value) is Owned:

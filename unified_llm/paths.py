@@ -130,7 +130,7 @@ def follow(node: Any, keys: Keys) -> Keys:
 
 
 def leaves(node: Any) -> list[Keys]:
-    """The paths of all that is no object, no list, and not empty."""
+    """The paths of all that is neither an object nor a list, and not empty."""
     out: list[Keys] = []
     stack: list[tuple[Any, Keys]] = [(node, ())]
     while stack:

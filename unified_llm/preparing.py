@@ -43,7 +43,7 @@ def ends(
     secret: SecretLike = None,
     opens: bool = False,
 ) -> tuple[Reader, Writer]:
-    """What reads and what writes in one conversion, of a document or a stream; `facing` is whom the result is for.
+    """What reads and what writes in one conversion, of a document or a stream; `facing` says who reads the result.
 
     `opens` says that a client sent what is read, so that there may be envelopes in it.
     """
@@ -235,7 +235,7 @@ def exchange_of(
         settings = node.copy()
         items, extra = settings.pop("input", None), settings.pop("extra", None)
         if items:
-            # An answer that bears no id has made ids of its own too: no two answers of a conversation share one.
+            # An answer without an id has made ids of its own too: no two answers of a conversation share one.
             seed = f"{seed}.{len(items)}"
         drawer = extra.get(source.partition(":")[0]) if extra else None
         if drawer and (drawer.get("form") or {}).get("stream") == "array":

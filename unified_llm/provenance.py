@@ -80,7 +80,7 @@ _WAS_SEALED = re.compile(_STEM + _STUFF + f"(?=(?:{_STUFF})*{_PREFIX[-1]})")
 
 
 def escaped(data: str) -> str:
-    """A provider's string, spelled so that nobody takes it for an envelope of ours."""
+    """A provider's string, spelled so that it is not taken for an envelope of ours."""
     return _LOOKS_SEALED.sub(_STEM + _STUFF, data) if _STEM in data else data
 
 
@@ -132,7 +132,7 @@ _STRING = re.compile(rb'"(?:[^"\\\r\n]|\\.)*"')
 
 
 def opaque_piece(kind: str, data: str, reader: Reader) -> Node:
-    """Naked opaque data found in a protocol's own field: its origin is whoever is being read."""
+    """Naked opaque data found in a protocol's own field: its origin is the source."""
     reader.signed = True
     if _STEM in data:
         if reader.escapes:
@@ -142,7 +142,7 @@ def opaque_piece(kind: str, data: str, reader: Reader) -> Node:
 
 
 def is_constant(text: Any, reader: Reader) -> bool:
-    """True for a value that stands where opaque data goes and was made by nobody (`Adapter.constants`)."""
+    """True for a value that stands where opaque data goes and has no maker (`Adapter.constants`)."""
     from .registry import adapter
 
     return type(text) is str and text in adapter(reader.protocol).constants
@@ -161,7 +161,7 @@ def origin_of(reader: Reader) -> Node:
 
 
 def matches(origin: Node, here: Node, keys: Iterable[str]) -> bool:
-    """True when a piece of `origin` may be sent to `here`. What one side does not know is no mismatch."""
+    """True when a piece of `origin` may be sent to `here`. What only one side knows always matches."""
     for key in keys:
         theirs, ours = origin.get(key), here.get(key)
         if theirs is not None and ours is not None and theirs != ours:
@@ -207,7 +207,7 @@ def withheld(writer: Writer) -> str:
 def seal(node: Node, anchor: str, secret: Secret | None = None) -> str:
     """An envelope around a canonical node with opaque data: standard base64 with a recognizable beginning.
 
-    It is encoded and checksummed, not encrypted: whoever holds it can read it. With a `secret` the checksum is a MAC.
+    It is encoded and checksummed, not encrypted: its holder can read it. With a `secret` the checksum is a MAC.
     `anchor` says what it belongs to (`anchor_of` of the carrying item); an envelope found elsewhere is refused.
     """
     origin = next((piece["origin"] for piece in node.get("opaque") or () if piece.get("origin")), None)
@@ -337,7 +337,7 @@ def _digest(text: str) -> str:
 
 
 def plain_text(arguments: Any) -> str:
-    """Arguments as they compare: not by spelling, nor by the order of keys, nor by whether raw text is in an object."""
+    """Arguments to compare: without their spelling, the order of keys, and an object around free-form text."""
     try:
         value = load_text(arguments)
     except (TypeError, ValueError):

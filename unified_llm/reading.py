@@ -92,10 +92,10 @@ class Reader:
         self.secret: Secret | None = secret
         self.escapes: bool = not opens
         self.stuffed: bool = False
-        # Whom it is converted for, if it is known: complete answers return to their origin and to clients alone.
+        # The provider it is converted for, if known: complete answers return to their origin and to clients alone.
         self.target: Writer | None = None
         # A reader says so that found nothing in a conversation but texts, calls of functions, and their results as
-        # text, by the names of their calls if by any: nothing that could be a handle or bear an opaque piece. No two
+        # text, by the names of their calls if by any: nothing that could be a handle or have opaque data. No two
         # messages of the model's stand side by side, where a wire has messages.
         self.plain: bool = False
         # What such a conversation is made of.
@@ -130,7 +130,7 @@ class Reader:
         self.context: dict[str, Any] = {}
 
     def root(self, pair: ReadPair, body: Any) -> Any:
-        """Read a whole document with `pair`; a body that is no object goes to the pair as it is."""
+        """Read a whole document with `pair`; a body that is not an object goes to the pair as it is."""
         self.doc = body
         rest = body.copy() if type(body) is dict else body
         try:

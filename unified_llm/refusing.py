@@ -3,7 +3,7 @@
 A loss is the caller's to judge, with two exceptions, since what came back would be no answer to what was asked. Where
 several answers are wanted of a target that gives one, the wrong number is worse than none (who names that capability in
 `on_loss` has judged already). And where nothing arrives of the last thing the user said, there is no prompt: what was
-said before is no substitute, and a text of ours even less.
+said before does not replace it, and a text of ours even less.
 
 A level `raise` comes first: it says the same and has the value.
 """

@@ -90,7 +90,7 @@ def split(name: str) -> tuple[Adapter, Mapping[str, Any]]:
 
 
 def provider_of(name: str, dialect: Mapping[str, Any]) -> str | None:
-    """Whose documents `protocol[:dialect]` are: the dialect's, unless it says that it stands for nobody's."""
+    """Whose documents `protocol[:dialect]` are: the dialect's, unless it says that it stands for no provider."""
     if "provider" in dialect:
         found: str | None = dialect["provider"]
         return found

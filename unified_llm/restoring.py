@@ -1,6 +1,6 @@
 """An answer as its client knows it: what was changed for the provider, turned back.
 
-The exchange says what that was: ids and names that were renamed, tools of raw text that became functions, arguments and
+The exchange says what that was: ids and names that were renamed, custom tools that became functions, arguments and
 output made under a lowered schema. Of a stream, only what must be whole to be turned back is held until it is; all else
 flows on as it comes.
 """
@@ -159,7 +159,7 @@ def undone(text: Any, kept: Any) -> Any:
 
 
 def raw_input(arguments: Any) -> str:
-    """The text that a tool of raw text got as the one string argument of a function."""
+    """The text of a custom tool call that was sent as the one string argument of a function."""
     try:
         value = load_text(arguments)
     except (ValueError, TypeError):

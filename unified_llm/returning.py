@@ -1,4 +1,4 @@
-"""Complete answers on the way back: put in their places, or reduced to what may be believed (`turns.py`)."""
+"""Complete answers that come back: put in their places, or reduced to what may be believed (`turns.py`)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LOOKS = 16
 def goes_home(origin: Node, target: Writer | None) -> bool:
     """True if what has this origin may be put back for this target: for its origin, and for a client.
 
-    Another provider would get nothing of it but what the client shows anyway, and items that nobody can see.
+    Another provider would get nothing of it but what the client shows anyway, and items that are not shown.
     """
     return target is None or target.facing == "client" or is_own({"origin": origin}, target)
 
@@ -38,7 +38,7 @@ def opened(items: list[Node], reader: Reader) -> list[Node]:
 
 def _turn(item: Node) -> Node | None:
     if item.get("type") != "reasoning" or item.get("summary") or item.get("content"):
-        return None  # what says something itself is no carrier, whatever somebody put on it
+        return None  # an item with content of its own is not a carrier, whatever it holds besides
     for piece in item.get("opaque") or ():
         if type(piece) is dict and piece.get("kind") == TURN and type(piece.get("turn")) is dict:
             found: Node = piece["turn"]

@@ -1,4 +1,4 @@
-"""The errors of structured output and of tool loops: an answer that does not fit, a limit, a price nobody knows."""
+"""The errors of structured output and of tool loops: an answer that does not fit, a limit, an unknown price."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 A citation without `start_index` is about the whole part it stands on. Wires that tell a place in the text get the
 bounds of that part; a wire whose citations stand on blocks gets a block for each cited place, where places do not
-overlap. In a stream nobody knows the bounds before the text is over: such a citation waits for that.
+overlap. In a stream the bounds are unknown before the text is over: such a citation waits for that.
 """
 
 from __future__ import annotations

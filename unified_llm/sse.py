@@ -2,7 +2,7 @@
 
 Strategy: line ends are unified to LF chunk by chunk (a CR at the end of a chunk ends its line at once and swallows an
 LF that opens the next), blocks are cut at blank lines and decoded whole. LF is never part of a longer UTF-8 sequence,
-so a character cut between chunks mends itself, and a long event is searched once. Departures from the standard, which
+so characters cut between chunks do no harm, and a long event is searched once. Departures from the standard, which
 was written for browsers: an unterminated last event is delivered if it is complete, keepalives dressed as data are not,
 and bare JSON without `data:` is.
 
@@ -38,7 +38,7 @@ class SSEDecoder:
 
     `feed(chunk)` returns the events that this chunk completed, `close()` what was still open at the end.
 
-    * `comments`, if a list is passed, receives in order everything that was on the wire and is no event: comments,
+    * `comments`, if a list is passed, receives in order everything that was on the wire and is not an event: comments,
       `data:` lines that are comments in disguise (`data: : keepalive`), names of events without data (`data:` empty or
       blank), lines with an unknown field. None of it is ever data.
     * A block that opens with `{` or `[` instead of a field is bare JSON (some upstreams write errors so into a stream

@@ -131,7 +131,7 @@ class Collector:
         if end == "delta":
             pieces, delta = self._pieces.setdefault(place, {}), event.get("delta") or ""
             if type(delta) is not str:
-                raise TypeError("the delta is no string")
+                raise TypeError("the delta is not a string")
             pieces.setdefault((id(target), key), (target, []))[1].append(delta)
             if type(event.get("logprobs")) is list:
                 pieces.setdefault((id(target), "logprobs"), (target, []))[1].extend(event["logprobs"])
@@ -184,7 +184,7 @@ def collect(events: Iterable[Event]) -> Node:
 def decompose(response: Node) -> Iterator[Event]:
     """The canonical events a canonical response could have come as: each part in one delta, each item closed.
 
-    Takes the object or its JSON form; the way back is `collect`. Raises `InvalidBody` for what is no response.
+    Takes the object or its JSON form; the reverse is `collect`. Raises `InvalidBody` for what is not a response.
 
     >>> answer = {"id": "r", "status": "completed", "output": []}
     >>> [event["type"] for event in decompose(answer)]
@@ -331,7 +331,7 @@ def _copy(value: Any) -> Any:
 
 
 def framed(event: Any, number: int | None) -> Event:
-    """A wire event with its name, or with none where it says none; `InvalidBody` for what is no event."""
+    """A wire event with its name, or with none where it says none; `InvalidBody` for what is not an event."""
     if type(event) is not dict or "data" not in event:
         raise InvalidBody(pointer((number,)), "a wire event is an object with its `data`, and its name under `event`")
     name = event.get("event")
@@ -357,7 +357,7 @@ def checked(reader: Any, events: Iterable[Any]) -> Iterator[Event]:
 
 
 async def aclose(source: AsyncIterable[Any]) -> None:
-    """Close what a stream came from: whoever stops listening in the middle would leave it open, connection and all."""
+    """Close what a stream came from: a caller that stops reading would leave it open, with its connection."""
     close = getattr(source, "aclose", None)
     if close is not None:
         await close()

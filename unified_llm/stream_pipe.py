@@ -142,7 +142,7 @@ class Pipe:
                 reading.since = mark = noted
                 events = read(event)
                 if len(traced()) != noted:
-                    # What is kept of a frame is kept with a note, or nobody could say where it came from.
+                    # What is kept of a frame is kept with a note, otherwise its place would be unknown.
                     noted = len(traced())
                     self._tell(events)
                 out = []

@@ -1,6 +1,6 @@
 """What a reader could not take for what its type promises: found after reading, for those who want objects.
 
-Converting is lenient: an ill-typed value stays with its protocol, and nobody is asked. Whoever reads a document as
+Converting is lenient: an ill-typed value stays with its protocol, without an error. A caller that reads a document as
 objects is told: which node, where in the document, and why. Nothing here runs in a conversion.
 """
 

@@ -40,7 +40,7 @@ def plain_row(table: Table, *cells: Any) -> None:
 def columns(stream: IO[str] | None = None) -> int:
     """How many columns the terminal behind a stream (standard output by default) has; 0 if it is none.
 
-    `COLUMNS` says so where it is set, as for other programs. What is no terminal has no width: other programs read it.
+    `COLUMNS` says so where it is set, as for other programs. Other outputs have no width: other programs read it.
     """
     try:
         found = os.get_terminal_size((stream or sys.stdout).fileno()).columns

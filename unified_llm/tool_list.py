@@ -16,7 +16,7 @@ Copy = Callable[..., Node]
 
 
 def word(value: Any) -> Any:
-    """A name as a key; what is no string is no name, and is compared by its text."""
+    """A name as a key; anything but a string is compared by its JSON text."""
     return value if value is None or type(value) is str else (repr(value),)
 
 

@@ -323,7 +323,7 @@ class _StreamFinder(Finder):
         return super()._source(node, keys) or self.now
 
     def _stands_for(self, node: int) -> int:
-        # What bears no type is the response's: what a stream says of it is read when it comes, and again at the end.
+        # What has no type is the response's: what a stream says of it is read when it comes, and again at the end.
         read = self._read.get(node)
         return super()._stands_for(node) if read is None or "type" in read else 0
 

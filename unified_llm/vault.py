@@ -89,7 +89,7 @@ class MemoryVault:
 
 
 class _Store:
-    """The entries of all scopes, as bytes: nobody who got one can change it."""
+    """The entries of all scopes, as bytes, which cannot be changed by a reader."""
 
     def __init__(self) -> None:
         self.entries: OrderedDict[tuple[str, str], bytes] = OrderedDict()

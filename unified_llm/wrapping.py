@@ -1,8 +1,8 @@
 """What a target has no field for, as text in a fixed form, of the kind that agent command lines use (decision 0025).
 
 Both forms are only written around text, never searched for inside it. A reminder is not turned back into a system
-message: whoever may write a user's text could otherwise write a system message. A failure is turned back, since whoever
-may write a result may also report a failure.
+message: the author of a user's text could otherwise write a system message. A failure is turned back, since the
+author of a result may also report a failure.
 """
 
 from __future__ import annotations

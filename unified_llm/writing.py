@@ -83,7 +83,7 @@ class Writer:
         self.source: str | None = source
         # The source is the target, dialect and all: nothing has to be made fit.
         self.same: bool = False
-        # The outline of a conversation that its reader called plain, and in which nothing had to be mended: names of
+        # The outline of a conversation that its reader called plain, and in which nothing had to be repaired: names of
         # results are those of the calls they answer.
         self.plain: Outline | None = None
         self.exchange: Any = exchange
@@ -254,7 +254,7 @@ class Writer:
         self.raw.append((node, (), fate, detail, None))
 
     def travels(self, item: Node, rest: Node | None = None) -> None:
-        """Say of what other protocols keep with a sealed item, and with its parts, that it travels with it.
+        """Report what other protocols keep with an item in an envelope, and with its parts, as kept with it.
 
         `rest` is the copy of the item that is being consumed, if it is.
         """
@@ -265,7 +265,7 @@ class Writer:
             for protocol, drawer in (node.get("extra") or {}).items():
                 for slot in ("rest", "turn"):
                     if drawer.get(slot) and protocol != self.protocol:
-                        self.report(node, ("extra", protocol, slot), "parked", "sealed for the way back")
+                        self.report(node, ("extra", protocol, slot), "parked", "kept in an envelope")
 
     def too_late(self, node: Node, detail: str) -> None:
         """Report what this protocol itself keeps with a node whose start had been streamed before that was known."""
@@ -387,7 +387,7 @@ class Writer:
         return []
 
 
-NOTE = "sealed for the way back"
+NOTE = "kept in an envelope"
 UNKEPT = "without a secret it does not come back"
 """What is told of a value that travels in an envelope, and of one that is not taken from it again."""
 

@@ -28,7 +28,7 @@ class InTurn:
     def feed(self, event: Event) -> list[Event]:
         """The events that may go out now."""
         place, choice = event.get("output_index"), event.get("choice", 0)
-        if type(place) is not int or type(choice) is not int:  # an event that nobody knows may say anything there
+        if type(place) is not int or type(choice) is not int:  # an unknown event may have anything there
             return [event]
         if self.current.setdefault(choice, place) != place:
             self.waiting.setdefault(choice, {}).setdefault(place, []).append(event)

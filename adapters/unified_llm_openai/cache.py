@@ -1,4 +1,4 @@
-"""Breakpoints of cached prompts, which parts of both APIs bear alike.
+"""Breakpoints of cached prompts, which parts of both APIs have alike.
 
 https://platform.openai.com/docs/guides/prompt-caching
 """

@@ -198,7 +198,7 @@ def _holder(wire: Node, key: str) -> tuple[Node, str]:
 
 
 def withhold(c: Node, w: Writer, known: Collection[str]) -> None:
-    """Parameters nobody understood are not sent to a server that refuses them: those of other servers, of course."""
+    """Unknown parameters are not sent to a server that refuses them, nor are those of other servers."""
     drawer = (c.get("extra") or {}).get(w.protocol) or {}
     rest = drawer.get("rest")
     if type(rest) is not dict:
@@ -218,7 +218,7 @@ def withhold(c: Node, w: Writer, known: Collection[str]) -> None:
 
 
 def lacks_raw_text(w: Writer) -> bool:
-    """Whether the server has functions and no tools that take raw text: these are functions of one string there."""
+    """Whether the server has functions and no custom tools: these are functions of one string there."""
     kinds = None if w.same or w.facing != "provider" else w.dialect.get("tool_kinds")
     return kinds is not None and "custom" not in kinds and "function" in kinds
 

@@ -1,8 +1,8 @@
 """What servers that speak OpenAI's protocols do differently: one data file a vendor, read when it is first asked for.
 
 A file `dialects/<vendor>.toml` holds a table `[chat]`, a table `[responses]`, or both; the keys are declared in
-`dialect_schema.py`, and what a key says is done by whoever writes or reads that piece, never by asking for a vendor.
-A key nobody knows is an error. Nothing here is parsed until a dialect is named.
+`dialect_schema.py`, and what a key says is done where that piece is written or read, never by asking for a vendor.
+An unknown key is an error. Nothing here is parsed until a dialect is named.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def clean_url(c: Node, key: str, wire: Node, at: str, w: Writer) -> None:
 
 
 def fit_detail(c: Node, wire: Node, w: Writer) -> None:
-    """How closely a picture is looked at, in the word that is nearest to another protocol's."""
+    """The detail of an image, in the word that is nearest to another protocol's."""
     word = _DETAILS.get(str(wire.get("detail")))
     if word is not None and w.source != w.protocol:
         wire["detail"] = word

@@ -1,7 +1,7 @@
 """How far the gateway scales: the capacity model of `docs/scaling.md`, its constants and its checks.
 
     python benchmarks/scaling                 # the model and a simulation of it (seconds)
-    python benchmarks/scaling --write         # the same, into docs/scaling.md and its picture
+    python benchmarks/scaling --write         # the same, into docs/scaling.md and its chart
     python benchmarks/scaling --load          # 1, 2 and 4 processes on one PostgreSQL, measured and predicted
     python benchmarks/scaling --calibrate     # measures the constants on this machine (minutes), into costs.json
 

@@ -1,4 +1,4 @@
-"""The tables and the picture of `docs/scaling.md`, from the figures in `costs.json` and a simulation with a seed."""
+"""The tables and the chart of `docs/scaling.md`, from the figures in `costs.json` and a simulation with a seed."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def put(text: str, name: str, made: str) -> str:
 
 
 def renewed() -> dict[Path, str]:
-    """The page and the picture as they are to be."""
+    """The page and the chart as they are to be."""
     found = known()
     text = PAGE.read_text("utf-8")
     for name, made in (("costs", costs), ("limits", limits), ("cells", cells), ("plans", plans)):

@@ -120,7 +120,7 @@ def test_under_an_sdk_it_is_an_error_too(what: str, surface: str, stream: bool) 
 @pytest.mark.parametrize("what", ["detail", "page", "null", "foreign events"])
 def test_what_a_server_says_each_time_is_asked_once(what: str, stream: bool) -> None:
     canned = bad(what)
-    with pytest.raises(ul.ServerFailed, match=r"Not Found|no JSON|null"):
+    with pytest.raises(ul.ServerFailed, match=r"Not Found|not JSON|null"):
         sync([canned.upstream], stream)
     assert len(canned.seen) == 1
 

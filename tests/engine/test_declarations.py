@@ -153,7 +153,7 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "sides": (
         lambda: Turns("t", layouts={}, sides={"function_call": "user"}),
-        "turns t: 'function_call' is written as 'user', which is no layout",
+        "turns t: 'function_call' is written as 'user', which is not a layout",
     ),
     "blocks": (
         lambda: Blocks("b", role="user", parts=PARTS, items=ITEMS, text=False),

@@ -99,7 +99,7 @@ class _Both(Generic[H, W]):
 class Client(_Both[httpx2.Client, Wire]):
     """A client of any provider.
 
-    Without an `upstream` every call says whom to ask: `model="provider/model"`. With one (a name, a base URL, an
+    Without an `upstream` every call names its provider: `model="provider/model"`. With one (a name, a base URL, an
     official SDK's client, or an `Upstream`) plain model names are enough. `model` is asked where a call names none,
     `models` are its fallbacks. `protocol` forces a wire format, else the one that loses least for the request is
     spoken. `api_key` and `base_url` stand in for what environment and registry say. `on_loss` is the level of losses

@@ -93,12 +93,12 @@ class Core:
         self._ref = upstream
         self.upstream: Upstream | None = None if upstream is None else self._upstream(upstream, None)
 
-    # ---- whom to ask ------------------------------------------------------------------------------------------------
+    # ---- upstreams --------------------------------------------------------------------------------------------------
 
     def upstreams(self, call: Call) -> tuple[Upstream, ...]:
-        """Whom a call is sent to, in order, each in the protocol that carries most of it.
+        """The upstreams of a call, in order, each in the protocol that carries most of it.
 
-        Raises `InvalidBody` where nothing says whom.
+        Raises `InvalidBody` where none is named.
         """
         found = self._entitled(self._asked(call), call)
         if call.body.keys() <= {"model"}:
@@ -131,7 +131,7 @@ class Core:
 
     def _named(self, name: Any, call: Call) -> Upstream:
         if isinstance(name, str) and "/" not in name and (call.base_url or self.base_url):
-            # A server of one's own at a URL, and a model on it.
+            # The user's own server at a URL, and a model on it.
             return self._upstream(call.base_url or self.base_url, call).with_(model=name)
         if isinstance(name, str) and "/" not in name:
             owner = owner_of(name) or "provider"
@@ -372,7 +372,7 @@ def _is_plain(name: str, upstream: Upstream) -> bool:
     """Whether a name is a model of the upstream at hand: without a provider, with that very one, or listed there."""
     if "://" in name:
         return False
-    # The names on a server that nobody knows may hold anything.
+    # Names of models on an unknown server may hold anything.
     if "/" not in name or upstream.provider is None or name.startswith(f"{upstream.provider}/"):
         return True
     from ..models.catalog import get

@@ -31,7 +31,7 @@ class Segment(NamedTuple):
 def said(item: Node) -> Node:
     """An item of an answer as something that was said: without what the answer held around it.
 
-    What is left of a wire message lives on the first of its items; where it is no message's own but its answer's (its
+    What is left of a wire message lives on the first of its items; where it belongs to the answer around it (its
     form says so), it has no place in a request.
     """
     drawers = item.get("extra")

@@ -1,6 +1,6 @@
 """What a caller passes, as one canonical request: names checked, shorthands spelt out, the conversation put together.
 
-A misspelt name is refused before anything is sent, and so is an item or a part of a type nobody knows: in a request
+A misspelt name is refused before anything is sent, and so is an item or a part of an unknown type: in a request
 of the caller's own making that is a mistake, and what a translator would report as lost would never be noticed.
 """
 
@@ -37,7 +37,7 @@ OPTIONS = frozenset(Asked.__annotations__)
 
 @dataclass(slots=True, kw_only=True)
 class Call:
-    """One request on its way: the canonical body, the tools that run here, whom to ask, and how."""
+    """One request on its way: the canonical body, the tools that run here, the upstreams, and the options."""
 
     body: Node
     tools: dict[str, Tool] = field(default_factory=dict)
@@ -66,7 +66,7 @@ class Call:
 def call_of(given: Mapping[str, Any]) -> Call:
     """The call for the keyword arguments of a method.
 
-    Raises `TypeError` for a name that is no field of a request, `InvalidBody` for a value that is none, and
+    Raises `TypeError` for a name that is not a field of a request, `InvalidBody` for a value that is none, and
     `InvalidArgument` for an option that is none.
     """
     fields = KEYS["request"]
@@ -181,7 +181,7 @@ def _check_fields(node: Model, path: tuple[str, ...]) -> None:
 def travelling(call: Call, upstreams: Sequence[Any]) -> Node:
     """The body as it may leave: what names something that a provider keeps goes to that provider only.
 
-    The call's own body keeps it, for the way back. Raises `InvalidBody` where there is nothing to answer.
+    The call's own body keeps it, for the response. Raises `InvalidBody` where there is nothing to answer.
     """
     if call.body.get("input", []) == [] and not call.body.keys() & _STANDS_FOR_INPUT and not call.extra_body:
         reason = "no input given; pass input=..., or go on from previous=, previous_response_id= or conversation="

@@ -228,7 +228,7 @@ class Step(Generic[T]):
 class RunResult(Generic[T]):
     """A tool loop that has ended: `final` is the last answer, `steps` all of them.
 
-    `stopped` says why: "answered"; "calls" where the last answer calls tools that nobody here runs; "approval" where
+    `stopped` says why: "answered"; "calls" where the last answer calls tools that do not run here; "approval" where
     calls wait for one; "limit" and "error" in the `.result` of errors. The calls are in `pending`, and
     `responses.resume` goes on.
     `asked` is the canonical request of the run without its input.
@@ -326,7 +326,7 @@ class RunResult(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class TokenCount:
-    """How many tokens a request would take; `estimated` says that nobody who knows was asked, and `how` who was.
+    """How many tokens a request would take; `estimated` says that no provider counted them, and `how` what did.
 
     >>> import unified_llm as ul
     >>> ul.Client().count_tokens(model="local/echo", protocol="openai-chat", input="Good morning.").estimated

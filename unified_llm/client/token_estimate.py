@@ -1,4 +1,4 @@
-"""An estimate of a request's tokens, where nobody counts them: never exact, always marked as what it is.
+"""An estimate of a request's tokens, where they are not counted: never exact, always marked as what it is.
 
 Text is counted at four bytes of UTF-8 a token, which is what tokenizers come to on average for prose in English and is
 on the high side for none of the common ones; every item, tool and medium costs something more.

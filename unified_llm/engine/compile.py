@@ -3,7 +3,7 @@
 Reading and writing are the same walk: over the keys of a source object, filling a target object. `Emitter` holds the
 walk; what differs between the directions is the dozen places that ask `self.reads`. A function counts down the keys it
 understood and looks for leftovers only when the count is not zero. It may answer in two ways: with the result, or by
-raising one of `FAULTS`, "not mine"; `explain.py` says why when somebody asks. So that nothing is recorded of what is
+raising one of `FAULTS`, "not mine"; `explain.py` says why when asked. So that nothing is recorded of what is
 refused, everything that can raise comes before everything that records.
 
 Modes: "whole" (an object is a node), "flat" (its keys are keys of a node that others fill too), "slot" (a node is made

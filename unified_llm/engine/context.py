@@ -1,4 +1,4 @@
-"""What one conversion knows, and the book in which its losses stand until somebody asks for them.
+"""What one conversion knows, and the book in which its losses stand until they are asked for.
 
 Losses are recorded as (canonical node, key path, fate, detail) and located afterwards, from structure, when there are
 any (`places.py`). Nothing is written down while reading. A pass between reading and writing works on copies and says
@@ -51,7 +51,7 @@ class Context:
         self.source = source
         self.target = target
         self.own: bool = source == target
-        # What is known of the maker of opaque data that is read; of whom it is written for; and what has to match.
+        # The origin of opaque data that is read, the provider it is written for, and what of both has to match.
         self.maker = origin
         self.here = here
         self.match = match
@@ -65,7 +65,7 @@ class Context:
         return {"protocol": self.source, **(self.maker or {})}
 
     def owns(self, origin: Any) -> bool:
-        """Whether opaque data of this origin goes back to the target. What one side does not know is no mismatch.
+        """Whether opaque data of this origin goes back to the target. What only one side knows always matches.
 
         >>> x = Context("a", "b", here={"scope": "key-1"}, match=("scope",))
         >>> [x.owns(origin) for origin in ({"protocol": "b"}, {"protocol": "b", "scope": "key-2"}, {"protocol": "a"})]
@@ -79,7 +79,7 @@ class Context:
     # ---- losses ----------------------------------------------------------------------------------------------------
 
     def lost(self, c: Node, keys: tuple[Any, ...], detail: str = "") -> None:
-        """Nothing of the value at `keys` of the canonical node was written. What says nothing is no loss."""
+        """Nothing of the value at `keys` of the canonical node was written. What says nothing is not a loss."""
         value: Any = c
         for key in keys:
             value = value[key]
@@ -102,7 +102,7 @@ class Context:
                 self.raw.append(Raw(c, ("extra", protocol, "turn"), "lost", detail))
 
     def said_more(self, c: Node, number: int, piece: Node) -> None:
-        """What a piece of opaque data says beside its data: an origin that has more than a protocol is no loss."""
+        """What a piece of opaque data says beside its data: an origin that has more than a protocol is not a loss."""
         for key, value in piece.items():
             if key not in ("kind", "data", "origin", "carried_on") and said(value):
                 self.raw.append(Raw(c, ("opaque", number, key), "lost"))

@@ -68,7 +68,7 @@ class Field(NamedTuple):
         return is_same(value, self.default) or (bool(self.words) and type(value) is str and value in self.words)
 
     def required(self, value: Any, why: str = "") -> Field:
-        """The target demands the field: where nobody said it, `value` is written and reported as `added`.
+        """The target demands the field: where the source does not have it, `value` is written and reported as `added`.
 
         Inside an object that may be absent it is demanded only where that is written.
 

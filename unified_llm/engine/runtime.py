@@ -296,7 +296,7 @@ def respelled(wire: Any, form: dict[str, str], shape: Any, above: str = "") -> A
 
 
 def spelled_as(written: Node, given: Any) -> Node:
-    """What was written, spelled as the document that it was read from, where nobody came between.
+    """What was written, spelled as the document that it was read from, where nothing was changed in between.
 
     >>> spelled_as({"stop": ["END"], "user": None}, {"stop": "END", "n": []})
     {'stop': 'END', 'n': []}

@@ -39,7 +39,7 @@ NATIVE: Final = "unified_llm:native"
 REST, OPAQUE, MEDIA, CALLS, RESULTS, NATIVES, TOOLS = (1 << bit for bit in range(7))
 
 VOID: Final[tuple[Any, ...]] = (None, "", [], {})
-"""Values that say nothing: leaving one out is no loss."""
+"""Values that say nothing: leaving one out is not a loss."""
 
 
 class _Absent:

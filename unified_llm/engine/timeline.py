@@ -72,7 +72,7 @@ class Turns:
                     )
         for what, value in [*self.roles.items(), *self.sides.items()]:
             if value not in self.layouts:
-                raise DeclarationError(f"turns {name}: {what!r} is written as {value!r}, which is no layout")
+                raise DeclarationError(f"turns {name}: {what!r} is written as {value!r}, which is not a layout")
 
     def read(self, wires: list[Any], x: Any) -> list[Node]:
         """The items of a list of messages."""

@@ -172,7 +172,7 @@ class Gateway:
     async def secret(self) -> Secret:
         """The secret of envelopes: the configured one, else that of the database, else one of this process.
 
-        Nobody waits for a database that was away: it is looked for beside the requests.
+        No request waits for a database that was away: it is looked for beside the requests.
         """
         if self._secret is not None:
             return self._secret
@@ -188,7 +188,7 @@ class Gateway:
             found = await self.store.secret()
         except StoreUnavailable:
             return
-        # What was sealed in the meantime is still opened.
+        # Envelopes that were encrypted in the meantime are still opened.
         self._secret = Secret(found, self._interim) if self._interim else Secret(found)
 
     # ---- one request ------------------------------------------------------------------------------------------------
@@ -311,7 +311,7 @@ class Gateway:
         route = self.route(head, match, key, found)
         headers = head.shown
         meter = self.quota.meter(key, content)
-        plain = meter is None and turns is self.turns  # nobody counts, or remembers, what goes through
+        plain = meter is None and turns is self.turns  # what goes through is neither counted nor stored
         straight = direct(match, found, route, headers, head.query, content) if plain else None
         if straight is not None:
             passed = await self._passed(straight._replace(telemetry=self.recorder.telemetry), secret)

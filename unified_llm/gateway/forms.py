@@ -28,7 +28,7 @@ _BEGINNINGS = {
 
 
 class Field(NamedTuple):
-    """One field of a form; `filename` is empty for what is no file."""
+    """One field of a form; `filename` is empty for what is not a file."""
 
     data: bytes
     filename: str = ""

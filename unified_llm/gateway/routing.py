@@ -61,7 +61,7 @@ class _Target(NamedTuple):
 
 
 def requested_model(name: Any) -> str | None:
-    """The name of the model in a request, None where it has none. Raises `Refusal` (400) for what is no name."""
+    """The name of the model in a request, None where it has none. Raises `Refusal` (400) for what is not a name."""
     if not isinstance(name, str) or not name:
         return None
     if len(name) > _LONGEST or not name.isprintable():

@@ -25,7 +25,7 @@ def advice(capability: str) -> str:
 def explain(capability: str, losses: Sequence[Loss]) -> str:
     """What a capability is, what happened to it in a report and why, and what to do instead.
 
-    Raises `InvalidArgument` for a name that is no capability.
+    Raises `InvalidArgument` for a name that is not a capability.
     """
     if not is_capability(capability):
         meant = near(capability)

@@ -31,11 +31,11 @@ def check_levels(levels: Levels) -> None:
             raise InvalidArgument(f"on_loss: unknown level {level!r}; choose one of {', '.join(_LEVELS)}")
     for pattern in levels if isinstance(levels, Mapping) else ():
         if not isinstance(pattern, str):
-            raise InvalidArgument(f"on_loss: {pattern!r} is no glob of capabilities; pass a string")
+            raise InvalidArgument(f"on_loss: {pattern!r} is not a glob of capabilities; pass a string")
         glob, _, what = pattern.partition("@")
         if what and what != "*" and what not in FATES and what not in SEVERITIES:
             known = ", ".join((*FATES, *SEVERITIES))
-            raise InvalidArgument(f"on_loss: {pattern!r} names {what!r}, which is no fate and no severity: {known}")
+            raise InvalidArgument(f"on_loss: {pattern!r} names {what!r}, neither a fate nor a severity: {known}")
         if not is_known(glob):
             meant = f"*@{glob}" if glob in FATES or glob in SEVERITIES else near(glob)
             raise InvalidArgument(

@@ -164,7 +164,7 @@ class Losses(Sequence[Loss]):
     def explain(self, capability: str) -> str:
         """What a capability is, what happened to it here and why, and what to do instead.
 
-        Raises `InvalidArgument` for a name that is no capability.
+        Raises `InvalidArgument` for a name that is not a capability.
 
         >>> report = Losses([Loss("/seed", "sampling.seed", "lost", "anthropic-messages has no seed")])
         >>> print(report.explain("sampling.seed"))
@@ -226,7 +226,7 @@ class StreamLosses:
         return Losses(new)
 
     def defer(self, find: Callable[[], Iterable[Loss]]) -> None:
-        """Take those that `find` returns, when somebody asks for the report."""
+        """Take those that `find` returns, when the report is read."""
         self._later = find
 
     def report(self) -> Losses:

@@ -24,7 +24,7 @@ def unclassified_fields(protocol: str, records: Iterable[Record]) -> list[Failur
     """What reading leaves behind and the adapter's `natives` do not name, once for each key."""
     natives = adapter(protocol).natives
     failures = [
-        Failure(protocol, key, f"{capability!r} is no capability")
+        Failure(protocol, key, f"{capability!r} is not a capability")
         for key, capability in natives.items()
         if not is_capability(capability)
     ]

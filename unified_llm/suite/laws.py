@@ -266,7 +266,7 @@ def injection(records: Iterable[Record], target: str, seen: set[tuple[str, ...]]
             if done.error is not None:
                 # A word that only the skeleton may hold (a stream's event name) may be refused, in our own words.
                 if isinstance(done.error, ul.CapabilityRefused) and outcome(record, target).error is not None:
-                    continue  # without the probe it is no meaningful request of the target either
+                    continue  # without the probe it is not a meaningful request of the target either
                 if not ours(done.error) or type(value) is dict:
                     failures.append(Failure(record["id"], pointer(place), f"{probe} put in, raised {done.error!r}"))
             elif record["protocol"] == target:
@@ -374,7 +374,7 @@ def prefix_stability(
         for before, shorter, longer, cut in zip(written, written[1:], written[2:], cuts):
             if before is None or shorter is None or longer is None:
                 continue
-            # What a user said and nobody answered is still open: where roles alternate, more of it joins it.
+            # A user's message without an answer is still open: where roles alternate, more of it joins it.
             closed = len(before) - opens(turns[cut - 1])
             for index in range(closed):
                 if longer[index : index + 1] != shorter[index : index + 1]:

@@ -136,7 +136,7 @@ def _told(record: Record, provider: str) -> list[Piece]:
 
 
 def _entries(data: str) -> list[str]:
-    """A piece that is a list of entries, one by one: two lists may come home as the one there is room for."""
+    """A piece that is a list of entries, one by one: two lists may come back as the one there is room for."""
     try:
         entries = json.loads(data) if data[:2] == "[{" else None
     except ValueError:

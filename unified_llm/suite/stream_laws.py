@@ -218,7 +218,7 @@ def truncation(records: Iterable[Record], targets: Sequence[str], cuts: int = 6)
 
 
 def _sent(record: Record, target: str, events: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], Exception | None]:
-    """The target's events and the error that ended them. Nobody asks what was lost: finding that takes much longer."""
+    """The target's events and the error that ended them. What was lost is not searched: that takes much longer."""
     sent: list[dict[str, Any]] = []
     try:
         sent += ul.convert_stream(events, source=record["protocol"], target=target, http=http_of(record))
@@ -228,7 +228,7 @@ def _sent(record: Record, target: str, events: list[dict[str, Any]]) -> tuple[li
 
 
 def _cuts(events: list[dict[str, Any]], protocol: str, cuts: int) -> list[int]:
-    """Where a stream is cut off, in order; nowhere if it is no success as a whole."""
+    """Where a stream is cut off, in order; nowhere if the whole does not succeed."""
     if not _succeeds(events, protocol):
         return []
     shortest = len(events)  # the fewest events that make a whole answer: a done marker may be left out

@@ -1,6 +1,6 @@
 """Calls of tools and their results: the client's own, those of MCP servers, and changes of the tools themselves.
 
-`input` is an object on the wire and JSON text in the canonical model. Text that is no object (a model broke off, or
+`input` is an object on the wire and JSON text in the canonical model. Text other than an object (a model broke off, or
 another protocol let it through) is wrapped, never guessed at: `{"_raw": text}`.
 
 https://docs.claude.com/en/docs/agents-and-tools/tool-use/overview
@@ -119,7 +119,7 @@ def write_tool_use(c: Node, w: Writer) -> Node | None:
 
 @blocks.write("custom_tool_call")
 def write_custom_call(c: Node, w: Writer) -> Node | None:
-    """A call of a tool that takes raw text: the function it was lowered to has one string."""
+    """A call of a custom tool: the function it was lowered to has one string."""
     if type(c.get("name")) is not str:
         return None
     wire: Node = {"type": "tool_use", "id": c.pop("call_id", None), "name": c.pop("name")}

@@ -1,7 +1,7 @@
 """What another provider signed on a call or a text, and this wire has no slot for.
 
-It travels towards a client in a redacted thinking block of its own, sealed, and finds its bearer again when it comes
-back.
+It travels towards a client in a redacted thinking block of its own, in an envelope, and finds its item again when
+it comes back.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def carrier_of(item: Node, w: Writer, alone: bool = False) -> Node | None:
 
 
 def _found(w: Writer, bearers: list[Node]) -> None:
-    """An empty text that is refused, and was left out, is not lost where what it bears travels with it."""
+    """An empty text that is refused, and was left out, is not lost where its opaque data travels with it."""
     for at, (node, keys, fate, _, capability) in enumerate(w.raw):
         if fate == "lost" and not keys and node in bearers:
-            w.raw[at] = (node, keys, "parked", "sealed for the way back", capability)
+            w.raw[at] = (node, keys, "parked", "kept in an envelope", capability)

@@ -139,7 +139,7 @@ def _for_client(c: Node, foreign: list[Node], w: Writer) -> Node:
     wire["encrypted_index"] = seal(ordered(node), f"url:{wire['url']}", w.secret)
     for key in _PLACE:
         if key in c:
-            c[key] = Fated("parked", "sealed for the way back")
+            c[key] = Fated("parked", "kept in an envelope")
     return wire
 
 

@@ -1,4 +1,4 @@
-"""Content parts of Messages: text, pictures, documents, search results, each read and written side by side.
+"""Content parts of Messages: text, images, documents, search results, each read and written side by side.
 
 Text of the user is `input_text`, text of the assistant `output_text`; everything else means the same wherever it
 stands. A source in base64 becomes a data URL and the other way round, byte for byte. A file id is a handle of the
@@ -90,7 +90,7 @@ def withhold(c: Node, w: Writer) -> None:
         if foreign:
             # Facing a client it travels in a block of its own (see messages.py).
             fate = "parked" if w.vault is not None or w.facing == "client" else "lost"
-            c["opaque"] = Fated(fate, "sealed for the way back" if w.facing == "client" else "foreign")
+            c["opaque"] = Fated(fate, "kept in an envelope" if w.facing == "client" else "foreign")
 
 
 # ---- text -----------------------------------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ def _string(w: Node, key: str) -> str:
     return value
 
 
-# ---- pictures and documents -----------------------------------------------------------------------------------------
+# ---- images and documents -------------------------------------------------------------------------------------------
 
 
 def _data_url(source: Node) -> str:
@@ -388,7 +388,7 @@ def write_tool_reference(c: Node, w: Writer) -> Node | None:
     return move_cache_out(c, {"type": "tool_reference", "tool_name": c.pop("name")}, w)
 
 
-parts.cannot("input_audio output_audio", "Messages takes no sound")
+parts.cannot("input_audio output_audio", "Messages takes no audio")
 parts.cannot("encrypted_content", "only its own provider can read it")
-parts.cannot("input_video output_video", "Messages takes no moving pictures")
+parts.cannot("input_video output_video", "Messages takes no video")
 answer_parts.cannot("output_image output_audio output_video output_file", "an assistant message holds text alone")

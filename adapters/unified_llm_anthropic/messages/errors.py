@@ -1,7 +1,7 @@
 """Errors: bodies of failed requests, and errors inside a stream.
 
 `{"type": "error", "error": {type, message, details}, "request_id"}`. The wire has one word for every bad request; a
-prompt that is too long is told by its message, which clients of this surface look for before they compact. Words nobody
+prompt that is too long is told by its message, which clients of this surface look for before they compact. Words none
 knows are kept beside the canonical type.
 
 https://docs.claude.com/en/api/errors

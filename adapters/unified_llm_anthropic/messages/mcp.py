@@ -54,7 +54,7 @@ def write_server(c: Node, w: Writer) -> Node | None:
         w.context["toolset"] = _toolset(c, w)
         move_cache_out(c, w.context["toolset"], w)
     if c.get("require_approval") == "never":
-        c["require_approval"] = Fated("approximated", "nobody is asked here")
+        c["require_approval"] = Fated("approximated", "no approval is asked for here")
     return wire
 
 

@@ -236,7 +236,7 @@ def _write_message_blocks(c: Node, w: Writer) -> list[Any]:
     role = _role_out(c)
     content = c.pop("content", None)
     if "opaque" in c and w.facing == "client":
-        c["opaque"] = Fated("parked", "sealed for the way back")
+        c["opaque"] = Fated("parked", "kept in an envelope")
     if type(content) is str:
         return [{"type": "text", "text": content}] if content or own_born(w) else []
     family = answer_parts if role == "assistant" else parts

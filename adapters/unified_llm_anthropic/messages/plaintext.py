@@ -15,8 +15,8 @@ _TEXTS = frozenset(
 
 
 def plain_text(source: Node) -> Node | None:
-    """The source of a document in base64 as one of text; None for what is no text."""
-    # Loaded for whoever sends such a document.
+    """The source of a document in base64 as one of text; None for what is not a text."""
+    # Loaded only for requests with such a document.
     import base64
     import binascii
 

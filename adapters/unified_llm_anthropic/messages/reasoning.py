@@ -2,7 +2,7 @@
 
 `signature` proves a thinking block, `data` is one in cipher. A provider gets back what it signed itself and nothing
 else: unsigned thinking is refused by the API, foreign thinking fails the check. A client gets everything: what another
-provider made travels sealed in `signature`, the slot every client of this surface echoes.
+provider made travels in an envelope in `signature`, the slot every client of this surface echoes.
 
 https://docs.claude.com/en/docs/build-with-claude/extended-thinking
 """
@@ -24,7 +24,7 @@ __all__ = ["sealed_signature", "thinking_text"]
 Node = dict[str, Any]
 
 REFUSED = "the envelope is refused: damaged, moved, or not ours"
-_PARKED = Fated("parked", "sealed for the way back")
+_PARKED = Fated("parked", "kept in an envelope")
 
 
 def thinking_text(item: Node) -> str:
@@ -112,7 +112,7 @@ def write_reasoning(c: Node, w: Writer) -> Node | None:
 
 
 def _park(c: Node) -> None:
-    """Say of what else a sealed item holds that it travels with it."""
+    """Report what else an item in an envelope holds as kept with it."""
     for key, value in c.items():
         if key not in ("extra", "turn", "cache") and type(value) is not Fated and value not in (None, []):
             c[key] = _PARKED

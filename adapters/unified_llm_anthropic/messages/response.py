@@ -154,7 +154,7 @@ _NOT_SAID = "an answer holds what the assistant says"
 
 
 def _settle_call(c: Node, w: Writer) -> Node:
-    """Of a call and its result inside an answer only this is told, that it waits for nobody."""
+    """Of a call and its result inside an answer only this is reported, that it does not wait for the client."""
     for key in c:
         if key not in ("extra", "turn", "call_id"):
             c[key] = Fated("lost", _NOT_SAID)

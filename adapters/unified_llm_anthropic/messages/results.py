@@ -1,7 +1,7 @@
 """Results of the provider's own tools: what was found, read, run and loaded.
 
 An error is an object in place of the result. Pieces in cipher (search hits, output of ciphered code) are opaque and go
-back to this provider alone; the hits of another search travel to a client sealed in the same slot.
+back to this provider alone; the hits of another search travel to a client in an envelope in the same slot.
 
 https://docs.claude.com/en/docs/agents-and-tools/tool-use/web-search-tool
 """
@@ -109,7 +109,7 @@ def _write_hit(c: Node, w: Writer) -> Node:
         wire["encrypted_content"] = seal(ordered(node), f"url:{wire['url']}", w.secret)
         c.pop("snippet", None)
         if foreign:
-            c["opaque"] = Fated("parked", "sealed for the way back")
+            c["opaque"] = Fated("parked", "kept in an envelope")
     return wire
 
 

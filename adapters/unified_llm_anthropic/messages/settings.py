@@ -126,7 +126,7 @@ def _write_tool_choice(c: Node, wire: Node, w: Writer) -> None:
 
 
 def _withhold_choice(c: Node) -> None:
-    """What is said of tools is refused where there are none, or none that could be sent."""
+    """Settings of tools are refused without tools, or where none could be sent."""
     for key in ("tool_choice", "parallel_tool_calls"):
         if c.get(key) == "none":
             c[key] = Fated("approximated", "where no tools are declared none is called")

@@ -87,7 +87,7 @@ class MessagesReader(BlockReader):
         return found
 
     def _frame(self, event: Event, rest: Any = None) -> Event:
-        """A frame that means nothing to the others; `rest` is what of it nobody will tell."""
+        """A frame that means nothing to the others; `rest` is what of it is not converted later."""
         data = event["data"]
         own: Node = {"frame": {"event": event["event"], "data": data}}
         found: Event = {"type": FRAME, "extra": {self.r.protocol: own}}

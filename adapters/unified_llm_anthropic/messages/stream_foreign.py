@@ -90,7 +90,7 @@ class ForeignWriter(FrameWriter):
         if "output_index" not in event or kind == FRAME:
             return []
         if event.get("choice"):
-            # Nobody knows whether its item will ever be done.
+            # It is unknown whether its item will ever be done.
             self.w.report(event, (), "lost", "one answer to a request", "output.choices")
             return []
         out = [] if self.begun else self._begin({})
@@ -249,7 +249,7 @@ class ForeignWriter(FrameWriter):
             c.pop("role", None)
             c.pop("content", None)
             if "opaque" in c:
-                c["opaque"] = Fated("parked", "sealed for the way back")
+                c["opaque"] = Fated("parked", "kept in an envelope")
             return {}
 
         self.w.piece(pair, item)

@@ -1,7 +1,7 @@
 """Tools: functions, and the versioned types of what Anthropic defines, under the names two vendors share.
 
 The date in a type string (`web_search_20250305`) says how a tool behaves here and nothing elsewhere: it is kept as a
-form. Tools nobody else has (memory, text editor, toolsets, advisor) and versions nobody knows are kept whole. MCP
+form. Tools that no other API has (memory, text editor, toolsets, advisor) and unknown versions are kept whole. MCP
 servers stand beside the tools on the wire and among them in the canonical model (see mcp.py).
 
 https://docs.claude.com/en/docs/agents-and-tools/tool-use/overview
@@ -144,7 +144,7 @@ def write_function(c: Node, w: Writer) -> Node | None:
 
 @tools.write("custom")
 def write_custom(c: Node, w: Writer) -> Node | None:
-    """A tool that takes raw text: a function of one string; its answers are told by its name."""
+    """A custom tool: a function of one string; its answers are known by its name."""
     if type(c.get("name")) is not str:
         return None
     function = as_function(c, w)

@@ -1,6 +1,6 @@
 """Calls and results: functions the client runs, code and tools the provider runs.
 
-A call without an id gets one made from its place, which is dropped on the way back. A result names its function: a name
+A call without an id gets one made from its place, dropped when it comes back. A result names its function: a name
 it lacks is that of the call it answers, which is told. A result is an object; text travels as `{"output": text}`, a
 failure as `{"error": text}`.
 

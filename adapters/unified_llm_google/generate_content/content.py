@@ -118,7 +118,7 @@ def joined(written: list[Any]) -> list[Any]:
 def read_part(wire: Any, r: Reader, within: tuple[Any, int] | None = None) -> Node:
     """The canonical node of one part: a content part, a summary part for a thought, or an item.
 
-    `within` is its list and place there, which tell where a part stands that is no object.
+    `within` is its list and place there, which are the place of a part that is not an object.
     """
     if type(wire) is dict and len(wire) == 1 and type(wire.get("text")) is str and wire["text"]:
         node: Node = {"type": "output_text" if r.context.get("model") else "input_text", "text": wire["text"]}
@@ -366,7 +366,7 @@ def _thoughts(nodes: Any, w: Writer) -> list[Any]:
 
 
 def _withheld(item: Node, w: Writer) -> bool:
-    """Whether an item is not written because its proof is another provider's; facing a client it is sealed besides."""
+    """Whether an item is left out because its proof is another provider's; a client gets it in an envelope besides."""
     if not is_foreign(item, w) or (item.get("type") != "reasoning" and item.get("type") in items.writes):
         return False
     park(item, w)

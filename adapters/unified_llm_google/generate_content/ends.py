@@ -83,7 +83,7 @@ def read_block(w: Node, node: Node, r: Reader) -> None:
 
 
 def is_refused(output: list[Node]) -> bool:
-    """Whether an answer refuses in words of its own and waits for nobody."""
+    """Whether an answer refuses in words of its own and does not wait for the client."""
     return not any(item.get("type") in _CALLS for item in output) and refuses(output)
 
 

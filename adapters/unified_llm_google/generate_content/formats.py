@@ -1,6 +1,6 @@
 """`responseFormat`: what comes out, an entry for each kind of output, in place of the older fields that say the same.
 
-An entry describes a text (media type, schema), pictures or sound; that there is one asks for the kind. Its words are
+An entry describes a text (media type, schema), images or audio; that there is one asks for the kind. Its words are
 those of the API's enums or the plain ones that they stand for: which, is a marker. What stands beside an older field
 of the same meaning, or is put in a way this file does not know, stays as it is, whole. It is written where it was
 read: other requests are written with the older fields, which every model takes.
@@ -139,7 +139,7 @@ def _read_image(own: Node, c: Node, r: Reader, place: Callable[..., None], path:
         place(("image", hub), *path, key)
 
 
-def _read_sound(own: Node, c: Node, r: Reader, place: Callable[..., None], path: Place) -> None:
+def _read_audio(own: Node, c: Node, r: Reader, place: Callable[..., None], path: Place) -> None:
     found = {hub: own.pop(key) for key, hub in _SOUND if key in own}
     if "format" in found:
         found["format"] = _SOUNDS.read(found["format"])
@@ -150,10 +150,10 @@ def _read_sound(own: Node, c: Node, r: Reader, place: Callable[..., None], path:
 
 
 def _read_video(own: Node, c: Node, r: Reader, place: Callable[..., None], path: Place) -> None:
-    """Only that pictures that move are asked for has a canonical word."""
+    """Only that video is asked for has a canonical word."""
 
 
-_READERS = {"text": _read_text, "image": _read_image, "audio": _read_sound, "video": _read_video}
+_READERS = {"text": _read_text, "image": _read_image, "audio": _read_audio, "video": _read_video}
 
 
 # ---- writing --------------------------------------------------------------------------------------------------------

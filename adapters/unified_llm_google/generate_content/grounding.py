@@ -53,7 +53,7 @@ _KINDS = {"url_citation": "web", "file_citation": "retrievedContext", "place_cit
 def read_sources(own: Node, doc: Node, texts: dict[int, Node], node: Node, r: Reader) -> list[Node]:
     """The items behind the message; annotations are put on `texts`, the text parts of the candidate by their place.
 
-    `own` is the candidate being consumed, `doc` the same as the document has it, `node` bears the markers.
+    `own` is the candidate being consumed, `doc` the same as the document has it, `node` has the markers.
     """
     items: list[Node] = []
     if type(own.get(_META)) is dict:

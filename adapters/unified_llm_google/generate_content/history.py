@@ -53,7 +53,7 @@ def read_contents(contents: list[Any], r: Reader) -> list[Node]:
         mark, unusual = len(r.trace), number
         try:
             read = _read_content(wire, number, before, r)
-            side: bool | None = _side(read) == "model"  # as writing sees it: what nobody knows looks like the model's
+            side: bool | None = _side(read) == "model"  # as writing sees it: what is unknown looks like the model's
         except ILL_TYPED:
             del r.trace[mark:]
             read, side = [r.unread(wire, _FAMILY, within=(contents, number))], _is_model(wire)

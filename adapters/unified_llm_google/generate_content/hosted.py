@@ -126,12 +126,12 @@ def _write_error(error: Node, own: Node) -> None:
             error[key] = Fated("approximated", "said by the outcome and its output")
 
 
-# ---- pictures -------------------------------------------------------------------------------------------------------
+# ---- images ---------------------------------------------------------------------------------------------------------
 
 
 @items.write("image_generation_call")
 def write_picture(c: Node, w: Writer) -> Node | None:
-    """A picture that a tool made, as the part that a model's own is. A provider takes back signed ones only."""
+    """An image that a tool made, as the part that a model's own is. A provider takes back signed ones only."""
     if type(c.get("result")) is not str or w.facing != "client":
         return None
     if w.crosses and not is_base64(c["result"]):
@@ -145,7 +145,7 @@ def write_picture(c: Node, w: Writer) -> Node | None:
     return sealed_part(c, {"inlineData": data}, w)
 
 
-items.cannot("image_generation_call", "only pictures in an answer, in base64, have a form here")
+items.cannot("image_generation_call", "only images in an answer, in base64, have a form here")
 
 
 # ---- other tools the provider runs ----------------------------------------------------------------------------------

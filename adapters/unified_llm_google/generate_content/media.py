@@ -1,4 +1,4 @@
-"""Media parts: `inlineData` (base64) and `fileData` (a URI), to pictures, sound, films and documents by media type.
+"""Media parts: `inlineData` (base64) and `fileData` (a URI), to images, audio, video and documents by media type.
 
 Base64 is carried as the string it is, inside a data URL where the canonical part wants a URL. A URI anybody can read
 is a URL; one only this provider can read (its file store, its cloud storage) is a handle and stays `file_uri`.
@@ -20,7 +20,7 @@ Node = dict[str, Any]
 
 _HANDLES = ("gs://", "https://generativelanguage.googleapis.com/", "files/")
 _FILMS = ("https://www.youtube.com/", "https://youtu.be/", "https://youtube.com/")
-# The formats of sound that go by a word, by the media type this provider documents for them.
+# The formats of audio that go by a word, by the media type this provider documents for them.
 _FORMATS = {
     "audio/wav": "wav",
     "audio/mp3": "mp3",
@@ -31,7 +31,7 @@ _FORMATS = {
 }
 _TYPES = {word: media_type for media_type, word in _FORMATS.items()} | {"pcm16": "audio/pcm", "opus": "audio/ogg"}
 _ALIASES = {"audio/mpeg": "audio/mp3", "audio/x-wav": "audio/wav"}
-# How sound begins, in base64: RIFF, an ID3 tag, fLaC, OggS; the sync words of MPEG and ADTS frames.
+# How audio begins, in base64: RIFF, an ID3 tag, fLaC, OggS; the sync words of MPEG and ADTS frames.
 _STARTS = {"UklGR": "audio/wav", "SUQz": "audio/mp3", "ZkxhQ": "audio/flac", "T2dnU": "audio/ogg"}
 _STARTS |= dict.fromkeys([f"//{char}" for char in "IJKLMNOPopqrstuv"], "audio/mp3")
 _STARTS |= dict.fromkeys([f"//{char}" for char in "EFGHklmn"], "audio/aac")
@@ -257,7 +257,7 @@ def is_base64(data: str) -> bool:
 
 
 def _sound(c: Node, data: str, w: Writer) -> Node:
-    """Sound always has a type here: where nobody tells it, its first bytes do; without a header it is bare samples."""
+    """Audio always has a type here: if not given, its first bytes tell it; without a header it is bare samples."""
     wire = _inline(c, "data", data, _audio_type(c, w), w)
     inline = wire["inlineData"]
     if "mimeType" not in inline and not c.get("media_type"):

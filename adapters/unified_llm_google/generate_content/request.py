@@ -120,7 +120,7 @@ def _read_system(w: Node, node: Node, r: Reader, spelled: list[str], lone: bool)
     for index, wire in enumerate(wires):
         part = read_part(wire, r, (wires, index))
         if (part["type"] not in parts.writes and part["type"] != NATIVE) or part["type"] == "summary_text":
-            part = r.unread(wire, parts.name)  # nobody is instructed by a thought
+            part = r.unread(wire, parts.name)  # a thought instructs no model
         read.append(part)
     node["instructions"] = read
 
@@ -168,7 +168,7 @@ def _sign_foreign_calls(contents: list[Any], w: Writer) -> None:
     if w.facing != "provider" or (w.source in (None, w.protocol) and not w.context.get("repaired")):
         return
     facts = profile(w.context.get("model"), w.protocol)
-    # A model that is named as the target's and that nobody knows is taken for a new one.
+    # An unknown model that is named as the target's is taken for a new one.
     if not (facts.signed_calls or (w.model and not facts.known)):
         return
     # In every turn, and not in the current one alone: what was sent stays as it was while the conversation grows.

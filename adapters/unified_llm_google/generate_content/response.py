@@ -139,7 +139,7 @@ def timestamp(seconds: int | float, digits: int | None = None) -> str:
 def read_candidate(
     own: Node, wire: Node, place: int, home: Node, r: Reader, ready: list[Node] | None = None
 ) -> list[Node]:
-    """The items of one candidate, popped from `own`; `home` (the response, or a choice) bears its end and its markers.
+    """The items of one candidate, popped from `own`; `home` (the response, or a choice) has its end and its markers.
 
     Where its nodes are `ready`, only the items that are told beside the content are returned.
     """

@@ -222,7 +222,7 @@ def _write_format(c: Node, config: Node, w: Writer) -> None:
             config["responseSchema"] = to_dialect(schema, own) if type(own) is list else schema
 
 
-# ---- voices, pictures -----------------------------------------------------------------------------------------------
+# ---- voices, images -------------------------------------------------------------------------------------------------
 
 _IMAGE = (("aspectRatio", "aspect_ratio"), ("imageSize", "size"))
 

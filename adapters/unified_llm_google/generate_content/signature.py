@@ -1,7 +1,7 @@
 """`thoughtSignature`: what proves a thought, an attribute of the very part it came on.
 
 The provider's own signature is an opaque piece of the canonical item or part and goes back to the same place byte for
-byte. What another provider sealed its thoughts with never reaches this one; facing a client it travels in the same
+byte. What another provider signed its thoughts with never reaches this one; facing a client it travels in the same
 slot, in an envelope on the next part of the turn, because clients echo signatures on real parts and drop thoughts.
 
 https://ai.google.dev/gemini-api/docs/thought-signatures
@@ -42,13 +42,13 @@ def read_signature(w: Node, node: Node, r: Reader, slot: str) -> None:
         return
     opened = open_sealed(signature, anchor_of(node), r) if r.context.get("model") else None
     if opened is None:
-        # Damaged, or moved to another part: nobody's, and it never reaches a provider.
+        # Damaged, or moved to another part: it has no origin and never reaches a provider.
         r.note(node, ("opaque",), "lost", "an envelope that does not open here")
         return
     if opened.get("opaque"):
         node["opaque"] = opened["opaque"]
     if r.secret is not None:
-        # Reasoning that this surface does not show: nobody else may add an item.
+        # Reasoning that this surface does not show: a client may not add an item.
         r.context.setdefault("opened", []).extend(opened.get("items") or ())
 
 
@@ -58,7 +58,7 @@ def _own(piece: Any, w: Writer) -> bool:
 
 
 def is_foreign(item: Node, w: Writer) -> bool:
-    """Whether an item bears opaque pieces that this provider did not make."""
+    """Whether an item has opaque pieces that this provider did not make."""
     pieces = item.get("opaque")
     return type(pieces) is list and any(not _own(piece, w) for piece in pieces)
 
@@ -80,7 +80,7 @@ def write_signature(c: Node, wire: Node, w: Writer) -> None:
             if waiting:
                 w.context["sealed"] = waiting
             return
-        c["opaque"] = Fated("parked", "sealed for the way back")
+        c["opaque"] = Fated("parked", "kept in an envelope")
     elif not waiting:
         if (constant := w.form(c, "signature")) in CONSTANTS:
             wire[SLOT] = constant
@@ -104,14 +104,14 @@ def park(item: Node, w: Writer) -> None:
     """Withhold a whole item whose proof is another provider's: it waits for the next part, or is reported."""
     if w.facing == "client":
         if w.secret is None:
-            # Nobody can tell it from one that was forged when it comes back.
+            # When it comes back it cannot be told from a forged one.
             fate, why = "lost" if w.vault is None else "parked", "without a secret no client can return it"
             w.drop(item, why, fate)
             w.report(item, ("opaque",), fate, why)
             return
         w.context.setdefault("sealed", []).append(item)
-        w.drop(item, "sealed for the way back", "parked")
-        w.report(item, ("opaque",), "parked", "sealed for the way back")
+        w.drop(item, "kept in an envelope", "parked")
+        w.report(item, ("opaque",), "parked", "kept in an envelope")
     else:
         w.drop(item, "foreign", "parked" if w.vault is not None else "lost")
 

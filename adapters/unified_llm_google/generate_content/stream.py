@@ -146,7 +146,7 @@ class GenerateContentReader:
         )
 
     def _frame(self, data: Node, last: bool) -> list[Event]:
-        """The events of one frame; the first of them bears the frame."""
+        """The events of one frame; the first of them has the frame."""
         head = data.copy()
         wires = head.pop("candidates", None)
         usage = head.get("usageMetadata")
@@ -260,7 +260,7 @@ class GenerateContentReader:
         return frame
 
     def _place(self, state: Candidate, events: list[Event]) -> None:
-        """Whoever has no form for a second candidate has none for each of its events."""
+        """A target that has no form for a second candidate has none for each of its events."""
         if state.at:
             _, data, place = state.last
             for event in events:

@@ -263,7 +263,7 @@ class GenerateContentWriter:
             return apart(written, index, choice)
         out = []
         spots = spots_of(item)
-        # A thought that was sealed is opened when it is whole: it says in other parts what was told already.
+        # A thought in an envelope is opened when it is whole: it says in other parts what was written already.
         told = sent if sent <= set(spots) else set(spots)
         for spot, part in zip(spots, written):
             if spot not in told:
@@ -325,7 +325,7 @@ class GenerateContentWriter:
             self.gathered += released
             return [self._close_group(answer)]
         for candidate in answer.get("candidates") or ():
-            # A stream without it counts as cut off. (What nobody could read is there as it came.)
+            # A stream without it counts as cut off. (What could not be read is there as it came.)
             if type(candidate) is dict and "finishReason" not in candidate:
                 candidate["finishReason"] = _WORDS[event["type"]]
                 self.w.added(candidate, "finishReason", "a stream that does not say is cut off")

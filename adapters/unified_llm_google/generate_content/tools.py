@@ -217,7 +217,7 @@ tools.write("function")(grouped(_FUNCTIONS, _write_function))
 
 
 def _write_custom(c: Node, w: Writer) -> Node | None:
-    """A tool that takes raw text, as a function with one argument."""
+    """A custom tool, as a function with one argument."""
     if type(c.get("name")) is not str:
         return None
     wire = as_function(c, w)

@@ -171,9 +171,9 @@ def write_refusal(c: Node, w: Writer) -> Node | None:
 
 
 def _carried(c: Node, w: Writer) -> None:
-    """A part's own opaque pieces go in an envelope beside its step (steps.py); nobody else gets them."""
+    """A part's own opaque pieces go in an envelope beside its step (steps.py), for its origin only."""
     if c.get("opaque"):
-        c["opaque"] = Fated("parked", "sealed for the way back") if w.facing == "client" else _withheld(w)
+        c["opaque"] = Fated("parked", "kept in an envelope") if w.facing == "client" else _withheld(w)
 
 
 def _withheld(w: Writer) -> Fated:

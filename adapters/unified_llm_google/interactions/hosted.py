@@ -285,7 +285,7 @@ def write_maps_result(c: Node, w: Writer) -> Node:
     return end_result(c, wire, w)
 
 
-# ---- pictures -------------------------------------------------------------------------------------------------------
+# ---- images ---------------------------------------------------------------------------------------------------------
 
 
 @steps.write("image_generation_call")
@@ -299,7 +299,7 @@ def write_picture(c: Node, w: Writer) -> Node | None:
     return {"type": "model_output", "content": [picture]}
 
 
-steps.cannot("image_generation_call", "a picture without its data")
+steps.cannot("image_generation_call", "an image without its data")
 steps.cannot("web_search_call", "only searches are steps, not the pages opened in their course")
 
 

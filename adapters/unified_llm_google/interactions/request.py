@@ -165,7 +165,7 @@ def _write_system(item: Node, said: list[tuple[Node, str]], c: Node, w: Writer) 
 
 
 def _text_of(parts: Any, w: Writer, said: list[tuple[Node, str]]) -> list[str]:
-    """The texts of parts; what is no text is reported."""
+    """The texts of parts; what is not a text is reported."""
     out = []
     for part in parts:
         wire = w.node(user_parts, part) if part.get("type") in ("input_text", "text", "output_text") else None

@@ -118,7 +118,7 @@ def _read_usage(w: Node, node: Node, r: Reader) -> None:
 
 
 def _read_block(w: Node, node: Node, r: Reader) -> bool:
-    """An answer that was blocked, or broke off in a call, has ended so: to others that is no error."""
+    """An answer that was blocked, or broke off in a call, has ended so: for other protocols that is not an error."""
     source = w["errors"]
     if not source or not all(type(each) is dict for each in source):
         return False

@@ -100,7 +100,7 @@ def write_signature(c: Node, wire: Node, w: Writer) -> None:
     if len(own) == len(pieces) == 1:
         del c["opaque"]
     elif w.facing == "client":
-        c["opaque"] = Fated("parked", "sealed for the way back")
+        c["opaque"] = Fated("parked", "kept in an envelope")
     else:
         c["opaque"] = Fated("parked" if w.vault is not None else "lost", "foreign")
 
@@ -122,7 +122,7 @@ def read_arguments(w: Node, item: Node, r: Reader) -> None:
 
 
 def write_arguments(c: Node, wire: Node, w: Writer) -> None:
-    """The inverse. Text that is no JSON object is wrapped in one, since the wire takes nothing else."""
+    """The inverse. Text other than a JSON object is wrapped in one, since the wire takes nothing else."""
     said = "arguments" in c
     text = c.pop("arguments", None)
     marker = w.form(c, "arguments")
@@ -171,7 +171,7 @@ def read_result(w: Node, item: Node, r: Reader) -> None:
 
 
 def _are_contents(value: Any) -> bool:
-    """Whether a list is one of contents, be it that some are of a kind nobody knows."""
+    """Whether a list is one of contents, be it that some are of an unknown kind."""
     if type(value) is not list or not all(type(each) is dict and type(each.get("type")) is str for each in value):
         return False
     return any(each["type"] in CONTENTS for each in value)

@@ -35,7 +35,7 @@ Node = dict[str, Any]
 
 
 def read_step(wire: Any, r: Reader) -> Node:
-    """The item of a step. One that nobody knows may be signed all the same, and its signature is opaque."""
+    """The item of a step. An unknown one may be signed all the same, and its signature is opaque."""
     item = r.nodes(steps, (wire,))[0]
     own = (item.get("extra") or {}).get(r.protocol)
     if own and "native" in own.get("form", ()) and type(wire) is dict and type(wire.get("signature")) is str:

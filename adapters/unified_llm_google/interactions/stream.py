@@ -130,7 +130,7 @@ class StreamReader:
         }
 
     def _told(self, event: Event) -> Event:
-        """The frame of an event that nobody understands: the others are told what it held."""
+        """The frame of an unknown event: what it held is reported for other protocols."""
         found = self._whole(event)
         if type(event["data"]) is dict:
             found["extra"][self.r.protocol]["rest"] = event["data"]
@@ -156,7 +156,7 @@ class StreamReader:
         return self.r.made(node, data)
 
     def _before(self, kind: Any, data: Node) -> list[Event]:
-        """What has to come first: held frames that do not wait any longer, and an opening nobody announced."""
+        """What has to come first: held frames that do not wait any longer, and an opening that was not announced."""
         out: list[Event] = []
         holding = self.holding
         if holding is not None:

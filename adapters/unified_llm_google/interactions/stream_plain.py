@@ -23,7 +23,7 @@ class Plain:
 
     def __init__(self, index: int, kind: str, like: Event, said: Callable[[str], None]) -> None:
         self.like = like
-        # How more of it is read, and whether whoever asked for that tries it on what comes.
+        # How more of it is read, and whether it is tried on what comes.
         self.more = ReadMore(*_template(index, kind), said)
         self.asked = False
 

@@ -171,7 +171,7 @@ class Step:
             self.sources[home] = self.sources[(*home, "text")] = r.here(*keys)
 
     def hold(self, event: Event, delta: Node, rest: Node, r: Reader) -> None:
-        """Keep a delta's keys for the step, and the rest of its frame for the way back."""
+        """Keep a delta's keys for the step, and the rest of its frame for the same protocol."""
         frame: Node = {"type": delta["type"], "keys": _keys(delta)}
         self.wire = r.gather({**self.wire, **{key: delta[key] for key in frame["keys"]}}, self.sources)
         self.sources.update({(key,): r.here("delta", key) for key in frame["keys"]})

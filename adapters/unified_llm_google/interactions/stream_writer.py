@@ -109,7 +109,7 @@ class StreamWriter(Ends):
         return not event.get("choice") and self._is_bare(event)
 
     def _is_bare(self, event: Event) -> bool:
-        """Whether nobody kept anything with a delta that is to be told or restored."""
+        """Whether nothing is kept with a delta that is to be reported or restored."""
         extra = event.get("extra")
         return not extra or not (self.w.protocol in extra or any("rest" in drawer for drawer in extra.values()))
 
@@ -190,7 +190,7 @@ class StreamWriter(Ends):
         if (type(event.get("output_index")) is not int and kind not in EVENT_TYPES) or "output_index" not in event:
             return []
         if event.get("choice"):
-            # Nobody knows whether its item will ever be done.
+            # It is unknown whether its item will ever be done.
             self.w.report(event, (), "lost", "Interactions gives one answer", "output.choices")
             return []
         if self.own:
@@ -258,7 +258,7 @@ class StreamWriter(Ends):
         return [wire for each in self.turn.feed(event) for wire in self._item(each["type"], each, {})]
 
     def _finish_all(self) -> list[Event]:
-        """Steps that nobody closed."""
+        """Steps that were not closed."""
         out = self._stop()
         for events in self.turn.rest():
             out += [wire for each in events for wire in self._item(each["type"], each, {})]

@@ -2,7 +2,7 @@
 
 Most steps are one item each. A `user_input` may nest function results, and the turns of older clients nest everything;
 such a step becomes several items with one `turn`, and the writer gathers them again. Reasoning is a step of its own
-that carries a signature: facing a client it is also the slot for what another provider made, sealed in it.
+that carries a signature: facing a client it is also the slot for what another provider made, in an envelope.
 
 https://ai.google.dev/gemini-api/docs/interactions https://ai.google.dev/gemini-api/docs/thought-signatures
 """
@@ -170,7 +170,7 @@ def _attach(envelope: Node, items: list[Node]) -> bool:
             continue
         content = item.get("content")
         if type(content) is str and item["type"] == "message":
-            # A text that was said in short bears them as a part.
+            # A text in its short form has them as a part.
             type_ = "output_text" if item.get("role") == "assistant" else "input_text"
             content = [{"type": type_, "text": content}]
         for bearer in [item, *(content if type(content) is list else ())]:
@@ -276,8 +276,8 @@ def _write_run(c: Node, w: Writer) -> list[Any]:
 def write_thought(item: Node, w: Writer) -> list[Any]:
     """The thought step of a reasoning item; none where the provider would refuse it.
 
-    Facing a client, what another provider made goes along sealed. Facing the provider, a thought without a signature of
-    its own is left out whole: it is refused when it is replayed.
+    Facing a client, what another provider made goes in an envelope. Facing the provider, a thought without a signature
+    of its own is left out whole: it is refused when it is replayed.
     """
     pieces = item.get("opaque") or ()
     own = any(piece.get("kind") == KIND and is_own(piece, w) for piece in pieces)
@@ -296,14 +296,14 @@ def write_thought(item: Node, w: Writer) -> list[Any]:
     if texts:
         wire["summary"] = [{"type": "text", "text": text} for text in texts]
     wire["signature"] = seal(item, anchor_of({"summary": wire.get("summary")}), w.secret)
-    w.drop(item, "sealed for the way back", "parked")
+    w.drop(item, "kept in an envelope", "parked")
     if pieces:
-        w.report(item, ("opaque",), "parked", "sealed for the way back")
+        w.report(item, ("opaque",), "parked", "kept in an envelope")
     return [wire]
 
 
 def sealed_whole(item: Node, w: Writer, mark: int) -> list[Node]:
-    """The thought step that carries, sealed, an item with opaque pieces for which there is no step at all.
+    """The thought step with the envelope of an item with opaque pieces for which there is no step at all.
 
     What was called lost of it since `mark` is in the envelope.
     """
@@ -312,12 +312,12 @@ def sealed_whole(item: Node, w: Writer, mark: int) -> list[Node]:
     for index in range(mark, len(w.raw)):
         node, keys, fate, _, capability = w.raw[index]
         if fate == "lost":
-            w.raw[index] = (node, keys, "parked", "sealed for the way back", capability)
+            w.raw[index] = (node, keys, "parked", "kept in an envelope", capability)
     return [{"type": "thought", "signature": seal(item, anchor_of({}), w.secret)}]
 
 
 def carriers(item: Node, w: Writer) -> list[Node]:
-    """The thought steps that carry, sealed, what other providers hung on an item that is no thought, or its parts."""
+    """The thought steps with envelopes of what other providers hung on an item, not a thought, or on its parts."""
     out = []
     content = item.get("content")
     for bearer in [item, *(content if type(content) is list else ())]:

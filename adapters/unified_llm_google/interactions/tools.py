@@ -172,7 +172,7 @@ def write_mcp(c: Node, w: Writer) -> Node | None:
 tools.cannot("mcp", "Interactions knows MCP servers by their URL")
 tools.cannot("namespace programmatic_tool_calling", "Interactions declares all tools, each on its own")
 tools.cannot("shell local_shell apply_patch", "Interactions has no such tool")
-tools.cannot("image_generation", "pictures are asked for by response_format")
+tools.cannot("image_generation", "images are asked for by response_format")
 
 
 def write_tools(declared: list[Node], w: Writer) -> list[Any]:

@@ -27,7 +27,7 @@ Node = dict[str, Any]
 _SPEAKERS = {"user_input": ("user", "input_text"), "model_output": ("assistant", "output_text")}
 _STEPS = {"user": "user_input", "assistant": "model_output"}
 UNSIGNED: Node = {"type": "thought", "signature": PLACEHOLDER}
-"""The thought that goes before a call which nobody signed."""
+"""The thought that goes before a call without a signature."""
 UNASKED = ("an unsigned call is refused", "reasoning.signature")
 """What is told of it."""
 # What is noted of a call before which it stood.
@@ -59,7 +59,7 @@ def read_usual(wires: list[Any], start: int, items: list[Node], r: Reader) -> in
     # Where they stand is known of steps in their own place alone.
     known = type(r.doc) is dict and r.doc.get("input") is wires
     short = known or is_history(wires, r)
-    # Nobody writes to what is kept with an item once it is read, so one of each is enough.
+    # What is kept with an item is not changed once it is read, so one of each is enough.
     marked, as_json = {r.protocol: {"form": {"unsigned": True}}}, {r.protocol: {"form": {"result": "json"}}}
     number = start - 1
     unsigned = False
@@ -119,7 +119,7 @@ def read_usual(wires: list[Any], start: int, items: list[Node], r: Reader) -> in
                 item = {"type": "message", "role": role, "content": parts}
                 letter(ROLES.get(role, USER))
             elif kind == "thought" and wire == UNSIGNED and wires[number + 1]["type"] == "function_call":
-                # It says that the call is signed by nobody, and nothing else: made for the call, it goes with it.
+                # It says that the call is not signed, and nothing else: made for the call, it goes with it.
                 unsigned = True
                 continue
             elif kind == "thought":

@@ -138,7 +138,7 @@ def _part(piece: Piece, gap: str, stamp: Stamp, at: tuple[int, int], logged: boo
     if piece.kind == "image":
         return {"type": "output_image", "media_type": "image/png", "image_url": f"data:image/png;base64,{PNG}"}
     if piece.kind == "audio":
-        sound = {"media_type": "audio/wav", "format": "wav", "data": WAV, "transcript": "A sound."}
+        sound = {"media_type": "audio/wav", "format": "wav", "data": WAV, "transcript": "A tone."}
         return {"type": "output_audio", "id": stamp.id("audio_", *at), **sound, "expires_at": stamp.now + 3600}
     text = gap + piece.text
     cites = [{"type": "url_citation", "url": url, "title": title, "start_index": len(gap), "end_index": len(text)}

@@ -1,4 +1,4 @@
-"""What carries a service: an ASGI app, and transports for httpx2 and its elder httpx. None of them buffers a stream.
+"""What carries a service: an ASGI app, and transports for httpx2 and the older httpx. None of them buffers a stream.
 
 The two libraries are alike, so their transports are one factory over the library; neither is imported until it is
 asked for.
@@ -52,7 +52,7 @@ class Echo(Service):
 
 
 def close(reply: Reply) -> None:
-    """Nobody reads the body any more."""
+    """The body is no longer read."""
     reply.body.close()  # type: ignore[attr-defined]
 
 

@@ -38,7 +38,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool on offer: its name, the schema of its arguments, and whether it takes raw text instead."""
+    """A tool on offer: its name, the schema of its arguments, and whether it takes free-form text instead."""
 
     name: str
     schema: Any = None

@@ -155,7 +155,7 @@ def _call(tool: Tool, asked: Directive) -> Piece:
 
 
 def _typed(value: Any, schema: Any) -> Any:
-    """A bare word as what the schema wants; a word that is no JSON is a text anywhere."""
+    """A bare word as what the schema wants; a word that is not JSON is a text anywhere."""
     if not isinstance(value, str):
         return value
     kinds = schema.get("type") if isinstance(schema, dict) else None

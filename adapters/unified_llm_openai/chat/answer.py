@@ -1,7 +1,7 @@
 """The message of an answer: all items of a choice joined into one.
 
 Content is one string: several messages are joined by a blank line, the parts of one without any, and sources are
-shifted with their text. Refusal, sources, sound and log probabilities stand beside it. What has no form in a chat
+shifted with their text. Refusal, sources, audio and log probabilities stand beside it. What has no form in a chat
 message is dropped with its reason.
 """
 
@@ -61,11 +61,11 @@ def write_audio(c: Node, w: Writer) -> Node:
     return {"audio": {key: c.pop(key) for key in AUDIO_KEYS if key in c}}
 
 
-answer_parts.cannot("output_image output_file output_video", "an answer of Chat holds text and sound only")
+answer_parts.cannot("output_image output_file output_video", "an answer of Chat holds text and audio only")
 
 
 def _seal(c: Node, w: Writer) -> None:
-    """A part signed by another provider: the whole message travels sealed, where a client echoes it."""
+    """A part signed by another provider: the whole message travels in an envelope, where a client echoes it."""
     pieces = c.get("opaque")
     if pieces and w.facing == "client":
         del c["opaque"]
@@ -86,7 +86,7 @@ def message_fields(c: Node, w: Writer) -> Node:
         for part in content or ():
             if part.get("type") == "output_audio":
                 if w.context.get("heard"):
-                    w.drop(part, "an answer of Chat holds one sound")
+                    w.drop(part, "an answer of Chat holds one audio part")
                     continue
                 if "heard" in w.context:
                     w.context["heard"] = True

@@ -128,12 +128,12 @@ def write_audio(c: Node, w: Writer) -> Node | None:
     return write_cache(c, {"type": "input_audio", "input_audio": audio}, w)
 
 
-pictures = Mapping("openai-chat pictures")
+pictures = Mapping("openai-chat images")
 
 
 @pictures.read("image_url")
 def read_picture(w: Node, r: Reader) -> Node:
-    """A picture that the model made. https://openrouter.ai/docs/features/multimodal/image-generation"""
+    """An image that the model generated. https://openrouter.ai/docs/features/multimodal/image-generation"""
     image = take(w, "image_url")
     part = {"type": "output_image", "image_url": _text_of(image, "url"), **_texts_of(image, "detail")}
     r.form(part, "slot", True)
@@ -150,7 +150,7 @@ def write_picture(c: Node, w: Writer) -> Node | None:
     return {"type": "image_url", "image_url": image}
 
 
-pictures.cannot("output_image", "openai-chat has pictures by URL or data only")
+pictures.cannot("output_image", "openai-chat has images by URL or data only")
 
 
 def has_pictures(w: Writer) -> bool:
@@ -159,7 +159,7 @@ def has_pictures(w: Writer) -> bool:
 
 
 def are_pictures(value: Any) -> bool:
-    """Whether the `images` of a message or delta are pictures that can be read."""
+    """Whether the `images` of a message or delta can be read."""
     return (
         type(value) is list
         and bool(value)
@@ -291,9 +291,9 @@ def write_transcript(c: Node, w: Writer) -> Node | None:
 
 
 assistant_parts.cannot("output_audio", "openai-chat takes audio of the model by the id it gave only")
-user_parts.cannot("input_image output_image", "Chat takes pictures by URL or data only")
+user_parts.cannot("input_image output_image", "Chat takes images by URL or data only")
 user_parts.cannot("input_file", "Chat takes files by data or id only")
-user_parts.cannot("input_audio", "Chat takes sound as data only")
+user_parts.cannot("input_audio", "Chat takes audio as data only")
 user_parts.cannot("input_video", "Chat takes video by URL only")
 user_parts.cannot("refusal", "only an assistant refuses")
 _PARTS = "search_result tool_reference encrypted_content computer_screenshot output_file output_video"

@@ -67,7 +67,7 @@ def read_own_names(w: Node, c: Node, r: Reader) -> list[tuple[str, str]]:
 
 
 def give_back(w: Node, c: Node, found: list[tuple[str, str]], r: Reader) -> None:
-    """What nobody took of the renamed keeps its own name; that the others had one is noted."""
+    """What was not taken of the renamed keeps its own name; that the others had one is noted."""
     names = []
     for key, own in found:
         if key in w:
@@ -93,7 +93,7 @@ def fit(wire: Node, c: Node, w: Writer) -> None:
 
 
 def leave_out_choices(wire: Node, w: Writer) -> None:
-    """What is said of tools is refused where there are none, or none that could be sent."""
+    """Settings of tools are refused without tools, or where none could be sent."""
     if wire.get("tools") or wire.get("functions"):
         return
     for key in ("tool_choice", "function_call", "parallel_tool_calls"):

@@ -46,7 +46,7 @@ def refused(items: list[Node]) -> bool:
 
 
 def has_open_calls(items: list[Node]) -> bool:
-    """Whether calls wait for the client: those of its functions that nobody answered."""
+    """Whether calls wait for the client: calls of its functions without an answer."""
     answered = {item.get("call_id") for item in items if str(item.get("type")).endswith("_call_output")}
     return any(item.get("type") in CLIENT_CALLS and item.get("call_id") not in answered for item in items)
 

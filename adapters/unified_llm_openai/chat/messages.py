@@ -126,7 +126,7 @@ def _read_indexes(made: list[Node], r: Reader) -> None:
 
 def _had_signed_nothing(r: Reader) -> bool:
     """Whether the message held an empty text that was signed, and that stands nowhere now."""
-    sealed = r.context.get("sealed message")
+    sealed = r.context.get("message in an envelope")
     return (
         sealed is not None
         and r.secret is not None
@@ -135,11 +135,11 @@ def _had_signed_nothing(r: Reader) -> bool:
 
 
 def _opened(message: Node, r: Reader) -> Node:
-    """The message, with the signatures that came sealed beside it if they are this message's."""
-    sealed: Node | None = r.context.get("sealed message")
+    """The message, with the signatures of the envelope beside it if they are this message's."""
+    sealed: Node | None = r.context.get("message in an envelope")
     if sealed is None:
         return message
-    del r.context["sealed message"]
+    del r.context["message in an envelope"]
     if anchor_of(sealed) != anchor_of(message):
         return message
     if r.secret is None:
@@ -309,7 +309,7 @@ def _write_message(c: Node, w: Writer) -> Node:
             if part is not content[-1] and any(each not in slots for each in content[content.index(part) :]):
                 w.report(part, (), "approximated", "stands beside the content", "item.turn")
             if "audio" in wire and part.get("type") == "output_audio":
-                w.drop(part, "a message of Chat holds one sound")
+                w.drop(part, "a message of Chat holds one audio part")
                 continue
             if part.get("type") == "output_image":
                 wire.setdefault("images", []).extend(w.nodes(pictures, [part]))
@@ -335,7 +335,7 @@ def _write_message(c: Node, w: Writer) -> Node:
 
 
 def _has_slot(part: Node, w: Writer) -> bool:
-    """Whether a part stands beside the content: a refusal, pictures, audio by the id that the API gave it."""
+    """Whether a part stands beside the content: a refusal, images, audio by the id that the API gave it."""
     kind = part.get("type")
     if kind == "output_audio":
         return not w.crosses or type(part.get("id")) is str

@@ -3,7 +3,7 @@
 `reasoning_content`, `reasoning` and `reasoning_text` hold text (two of them may hold the same text: the first is
 believed); `reasoning_details` and `reasoning_opaque` hold typed and opaque pieces; some servers put `thinking` chunks
 into the content. The canonical item remembers the field it came from and goes back into it. What a client surface
-must carry for another provider travels in `reasoning_details`, sealed.
+must carry for another provider travels in `reasoning_details`, in an envelope.
 
 https://openrouter.ai/docs/use-cases/reasoning-tokens https://docs.mistral.ai/capabilities/reasoning
 """
@@ -52,7 +52,7 @@ LATE = "late"
 
 
 def read_reasoning(w: Node, wire: Node, r: Reader) -> list[Node]:
-    """The reasoning items of a message's own fields: none, one, or those sealed for us."""
+    """The reasoning items of a message's own fields: none, one, or those in an envelope for us."""
     if "reasoning_tags" in r.dialect:
         found = read_tagged(w, wire, r)
         if found:
@@ -132,10 +132,10 @@ def _read_sealed(w: Node, wire: Node, details: list[Any], r: Reader) -> list[Nod
     for data in envelopes:
         opened = open_sealed(data, None, r)
         if opened is None:
-            # A damaged envelope is nobody's, and never reaches a provider.
+            # A damaged envelope has no origin, and never reaches a provider.
             r.context["refused"] = True
         elif opened.get("type") == "message":
-            r.context["sealed message"] = opened
+            r.context["message in an envelope"] = opened
         else:
             late = opened.pop(LATE, None)
             items.append(r.made(opened, wire))
@@ -155,7 +155,7 @@ def _add_opaque(items: list[Node], envelopes: list[str], wire: Node, r: Reader) 
     for data in envelopes:
         opened = open_sealed(data, None, r)
         if opened is not None and opened.get("type") == "message":
-            r.context["sealed message"] = opened
+            r.context["message in an envelope"] = opened
         elif opened is None or opened.get("type") != "reasoning":
             refused = True
         elif any(piece["kind"] == TURN for piece in opened.get("opaque") or ()):
@@ -322,8 +322,8 @@ def _write_fields(item: Node, field: str, c: Node, w: Writer) -> Node:
         wire.setdefault(_DETAILS, []).append({"type": SEALED, "data": data, "format": FORMAT})
         for key in ("id", "status"):
             if c.get(key) is not None and not is_made(c[key]):
-                c[key] = Fated("parked", "sealed for the way back")
-        w.report(item, ("opaque",), "parked", "sealed for the way back")
+                c[key] = Fated("parked", "kept in an envelope")
+        w.report(item, ("opaque",), "parked", "kept in an envelope")
         w.travels(item, c)
     elif foreign:
         w.report(item, ("opaque",), "parked" if w.vault is not None else "lost", "foreign")
@@ -332,7 +332,7 @@ def _write_fields(item: Node, field: str, c: Node, w: Writer) -> Node:
         if type(part.get("text")) is str:
             w.said(part)
         elif w.source != w.protocol:
-            w.drop(part, "sealed for the way back" if sealed else "", "parked" if sealed else "lost")
+            w.drop(part, "kept in an envelope" if sealed else "", "parked" if sealed else "lost")
     return wire
 
 
@@ -352,5 +352,5 @@ def _edited(details: list[Any], texts: list[str]) -> list[Any]:
 
 def seal_message(item: Node, w: Writer) -> Node:
     """The detail that carries a message whose parts another provider signed."""
-    w.report(item, ("content",), "parked", "signatures sealed for the way back", "reasoning.signature")
+    w.report(item, ("content",), "parked", "signatures kept in an envelope", "reasoning.signature")
     return {"type": SEALED, "data": seal(item, anchor_of(item), w.secret), "format": FORMAT}

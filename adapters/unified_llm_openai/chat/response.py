@@ -41,7 +41,7 @@ __all__ = [
 Node = dict[str, Any]
 
 _choices = Mapping("openai-chat choices")
-# What Perplexity puts beside the message of an answer that is no stream.
+# What Perplexity puts beside the message of an answer that is not streamed.
 _HOLLOW_DELTA = {"role": "assistant", "content": ""}
 
 

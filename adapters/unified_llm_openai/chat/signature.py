@@ -1,7 +1,7 @@
 """The signature of a tool call: `extra_content.google.thought_signature`, the slot that chat clients echo with a call.
 
 A server's own signature is an opaque piece of the call and goes back byte for byte. What another provider signed
-travels in the same slot, sealed, when we face a client, and never reaches a server.
+travels in the same slot, in an envelope, when we face a client, and never reaches a server.
 
 https://ai.google.dev/gemini-api/docs/openai
 """
@@ -75,7 +75,7 @@ def write_signature(c: Node, wire: Node, w: Writer) -> None:
         del c["opaque"]
     elif foreign and w.facing == "client":
         slot = seal({"opaque": c.pop("opaque")}, anchor_of(bearer), w.secret)
-        w.report(bearer, ("opaque",), "parked", "sealed for the way back")
+        w.report(bearer, ("opaque",), "parked", "kept in an envelope")
     elif foreign:
         del c["opaque"]
         w.report(bearer, ("opaque",), "parked" if w.vault is not None else "lost", "foreign")

@@ -111,7 +111,7 @@ class ChatReader:
         return {**event, "extra": {self.r.protocol: {"frame": {"synthetic": True}}}}
 
     def _whole(self, event: Event, rest: Any = None) -> Event:
-        """A frame that means nothing to the others, or nothing yet; `rest` is what of it nobody will tell."""
+        """A frame that means nothing to the others, or nothing yet; `rest` is what of it is not converted later."""
         data = event["data"]
         drawer = {"frame": {"data": data, **_beside(event)}}
         if not rest:

@@ -1,6 +1,6 @@
 """One choice being written as deltas: what was sent, what waits, and what the end still owes.
 
-The role goes out with the first delta. Text goes out at once; calls one after the other; sources and what is sealed at
+The role goes out with the first delta. Text goes out at once; calls one after the other; sources and envelopes at
 the end. An item that is done is weighed as a whole by the pairs that write answers, so that a stream reports the
 losses a whole answer would.
 """
@@ -89,7 +89,7 @@ class ChoiceWriter:
         # The places of items that have no form here: nothing of them goes out, and their end tells.
         self.mute: set[int] = set()
         self.details = 0
-        # The places whose deltas bore log probabilities, and whether the one sound of an answer was heard.
+        # The places whose deltas had log probabilities, and whether the one audio part of an answer was written.
         self.weighed: set[int] = set()
         self.heard = False
 
@@ -367,7 +367,7 @@ class ChoiceWriter:
         return out + self._close_call(call)
 
     def close(self, output: list[Node]) -> list[Delta]:
-        """What the end of the choice still owes: items that were only in the terminal event, sources, sealed pieces."""
+        """What the end of the choice still owes: items that were only in the terminal event, sources, envelopes."""
         out: list[Delta] = []
         for place, item in enumerate(output):
             if place not in self.done_places and len(self.items) < len(output):

@@ -132,7 +132,7 @@ def _odd(fragment: Node, kind: str, name: str | None, value_key: str) -> Node:
 
 
 def _hashed(index: Any) -> Any:
-    """What stands for an index in a key; some servers send none that is a number."""
+    """What stands for an index in a key; some servers send one that is not a number."""
     return repr(index) if type(index) is dict or type(index) is list else index
 
 

@@ -1,7 +1,7 @@
 """One choice of a chunked stream: which items its deltas open, build and close.
 
 An item is closed as soon as something else begins, calls excepted (`stream_calls.py`), so that the items are in the
-order in which the model spoke. What nobody understands adds up and goes to the first item when the choice ends.
+order in which the model spoke. What is not understood adds up and goes to the first item when the choice ends.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class ChoiceReader(ReasoningReader):
         # The choice in the chunk that is read now, its path, and where the pieces that add up came from first.
         self.wire: Node = {}
         self.path: Path = []
-        # What of it nobody understands and nothing adds up: known keys with odd values, a second end.
+        # What of it is not understood and does not add up: known keys with odd values, a second end.
         self.odd: Node = {}
         self.sources: Sources = {}
 
@@ -125,7 +125,7 @@ class ChoiceReader(ReasoningReader):
             self.odd["finish_reason"] = wire["finish_reason"]
 
     def _keep(self, delta: Node, wire: Node, logprobs: Any) -> None:
-        """What nobody understands of a delta adds up like everything else in it."""
+        """What is not understood of a delta adds up like everything else in it."""
         for key, value in delta.items():
             if key not in UNDERSTOOD or (key in NULLS and self.message.get(key) is None and _is_void(key, value)):
                 if key == "role" and value != self.message.get(key, value):
@@ -163,7 +163,7 @@ class ChoiceReader(ReasoningReader):
         self.odd.setdefault("delta", {})[key] = value
 
     def add(self, key: str, value: Any) -> None:
-        """What nobody understands of a delta; it was said where it was said first."""
+        """What is not understood of a delta; it is reported at its first place."""
         self.fragments.enter(self.message, key, value)
         here = self.r.here(*self.path, "delta", key)
         if self.sources.setdefault(("message", key), here) != here and type(value) in (list, dict):
@@ -179,7 +179,7 @@ class ChoiceReader(ReasoningReader):
     def event(self, kind: str, at: Node, **fields: Any) -> Event:
         if not self.index:
             return {"type": kind, **at, **fields}
-        # Whoever has no form for a second choice has none for each of its events.
+        # A target that has no form for a second choice has none for each of its events.
         return self.r.made({"type": kind, "choice": self.index, **at, **fields}, self.wire)
 
     def place(self) -> Node:

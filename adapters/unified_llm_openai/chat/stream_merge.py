@@ -1,4 +1,4 @@
-"""How fragments of what nobody understands add up: text concatenates, lists merge by `index`, the rest follow.
+"""How fragments of unknown fields add up: text concatenates, lists merge by `index`, the rest follow.
 
 The rules are those of the official SDK's own accumulator, less its traps: a repeated `role` or `id` stays one.
 """

@@ -53,7 +53,7 @@ class Plain:
         self.protocol = protocol
         self.extra: Node = {}
         self.frame: Node = {}
-        # How more of it is read, and whether whoever asked for that tries it on what comes.
+        # How more of it is read, and whether it is tried on what comes.
         place = ("tool_calls", 0, "function", key) if key == "arguments" else (key,)
         path = ("data", "choices", 0, "delta", *place)
         self.more = ReadMore({"event": None, "data": data}, path, fragments.append, beside(data))

@@ -111,7 +111,7 @@ class ReasoningReader:
             self.r.form(self.open.item, "closing", "absent")
 
     def _sealed(self, details: list[Any], events: list[Event]) -> list[Any] | None:
-        """The details that are nobody's envelope; each of the others is an item of its own."""
+        """The details that are not envelopes; each of the others is an item of its own."""
         if not any(is_envelope(_data(detail), self.r) for detail in details):
             return details
         found = [_opened(detail, self.r) for detail in details]
@@ -125,14 +125,14 @@ class ReasoningReader:
             if open_ is None or open_.item["type"] != "reasoning" or open_.restored is not None:
                 open_ = self._begin({"type": "reasoning", "summary": []}, events)
             open_.restored = item
-        # A damaged envelope is nobody's, and never reaches a provider.
+        # A damaged envelope has no origin, and never reaches a provider.
         others = [x for x, item in zip(details, found) if item is None and not is_envelope(_data(x), self.r)]
         if others:
             self.add("reasoning_details", others)
         return None
 
     def _restore_messages(self) -> None:
-        """Messages that came sealed beside their text, once the whole of it is there to know them by."""
+        """Messages whose envelope came beside their text, once the whole of it is there to know them by."""
         for sealed in self.messages:
             for item in self.items:
                 if item and item["type"] == "message" and anchor_of(item) == anchor_of(sealed):

@@ -6,7 +6,7 @@ without a gap and never interleave (fragments of a later call wait for the earli
 delta. Every choice ends with its own finish chunk, then comes the usage chunk, then `[DONE]`.
 
 With an exchange, usage is sent only where the client asked for it (`stream_options.include_usage`), and the model is
-the one it asked for. Without one nobody knows what was asked, and usage that is there is sent.
+the one it asked for. Without one the request is unknown, and usage that is there is sent.
 
 https://platform.openai.com/docs/api-reference/chat-streaming
 """
@@ -59,7 +59,7 @@ class ChatWriter:
         asked = type(options) is dict and options.get("include_usage")
         self.usage_wanted = exchange is None or bool(asked) or bool(writer.dialect.get("usage_always"))
         self.beside: Node = {}
-        # Nobody says when, and no chunk was told so yet.
+        # The time is unknown, and no chunk has one yet.
         self.untimed = False
         # Choices whose end the source did not say.
         self.made: set[int] = set()

@@ -109,7 +109,7 @@ RESPONSE = Table(
     Field("metadata"),
     Field("moderation", write=_write_moderation),
 )
-# Settings for which null is no value.
+# Settings for which null is not a value.
 NEVER_NULL = frozenset(
     """audio functions function_call metadata parallel_tool_calls response_format safety_identifier prompt_cache_key
     prompt_cache_options tool_choice tools user verbosity""".split()

@@ -186,7 +186,7 @@ def write_custom(c: Node, w: Writer) -> Node:
 
 
 def _write_emulated(c: Node, w: Writer) -> Node:
-    """A tool of raw text as a function of one string; answers are told by its name, and turned back."""
+    """A custom tool as a function of one string; answers are told by its name, and turned back."""
     function = without_nulls(declared_as_function(c, w), w)
     return {"type": "function", "function": function}
 

@@ -1,6 +1,6 @@
 """What clients of the API demand of an answer and another protocol's answer does not have.
 
-The settings of the request are echoed from the exchange; what nobody said gets the documented default and is recorded
+The settings of the request are echoed from the exchange; what is not set gets the documented default and is recorded
 as added. Ids that have to be made follow from the conversation. The strict form of Open Responses wants every key of
 the resource, an id and a status on every item, and some values in a form of its own.
 

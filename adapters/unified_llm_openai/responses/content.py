@@ -186,7 +186,7 @@ def write_image(c: Node, w: Writer) -> Node:
 
 @_writes(answer_parts, types="output_image")
 def write_picture(c: Node, w: Writer) -> Node | None:
-    """A picture in an answer: an item of its own here (`items.py`), if its data are there."""
+    """An image in an answer: an item of its own here (`items.py`), if its data are there."""
     found = _PICTURE.match(c["image_url"]) if type(c.get("image_url")) is str else None
     if found is None:
         return None
@@ -282,7 +282,7 @@ for _family in (parts, *_FOREIGN):
     for _type in "output_image output_audio output_video output_file search_result tool_reference".split():
         _family.cannot(_type, REFUSES[_type])
 for _family in _FOREIGN:
-    _family.cannot("input_audio", "the API takes no sound in messages")
+    _family.cannot("input_audio", "the API takes no audio in messages")
     _family.cannot("input_video", "the API takes no video in messages")
 for _family in (assistant_parts, answer_parts):
     _family.cannot("input_image input_file", REFUSES["output_image"])

@@ -71,7 +71,7 @@ def _without(key: str, node: Node) -> Node:
 
 
 def _was_added(key: str, wire: Node, w: Writer) -> bool:
-    """Whether we put a parameter in ourselves; nobody has to be told of it then."""
+    """Whether we put a parameter in ourselves; it is not reported then."""
     kept = [entry for entry in w.raw if not (entry[0] is wire and entry[1] == (key,) and entry[2] == "added")]
     added = len(kept) < len(w.raw)
     w.raw[:] = kept

@@ -84,7 +84,7 @@ HOT = frozenset(
 # Events that hold nothing but words, with the keys they have here.
 SIMPLE = {kind: frozenset(keys) for kind, keys in EVENTS.items() if not keys.keys() & {"part", "annotation", "item"}}
 
-# How an item looks that nobody announced, by its type; with the stem of its own deltas.
+# How an item looks that was not announced, by its type; with the stem of its own deltas.
 OPENINGS: dict[str, tuple[dict[str, Any], str]] = {
     "message": ({"role": "assistant", "content": []}, ""),
     "reasoning": ({"summary": []}, ""),

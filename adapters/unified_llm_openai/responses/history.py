@@ -74,7 +74,7 @@ def read_items(wires: list[Any], r: Reader) -> list[Node]:
 
 
 def _unslugged(node: Node, r: Reader) -> None:
-    """An item of a type nobody knows goes by its bare name, however it is spelt."""
+    """An item of an unknown type goes by its bare name, however it is spelt."""
     kind = node["type"].removeprefix(SLUG)
     if node["type"] != kind and kind and kind not in KNOWN_TYPES:
         node["type"] = kind
@@ -82,7 +82,7 @@ def _unslugged(node: Node, r: Reader) -> None:
 
 
 def _opened(nodes: list[Node], wires: list[Any], sealed: list[int], r: Reader) -> list[Node]:
-    """The list with sealed items as they were; an envelope that fits nothing is nobody's and goes."""
+    """The list with the items of envelopes as they were; an envelope that fits nothing is removed."""
     out: list[Node | None] = list(nodes)
     others: Anchored | None = None
     for index in sealed:
@@ -231,7 +231,7 @@ def write_item(node: Node, w: Writer, *position: Any) -> list[Node]:
 
 
 def _with_pictures(wire: Node, w: Writer, sealed: bool = False) -> list[Node]:
-    """A message and the pictures in it, which are items of their own here; without the message if that is all.
+    """A message and the images in it, which are items of their own here; without the message if that is all.
 
     One whose pieces travel `sealed` is there in any case: it is what they are put back into.
     """
@@ -248,7 +248,7 @@ def _in_envelope(w: Writer, mark: int) -> None:
     for at in range(mark, len(w.raw)):
         node, keys, fate, _, capability = w.raw[at]
         if fate == "lost" and w.restores(keys or ("item",)):
-            w.raw[at] = (node, keys, "parked", "sealed for the way back", capability)
+            w.raw[at] = (node, keys, "parked", "kept in an envelope", capability)
 
 
 def _has_foreign(node: Node, w: Writer) -> bool:

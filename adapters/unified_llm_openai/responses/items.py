@@ -364,7 +364,7 @@ def _write_opaque(c: Node, slot: str, wire: Node, w: Writer) -> None:
             del c["opaque"]
     elif "sealed" in w.context:
         wire[slot] = w.context["sealed"]
-        c["opaque"] = Fated("parked", "sealed for the way back")
+        c["opaque"] = Fated("parked", "kept in an envelope")
 
 
 # ---- Open Responses' spelling of the others -------------------------------------------------------------------------

@@ -83,7 +83,7 @@ def _reason_of(word: Any) -> str:
 
 
 def is_born_here(response: Node, protocol: str) -> bool:
-    """Whether a response of which nobody says where it came from was read from this API, as far as it shows."""
+    """Whether a response without an origin was read from this API, as far as it shows."""
     return "object" in response or protocol in (response.get("extra") or ())
 
 

@@ -49,7 +49,7 @@ def refused(message: Mapping[str, Any]) -> Node | None:
     return {"type": f"{_STEER}.failed", "sequence_number": 0, "error": failure, "steer": steer}
 
 
-# A stream is what a socket gives in any case, and nobody can fetch what it runs in the background.
+# A stream is what a socket gives in any case, and what it runs in the background cannot be fetched.
 SOCKET = Socket(
     path="responses",
     create=_CREATE,

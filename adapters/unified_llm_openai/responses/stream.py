@@ -298,7 +298,7 @@ class ResponsesReader:
     # ---- what has no meaning ----------------------------------------------------------------------------------------
 
     def _frame(self, event: Event, rest: Node | None = None) -> Event:
-        """A frame that means nothing to the others; `rest` is what of it nobody will tell."""
+        """A frame that means nothing to the others; `rest` is what of it is not converted later."""
         own: Node = {"frame": {"event": event["event"], "data": event["data"]}}
         found: Event = {"type": FRAME, "extra": {self.r.protocol: own}}
         if rest:

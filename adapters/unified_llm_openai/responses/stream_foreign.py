@@ -80,7 +80,7 @@ class ForeignWriter:
     def close(self) -> list[Event]:
         out: list[Event] = []
         if self.state in ("open", "progressed"):
-            # The canonical stream broke off; nobody may take this for a success.
+            # The canonical stream broke off; this must not look like a success.
             error = {"type": "server_error", "code": "stream_truncated", "message": "the stream broke off"}
             out = self._error({"error": error})
         if self.strict:
@@ -132,7 +132,7 @@ class ForeignWriter:
         return [{"event": name, "data": data}]
 
     def _unknown(self, event: Event) -> list[Event]:
-        """An event nobody knows, of this protocol: its strict clients must be able to skip it."""
+        """An unknown event of this protocol: its strict clients must be able to skip it."""
         data = self.w.native(event, FAMILY)
         if type(data) is not dict or type(data.get("type")) is not str:
             return []

@@ -1,6 +1,6 @@
 """The frames of a stream that was read from the Responses API, as they came.
 
-Events that had no frame on the wire are left out again, and a frame nobody could read is given back whole. Events that
+Events that had no frame on the wire are left out again, and a frame that was not read is given back whole. Events that
 were built by hand get the numbers they lack.
 
 https://platform.openai.com/docs/api-reference/responses-streaming

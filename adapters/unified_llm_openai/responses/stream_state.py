@@ -1,7 +1,7 @@
 """What a stream has said so far, item by item, and the events it left out.
 
 Every text, argument and refusal is remembered in its pieces, so that a done event that says more than the deltas did is
-preceded by a delta with the rest: whoever reads deltas alone misses nothing, and whoever reads both hears it once.
+preceded by a delta with the rest: clients that read deltas alone miss nothing, and those that read both get it once.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ class Open:
                     out.append(self.made("response.output_item.done", output_index=item.index, item=node))
 
     def _built(self, item: Item) -> Node:
-        """An item that nobody finished, out of its pieces."""
+        """An item that was not finished, out of its pieces."""
         node = {**item.node}
         stem = OPENINGS.get(node.get("type", ""), ({}, ""))[1]
         for key in ("arguments", "input", "code"):

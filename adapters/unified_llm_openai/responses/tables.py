@@ -192,7 +192,7 @@ REFUSES = {
     "tool_change": "the API adds tools with additional_tools and removes none",
     "fallback": "the API does not change the model within an answer",
     "output_image": "assistant messages hold text only",
-    "output_audio": "the API has no sound in messages",
+    "output_audio": "the API has no audio in messages",
     "output_video": "assistant messages hold text only",
     "output_file": "assistant messages hold text only",
     "search_result": "the API has no search results in messages",

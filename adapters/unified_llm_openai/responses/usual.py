@@ -1,6 +1,6 @@
 """The shapes that nearly every item of an agent's history has, read, and written for a provider, in one go.
 
-A text, a call or a result with nothing beside it is on the wire what it is in the canonical model, whoever it is from.
+A text, a call or a result with nothing beside it is on the wire what it is in the canonical model, from any source.
 Each of the two loops goes on while it finds these shapes, and hands over the first item that has another, which goes to
 the pairs. What is of these shapes must come out as the pairs would have it (`tests/test_openai_responses_usual.py`
 converts everything with and without this file).

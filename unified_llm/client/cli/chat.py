@@ -1,7 +1,7 @@
 """A conversation on a terminal: what is typed in, what streams out, and a model that can be changed on the way.
 
 The answer goes to `out` and nothing else does; reasoning, tool calls and remarks go to `err`. Nothing here knows a
-terminal library: lines come from whoever reads them.
+terminal library: lines come from its caller.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class Chat:
             if lost:
                 self.note(f"{len(lost)} thing{'s' * (len(lost) > 1)} did not get through: /losses")
             if run.pending:
-                self.note(f"{len(run.pending)} call(s) wait for somebody else")
+                self.note(f"{len(run.pending)} call(s) are not answered here")
         finally:
             self._end()
 

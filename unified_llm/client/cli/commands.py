@@ -33,7 +33,7 @@ Model = Annotated[
     ),
 ]
 Protocol = Annotated[str | None, typer.Option(help="speak this protocol[:dialect] with the provider in any case")]
-BaseURL = Annotated[str | None, typer.Option(help="a server of one's own, e.g. http://localhost:8000/v1")]
+BaseURL = Annotated[str | None, typer.Option(help="your own server, e.g. http://localhost:8000/v1")]
 KeyEnv = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="the environment variable that holds the key of the server at --base-url"),
@@ -156,7 +156,7 @@ def run(
             _print(b"")
         fail(f"{type(error).__name__}: {error}", 4)
     except BrokenPipeError:
-        raise  # whoever reads has read enough
+        raise  # the reader has closed the pipe
     except OSError as error:
         fail(f"{file}: {error.strerror or error}")
     except UnknownProvider as error:
@@ -165,7 +165,7 @@ def run(
     except (UnifiedLLMError, ValueError) as error:
         fail(str(error))
     if not as_json:
-        # What had to be said besides is no news to who reads the text.
+        # Other parts of the error add nothing for a person who reads the text.
         losses = Losses(loss for loss in losses if loss.fate != "added")
         for told in () if quiet else done.beside():
             print(printable(f"[{told}]"), file=sys.stderr)

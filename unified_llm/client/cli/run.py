@@ -120,7 +120,7 @@ def send(
 ) -> Outcome:
     """Send a request. `source` is its protocol (None: by looking), `model` "provider/model" (None: the request's own).
 
-    Raises `InvalidBody`, `ValueError` where nothing says whom to ask, and everything an upstream may answer.
+    Raises `InvalidBody`, `ValueError` where no model is named, and every error of an upstream.
     """
     body = parse(data)
     source = source or format_of(body)
@@ -128,9 +128,9 @@ def send(
     said = body.get("model") if isinstance(body, dict) else None
     ref = model or (said if isinstance(said, str) and "/" in said else None)
     if ref is None and not where.get("base_url"):
-        raise InvalidArgument("say whom to ask: --model provider/model (local/echo needs no key and no network)")
+        raise InvalidArgument("name a model: --model provider/model (local/echo needs no key and no network)")
     if ref is not None and where.get("base_url") and not _is_known(ref):
-        # A server of one's own, and a model on it.
+        # The user's own server, and a model on it.
         ref, where = None, {**where, "model": ref}
     goal = upstream(ref or where.pop("base_url"), request=body, source=source, **where)
     streamed = bool(body.get("stream")) if stream is None and isinstance(body, dict) else bool(stream)
@@ -193,7 +193,7 @@ def _beside(node: Node) -> list[str]:
 
 
 class _Back:
-    """A stream on its way back: canonical, for its text, and in the format of the request."""
+    """A stream to the client: canonical, for its text, and in the format of the request."""
 
     def __init__(self, stream: Stream, source: str) -> None:
         self.stream, self.source = stream, source

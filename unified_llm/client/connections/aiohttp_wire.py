@@ -96,7 +96,7 @@ class _Patience(NamedTuple):
 
 
 class _WriteStalled(TimeoutError):
-    """Nobody took more of a body."""
+    """The rest of a body was not read."""
 
 
 class _Session:
@@ -304,7 +304,7 @@ class _Body(aiohttp.Payload):
                 async with asyncio.timeout(self._seconds):
                     await writer.write(self._value[start : start + _SMALL])
             except BaseException as error:
-                # Closed, a connection would first write what nobody takes.
+                # Closing a connection would first write what is not read.
                 if (transport := getattr(writer, "transport", None)) is not None:
                     transport.abort()
                 if isinstance(error, TimeoutError):
@@ -352,5 +352,5 @@ _PHASES = ("connect", "read", "write", "pool")
 
 @lru_cache(64)
 def _limits(connect: float | None, read: float | None, write: float | None, pool: float | None) -> _Patience:
-    # Nobody waits in aiohttp's own pool, so that `connect` is the time for a name, a connection and TLS.
+    # No request waits in aiohttp's own pool, so that `connect` is the time for a name, a connection and TLS.
     return _Patience(pool, write, aiohttp.ClientTimeout(total=None, connect=connect, sock_read=read))

@@ -52,7 +52,7 @@ class _Events:
             # Some servers repeat in an error what they were sent.
             data = parse_data(self._opened.upstream.hide(text) if '"error' in text else text)
             if is_garbled(data):
-                why, of = "an event of the stream is no JSON", self._opened
+                why, of = "an event of the stream is not JSON", self._opened
                 found = unusable(of.upstream, why, of.model, raw=data, code=GARBLED, again=None)
                 self._failure = of.located(found)
                 self.over = True
@@ -89,7 +89,7 @@ class _Received:
         self.located: Callable[[APIError], APIError] = opened.located
         self.operation: Operation | None = opened.operation
         if self.operation is not None:
-            weakref.finalize(self, self.operation.end).atexit = False  # of a stream that nobody closed
+            weakref.finalize(self, self.operation.end).atexit = False  # of a stream that was not closed
 
     def _broken(self, error: Exception) -> APIError | None:
         known = as_http_error(error)

@@ -2,7 +2,7 @@
 
 The asynchronous generators of an HTTP library stand in one another. Left unfinished, each is closed by the garbage
 collector or at the end of the loop in a task of its own, all at the same time, and those that wait for one another
-fail with errors that nobody can catch. So here they are hidden from the loop, and unwound from the inside, by
+fail with errors that cannot be caught. So here they are hidden from the loop, and unwound from the inside, by
 cancelling what the innermost of them waits for.
 """
 
@@ -59,7 +59,7 @@ def run_later(loop: Any, function: Function) -> None:
 
 
 async def _quietly(function: Function) -> None:
-    """Close something, whose errors are nobody's any more."""
+    """Close something and ignore its errors."""
     with suppress(Exception), anyio.CancelScope(shield=True):
         await function()
 

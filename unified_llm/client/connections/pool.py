@@ -163,7 +163,7 @@ def checked(client: Any) -> None:
 
 
 def close_later(response: httpx2.Response) -> None:
-    """Close an answer that nobody reads any more, from the garbage collector.
+    """Close a response that is no longer read, from the garbage collector.
 
     In a thread of its own, because the collector may run while this thread holds the lock of the pool.
     """

@@ -17,7 +17,7 @@ from ...usage_errors import InvalidArgument
 
 __all__ = ["ARGUMENTS", "SETTINGS", "Expected", "check_arguments"]
 
-# What is no name, no object of this library and no SDK's client.
+# Types that are neither a name, an object of this library, nor a client of an SDK.
 _PLAIN = (bool, int, float, complex, bytes, bytearray, Mapping, list, tuple, set, frozenset, type(None))
 _SHOWN = (bool, int, float)  # whose values contain no secret
 

@@ -1,7 +1,7 @@
 """What a caller passes as `input`, as canonical items.
 
 Items are objects or JSON; texts and media that stand beside each other are one message of the user, and so are texts
-and media inside a message its parts. An item or a part of a type nobody knows, or with a misspelt field, is refused
+and media inside a message its parts. An item or a part of an unknown type, or with a misspelt field, is refused
 before anything is sent: in a request of the caller's own making it is a mistake, and a translator would report it lost.
 """
 

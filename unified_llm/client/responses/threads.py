@@ -57,7 +57,7 @@ class Responses:
         tools. `previous` is a `Result` (or `RunResult`) to go on from, of whatever provider: signatures go where they
         were made and nowhere else, files and other handles too. `on_loss` decides about what would not get through.
 
-        With both `stream` and `background` the stream is of a response that goes on when nobody listens.
+        With both `stream` and `background` the stream is of a response that goes on when it is not read.
 
         Raises the typed errors of `unified_llm.errors` (`APIError` and its kinds), `CapabilityLost` and `InvalidBody`
         before anything is sent, `TypeError` for a misspelt argument.

@@ -1,4 +1,4 @@
-"""What went wrong on the wire, as typed errors: the same class for the same trouble, whoever the provider is.
+"""What went wrong on the wire, as typed errors: the same class for the same cause, for every provider.
 
 An error document is read by its protocol's adapter, HTTP status and headers with it, and its canonical type decides the
 class, as far as the HTTP status allows: a 4xx is never the server's failure. Where there is no document, the canonical
@@ -107,7 +107,7 @@ def refused(upstream: Upstream, status: int, headers: Mapping[str, str], raw: by
 
 
 def _redirected(upstream: Upstream, status: int, headers: Mapping[str, str]) -> str:
-    """Where a redirect leads, without its query: it may hold what logs somebody in."""
+    """Where a redirect leads, without its query: it may hold credentials."""
     where = headers.get("location", "").partition("?")[0].partition("#")[0]
     told = f" to {printable(upstream.hide(where))[:_SHOWN]}" if where else ""
     return (
@@ -156,7 +156,7 @@ def _hint(body: Any, status: int | None) -> str:
 
 
 def _words(body: Any) -> str:
-    """What a body says that is no error document of its protocol."""
+    """The message of a body that is not an error document of its protocol."""
     if isinstance(body, str):
         return printable(" ".join(body.split()))[:_SHOWN]
     for name in _MESSAGES if isinstance(body, dict) else ():
@@ -231,7 +231,7 @@ _UNSENT = (
 
 
 def unreachable(upstream: Upstream, error: Exception, model: str | None, *, begun: bool = False) -> APIError:
-    """The error where nobody answered, or where an answer broke off (`begun`)."""
+    """The error where no response came, or where one broke off (`begun`)."""
     if isinstance(error, httpx2.TimeoutException):
         phase = {"Connect": "to connect", "Read": "for more", "Write": "to send", "Pool": "for a free connection"}
         waited = next((told for sign, told in phase.items() if type(error).__name__.startswith(sign)), "too long")
@@ -275,7 +275,7 @@ def unusable(
     an event that is not JSON. `raw` is what to show of it. `again` says that the next answer may be whole; without it
     the server would send the same. None leaves that to the class of the error.
     """
-    # Cut behind hiding: half a key is no key that is known.
+    # Cut after redaction: half a key would not be recognised.
     text = raw if isinstance(raw, str) else raw[:_LONGEST].decode("utf-8", "replace")
     text = upstream.hide(text[:_LONGEST])[:_SHOWN]
     message = upstream.hide(why)

@@ -150,7 +150,7 @@ class Answer(_Head):
         raise failure
 
     def unread(self, error: InvalidBody) -> APIError:
-        """The error of an answer that is ill-formed: the provider's, and nothing that its caller could mend."""
+        """The error of an answer that is ill-formed: the provider's, which the caller cannot correct."""
         why = f"no {self.kind} of {self.upstream.protocol}: {error}"
         return self.located(unusable(self.upstream, why, self.model, raw=self.raw, headers=self.headers))
 
@@ -159,7 +159,7 @@ class Answer(_Head):
 class Opened(_Head):
     """A stream that has begun: `first` are the bytes that were read already, `rest` is where the others come from.
 
-    `operation` is what has to be told when it ends; None where nobody listens.
+    `operation` is what has to be told when it ends; None where no hook, log or tracer is set.
     """
 
     first: list[bytes]

@@ -31,7 +31,7 @@ class Send(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """One turn of a tool loop: whoever drives it decides whether it is streamed. Comes back as a `Result`."""
+    """One turn of a tool loop: its driver decides whether it is streamed. Comes back as a `Result`."""
 
     call: Any
 
@@ -116,7 +116,7 @@ def do(effect: Any) -> Any:
         with ThreadPoolExecutor(len(effect.flows), "unified_llm tool") as pool:
             waiting = [pool.submit(contextvars.copy_context().run, drive, flow, do) for flow in effect.flows]
             return [each.result() for each in waiting]
-    raise TypeError(f"nobody here does {type(effect).__name__}")
+    raise TypeError(f"no handler for {type(effect).__name__}")
 
 
 async def ado(effect: Any) -> Any:
@@ -136,7 +136,7 @@ async def ado(effect: Any) -> Any:
         if not effect.parallel:
             return [await adrive(flow, ado) for flow in effect.flows]
         return await _at_once(effect.flows)
-    raise TypeError(f"nobody here does {type(effect).__name__}")
+    raise TypeError(f"no handler for {type(effect).__name__}")
 
 
 async def _at_once(flows: list[Steps[Any]]) -> list[Any]:

@@ -1,7 +1,7 @@
 """Lists of models: asked of one upstream or of several, page by page, and cut into pages for those who ask for them.
 
 What a page is called differs (`Adapter.paging`); a list is read to its end, and ends that are none (a page that says
-again what was said) are ends. Nothing here waits: whoever drives it sends what it asks for.
+again what was said) are ends. Nothing here waits: its driver sends what it asks for.
 """
 
 from __future__ import annotations

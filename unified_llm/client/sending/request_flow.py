@@ -234,7 +234,7 @@ def outgoing_of(ask: Ask, upstream: Upstream, sent: Converted, model: str | None
 
 
 def _headers(upstream: Upstream, sent: Converted) -> dict[str, str]:
-    """The headers that somebody gave: the conversion's word on versions and betas stands before an upstream's."""
+    """The headers that were given: versions and betas of the conversion come before an upstream's."""
     given = (upstream.headers, sent.http.get("headers") or {}, upstream.extra_headers)
     return {name.lower(): str(value) for each in given for name, value in each.items()}
 
@@ -334,13 +334,13 @@ def _without_secrets(value: Any, upstream: Upstream) -> Any:
 
 
 def _document(upstream: Upstream, raw: bytes, headers: Mapping[str, str], model: str | None, kind: str) -> Any:
-    """The document of an answer with status 200. Raises the error that it is, or that it is no answer."""
+    """The document of an answer with status 200. Raises the error that it is, or that it is not an answer."""
     try:
         value = parse(raw)
     except InvalidBody:
         # A page is what the server says each time; anything else was an answer that broke.
         page = raw.lstrip()[:1] == b"<"
-        found = unusable(upstream, "the answer is no JSON", model, raw=raw, headers=headers, again=not page)
+        found = unusable(upstream, "the answer is not JSON", model, raw=raw, headers=headers, again=not page)
     else:
         if is_answer(split(upstream.protocol)[0], kind, value):
             return value

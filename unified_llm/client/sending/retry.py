@@ -1,4 +1,4 @@
-"""Whether to try again, and when. Only what had no answer yet, and only what time may mend.
+"""Whether to retry, and when. Only what had no answer yet, and only errors that may pass with time.
 
 A request that leaves something behind at the provider (`background`, `store: true`) is a case of its own: where its
 answer was lost, a second one would make, and charge, the same again. It is tried again, here or at the next upstream,

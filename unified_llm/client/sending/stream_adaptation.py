@@ -52,7 +52,7 @@ def as_document(
 ) -> Any:
     """The bytes of a stream as a whole answer. `headers` and `model` are for errors alone.
 
-    Raises the error that the stream tells of, `StreamBroken` where it breaks off, and `ServerFailed` where it is no
+    Raises the error that the stream tells of, `StreamBroken` where it breaks off, and `ServerFailed` where it is not a
     stream of the upstream's protocol. Nothing of it was handed out, so all of that may be tried again.
     """
     decoder = StreamDecoder()
@@ -61,7 +61,7 @@ def as_document(
     ]
     adapter = split(upstream.protocol)[0]
     events: list[Any] = []
-    why = "an event is no JSON" if any(is_garbled(each["data"]) for each in wires) else ""
+    why = "an event is not JSON" if any(is_garbled(each["data"]) for each in wires) else ""
     try:
         events = [*read_stream(wires, upstream.protocol)]
     except (InvalidBody, ProtocolError) as error:

@@ -2,7 +2,7 @@
 
 Two surfaces let a client name the answer that it goes on from, instead of sending the conversation. Over another
 protocol that name means nothing. So what was asked and answered is remembered here as the client saw it, and put
-in front of what it says next: a client that names its past is made one that sends it. A name that nobody knows is an
+in front of what it says next: a client that names its past is made one that sends it. An unknown name is an
 error, as it is with the surface's own provider, and never a conversation without its past. Memory is bounded.
 """
 
@@ -164,7 +164,7 @@ class Memory:
             return self._past(name, surface, caller)
 
     def forget(self, name: str, caller: str = "") -> None:
-        """Forget an answer: nobody can go on from it any more."""
+        """Forget an answer: it can no longer be continued."""
         with self._lock:
             self._turn(name, caller)
             number = self._names.pop((caller, name), 0)

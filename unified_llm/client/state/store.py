@@ -127,7 +127,7 @@ def recalled(store: Store, id: str) -> list[Node]:
 
 
 def unknown(id: str, key: str = PREVIOUS, status: int = 404) -> APIError:
-    """The error of an id that nobody knows, in the words of the field that names it, with a protocol's own status."""
+    """The error of an unknown id, in the words of the field that names it, with a protocol's own status."""
     what = key.removesuffix("_id")
     message = f"{what.replace('_', ' ').capitalize()} with id '{id}' not found."
     fields = {"type": "not_found", "code": f"{what}_not_found", "param": key, "message": message}

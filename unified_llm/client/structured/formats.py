@@ -13,7 +13,7 @@ __all__ = ["WRAPPER", "Format", "format_of"]
 
 Node = dict[str, Any]
 WRAPPER = "value"
-"""The property that holds a value which is no object in the arguments of a tool."""
+"""The property that holds a value which is not an object in the arguments of a tool."""
 
 _SETTINGS = ("json_object", "json_schema", "text")
 _WANTS = "pass a pydantic model, a dataclass, a type such as list[int], or a JSON schema as a dict"
@@ -36,7 +36,7 @@ class Format:
         return {"type": "json_schema", "name": self.name, "schema": self.schema, "strict": True}
 
     def tool(self) -> Node:
-        """The tool whose arguments are the answer; a schema that is no object is its one property."""
+        """The tool whose arguments are the answer; a schema other than an object's is its one property."""
         schema = self.schema
         if self.is_wrapped:
             definitions = {key: value for key, value in schema.items() if key in ("$defs", "definitions")}

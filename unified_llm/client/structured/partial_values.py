@@ -235,7 +235,7 @@ _SEQUENCES = (typing.Sequence, *(get_origin(each[Any]) for each in (typing.Seque
 
 
 def _root(type_: Any, value: Any, final: Any) -> Any:
-    """A model of one value that is no object; anything else is shown when it is complete."""
+    """A model of one value other than an object; anything else is shown when it is complete."""
     if isinstance(type_, type) and issubclass(type_, RootModel):
         made = partial_value(type_.__pydantic_fields__["root"].annotation, value, final)
         return MISSING if made is MISSING else type_.model_construct(made)

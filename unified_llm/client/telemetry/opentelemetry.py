@@ -59,7 +59,7 @@ def _provider(given: Any, signal: str) -> Any:
         return given
     module, variable = _API[signal]
     if module not in sys.modules and variable not in os.environ:
-        return None  # nobody in this process can have set one
+        return None  # none can have been set in this process
     try:
         api = import_module(module)
     except ImportError:

@@ -1,8 +1,8 @@
 """What is told of one call: the only place from which hooks, log records, spans and metrics get their events.
 
 `request_flow.steps` begins an `Operation` for each upstream it tries, and tells it of each request. Streams end theirs
-when they are closed. Where nobody listens (no hook, the logger is off, no provider of spans or metrics) `begin` gives
-None, and nothing else is computed.
+when they are closed. Where nothing is observed (no hook, the logger is off, no provider of spans or metrics) `begin`
+gives None, and nothing else is computed.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Telemetry:
     detail: bool = True
 
     def begin(self, ask: Ask, upstream: Upstream, losses: Losses, model: str | None) -> Operation | None:
-        """The operation of a call at one upstream; None where nobody listens."""
+        """The operation of a call at one upstream; None where nothing is observed."""
         found = instruments(self.tracer_provider, self.meter_provider)
         hooked = self.on_request or self.on_response or self.on_retry
         if found is None and not hooked and not _log.isEnabledFor(logging.INFO):
@@ -76,7 +76,7 @@ def log_skipped(upstream: Upstream, error: Exception) -> None:
 
 
 class Hooked(NamedTuple):
-    """A hook that is to be called with an event, by whoever can wait for it."""
+    """A hook that is to be called with an event, by a caller that can wait for it."""
 
     function: Hook
     event: Any
@@ -189,7 +189,7 @@ class Operation:
             return None
 
     def opened(self, found: Opened) -> None:
-        """The first event of a stream is here; whoever closes the stream tells `end`."""
+        """The first event of a stream is here; what closes the stream calls `end`."""
         self._found, self._first, found.operation = found, time.monotonic(), self
 
     def failed(self, error: Exception) -> Hooked | None:

@@ -51,7 +51,7 @@ class Signature:
         def call(**arguments: Any) -> Schema:
             return arguments
 
-        # What pydantic looks at, instead of the function itself: the context is no argument, and nothing is called.
+        # What pydantic looks at, instead of the function itself: the context is not an argument, and nothing is called.
         call.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
         call.__annotations__ = {each.name: each.annotation for each in shown}
         self._adapter: TypeAdapter[Any] = TypeAdapter(cast(Any, call))

@@ -66,7 +66,7 @@ class ToolKeywords(TypedDict, total=False):
     """Further fields of the canonical tool."""
 
     type: Literal["function", "custom"]
-    """"custom" for a tool that takes raw text."""
+    """"custom" for a tool that takes free-form text."""
     strict: bool | None
     """Whether the model must follow the schema exactly."""
     output_schema: dict[str, Any] | None
@@ -185,7 +185,7 @@ def tool(
     The name is the function's, the description its docstring, which may describe parameters in Google, NumPy or reST
     style; so may `Annotated[int, Field(description=..., ge=0)]`. A parameter annotated `ToolContext` is not shown.
     Options go into the canonical tool as they are: `strict=True`, `cache={...}`, `defer_loading=True`. With
-    `type="custom"`, or a `format` with a grammar, the tool takes raw text, as its only parameter. A tool that
+    `type="custom"`, or a `format` with a grammar, the tool takes free-form text, as its only parameter. A tool that
     `needs_approval` pauses `responses.run` before it is called (`responses.resume`).
 
     The function may return text, canonical parts (`image(...)`, `file(...)`), bytes, a `Path`, a list of those, or
@@ -315,7 +315,7 @@ def choice_of(given: Any, tools: Sequence[Node]) -> Any:
     names = [*MODES, *(str(node.get("name") or node.get("server_label") or node["type"]) for node in tools)]
     other = choice_from({"type": name})
     hint = f"; did you mean {other!r}?" if other in MODES else near(name, names)
-    raise InvalidBody("/tool_choice", f"{name!r} is no mode and no tool of this call: {', '.join(names)}{hint}")
+    raise InvalidBody("/tool_choice", f"{name!r} is neither a mode nor a tool of this call: {', '.join(names)}{hint}")
 
 
 def answering(found: Tool | None, call: Node, context: ToolContext[Any]) -> Steps[Node]:

@@ -16,7 +16,7 @@ __all__ = ["Limits"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How far a run may go. None is no limit; `max_cost` is in US dollars at list prices.
+    """The limits of a run. None means unlimited; `max_cost` is in US dollars at list prices.
 
     Raises `InvalidBody` for a limit that is none.
 

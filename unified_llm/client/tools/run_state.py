@@ -48,7 +48,7 @@ def _step(step: Step, whole: list[Node], upstreams: list[Node], withheld: list[s
     same = given == whole[: len(given)]
     node: Node = {
         "number": step.number,
-        # Some APIs repeat the tools in their answers; where nothing but the answer has them, nobody passes them again.
+        # Some APIs repeat the tools in their answers; where only the answer has them, they are not passed again.
         "response": withheld_from(result.dump(), "", []),
         "outputs": list(step.output_nodes),
         "input": len(given) if same else withheld_from(given, "/input", withheld),
@@ -104,7 +104,7 @@ def run_from_json(state: Any) -> RunResult:
 
 
 def _check_items(items: list[Node]) -> None:
-    """Raise `TypeError` or `ValueError` for what is no list of items."""
+    """Raise `TypeError` or `ValueError` for what is not a list of items."""
     objects_of(items)
     if not all(type(each["type"]) is str and type(each.get("role", "")) is str for each in items):
         raise TypeError("an item has no type")

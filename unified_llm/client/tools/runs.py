@@ -62,7 +62,7 @@ def resumed(core: Core, run: RunResult | Any, given: Mapping[str, Any]) -> Loop:
     if call.upstream is not None or call.base_url is not None:
         asked.pop("model", None)
     elif core.upstream is None and core.model is None and not core.models:
-        # Nobody names a model: the run goes on where it was, with the credentials that are found here.
+        # No model is named: the run goes on where it was, with the credentials that are found here.
         where = run.final.upstream
         if where is not None and where.provider and where.model:
             asked.setdefault("model", f"{where.provider}/{where.model}")

@@ -195,7 +195,7 @@ class Loop:
     def _sorted(self, response: Result) -> tuple[list[Node], list[Node]]:
         """The calls that are answered here, and what waits for the caller.
 
-        A call of a tool that nobody declared is answered too: with an error, for the model to mend.
+        A call of a tool that was not declared is answered too: with an error, for the model to correct.
         """
         here: list[Node] = []
         others: list[Node] = []

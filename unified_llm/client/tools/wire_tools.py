@@ -47,7 +47,7 @@ class _Surface(NamedTuple):
 def tools_from(tool: Node, path: Keys) -> list[Node]:
     """The canonical tools for one tool in any shape; some shapes hold several.
 
-    Raises `InvalidBody` for what is no tool, below `path`.
+    Raises `InvalidBody` for what is not a tool, below `path`.
 
     >>> tools_from({"type": "function", "function": {"name": "now"}}, ("tools", 0))
     [{'type': 'function', 'name': 'now'}]

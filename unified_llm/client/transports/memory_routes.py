@@ -59,7 +59,7 @@ def kept(memory: Memory, match: Match, query: Mapping[str, Any], caller: str) ->
 
 
 def missing(match: Match) -> str:
-    """The message for an answer that nobody has, in the word of the surface: a response, an interaction."""
+    """The message for an answer that is not kept, in the word of the surface: a response, an interaction."""
     what = keeps(match.protocol).removeprefix("previous_").removesuffix("_id") or "response"
     return f"{what.capitalize()} with id '{match.names.get('id')}' not found."
 

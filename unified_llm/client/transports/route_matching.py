@@ -37,7 +37,7 @@ class Match(NamedTuple):
 
 
 def recognise(method: str, path: str, headers: Mapping[str, str], surface: str | None = None) -> Match | None:
-    """The route that is asked for, None where nobody has it. `surface` (a protocol) leaves no choice.
+    """The route that is asked for, None where no surface has it. `surface` (a protocol) leaves no choice.
 
     `path` is quoted as it was sent; `names` of the route that is found are not.
 

@@ -132,7 +132,7 @@ class SurfaceStream:
         return self._sent
 
     def leave(self) -> None:
-        """Nobody reads on. SDKs hang up on the last word of a protocol that has one, and are told all the same."""
+        """The client has stopped reading. SDKs hang up at the last event of a protocol that has one."""
         if not self._over:
             self._end()
 

@@ -88,11 +88,11 @@ class Translator:
     """Everything of an in-process transport but the transport.
 
     `upstreams` are names, URLs, SDK clients or `Upstream`s, tried in their order; None leaves the choice to the model
-    that a request names ("provider/model"). `surface` is a protocol, told by the path without it. `caller` names whom
-    it serves; a request may say otherwise (the header `x-unified-llm-caller`). `secret` is of this process by default.
-    `on_failure` is called with each upstream that failed, and its error; `on_usage` at the end of each response with
-    its head, the canonical usage (None where the upstream gave none or the client left), and the number of events.
-    `telemetry` has hooks of the requests to upstreams.
+    that a request names ("provider/model"). `surface` is a protocol, told by the path without it. `caller` names the
+    tenant it serves; a request may say otherwise (the header `x-unified-llm-caller`). `secret` is made by this
+    process if not given. `on_failure` is called with each upstream that failed, and its error; `on_usage` at the end of
+    each response with its head, the canonical usage (None where the upstream gave none or the client left), and the
+    number of events. `telemetry` has hooks of the requests to upstreams.
     """
 
     def __init__(
@@ -177,7 +177,7 @@ class Translator:
             model = match.names.get("model") or (said if isinstance(said, str) else None)
             if (told := kept(self.memory, match, incoming.query, self._caller(incoming))) is not None:
                 return self._remembered(told, match.protocol)
-            # Whom to ask for an answer that the memory does not have, no model says.
+            # No model says which upstream has an answer that the memory does not have.
             asked = self.upstreams(model) if "id" not in match.names or None not in self._refs else []
             if match.route.kind.endswith("request"):
                 asked = [settled(each, body, match.protocol) for each in asked]
@@ -211,11 +211,11 @@ class Translator:
         )
 
     def _caller(self, incoming: Incoming) -> str:
-        """Who asks: named by the request, or by whoever made this transport."""
+        """Who asks: named by the request, or given when this transport was made."""
         return incoming.headers.get(CALLER, self.caller)
 
     def _vault(self, incoming: Incoming) -> Vault:
-        """What is kept for the caller, and for nobody else."""
+        """What is kept for this caller only."""
         caller = self._caller(incoming)
         return Scoped(self.vault, caller) if caller else self.vault
 

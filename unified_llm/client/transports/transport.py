@@ -1,4 +1,4 @@
-"""Under an official SDK, in this process: an HTTP client that asks somebody else.
+"""Under an official SDK, in this process: an HTTP client that asks another provider.
 
 The SDK believes it talks to its own provider; the transport below it translates. One object serves threads and event
 loops, and either HTTP library, because every rule is in `translator.py` and every connection in `io.py`.
@@ -127,7 +127,7 @@ def http_client(
     remembers what the SDK does not echo (default: in memory, for this client); `secret` authenticates the envelopes
     in which the SDK keeps other providers' data (default: random, of this process; give one to go on in another
     process); `caller` names the tenant that the transport serves, where several share a vault or the transport: a
-    request names its own in the header `x-unified-llm-caller`, and nobody gets what was kept for another; `retry` a
+    request names its own in the header `x-unified-llm-caller`, and none gets what was kept for another; `retry` a
     `Retry` (default: none, the
     SDK has its own); `total_timeout` are the seconds that one request of the SDK may take, its stream included;
     `http_client` and `async_http_client` reach the upstream, `limits` are those of the pool without them; `api_key`,
@@ -224,7 +224,7 @@ def _incoming(request: Any, content: bytes) -> Incoming:
     waits = request.extensions.get("timeout")
     return Incoming(
         method=request.method,
-        path=request.url.raw_path.decode("ascii").partition("?")[0],  # a quoted slash is no separator
+        path=request.url.raw_path.decode("ascii").partition("?")[0],  # a quoted slash is not a separator
         query=dict(request.url.params) if request.url.query else {},
         headers=lowered(request.headers),
         content=content,

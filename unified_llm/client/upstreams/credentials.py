@@ -2,7 +2,7 @@
 
 A key is held by its auth object and by the `Secrets` of its upstream, and no `repr` shows either. A key may come from a
 function (short-lived tokens of a cloud); functions run outside of the event loop. `Watched` runs any auth object and
-registers the credentials of the request as it leaves, whoever put them there.
+registers the credentials of the request as it leaves, wherever they came from.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class KeyAuth(httpx2.Auth):
     """Puts a key into one header. `header` and `template` say how (`{key}` stands for it).
 
     `key` is the key, or a function that gives it each time; without one the environment variables `env` are looked
-    at, the first that is set wins. `needed` is whether a request without a key is refused before it is sent (a server
-    of one's own needs none): `AuthenticationFailed` names the variables.
+    at, the first that is set wins. `needed` is whether a request without a key is refused before it is sent (the user's
+    own server needs none): `AuthenticationFailed` names the variables.
 
     >>> KeyAuth("authorization", "Bearer {key}", "sk-secret")
     KeyAuth('authorization')

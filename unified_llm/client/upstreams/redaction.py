@@ -146,7 +146,7 @@ _CODES = (base64.b64encode, base64.urlsafe_b64encode)
 
 
 def _sign(secret: str) -> str:
-    """What every spelling of a credential contains, in lower case: nobody escapes letters and digits of ASCII."""
+    """What every spelling of a credential contains, in lower case: letters and digits of ASCII are never escaped."""
     return max(_PLAIN_RUN.findall(secret[:_HEAD]), key=len, default="").lower()
 
 
@@ -163,7 +163,7 @@ def _pattern(secret: str) -> re.Pattern[str]:
 
 
 def _spelled(char: str) -> str:
-    """A pattern for one character in any spelling. Nobody escapes letters and digits."""
+    """A pattern for one character in any spelling. Letters and digits are never escaped."""
     cases = "".join(dict.fromkeys(re.escape(each) for each in (char, char.lower(), char.upper()) if len(each) == 1))
     if char.isascii() and char.isalnum():
         return f"[{cases}]"

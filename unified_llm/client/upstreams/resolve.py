@@ -50,7 +50,7 @@ def upstream(
     `ref` is "provider/model" or "provider" (`unified_llm.models`), a base URL of any server, an official SDK's client,
     or an `Upstream`. `protocol` (with a dialect behind a colon) is spoken in any case. With None or "auto" a provider
     that has several is spoken to in the one that loses least: of `request` (a wire document of `source`, or a canonical
-    one) where it is given, else of each request as it comes (`Upstream.others`). For a URL whose host nobody knows it
+    one) where it is given, else of each request as it comes (`Upstream.others`). For a URL of an unknown host it
     is the one most servers are compatible with. `api_key` is a key, a function that gives one, or a mapping of both by
     provider, "provider/model" or host; without it the provider's environment variables are looked at as a request
     leaves. `variables` fill names in the provider's URL
@@ -108,7 +108,7 @@ provider='anthropic', scope=None, defaults={}, fixed={}, omitted=(), path='', st
 def credited(
     made: Upstream, entitled: bool, key: Any, headers: Mapping[str, str], query: Mapping[str, Any]
 ) -> Upstream:
-    """The upstream with credentials of the caller's, if they are for it. A mapping of keys says for whom each is."""
+    """The upstream with the caller's credentials, if they are for it. A mapping of keys names the provider of each."""
     if key is not None and (entitled or isinstance(key, Mapping)):
         made = with_key(made, key)
     if not entitled or not (headers or query):
@@ -146,7 +146,7 @@ def _login(made: Upstream) -> KeyAuth:
 def _alike(
     owner: Provider, endpoints: Iterable[Endpoint], made: Upstream, variables: Mapping[str, str]
 ) -> Iterator[Upstream]:
-    """The same place in other protocols. One that needs a variable which nothing says is no choice."""
+    """The same place in other protocols. One that needs a variable that is not set is left out."""
     seen = set()
     for endpoint in endpoints:
         if endpoint.protocol in seen:
@@ -219,7 +219,7 @@ def _at(url: str, protocol: str | None, key: Any, changes: Mapping[str, Any]) ->
 
 
 def _hosts(url: str) -> Iterator[tuple[Provider, Endpoint]]:
-    """The endpoints of our table at this very URL, or else at this host; hosts of one's own say nothing."""
+    """The endpoints of our table at this very URL, or else at this host; the user's own hosts say nothing."""
     asked = httpx2.URL(taken_apart(url).base)
     found: list[tuple[bool, int, str, Endpoint]] = []
     for name, row in table().items():
@@ -256,7 +256,7 @@ def from_sdk(*clients: Any, protocol: str | None = None, **changes: Any) -> Upst
     told = f" for {protocol}" if protocol else ""
     kind = type(clients[0])
     raise InvalidArgument(
-        f"{kind.__module__}.{kind.__qualname__} is no client that an adapter{told} knows; pass a provider, "
+        f"{kind.__module__}.{kind.__qualname__} is not a client that an adapter{told} knows; pass a provider, "
         "'provider/model', the URL of a server, an Upstream or the client of an official SDK"
     )
 

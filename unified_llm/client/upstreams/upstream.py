@@ -28,7 +28,7 @@ class Upstream:
     `protocol` is what `convert(target=)` takes, dialect included. `base_url` stands before the protocol's routes.
     `auth` puts the credentials into a request as it leaves. `headers` and `query` go with every request. `model` is
     the model that is asked for; None leaves the one the caller names. `provider` is a name for people and for data,
-    `scope` labels the credential or deployment that sealed reasoning is bound to (`convert(scope=)`). `defaults` are
+    `scope` labels the credential or deployment that encrypted reasoning is bound to (`convert(scope=)`). `defaults` are
     fields of the upstream's own wire that a request gets where it says nothing; `fixed` are set in any case, and
     `omitted` are taken out, where a platform wants that. `path` and `stream_path` replace the protocol's own route of
     a request (`{model}` is filled in). `timeout` is seconds, or the HTTP library's own. `http_client` and
@@ -119,7 +119,7 @@ class Upstream:
         return f"{whose}/{self.model}" if self.model else whose
 
     def with_(self, **changes: Any) -> Upstream:
-        """The same with other fields. Where it says what is spoken, or whom to ask, nothing else is spoken."""
+        """The same with other fields. Where it names a protocol or a provider, no other is spoken."""
         others = self.others
         if others and "others" not in changes:
             fixed = any(name in changes for name in _OWN)

@@ -212,7 +212,7 @@ def make_engine(url: sa.URL, given: StateSettings) -> AsyncEngine:
         engine = create_async_engine(url, connect_args=wait)
     else:
         # One connection, which one transaction has at a time. It is given up when a request is cancelled while it waits
-        # for the database, so another connection, which nobody uses, keeps what is in memory.
+        # for the database, so another connection, which is not used, keeps what is in memory.
         name = f"file:unified-llm-{uuid4().hex}"
         keeper = sqlite3.connect(f"{name}?mode=memory&cache=shared", uri=True, check_same_thread=False)
         engine = create_async_engine(

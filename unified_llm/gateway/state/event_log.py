@@ -160,7 +160,7 @@ class LogWriter:
             try:
                 await self.store.insert(segments, row)
             except Exception as error:
-                self._failure = error  # for whoever waits next
+                self._failure = error  # for the next that waits
                 return
             self.told(row)
 

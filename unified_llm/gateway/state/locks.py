@@ -104,7 +104,7 @@ class NodeLock:
         return self._raw is not None and not self._raw.is_closed()
 
     async def is_dead(self, engine: AsyncEngine, node: str) -> bool:
-        """Whether nobody holds the lock of another node."""
+        """Whether the lock of another node is free."""
         if engine.dialect.name == "postgresql":
             async with engine.begin() as connection:
                 query = sa.text("SELECT pg_try_advisory_xact_lock(:key)")

@@ -47,7 +47,7 @@ _CACHED = ("instructions", "tools", "tool_choice")  # what a cached prompt has b
 _FORMATS = {"mpeg": "mp3", "x-wav": "wav", "wave": "wav"}
 _TEXTS = ("text/", "application/json", "application/xml", "application/yaml", "application/x-yaml")
 _MOST = 500  # different files of one request and its history
-# JSON may spell a key with escapes, which nobody does for these letters without an intention.
+# JSON may spell a key with escapes, which clients do not do for these letters by accident.
 _ESCAPED = re.compile(rb"\\u00[2-7]")
 
 
@@ -113,7 +113,7 @@ def _named(node: Any, path: str = "") -> Iterator[_Named]:
         name = node.get("file_id")
         if type(name) is not str:
             name = node.get("file_uri")
-            # A URI that is no file of an upload is one in a bucket, or on the web.
+            # A URI that does not name an uploaded file is one in a bucket, or on the web.
             name = name if type(name) is str and _file_id(name) is not None else None
         if node.get("type") in _MEDIA and name:
             yield _Named(node, path, name)

@@ -79,7 +79,7 @@ class Runs:
         if self._sweeping is None:
             await self.store.use(self.lock.hold)
         if self._sweeping is None:
-            # In a context of its own: it is no part of the request that began it.
+            # In a context of its own: it does not belong to the request that began it.
             self._sweeping = asyncio.create_task(self._sweep(), context=Context())
 
     async def aclose(self, patience: float = 0.0) -> None:
@@ -127,7 +127,7 @@ class Runs:
         head["headers"] = {name: value for name, value in headers.items() if not is_private(name)}
         keep = int(self.store.settings.keep)
         run = Run(id_, key.tenant, surface, "in_progress", self.lock.node, False, head, now, now + keep)
-        # A client that leaves now has its run all the same: nobody knows whether it is in the database.
+        # A client that leaves now has its run all the same: whether it is in the database is unknown.
         await asyncio.shield(asyncio.ensure_future(self._begin(run, translator, incoming)))
         return run
 
@@ -300,7 +300,7 @@ class Runs:
                 await asyncio.wait_for(self.wire.run(translator.steps(incoming)), 5)
 
     async def _ended(self, writer: LogWriter, *ending: Any) -> None:
-        """The end of a run, once. What ends is no longer cancelled: nobody knows what of it is in the database."""
+        """The end of a run, once. A run that is ending is not cancelled: what of it is in the database is unknown."""
         if writer.is_done:
             return
         task = asyncio.ensure_future(self._end(writer, *ending))
@@ -371,7 +371,7 @@ class Runs:
                     await self._take_over(run)
 
     async def _take_over(self, run: Run) -> None:
-        """Go on with a run that nobody executes, or end it.
+        """Go on with a run that no node executes, or end it.
 
         Where its upstream keeps it, the stream is read again from there. Where nothing but its beginning was shown, the
         upstream is asked again. Else what was shown stays, and the run has failed: a second generation never gets the

@@ -1,6 +1,6 @@
 """What is read from the database and written to it: stored responses and the event log.
 
-Writes are committed in groups: one task writes whatever is waiting in one transaction, and whoever waits goes on when
+Writes are committed in groups: one task writes whatever is waiting in one transaction, and those who wait go on when
 it is durable. Every read and write names its tenant. What goes wrong with the database is `StoreUnavailable`, so that
 the rest of the gateway can go on without it.
 """
@@ -85,7 +85,7 @@ class Store:
         self._tasks: list[asyncio.Task[None]] = []
         self._secret = b""
         self.on_delete: Callable[[str], None] = lambda id: None  # what is cached of a response that was deleted
-        self._away = 0.0  # until when nobody waits for the database
+        self._away = 0.0  # until when the database is not waited for
 
     async def open(self) -> None:
         """Connect, and bring the tables to this version. Raises `StoreUnavailable`, and `ConfigError` for a database
@@ -278,7 +278,7 @@ class Store:
         try:
             await self._commit([(table, row) for table, row, _ in group])
         except (Conflict, StoreUnavailable) as error:
-            # Whoever collided, or brought a value that is refused, is found one by one, and stops nobody else.
+            # A write that collided, or has a value that is refused, is found one by one and fails alone.
             if len(group) > 1 and not self.is_away:
                 for each in group:
                     await self._try([each])

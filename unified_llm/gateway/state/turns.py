@@ -1,6 +1,6 @@
 """Responses that clients name: continued, fetched, listed and deleted, over every upstream.
 
-A turn is stored as its client sent and saw it and is read when somebody asks for it. Ids are known here and go to no
+A turn is stored as its client sent and saw it and is read when it is asked for. Ids are known here and go to no
 upstream: what an upstream stores belongs to the gateway's credential, and so to every tenant. A response is stored
 before its client sees that it is complete.
 """
@@ -179,7 +179,7 @@ class Pending:
         )
         await self._turns.refer(self._key.tenant, id_, self._recalled)
         if self._keep is not None:
-            await self._keep(id_)  # before the response: until that is there, nobody can delete it
+            await self._keep(id_)  # before the response: until that is there, it cannot be deleted
         try:
             await self._turns.store.put(row)
         except Conflict:
