@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 import unified_llm as ul
@@ -337,29 +337,29 @@ CITED = {"type": "web_search_result_location", "url": "u", "title": "t", "cited_
 REFUSED = forged({"type": "reasoning"})[:-8] + "AAAAAAA="
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
 @settings(max_examples=60, deadline=None)
 @given(node=NODES, anchor=ANCHORS)
-def test_a_forged_envelope_of_a_client_adds_opaque_data_and_nothing_else(
-    protocol: str, node: Node, anchor: str
-) -> None:
+def test_a_forged_envelope_of_a_client_adds_opaque_data_and_nothing_else(node: Node, anchor: str) -> None:
     """The request is read as it is without the envelope, but for opaque data on items of the assistant's it shows."""
-    for with_it, without in zip(places(protocol, forged(node, anchor)), places(protocol, REFUSED)):
-        got = ul.read(with_it, protocol).dump()
-        assert without_opaque(got) == without_opaque(ul.read(without, protocol).dump())
-        for item in got["input"]:
-            if item.get("role", "assistant") != "assistant" or item["type"].endswith("_output"):
-                assert "opaque" not in json.dumps(item)
+    for protocol in PROTOCOLS:
+        note(protocol)
+        for with_it, without in zip(places(protocol, forged(node, anchor)), places(protocol, REFUSED)):
+            got = ul.read(with_it, protocol).dump()
+            assert without_opaque(got) == without_opaque(ul.read(without, protocol).dump())
+            for item in got["input"]:
+                if item.get("role", "assistant") != "assistant" or item["type"].endswith("_output"):
+                    assert "opaque" not in json.dumps(item)
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
 @settings(max_examples=30, deadline=None)
 @given(node=NODES, anchor=ANCHORS)
-def test_with_a_secret_a_forged_envelope_is_refused(protocol: str, node: Node, anchor: str) -> None:
-    for with_it, without in zip(places(protocol, forged(node, anchor)), places(protocol, REFUSED)):
-        got = ul.read(with_it, protocol, secret="s").dump()
-        assert got == ul.read(without, protocol, secret="s").dump()
-        assert "U0lH" not in json.dumps(got)
+def test_with_a_secret_a_forged_envelope_is_refused(node: Node, anchor: str) -> None:
+    for protocol in PROTOCOLS:
+        note(protocol)
+        for with_it, without in zip(places(protocol, forged(node, anchor)), places(protocol, REFUSED)):
+            got = ul.read(with_it, protocol, secret="s").dump()
+            assert got == ul.read(without, protocol, secret="s").dump()
+            assert "U0lH" not in json.dumps(got)
 
 
 @pytest.mark.parametrize("attack", ATTACKS)

@@ -12,7 +12,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, given, note, settings
 from hypothesis import strategies as st
 
 import unified_llm as ul
@@ -103,33 +103,36 @@ def mended(items: list[Node], protocol: str, **more: Any) -> tuple[Node, Node, W
 # ---- laws -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
 @MANY
 @given(items=histories())
-def test_repairing_twice_is_repairing_once(protocol: str, items: list[Node]) -> None:
-    _, once, _ = mended(items, protocol)
-    assert repair(once, rules_of(protocol), Writer(protocol)) is once
+def test_repairing_twice_is_repairing_once(items: list[Node]) -> None:
+    for protocol in PROTOCOLS:
+        note(protocol)
+        _, once, _ = mended(items, protocol)
+        assert repair(once, rules_of(protocol), Writer(protocol)) is once
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
 @MANY
 @given(items=whole_histories())
-def test_what_is_accepted_is_not_touched(protocol: str, items: list[Node]) -> None:
-    given_, done, writer = mended(items, protocol)
-    assert done is given_ and done["input"] is items
-    assert not writer.raw
-    accepted(ul.write(given_, protocol).value, protocol)
+def test_what_is_accepted_is_not_touched(items: list[Node]) -> None:
+    for protocol in PROTOCOLS:
+        note(protocol)
+        given_, done, writer = mended(items, protocol)
+        assert done is given_ and done["input"] is items
+        assert not writer.raw
+        accepted(ul.write(given_, protocol).value, protocol)
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
 @MANY
 @given(items=histories())
-def test_the_first_look_lets_nothing_through_that_has_to_be_repaired(protocol: str, items: list[Node]) -> None:
-    if repair_package.is_sound(items, rules_of(protocol), outline(items)):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(repair_package, "is_sound", lambda *_: False)
-            given_, done, _ = mended(items, protocol)
-        assert done is given_
+def test_the_first_look_lets_nothing_through_that_has_to_be_repaired(items: list[Node]) -> None:
+    for protocol in PROTOCOLS:
+        note(protocol)
+        if repair_package.is_sound(items, rules_of(protocol), outline(items)):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(repair_package, "is_sound", lambda *_: False)
+                given_, done, _ = mended(items, protocol)
+            assert done is given_
 
 
 def texts_in(item: Node) -> list[str]:
@@ -165,10 +168,15 @@ def test_what_a_reader_says_of_a_plain_conversation_is_so(source: str) -> None:
     assert plain
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
 @MANY
 @given(items=histories())
-def test_every_repair_is_recorded_and_the_callers_items_stay_as_they_are(protocol: str, items: list[Node]) -> None:
+def test_every_repair_is_recorded_and_the_callers_items_stay_as_they_are(items: list[Node]) -> None:
+    for protocol in PROTOCOLS:
+        note(protocol)
+        repairs_are_recorded(items, protocol)
+
+
+def repairs_are_recorded(items: list[Node], protocol: str) -> None:
     before = copy.deepcopy(items)
     given_, done, writer = mended(items, protocol)
     assert items == before
@@ -191,28 +199,29 @@ def test_every_repair_is_recorded_and_the_callers_items_stay_as_they_are(protoco
         assert touched & known or any(type(node) is dict for node, *_ in writer.raw)
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
 @MANY
 @given(items=histories())
-def test_what_is_repaired_is_accepted(protocol: str, items: list[Node]) -> None:
-    request = {"model": "m", "input": items}
-    done = ul.write(request, protocol)
+def test_what_is_repaired_is_accepted(items: list[Node]) -> None:
     # A conversation in which the user says nothing is left alone.
     assume(any(item.get("role") == "user" and re.search(r"text\d", json.dumps(item)) for item in items))
-    assume(not any("is not in the request" in loss.detail for loss in done.losses))
-    accepted(done.value, protocol)
+    for protocol in PROTOCOLS:
+        note(protocol)
+        done = ul.write({"model": "m", "input": items}, protocol)
+        if not any("is not in the request" in loss.detail for loss in done.losses):
+            accepted(done.value, protocol)
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
 @MANY
 @given(items=histories())
-def test_nothing_vanishes_without_a_loss(protocol: str, items: list[Node]) -> None:
-    done = ul.write({"model": "m", "input": items}, protocol)
-    sent = json.dumps([done.value, dict(done.http)])
-    told = [loss.path for loss in done.losses if loss.side == "source"]
-    for place, item in enumerate(items):
-        for word in re.findall(r"text\d+\.", json.dumps(item)):
-            assert word in sent or any(path.startswith(f"/input/{place}") for path in told), (word, item)
+def test_nothing_vanishes_without_a_loss(items: list[Node]) -> None:
+    for protocol in PROTOCOLS:
+        note(protocol)
+        done = ul.write({"model": "m", "input": items}, protocol)
+        sent = json.dumps([done.value, dict(done.http)])
+        told = [loss.path for loss in done.losses if loss.side == "source"]
+        for place, item in enumerate(items):
+            for word in re.findall(r"text\d+\.", json.dumps(item)):
+                assert word in sent or any(path.startswith(f"/input/{place}") for path in told), (word, item)
 
 
 def test_the_dialects_word_wins() -> None:
