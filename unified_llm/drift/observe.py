@@ -127,12 +127,6 @@ _said: dict[tuple[Any, ...], tuple[_Sent | None, Cell]] = {}
 _cells: dict[Key, Cell] = {}
 
 
-def forget() -> None:
-    """Measure everything anew: an adapter was changed."""
-    _said.clear()
-    _cells.clear()
-
-
 def _from_hub(probe: Probe, key: Key) -> Cell:
     return _said_by(probe, key.target, key.model, SECRET)[1]
 
