@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -24,6 +24,7 @@ from ..sending.deadline import Deadline
 from ..sending.effects import Outgoing
 from ..upstreams.credentials import KeyAuth, register
 from ..upstreams.upstream import Upstream
+from .aiohttp_exchange import Chunks, Response, Silences, Target, exchange
 from .event_loops import current_loop
 from .io import AsyncWire, crowded, dated, parsed
 from .pool import TIMEOUT, AsyncPool
@@ -31,7 +32,7 @@ from .pool import TIMEOUT, AsyncPool
 __all__ = ["AiohttpWire"]
 
 _HEAD = 100 * 1024  # bytes of a header that are taken, as httpx2 does
-_HEADERS = 1_000
+_LIMITS: Mapping[str, Any] = {"max_line_size": _HEAD, "max_field_size": _HEAD, "max_headers": 1_000}
 _SMALL = 1 << 16  # bytes of a body that a connection takes at once
 _MOST = 128  # fewer than the credentials that an upstream remembers: what was prepared is registered
 
@@ -54,17 +55,17 @@ class AiohttpWire(AsyncWire):
         ready = session.known(upstream, outgoing, login)
         if ready is None:
             ready = session.prepared(await self._pool.client(), upstream, outgoing, login)
-        if not ready.direct:
+        if ready.target is None:
             return await super()._send(opened, deadline, upstream, outgoing)
         timeout = outgoing.timeout if outgoing.timeout is not None else self._timeout
         timeout = TIMEOUT if timeout is None else timeout
         patience = _patience(timeout if deadline is None else deadline.capped(timeout))
-        response = await session.post(ready, outgoing.content, patience)
+        response = await session.post(ready.target, ready.headers, outgoing.content, patience)
         opened.append(response)
         return dated(response)
 
     def _chunks_of(self, response: Any) -> Any:
-        return _Chunks(response) if isinstance(response, _Response) else super()._chunks_of(response)
+        return Chunks(response) if isinstance(response, Response) else super()._chunks_of(response)
 
     async def aclose(self) -> None:
         """Close the pool, if it is the driver's own."""
@@ -78,12 +79,10 @@ class AiohttpWire(AsyncWire):
 
 
 class _Prepared(NamedTuple):
-    """URL and headers of a request, whose credentials are registered; whether httpx2 would ask the server itself."""
+    """A request but for its body, whose credentials are registered; None where httpx2 would ask a proxy."""
 
-    address: URL
+    target: Target | None
     headers: Mapping[str, str]
-    direct: bool
-    secure: bool
     upstream: Upstream
 
 
@@ -108,10 +107,9 @@ class _Session:
             connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=1e9 if expiry is None else max(expiry, 0.001)),
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
-            max_line_size=_HEAD,
-            max_field_size=_HEAD,
-            max_headers=_HEADERS,
+            **_LIMITS,
         )
+        self._silences = Silences()
         self._limits = limits
         self._slots = None if limits.max_connections is None else asyncio.Semaphore(limits.max_connections)
         self._tls: Any = None
@@ -122,6 +120,7 @@ class _Session:
         return self._http.closed
 
     async def aclose(self) -> None:
+        self._silences.close()
         await self._http.close()
 
     def known(self, upstream: Upstream, outgoing: Outgoing, login: tuple[str, str] | None) -> _Prepared | None:
@@ -145,40 +144,51 @@ class _Session:
         register(upstream.secrets, headers.multi_items(), url, outgoing.public)
         plain = url.scheme in ("http", "https") and bool(url.host)
         direct = plain and client._transport_for_url(url) is client._transport
+        given = dict(headers.multi_items())
         # The path as httpx2 quotes it: two quotings of one URL would be two resources.
-        address = URL(str(url), encoded=True) if direct else URL()
-        found = _Prepared(address, dict(headers.multi_items()), direct, url.scheme == "https", upstream)
+        address = URL(str(url), encoded=True)
+        ssl = self._context() if url.scheme == "https" else True
+        found = _Prepared(Target.of(address, given, ssl) if direct else None, given, upstream)
         self._prepared[_key(upstream, outgoing, login)] = found
         if len(self._prepared) > _MOST:
             self._prepared.popitem(last=False)
         return found
 
-    async def post(self, ready: _Prepared, content: bytes | None, patience: _Patience) -> Any:
+    async def post(self, target: Target, headers: Mapping[str, str], content: bytes | None, patience: _Patience) -> Any:
         """The response, once its head is here."""
         slots = self._slots
         if slots is not None:
             await self._enter(slots, patience.pool)
-        stalled = False
         try:
-            received = await self._http.post(
-                ready.address,
-                data=_body(content, patience.write),
-                headers=ready.headers,
-                timeout=patience.client,
-                allow_redirects=False,
-                ssl=self._context() if ready.secure else True,
-            )
-        except _WriteStalled:
-            stalled = True
+            if target.head is not None and len(content or b"") <= _SMALL:
+                return await exchange(
+                    self._http, target, content or b"", patience.client, _LIMITS, self._silences, self._leave
+                )
+            found = await self._posted(target, headers, content, patience)
         except BaseException:
             self._leave()
             raise
-        if stalled:
+        if found is None:
             self._leave()
             raise httpx2.WriteTimeout("")
-        response = _Response(received, self._leave)
-        coded = received.headers.get("content-encoding")
-        return response if coded is None else response.decoded()
+        response = Response(found.status, found.raw_headers, found.content, found.close, self._leave)
+        return response.decoded() if "content-encoding" in found.headers else response
+
+    async def _posted(
+        self, target: Target, headers: Mapping[str, str], content: bytes | None, patience: _Patience
+    ) -> aiohttp.ClientResponse | None:
+        """The response to a body that is written piece by piece; None where nobody takes it."""
+        try:
+            return await self._http.post(
+                target.original_url,
+                data=_body(content, patience.write),
+                headers=headers,
+                timeout=patience.client,
+                allow_redirects=False,
+                ssl=target.ssl,
+            )
+        except _WriteStalled:
+            return None
 
     async def _enter(self, slots: asyncio.Semaphore, seconds: float | None) -> None:
         if not slots.locked():
@@ -200,91 +210,6 @@ class _Session:
             self._tls = httpx2.create_ssl_context()
             self._tls.set_alpn_protocols(["http/1.1"])
         return self._tls
-
-
-class _Headers:
-    """Names and values as they came."""
-
-    __slots__ = ("raw",)
-
-    def __init__(self, raw: list[tuple[bytes, bytes]]) -> None:
-        self.raw = raw
-
-    def __contains__(self, name: str) -> bool:
-        key = name.encode()
-        return any(each.lower() == key for each, _ in self.raw)
-
-    def __setitem__(self, name: str, value: str) -> None:
-        self.raw.append((name.encode(), value.encode()))
-
-
-class _Response:
-    """What the rules look at of a response; its bytes as they came."""
-
-    __slots__ = ("_free", "_received", "extensions", "headers", "status_code")
-
-    def __init__(self, received: aiohttp.ClientResponse, free: Callable[[], None]) -> None:
-        self._received, self._free = received, free
-        self.status_code = received.status
-        self.headers = _Headers(list(received.raw_headers))
-        self.extensions: Mapping[str, Any] = {}
-
-    def decoded(self) -> httpx2.Response:
-        """The same, with a body that HTTP has compressed: httpx2 has the codings, and their errors."""
-        return httpx2.Response(
-            self.status_code, headers=self.headers.raw, stream=_Coded(self), extensions={"network_stream": self}
-        )
-
-    async def aread(self) -> bytes:
-        return await self._received.read()
-
-    async def next(self) -> bytes:
-        """Whatever is here, or comes next; empty at the end."""
-        return await self._received.content.readany()
-
-    async def aclose(self) -> None:
-        if not self._received.closed:
-            self._received.close()
-        free, self._free = self._free, _nothing
-        free()
-
-
-def _nothing() -> None:
-    pass
-
-
-class _Chunks:
-    """The chunks of a response."""
-
-    __slots__ = ("_next",)
-
-    def __init__(self, response: _Response) -> None:
-        self._next = response.next
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return self
-
-    async def __anext__(self) -> bytes:
-        chunk = await self._next()
-        if not chunk:
-            raise StopAsyncIteration
-        return chunk
-
-    async def aclose(self) -> None:
-        """Nothing is left to unwind."""
-
-
-class _Coded(httpx2.AsyncByteStream):
-    """The bytes of a response for httpx2."""
-
-    def __init__(self, response: _Response) -> None:
-        self._response = response
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return _Chunks(self._response)
-
-    async def aclose(self) -> None:
-        await self._response.aclose()
 
 
 class _Body(aiohttp.Payload):
