@@ -144,7 +144,8 @@ def _made(given: Upstream, match: Match, stream: bool, headers: dict[str, str], 
         )  # a stream that is one JSON array is written anew from the upstream's events
     sent = {**done.http, "headers": {**(done.http.get("headers") or {}), "content-type": "application/json"}}
     ask = Ask(kind="request", http=sent, stream=stream)
-    return _Plan(given, upstream, outgoing_of(ask, upstream, Converted(None, Losses(), sent), upstream.model))
+    outgoing = outgoing_of(ask, upstream, Converted(None, Losses(), sent), upstream.model)
+    return _Plan(given, upstream, outgoing._replace(kept={}))
 
 
 @lru_cache(64)

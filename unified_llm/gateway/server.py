@@ -16,32 +16,74 @@ from .reload import Reloader
 
 __all__ = ["Server"]
 
+_PIECE = 1 << 18  # bytes that come at once
 _TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+
+
+class _Joined:
+    """The transport of one response: its head leaves together with what follows at once, in one call of the system."""
+
+    __slots__ = ("_cycle", "_head", "_loop", "_transport")
+
+    def __init__(self, cycle: Any, loop: asyncio.AbstractEventLoop) -> None:
+        self._cycle, self._transport, self._loop, self._head = cycle, cycle.transport, loop, b""
+
+    def write(self, data: bytes) -> None:
+        if self._head:
+            data, self._head = self._head + data, b""
+            self._cycle.transport = self._transport
+            self._transport.write(data)
+        else:
+            self._head = data
+            self._loop.call_soon(self._flush)
+
+    def _flush(self) -> None:
+        if self._head:
+            self.write(b"")
+
+    def close(self) -> None:
+        self._flush()
+        self._transport.close()
+
+    def is_closing(self) -> bool:
+        return bool(self._transport.is_closing())
 
 
 def _bounded(limit: int) -> type[HttpToolsProtocol]:
     """The HTTP protocol of uvicorn with a limit for the request line and headers, which httptools does not have."""
 
     class Bounded(HttpToolsProtocol):
-        _head = 0
+        _is_head = False
+        _piece = _most = 0  # bytes that came last, and that a head can have at most
+
+        def data_received(self, data: bytes) -> None:
+            self._piece = len(data)
+            self._most += self._piece
+            super().data_received(data)
+            if self._is_head and self._most > limit:
+                self._check()
 
         def on_message_begin(self) -> None:
-            self._head = 0
+            self._is_head, self._most = True, self._piece
             super().on_message_begin()
 
-        def on_url(self, url: bytes) -> None:
-            self._count(len(url))
-            super().on_url(url)
+        def on_headers_complete(self) -> None:
+            self._is_head = False
+            if self._most > limit:
+                self._check()
+            super().on_headers_complete()
 
-        def on_header(self, name: bytes, value: bytes) -> None:
-            self._count(len(name) + len(value))
-            super().on_header(name, value)
-
-        def _count(self, size: int) -> None:
-            self._head += size
-            if self._head > limit and not self.transport.is_closing():
+        def _check(self) -> None:
+            size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+            # A line without an end is nowhere yet.
+            endless = self._is_head and self._most > 2 * limit + _PIECE
+            if (size > limit or endless) and not self.transport.is_closing():
                 self.transport.write(_TOO_LARGE)
                 self.transport.close()
+
+        def _start_asgi_task(self, cycle: Any, app: Any) -> None:
+            cycle.transport = _Joined(cycle, self.loop)
+            super()._start_asgi_task(cycle, app)
 
     return Bounded
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -33,6 +34,7 @@ __all__ = ["AiohttpWire"]
 
 _HEAD = 100 * 1024  # bytes of a header that are taken, as httpx2 does
 _LIMITS: Mapping[str, Any] = {"max_line_size": _HEAD, "max_field_size": _HEAD, "max_headers": 1_000}
+_NAME = "aiohttp"  # of what is kept with a request
 _SMALL = 1 << 16  # bytes of a body that a connection takes at once
 _MOST = 128  # fewer than the credentials that an upstream remembers: what was prepared is registered
 
@@ -46,12 +48,15 @@ class AiohttpWire(AsyncWire):
         return pool
 
     async def _send(self, opened: list[Any], deadline: Deadline | None, upstream: Upstream, outgoing: Outgoing) -> Any:
-        auth = upstream.auth
+        auth, loop = upstream.auth, current_loop()
         plain = outgoing.method == "POST" and upstream.async_http_client is None and self._pool.given is None
-        if not plain or (auth is not None and type(auth) is not KeyAuth) or not _is_asyncio():
+        plain = plain and (auth is None or type(auth) is KeyAuth) and isinstance(loop, asyncio.AbstractEventLoop)
+        if not plain:
             return await super()._send(opened, deadline, upstream, outgoing)
-        session: _Session = await self._sessions.client()
-        login = await auth.login() if type(auth) is KeyAuth else None
+        session: _Session = self._sessions.made(loop) or await self._sessions.client()
+        login = None
+        if type(auth) is KeyAuth:
+            login = await auth.login() if auth.is_asked else auth.header_now()
         ready = session.known(upstream, outgoing, login)
         if ready is None:
             ready = session.prepared(await self._pool.client(), upstream, outgoing, login)
@@ -78,12 +83,19 @@ class AiohttpWire(AsyncWire):
         return self
 
 
-class _Prepared(NamedTuple):
-    """A request but for its body, whose credentials are registered; None where httpx2 would ask a proxy."""
+@dataclass(slots=True)
+class _Prepared:
+    """A request but for its body; `target` is None where httpx2 would ask a proxy.
+
+    `is_registered` is whether the upstream still remembers its credentials.
+    """
 
     target: Target | None
     headers: Mapping[str, str]
     upstream: Upstream
+    login: tuple[str, str] | None
+    session: _Session
+    is_registered: bool = True
 
 
 class _Patience(NamedTuple):
@@ -125,9 +137,17 @@ class _Session:
 
     def known(self, upstream: Upstream, outgoing: Outgoing, login: tuple[str, str] | None) -> _Prepared | None:
         """What was prepared for an equal request."""
+        kept = outgoing.kept
+        if kept is not None:
+            last: _Prepared | None = kept.get(_NAME)
+            if last is not None and last.is_registered and last.session is self and last.login == login:
+                if last.upstream.secrets is upstream.secrets:
+                    return last
         found = self._prepared.get(_key(upstream, outgoing, login))
         if found is None or found.upstream.secrets is not upstream.secrets:
             return None
+        if kept is not None:
+            kept[_NAME] = found
         return found
 
     def prepared(
@@ -148,10 +168,10 @@ class _Session:
         # The path as httpx2 quotes it: two quotings of one URL would be two resources.
         address = URL(str(url), encoded=True)
         ssl = self._context() if url.scheme == "https" else True
-        found = _Prepared(Target.of(address, given, ssl) if direct else None, given, upstream)
+        found = _Prepared(Target.of(address, given, ssl) if direct else None, given, upstream, login, self)
         self._prepared[_key(upstream, outgoing, login)] = found
         if len(self._prepared) > _MOST:
-            self._prepared.popitem(last=False)
+            self._prepared.popitem(last=False)[1].is_registered = False
         return found
 
     async def post(self, target: Target, headers: Mapping[str, str], content: bytes | None, patience: _Patience) -> Any:
@@ -248,10 +268,6 @@ def _key(upstream: Upstream, outgoing: Outgoing, login: tuple[str, str] | None) 
 
 def _hashable(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
-
-
-def _is_asyncio() -> bool:
-    return isinstance(current_loop(), asyncio.AbstractEventLoop)
 
 
 def _patience(timeout: Any) -> _Patience:

@@ -113,6 +113,11 @@ class AsyncPool:
     def _httpx2(self) -> httpx2.AsyncClient:
         return httpx2.AsyncClient(**_options(self.limits))
 
+    def made(self, loop: Any) -> Any:
+        """The HTTP client of the event loop, if it has one that is open."""
+        found = self._made.get(loop)
+        return None if found is None or found.is_closed else found
+
     async def client(self) -> Any:
         """The HTTP client of the running event loop. Raises `ConnectionFailed` once it is closed."""
         if self.given is not None:

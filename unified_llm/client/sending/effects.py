@@ -91,6 +91,7 @@ class Outgoing(NamedTuple):
     timeout: Any
     path: str  # below the protocol's root, for transports that have a root of their own
     public: frozenset[tuple[str, str]] = frozenset()  # what conversion set of headers and query: no credentials
+    kept: dict[str, Any] | None = None  # what a driver keeps of it, where equal requests follow with other bodies
 
 
 @dataclass(slots=True, kw_only=True)

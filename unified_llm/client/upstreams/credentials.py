@@ -50,6 +50,7 @@ class KeyAuth(httpx2.Auth):
         self.needed = needed
         self.whose = whose
         self._key = key
+        self._last: tuple[str, tuple[str, str]] | None = None  # a key, and the header that was made of it
 
     def __repr__(self) -> str:
         return f"KeyAuth({self.header!r})"
@@ -60,6 +61,15 @@ class KeyAuth(httpx2.Auth):
     def with_key(self, key: str | Callable[[], str]) -> KeyAuth:
         """The same login with another key."""
         return KeyAuth(self.header, self.template, key, env=self.env, needed=self.needed, whose=self.whose)
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether the key comes from a function."""
+        return callable(self._key)
+
+    def header_now(self) -> tuple[str, str] | None:
+        """`login` for a key that comes from no function."""
+        return self._header(None if callable(self._key) else self._key)
 
     def register(self, secrets: Secrets) -> None:
         """Add a key that is known already."""
@@ -85,11 +95,16 @@ class KeyAuth(httpx2.Auth):
 
     def _header(self, key: str | None) -> tuple[str, str] | None:
         key = key or next((found for each in self.env if (found := os.environ.get(each))), None)
+        last = self._last
+        if last is not None and last[0] == key:
+            return last[1]
         whose = f" for {self.whose}" if self.whose else ""
         if key and not is_sendable(key):
             raise _unusable(f"the API key{whose} {_UNSENDABLE}; set it again without them")
         if key:
-            return self.header, self.template.replace("{key}", key)
+            header = self.header, self.template.replace("{key}", key)
+            self._last = key, header
+            return header
         if self.needed:
             where = f"set {' or '.join(self.env)}, or pass api_key=" if self.env else "pass api_key="
             raise _unusable(f"no API key{whose}; {where}")
