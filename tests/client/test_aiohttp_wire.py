@@ -24,6 +24,7 @@ from client.loopback import HEAD, STREAM, Exchange, Loopback, event, loopback, p
 from client.test_law_secrets import CANARY, FAILURES, Handler, assert_clean
 from unified_llm.client.connections.aiohttp_wire import AiohttpWire
 from unified_llm.client.connections.io import AsyncWire
+from unified_llm.client.sending.effects import Outgoing
 from unified_llm.client.upstreams.credentials import KeyAuth
 
 
@@ -223,6 +224,51 @@ def test_the_first_event_does_not_wait_for_the_next(server: Loopback, client_cla
             return heard
 
     assert run(ask()) == ["a", "b"]
+
+
+@clients
+def test_a_reader_may_take_longer_than_the_server(server: Loopback, client_class: Any) -> None:
+    goes_on = threading.Event()
+
+    def answer(exchange: Exchange) -> None:
+        exchange.send(streamed(event("a"), end=False))
+        assert goes_on.wait(60)
+        exchange.send(b"".join(map(piece, STREAM[1:])) + b"0\r\n\r\n")
+
+    server.answer = answer
+
+    async def ask() -> list[str]:
+        async with client_class(server.upstream(timeout=1.0)) as client:
+            found: Any = await client.responses.create(input="Hi", stream=True)
+            heard = []
+            async for text in found.text_deltas:
+                heard.append(text)
+                await asyncio.sleep(0 if goes_on.is_set() else 1.6)
+                goes_on.set()
+            return heard
+
+    assert run(ask()) == ["a", "b"]
+
+
+def test_a_key_of_the_environment_may_change(server: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
+    heads: list[bytes] = []
+    server.answer = lambda exchange: (heads.append(exchange.head), exchange.send(whole()))
+    kept: dict[str, Any] = {}
+
+    async def ask() -> None:
+        upstream = server.upstream(auth=KeyAuth("x-api-key", env=["A_KEY_THAT_CHANGES"]))
+        url = f"{server.url}/chat/completions"
+        outgoing = Outgoing("POST", url, {"x-team": "blue-and-green"}, b"{}", {}, None, "", kept=kept)
+        async with AiohttpWire() as wire:
+            for key in ("sk-one-one", "sk-one-one", "sk-two-two"):
+                monkeypatch.setenv("A_KEY_THAT_CHANGES", key)
+                found = await wire._send([], None, upstream, outgoing)
+                await found.aread()
+                assert upstream.hide(f"{key} blue-and-green") == "[redacted] [redacted]"
+
+    run(ask())
+    assert [each.split(b"x-api-key: ")[1][:10] for each in heads] == [b"sk-one-one", b"sk-one-one", b"sk-two-two"]
+    assert kept
 
 
 @clients

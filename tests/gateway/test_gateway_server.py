@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx2
@@ -18,6 +20,7 @@ import pytest
 
 from client.loopback import STREAM, event, loopback, piece, streamed
 from gateway.serving import House, Served, until
+from unified_llm.gateway.server import _Joined
 from waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
@@ -84,6 +87,44 @@ def test_headers_without_end(house: House) -> None:
                     break
             assert client.recv(100).startswith(b"HTTP/1.1 431 ")
         assert httpx2.get(f"{served.url}/health", timeout=PATIENCE).status_code == 200
+
+
+def test_a_header_without_end(house: House) -> None:
+    with served_over(house, house.upstream("openai-chat"), max_headers=2_000) as served:
+        with socket.create_connection(("127.0.0.1", int(served.url.rpartition(":")[2])), timeout=PATIENCE) as client:
+            client.sendall(b"GET / HTTP/1.1\r\nhost: localhost\r\nx-long: ")
+            with contextlib.suppress(OSError):
+                for _ in range(100):
+                    client.sendall(b"x" * 10_000)
+            assert client.recv(100).startswith(b"HTTP/1.1 431 ")
+
+
+def test_a_head_with_a_long_body_is_no_long_head(house: House) -> None:
+    with served_over(house, house.upstream("openai-chat"), max_headers=300) as served:
+        body = {"model": "m", "messages": [{"role": "user", "content": "Hi " * 2_000}]}
+        found = httpx2.post(f"{served.url}/v1/chat/completions", json=body, timeout=PATIENCE)
+        assert found.status_code == 200, found.text
+
+
+def test_the_head_of_a_response_leaves_with_its_body() -> None:
+    async def run() -> list[bytes]:
+        written: list[bytes] = []
+        transport: Any = SimpleNamespace(write=written.append, close=lambda: written.append(b"closed"))
+        for rest in (b"body", b""):
+            cycle = SimpleNamespace(transport=transport)
+            cycle.transport = _Joined(cycle, asyncio.get_running_loop())
+            cycle.transport.write(b"head ")
+            if rest:
+                cycle.transport.write(rest)
+            await asyncio.sleep(0)
+            cycle.transport.write(b"more")
+        cycle.transport = _Joined(cycle, asyncio.get_running_loop())
+        cycle.transport.write(b"head ")
+        cycle.transport.close()
+        await asyncio.sleep(0)
+        return written
+
+    assert asyncio.run(run()) == [b"head body", b"more", b"head ", b"more", b"head ", b"closed"]
 
 
 def test_two_user_agents_are_accepted(served: Served) -> None:

@@ -84,6 +84,8 @@ async def exchange(
             silence = Silence(silences, protocol, timeout.sock_read)
         message, payload = await protocol.read()
         while 100 <= message.code < 200 and message.code != 101:
+            if silence is not None:
+                silence.since = time.monotonic()
             message, payload = await protocol.read()
     except BaseException as error:
         if silence is not None:
