@@ -46,7 +46,7 @@ class Target(aiohttp.ClientRequest):
         return made
 
     @cached_property
-    def connection_key(self) -> Any:  # type: ignore[override]
+    def connection_key(self) -> Any:
         """By which the pool knows connections."""
         return super().connection_key
 
@@ -92,7 +92,7 @@ async def exchange(
             silence.end()
         connection.close()
         if isinstance(error, HttpProcessingError):
-            told = {"status": error.code, "message": error.message, "headers": error.headers}
+            told: Any = {"status": error.code, "message": error.message, "headers": error.headers}
             raise aiohttp.ClientResponseError(target.request_info, (), **told) from error
         raise
     response = Response(message.code, message.raw_headers, payload, connection.close, free, silence)
