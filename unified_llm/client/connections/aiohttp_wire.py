@@ -197,7 +197,7 @@ class _Session:
     async def _posted(
         self, target: Target, headers: Mapping[str, str], content: bytes | None, patience: _Patience
     ) -> aiohttp.ClientResponse | None:
-        """The response to a body that is written piece by piece; None where nobody takes it."""
+        """The response to a body that is written piece by piece; None where the server does not take it."""
         try:
             return await self._http.post(
                 target.original_url,
