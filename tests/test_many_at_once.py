@@ -49,6 +49,21 @@ def test_an_integer_beyond_64_bits_keeps_its_value_wherever_it_stands(before: in
         assert load_text(text)["n"] == int(digits)
 
 
+@pytest.mark.parametrize("text", ["%s", " %s", "[%s]", "[1,%s]", "[1,\n%s]", '{"n":%s}', '{"n": %s}'])
+def test_an_integer_beyond_64_bits_keeps_its_value_whatever_stands_before_it(text: str) -> None:
+    for digits in ("18446744073709551616", "-18446744073709551616"):
+        assert digits in dump_text(load_text(text % digits))
+
+
+@pytest.mark.parametrize(
+    "text", ['{"n":-0.00012345678901234567}', '{"s":"1234567890123456789012","1234567890123456789":1}']
+)
+def test_digits_that_are_no_integer_are_read_the_quick_way(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = json.loads(text)
+    monkeypatch.setattr(json, "loads", None)
+    assert load_text(text) == expected
+
+
 def test_objects_among_texts_are_found_whatever_stands_beside_them() -> None:
     texts = ['{"a":1}', "[1]", "Hi", None, '{"n": 12345678901234567890}']
     assert load_objects(texts) == [{"a": 1}, None, None, None, {"n": 12345678901234567890}]

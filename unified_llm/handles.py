@@ -58,6 +58,7 @@ without it. A medium of which nothing else is left goes whole."""
 # What a medium is, if it is not a handle; and values of the fields above that name nothing a provider keeps.
 _SUBSTANCE = ("image_url", "file_url", "file_data", "video_url", "audio_url", "data", "url", "transcript")
 _LISTS = ("content", "output", "annotations", "results", "outputs", "summary")
+_BELOW = frozenset(_LISTS)
 _KEPT = {
     "container": ("id", "file_ids", "skills", "container_id"),
     "environment": ("container_id", "file_ids", "skills"),
@@ -84,9 +85,11 @@ def has_handles(items: list[Any]) -> bool:
     """Whether an answer names anything that its provider keeps."""
     for item in items:
         table = HANDLES.get(item.get("type"))
-        if table is not None and any(_is_handle(key, item.get(key)) for key in table):
-            return True
-        for key in _LISTS:
+        if table is not None:
+            for key in table:
+                if key in item and _is_handle(key, item[key]):
+                    return True
+        for key in () if _BELOW.isdisjoint(item) else _LISTS:
             below = item.get(key)
             if type(below) is list and below and has_handles([each for each in below if type(each) is dict]):
                 return True
@@ -180,7 +183,7 @@ def _nodes(nodes: list[Any], writer: Writer, replaced: list[tuple[Node, Node]]) 
 
 def _node(node: Node, writer: Writer, replaced: list[tuple[Node, Node]]) -> Node | None:
     table = lookup(HANDLES, node.get("type", ""))
-    gone = [key for key in table if _is_handle(key, node.get(key))] if table is not None else []
+    gone = [key for key in table if key in node and _is_handle(key, node[key])] if table is not None else []
     if table is not None and gone:
         if WHOLE in (table[key] for key in gone) or (_is_medium(node) and not any(map(node.get, _SUBSTANCE))):
             writer.drop(node, "foreign")
@@ -188,7 +191,7 @@ def _node(node: Node, writer: Writer, replaced: list[tuple[Node, Node]]) -> Node
         for key in gone:
             writer.report(node, (key,), "lost", "foreign")
     new = {key: value for key, value in node.items() if key not in gone} if gone else node
-    for key in _LISTS:
+    for key in () if _BELOW.isdisjoint(node) else _LISTS:
         below = new.get(key)
         if type(below) is list and below:
             kept = _nodes(below, writer, replaced)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import threading
 from typing import Any
 
@@ -100,6 +101,7 @@ def _refuse_deep(value: Any) -> None:
 
 def _is_deep(text: bytes, value: Any) -> bool:
     """Whether a value that orjson made of this text is nested too deeply."""
+    # Each level takes a bracket that opens, and most texts have not so many.
     if len(text) < _SHALLOW or text.count(b"{") + text.count(b"[") <= MAX_DEPTH:
         return False
     try:
@@ -109,15 +111,20 @@ def _is_deep(text: bytes, value: Any) -> bool:
     return False
 
 
-# Digits become "0" and everything else a space: a run of 19 is an integer that may not fit 64 bits.
+# Digits become "0" and everything else a space: a run of 19 may be an integer that does not fit 64 bits.
 _DIGITS = bytes(0x30 if 0x30 <= byte <= 0x39 else 0x20 for byte in range(256))
 _LONG = b"0" * 19
+# What an integer begins with that may not fit, where it is not the whole text.
+_INTEGER = re.compile(rb"[\s,:\[-]\d{19}")
 # Places that are looked at closely, before all of a text is.
 _LOOKS = 32
 
 
 def _has_long(raw: bytes) -> bool:
-    """Whether 19 digits stand in a row. Such a run covers three of every sixth byte, which are looked at first."""
+    """Whether an integer may have 19 digits. So long a run covers three of every sixth byte, which are looked at first.
+
+    Runs of digits behind a point, or in the middle of a text, are no integers.
+    """
     sparse = raw[::6].translate(_DIGITS)
     at = sparse.find(b"000")
     for _ in range(_LOOKS):
@@ -125,9 +132,9 @@ def _has_long(raw: bytes) -> bool:
             return False
         # Of a run, the first of every sixth byte is among its first six.
         if _LONG in raw[max(0, 6 * at - 5) : 6 * at + 19].translate(_DIGITS):
-            return True
+            break
         at = sparse.find(b"000", at + 1)
-    return _LONG in raw.translate(_DIGITS)
+    return raw[:19].isdigit() or _INTEGER.search(raw) is not None
 
 
 def parse(data: bytes | bytearray | memoryview | str, notes: list[Keys] | None = None) -> Any:

@@ -149,9 +149,10 @@ class Table:
             return
         if value is not None:
             if field.values is not None:
-                if not field.values.exact(value):
-                    writer.report(original, keys, "approximated", f"sent as {field.values.write(value)!r}")
-                value = field.values.write(value)
+                written = field.values.write(value)
+                if field.values.read(written) != value:
+                    writer.report(original, keys, "approximated", f"sent as {written!r}")
+                value = written
             elif field.write is not None:
                 try:
                     value = field.write(value)

@@ -111,14 +111,21 @@ def words_of(content: Any, out: list[str]) -> None:
 
 def hides(items: Iterable[Any]) -> bool:
     """True for an answer with anything that not every surface shows: hosted calls, images, items of one provider."""
-    return any(type(item) is dict and is_hidden(item) for item in items)
+    for item in items:
+        if type(item) is dict and is_hidden(item):
+            return True
+    return False
 
 
 def is_hidden(item: Node) -> bool:
     kind = item.get("type")
     if kind == "message":
         content = item.get("content")
-        return type(content) is list and not is_reply(item) and any(part.get("type") not in _TEXTS for part in content)
+        if type(content) is list and not is_reply(item):
+            for part in content:
+                if part.get("type") not in _TEXTS:
+                    return True
+        return False
     return kind not in _SHOWN and not is_reply(item)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
@@ -31,6 +32,7 @@ def check_text(value: str, path: str) -> str:
     return value
 
 
+@lru_cache(maxsize=256)
 def segment(value: str, path: str) -> str:
     """A name as one segment of a URL's path. Raises `InvalidBody` at `path` for a name that can be none.
 

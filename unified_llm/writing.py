@@ -331,9 +331,9 @@ class Writer:
                 self.raw.append((node, *REPEATED, None))
             elif key == "opaque" and type(value) is list and any(not is_own(piece, self) for piece in value):
                 self.raw.append((node, (*keys, key), "parked" if self.vault is not None else "lost", "foreign", None))
-            elif not (
-                says_nothing(value) or (key in ("id", "call_id") and is_made(value)) or self._is_ours(key, value)
-            ):
+            elif (not value or type(value) is dict) and says_nothing(value):
+                continue
+            elif not self._is_ours(key, value):
                 self.raw.append((node, (*keys, key), "lost", "", None))
 
     def _is_ours(self, key: str, value: Any) -> bool:

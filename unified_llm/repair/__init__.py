@@ -42,7 +42,9 @@ def repair(request: Node, rules: Rules, writer: Writer, *, whole: bool = True, p
     rules = rules.of(writer.dialect, writer.model or request.get("model"))
     letters = str(plain) if plain is not None else outline(items)
     sound = is_sound(items, rules, letters, plain)
-    thoughts = rules.reasoning_opens or rules.reasoning_off
+    # Where nothing is said of reasoning, and there is none, there is nothing to switch off and nothing to leave out.
+    said = "r" in letters or type(request.get("reasoning")) is dict
+    thoughts = said and (rules.reasoning_opens or rules.reasoning_off)
     if sound and not thoughts and (not rules.reasoning_proof or "r" not in letters):
         return request
     m = Mending(request, rules, writer)

@@ -99,6 +99,18 @@ class Rules(NamedTuple):
     def of(self, dialect: Mapping[str, Any], model: Any) -> Rules:
         """These rules as a dialect and a model have them."""
         own = dialect.get("repair") if dialect else None
+        if not own and (not self.models or type(model) is not str):
+            return self
+        key = (id(self), id(own), model if type(model) is str else None)
+        found = _FOUND.get(key)
+        if found is None:
+            if len(_FOUND) >= _REMEMBERED:
+                _FOUND.clear()
+            # With the objects that are known by their identity, so that no others can take it.
+            found = _FOUND[key] = (self, own, self._of(own, model))
+        return found[2]
+
+    def _of(self, own: Mapping[str, Any] | None, model: Any) -> Rules:
         rules = self._with(own) if own else self
         if rules.models and type(model) is str:
             known = max((name for name in rules.models if name in model), key=len, default=None)
@@ -112,6 +124,10 @@ class Rules(NamedTuple):
         if unknown:
             raise ValueError(f"unknown repair rules: {', '.join(sorted(unknown))}")
         return self._replace(**own)
+
+
+_FOUND: dict[tuple[int, int, str | None], tuple[Rules, Any, Rules]] = {}
+_REMEMBERED = 256
 
 
 @cache

@@ -182,9 +182,11 @@ def _settle_sampling(c: Node, wire: Node, model: ModelProfile) -> None:
     Thinking wins over sampling. https://docs.claude.com/en/docs/build-with-claude/extended-thinking#feature-compatibility
     """
     for key in _SAMPLING:
-        if model.refused(key, c.get(key), True):
+        if c.get(key) is None:
+            continue
+        if model.refused(key, c[key], True):
             c[key] = Fated("lost", "the model refuses it")
-        elif key in model.refuses and c.get(key) is not None:
+        elif key in model.refuses:
             c[key] = Fated("approximated", "what the model does anyway")
     form = (wire.get("thinking") or {"type": "adaptive" if model.reasoning.default == "on" else "disabled"})["type"]
     if form in ("enabled", "adaptive", "between_tools"):
@@ -208,6 +210,8 @@ def _settle_sampling(c: Node, wire: Node, model: ModelProfile) -> None:
 
 def _settle_stop(c: Node, wire: Node, w: Writer) -> None:
     stop = c.get("stop")
+    if not stop:
+        return
     blank = [type(text) is str and not text.strip() for text in stop] if type(stop) is list else []
     if not any(blank):
         return
@@ -227,12 +231,13 @@ def _write_headers(c: Node, wire: Node, w: Writer) -> None:
     extra = c.get("extra") or {}
     headers: Node = dict((extra.get(w.protocol) or {}).get("headers") or {})
     if "anthropic-version" not in headers:
-        legacy = any(key in wire for key in _SAMPLING) or _has_legacy_blocks(w.context.get("unusual", ()))
+        legacy = not wire.keys().isdisjoint(_SAMPLING) or _has_legacy_blocks(w.context.get("unusual", ()))
         headers["anthropic-version"] = LEGACY_VERSION if legacy else API_VERSION
     if not own_born(w):
-        flags = [flag for key, flag in BETAS.items() if key in wire]
-        listed = [tool for tool in wire.get("tools") or () if type(tool) is dict]
-        flags += [BETAS[tool["type"]] for tool in listed if lookup(BETAS, tool.get("type"))]
+        flags = [] if BETAS.keys().isdisjoint(wire) else [flag for key, flag in BETAS.items() if key in wire]
+        for tool in wire.get("tools") or ():
+            if type(tool) is dict and "type" in tool and lookup(BETAS, tool["type"]):
+                flags.append(BETAS[tool["type"]])
         for edit in (wire.get("context_management") or {}).get("edits") or ():
             flags += [BETAS[edit["type"]]] if edit.get("type") in BETAS else []
         if flags:
