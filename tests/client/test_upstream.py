@@ -220,35 +220,6 @@ def test_upstreams_are_values_and_credentials_stay_where_they_are() -> None:
 # ---- what an extra brings -------------------------------------------------------------------------------------------
 
 
-def test_tokens_of_the_cloud_are_fetched_and_refreshed(monkeypatch: pytest.MonkeyPatch) -> None:
-    import google.auth
-
-    from unified_llm_google import credentials
-
-    class Account:
-        valid, token, refreshed = False, "", 0
-
-        def refresh(self, request: object) -> None:
-            self.refreshed += 1
-            self.valid, self.token = True, f"token-{self.refreshed}"
-
-    account = Account()
-    monkeypatch.setattr(google.auth, "default", lambda scopes: (account, "project"))
-    monkeypatch.setattr(credentials, "_kept", [])
-    pytest.importorskip("google.auth.transport.requests")
-    line = Line(MESSAGE)
-    upstream = Upstream.of("vertex/claude-opus-4-7", variables=PLACES, http_client=line.http)
-    ask(upstream)
-    ask(upstream)
-    account.valid = False
-    ask(upstream)
-    assert [each.headers["authorization"] for each in line.seen] == [
-        "Bearer token-1",
-        "Bearer token-1",
-        "Bearer token-2",
-    ]
-
-
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "google.auth", None)
     with pytest.raises(ImportError, match=r"unified-llm\[vertex\]"):

@@ -20,12 +20,14 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from ..secret import Secret
 from .values import (
+    LOGINS,
     BudgetText,
     Cooling,
     Digest,
     Duration,
     LimitText,
     Listen,
+    Login,
     Names,
     Origin,
     Size,
@@ -200,6 +202,12 @@ class UpstreamSettings(_Table):
     protocol: str | None = Field(default=None, description="Protocol and dialect. Default: chosen for each request.")
     provider: str | None = Field(default=None, description="Name in reports and in provenance.")
     key_env: Variables = Field(default=[], description="Variables with the API key; the first that is set is used.")
+    auth: Login | None = Field(
+        default=None,
+        description=f"Login with the credentials of a cloud, instead of a key: {LOGINS}. The library of the cloud, an "
+        "extra, finds and renews them.",
+    )
+    audience: str | None = Field(default=None, description="OAuth scope of the tokens. Default: the usual one.")
     headers: dict[str, str] = Field(default={}, description="Headers of every request.")
     query: dict[str, str] = Field(default={}, description="Query parameters of every request.")
     scope: str | None = Field(default=None, description="Label of the credential that opaque data is bound to.")

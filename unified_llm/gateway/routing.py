@@ -25,6 +25,7 @@ from ..client.sending.request_flow import steps
 from ..client.sending.retry import Retry
 from ..client.transports.route_matching import Match
 from ..client.upstreams.resolve import upstream as make_upstream
+from ..client.upstreams.tokens import check_login
 from ..client.upstreams.upstream import Upstream
 from ..convert import write
 from ..errors import APIError, CapabilityRefused, InvalidRequest, UnifiedLLMError, UnknownProvider
@@ -32,6 +33,7 @@ from ..losses import Levels
 from ..models.catalog import current
 from ..models.endpoints import aliases, provider, providers, table
 from ..registry import adapter
+from ..usage_errors import MissingExtra
 from .access import Key
 from .config import Config, ConfigError, ModelRoute
 from .cooldown import Cooldown
@@ -104,8 +106,10 @@ class Router:
     def _problems(self) -> Iterator[str]:
         for name in self.providers:
             try:
-                provider(name)
-            except UnknownProvider as error:
+                login = provider(name).login
+                if login:
+                    check_login(login)
+            except (UnknownProvider, MissingExtra) as error:
                 yield f"gateway.providers: {error}"
         for name, route in self.models.items():
             for target in route.to:

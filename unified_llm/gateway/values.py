@@ -8,8 +8,10 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-__all__ = ["BudgetText", "Cooling", "Digest", "Duration", "Limit", "LimitText", "Listen", "Names", "Origin", "Size",
-           "Variable", "Variables", "limit"]  # fmt: skip
+from ..models.endpoints import logins
+
+__all__ = ["LOGINS", "BudgetText", "Cooling", "Digest", "Duration", "Limit", "LimitText", "Listen", "Login", "Names",
+           "Origin", "Size", "Variable", "Variables", "limit"]  # fmt: skip
 
 _UNITS = {"": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9}
 _SIZE = re.compile(r"(\d+)\s*(kb|mb|gb|)", re.IGNORECASE)
@@ -18,6 +20,7 @@ _DURATION = re.compile(r"(\d+)\s*([smhd]?)")
 _LIMIT = re.compile(
     r"([0-9]+(?:\.[0-9]+)?)(?:(?: *(requests|tokens|usd))? */ *(second|minute|hour|day|month)| *(parallel))", re.ASCII
 )
+LOGINS = ", ".join(f"`{each}`" for each in logins())
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -50,6 +53,12 @@ def _listen(value: str) -> str:
 def _digest(value: str) -> str:
     if not _SHA256.fullmatch(value):
         raise ValueError("must be 64 hexadecimal digits; create a key with: unified-llm gateway key new")
+    return value
+
+
+def _login(value: str) -> str:
+    if value not in logins():
+        raise ValueError(f"unknown login; choose one of {LOGINS}")
     return value
 
 
@@ -111,6 +120,7 @@ Duration = Annotated[float, BeforeValidator(_duration), Field(gt=0)]
 Names = Annotated[list[str], BeforeValidator(_listed)]
 Variable = Annotated[str, AfterValidator(_variable)]
 Variables = Annotated[list[Variable], BeforeValidator(_listed)]
+Login = Annotated[str, AfterValidator(_login)]
 Listen = Annotated[str, AfterValidator(_listen)]
 Origin = Annotated[str, AfterValidator(_origin)]
 Digest = Annotated[str, AfterValidator(_digest)]

@@ -21,7 +21,7 @@ from ..urls import filled
 from ..usage_errors import InvalidArgument
 from .catalog import Catalog, current, near_providers
 
-__all__ = ["Endpoint", "Provider", "aliases", "compatible", "provider", "providers", "table"]
+__all__ = ["Endpoint", "Provider", "aliases", "compatible", "logins", "provider", "providers", "table"]
 
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
@@ -115,7 +115,7 @@ class Provider:
     """A provider: the endpoints it serves in the order it recommends them, and where a key is looked for.
 
     `listed` is whether the catalogue lists its models, `known` whether our own table has it; `local` a server
-    of the caller. `token` ("module:function") gives short-lived keys where there is none to keep; `transports`
+    of the caller. `login` is a row of `logins`, for a cloud that has no key to keep; `transports`
     ("module:function") gives an HTTP transport that answers in this process, where nothing is sent anywhere.
 
     >>> from unified_llm import models
@@ -132,7 +132,7 @@ class Provider:
     listed: bool = False
     known: bool = False
     local: bool = False
-    token: str = ""
+    login: str = ""
     transports: str = ""
     sources: tuple[str, ...] = ()
     note: str = ""
@@ -182,7 +182,7 @@ def provider(name: str, *, model: str | None = None, known: Catalog | None = Non
         listed=entry is not None,
         known=True,
         local=row.get("local", False),
-        token=row.get("token", ""),
+        login=row.get("login", ""),
         transports=row.get("transports", ""),
         sources=tuple(row.get("sources", ())),
         note=row.get("note", ""),
@@ -218,6 +218,12 @@ def table() -> Mapping[str, Mapping[str, Any]]:
 def compatible() -> str:
     """The protocol of a server that says nothing of itself but its URL."""
     return str(_data()["compatible"])
+
+
+def logins() -> Mapping[str, Mapping[str, str]]:
+    """The logins with the credentials of a cloud, by name."""
+    found: Mapping[str, Mapping[str, str]] = _data()["logins"]
+    return found
 
 
 @lru_cache(1)

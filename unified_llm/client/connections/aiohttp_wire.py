@@ -23,7 +23,7 @@ from yarl import URL
 
 from ..sending.deadline import Deadline
 from ..sending.effects import Outgoing
-from ..upstreams.credentials import KeyAuth, register
+from ..upstreams.credentials import REFUSED, KeyAuth, register
 from ..upstreams.upstream import Upstream
 from .aiohttp_exchange import Chunks, Response, Silences, Target, exchange
 from .event_loops import current_loop
@@ -57,9 +57,7 @@ class AiohttpWire(AsyncWire):
         login = None
         if type(auth) is KeyAuth:
             login = await auth.login() if auth.is_asked else auth.header_now()
-        ready = session.known(upstream, outgoing, login)
-        if ready is None:
-            ready = session.prepared(await self._pool.client(), upstream, outgoing, login)
+        ready = await self._ready(session, upstream, outgoing, login)
         if ready.target is None:
             return await super()._send(opened, deadline, upstream, outgoing)
         timeout = outgoing.timeout if outgoing.timeout is not None else self._timeout
@@ -67,7 +65,23 @@ class AiohttpWire(AsyncWire):
         patience = _patience(timeout if deadline is None else deadline.capped(timeout))
         response = await session.post(ready.target, ready.headers, outgoing.content, patience)
         opened.append(response)
+        if response.status_code == REFUSED and login is not None and type(auth) is KeyAuth and auth.is_renewable:
+            login = await auth.another(login)
+            if login is not None:
+                await self._close(opened, deadline, response)
+                ready = await self._ready(session, upstream, outgoing, login)
+                assert ready.target is not None
+                response = await session.post(ready.target, ready.headers, outgoing.content, patience)
+                opened.append(response)
         return dated(response)
+
+    async def _ready(
+        self, session: _Session, upstream: Upstream, outgoing: Outgoing, login: tuple[str, str] | None
+    ) -> _Prepared:
+        found = session.known(upstream, outgoing, login)
+        if found is None:
+            found = session.prepared(await self._pool.client(), upstream, outgoing, login)
+        return found
 
     def _chunks_of(self, response: Any) -> Any:
         return Chunks(response) if isinstance(response, Response) else super()._chunks_of(response)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Sequence, Set
-from importlib import import_module
 from typing import Any
 
 import anyio.to_thread
@@ -17,8 +16,12 @@ import httpx2
 
 from ...errors import AuthenticationFailed
 from .redaction import Secrets, is_sendable
+from .tokens import Tokens
 
-__all__ = ["KeyAuth", "Watched", "load_source", "loaded", "register"]
+__all__ = ["REFUSED", "KeyAuth", "Watched", "register"]
+
+REFUSED = 401
+"""The status of a request whose credentials a server does not take."""
 
 _UNSENDABLE = "contains a line break, outer spaces or another character that HTTP headers cannot contain"
 
@@ -27,7 +30,8 @@ class KeyAuth(httpx2.Auth):
     """Puts a key into one header. `header` and `template` say how (`{key}` stands for it).
 
     `key` is the key, or a function that gives it each time; without one the environment variables `env` are looked
-    at, the first that is set wins. `needed` is whether a request without a key is refused before it is sent (the user's
+    at, the first that is set wins. Where the function is `Tokens` and a server answers 401, the request is sent once
+    more with another token. `needed` is whether a request without a key is refused before it is sent (the user's
     own server needs none): `AuthenticationFailed` names the variables.
 
     >>> KeyAuth("authorization", "Bearer {key}", "sk-secret")
@@ -80,20 +84,45 @@ class KeyAuth(httpx2.Auth):
         header = self._header(self._key() if callable(self._key) else self._key)
         if header is not None:
             request.headers[header[0]] = header[1]
-        yield request
+        response = yield request
+        if response.status_code == REFUSED and header is not None and self.is_renewable:
+            header = self._another(header)
+            if header is not None:
+                request.headers[header[0]] = header[1]
+                yield request
 
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         header = await self.login()
         if header is not None:
             request.headers[header[0]] = header[1]
-        yield request
+        response = yield request
+        if response.status_code == REFUSED and header is not None and self.is_renewable:
+            header = await self.another(header)
+            if header is not None:
+                request.headers[header[0]] = header[1]
+                yield request
 
     async def login(self) -> tuple[str, str] | None:
         """The header that holds the key; None without a key. Raises `AuthenticationFailed` where one is needed."""
-        key = await anyio.to_thread.run_sync(self._key) if callable(self._key) else self._key
-        return self._header(key)
+        key = (self._key.ready or self._key) if isinstance(self._key, Tokens) else self._key
+        return self._header(await anyio.to_thread.run_sync(key) if callable(key) else key)
 
-    def _header(self, key: str | None) -> tuple[str, str] | None:
+    @property
+    def is_renewable(self) -> bool:
+        """Whether there may be another key where a server refuses one."""
+        return isinstance(self._key, Tokens)
+
+    async def another(self, refused: tuple[str, str]) -> tuple[str, str] | None:
+        """The header with another key than the one that a server refused; None where there is none."""
+        return await anyio.to_thread.run_sync(self._another, refused)
+
+    def _another(self, refused: tuple[str, str]) -> tuple[str, str] | None:
+        assert isinstance(self._key, Tokens)
+        return self._header(self._key.another(lambda token: self._header(token) == refused), needed=False)
+
+    def _header(self, key: str | None, *, needed: bool = True) -> tuple[str, str] | None:
+        if key is None and not needed:
+            return None
         key = key or next((found for each in self.env if (found := os.environ.get(each))), None)
         last = self._last
         if last is not None and last[0] == key:
@@ -193,18 +222,3 @@ def register(
 
 def _unusable(message: str) -> AuthenticationFailed:
     return AuthenticationFailed(message, error={"type": "authentication", "message": message})
-
-
-def loaded(where: str) -> Any:
-    """What `module:name` names, in a table of data or in an adapter's declaration."""
-    module, _, name = where.partition(":")
-    return getattr(import_module(module), name)
-
-
-def load_source(where: str) -> Callable[[], str]:
-    """The function that gives keys which `module:function` names. Nothing is imported before a key is needed."""
-
-    def give() -> str:
-        return str(loaded(where)())
-
-    return give

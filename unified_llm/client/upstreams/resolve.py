@@ -11,6 +11,7 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +23,17 @@ from ...models.endpoints import Endpoint, Provider, compatible, provider, table
 from ...models.selection import select
 from ...registry import adapter, protocols, split
 from ...urls import check_headers, check_query
-from ...usage_errors import InvalidArgument
-from .credentials import KeyAuth, load_source, loaded
+from ...usage_errors import InvalidArgument, MissingExtra
+from .credentials import KeyAuth
+from .known_hosts import hosts
+from .loading import loaded
+from .tokens import check_login, tokens_of
 from .upstream import Upstream, taken_apart
 
 __all__ = ["AUTO", "credited", "from_env", "from_sdk", "load", "upstream", "with_key"]
 
 _HOST = re.compile(r"(localhost|\d+\.\d+\.\d+\.\d+|[\w.-]+:\d+)(:\d+)?")
-_BEARER = ("authorization", "Bearer {}")
+_BEARER = ("authorization", "Bearer {key}")
 AUTO = "auto"
 """In the place of a protocol: whichever carries most of a request."""
 
@@ -43,6 +47,8 @@ def upstream(
     request: Any = None,
     source: str | None = None,
     variables: Mapping[str, str] | None = None,
+    auth: httpx2.Auth | str | None = None,
+    audience: str = "",
     **changes: Any,
 ) -> Upstream:
     """The upstream that `ref` names.
@@ -54,10 +60,12 @@ def upstream(
     is the one most servers are compatible with. `api_key` is a key, a function that gives one, or a mapping of both by
     provider, "provider/model" or host; without it the provider's environment variables are looked at as a request
     leaves. `variables` fill names in the provider's URL
-    (`resource`, `region`, `project`). `changes` are fields of `Upstream`.
+    (`resource`, `region`, `project`). `auth` is an auth object, or the name of a login with the credentials of a cloud
+    ("azure", "google"), which its own library finds and renews; `audience` is what its tokens are for, where that is
+    not the usual. `changes` are fields of `Upstream`.
 
-    Raises `UnknownProvider`, `UnknownProtocol`, `CapabilityRefused`, and `ValueError` where nothing is known to serve
-    the model, or a variable of the URL is missing.
+    Raises `UnknownProvider`, `UnknownProtocol`, `CapabilityRefused`, `MissingExtra` where the library of a login is
+    not installed, and `ValueError` where nothing is known to serve the model, or a variable of the URL is missing.
 
     >>> upstream("anthropic/claude-opus-4-7")
     Upstream(protocol='anthropic-messages', base_url='https://api.anthropic.com', model='claude-opus-4-7', \
@@ -65,6 +73,21 @@ provider='anthropic', scope=None, defaults={}, fixed={}, omitted=(), path='', st
     >>> upstream("http://localhost:8000/v1", model="qwen3").protocol
     'openai-chat'
     """
+    if isinstance(auth, str):
+        check_login(auth)
+        made = upstream(
+            ref,
+            protocol=protocol,
+            api_key=api_key,
+            base_url=base_url,
+            request=request,
+            source=source,
+            variables=variables,
+            **changes,
+        )
+        return _logged_in(made, auth, audience)
+    if auth is not None:
+        changes["auth"] = auth
     auto, protocol = protocol == AUTO, None if protocol == AUTO else protocol
     if isinstance(ref, Upstream):
         given = {"protocol": protocol, "base_url": base_url}
@@ -125,6 +148,12 @@ def with_key(made: Upstream, given: Any) -> Upstream:
         return made
     others = tuple(each.with_(auth=_login(each).with_key(key)) for each in made.others)
     return made.with_(auth=_login(made).with_key(key), others=others)
+
+
+def _logged_in(made: Upstream, name: str, audience: str) -> Upstream:
+    """The upstream, in all its protocols, with the credentials of a cloud."""
+    auth = KeyAuth(*_BEARER, tokens_of(name, audience), whose=made.provider or name)
+    return made.with_(auth=auth, others=tuple(_logged_in(each, name, audience) for each in made.others))
 
 
 def _key_for(made: Upstream, given: Any) -> Any:
@@ -203,35 +232,25 @@ def _auth(spoken: Adapter, auth: tuple[str, ...], owner: Provider, *, needed: bo
     if not auth and owner.known:
         return None
     header, template = auth or (spoken.auth[0] if spoken.auth else _BEARER)
-    key = load_source(owner.token) if owner.token else None
+    key = tokens_of(owner.login) if owner.login else None
     return KeyAuth(header, template.replace("{}", "{key}"), key, env=owner.key_env, needed=needed, whose=owner.id)
 
 
 def _at(url: str, protocol: str | None, key: Any, changes: Mapping[str, Any]) -> Upstream:
-    """Any server at a base URL. One whose host is in our table keeps its provider's login and dialect."""
-    for owner, endpoint in _hosts(url):
+    """Any server at a base URL. One whose host is in our table keeps its provider's login and dialect.
+
+    A host that a customer of the provider has named gets the provider's key only if the environment names that host.
+    """
+    for owner, endpoint, entitled in hosts(url):
         if protocol in (None, endpoint.protocol, endpoint.target):
-            made = _made(owner, endpoint, None, {})
-            made = made.with_(**{"base_url": url, "protocol": protocol or endpoint.target, **changes})
+            made = _made(owner, replace(endpoint, base_url=taken_apart(url).base, hosts={}), None, {})
+            if not entitled and isinstance(made.auth, KeyAuth):
+                made = made.with_(auth=KeyAuth(made.auth.header, made.auth.template, whose=owner.id))
+            spoken = protocol if protocol is not None and ":" in protocol else endpoint.target
+            made = made.with_(**{"base_url": url, "protocol": spoken, **changes})
             return made if key is None else with_key(made, key)
     made = Upstream(**{"protocol": protocol or compatible(), "base_url": url, **changes})
     return made if key is None else with_key(made, key)
-
-
-def _hosts(url: str) -> Iterator[tuple[Provider, Endpoint]]:
-    """The endpoints of our table at this very URL, or else at this host; the user's own hosts say nothing."""
-    asked = httpx2.URL(taken_apart(url).base)
-    found: list[tuple[bool, int, str, Endpoint]] = []
-    for name, row in table().items():
-        if row.get("local") or "like" in row:
-            continue
-        for endpoint in provider(name).endpoints:
-            there = httpx2.URL(endpoint.base_url) if "{" not in endpoint.base_url else None
-            if there is not None and (there.scheme, there.host) == (asked.scheme, asked.host):
-                same = endpoint.base_url.rstrip("/") == str(asked).rstrip("/")
-                found.append((not same, len(found), name, endpoint))
-    for *_, name, endpoint in sorted(found, key=lambda each: each[:2]):
-        yield provider(name), endpoint
 
 
 def from_sdk(*clients: Any, protocol: str | None = None, **changes: Any) -> Upstream:
@@ -280,7 +299,8 @@ def _is_of(client: Any, root: str) -> bool:
 
 
 _FIELDS = frozenset(
-    "model base_url protocol provider scope headers query defaults timeout key_env variables path stream_path".split()
+    "model base_url protocol provider scope headers query defaults timeout key_env variables path stream_path auth "
+    "audience".split()
 )
 
 
@@ -289,7 +309,8 @@ def load(path: str | Path) -> dict[str, Upstream]:
 
     Each is a table `[upstreams.NAME]` with `model` ("provider/model", or a plain name beside `base_url`) and, where
     wanted, `protocol`, `base_url`, `key_env` (names of environment variables), `headers`, `query`, `scope`, `timeout`
-    (seconds), `defaults`, `variables`. A key itself does not belong into a file, and there is no field for it.
+    (seconds), `defaults`, `variables`, `auth` and `audience` (those of `upstream`). A key itself does not belong into a
+    file, and there is no field for it.
 
     Raises `ValueError` naming the table and the field that is wrong.
     """
@@ -302,7 +323,7 @@ def load(path: str | Path) -> dict[str, Upstream]:
             raise InvalidArgument(f"{path}: [upstreams.{name}] has no field {unknown[0]!r}{hint}")
         try:
             found[name] = _of_row(dict(row))
-        except (ValueError, LookupError) as error:
+        except (ValueError, LookupError, MissingExtra) as error:
             raise InvalidArgument(f"{path}: [upstreams.{name}]: {error}") from error
     return found
 
@@ -310,6 +331,10 @@ def load(path: str | Path) -> dict[str, Upstream]:
 def _of_row(row: dict[str, Any]) -> Upstream:
     env = row.pop("key_env", ())
     names = (env,) if isinstance(env, str) else tuple(env)
+    if names and row.get("auth") is not None:
+        raise InvalidArgument("auth and key_env exclude each other")
+    if row.get("audience") and row.get("auth") is None:
+        raise InvalidArgument("audience needs auth")
     base_url, model = row.pop("base_url", None), row.get("model")
     if base_url is not None:
         made = upstream(base_url, **row)
