@@ -10,7 +10,7 @@ import pytest
 from corpus import records
 from quick_way import converted, read, replaced
 from unified_llm import suite
-from unified_llm_anthropic.messages import mcp, messages
+from unified_llm_anthropic.messages import messages
 
 MESSAGES = "anthropic-messages"
 OTHERS = ("openai-responses", "openai-chat", "google-generate-content")
@@ -20,7 +20,6 @@ def without_the_quick_way(patch: pytest.MonkeyPatch) -> AbstractContextManager[N
     return replaced(
         patch,
         messages,
-        mcp,
         read_usual=lambda numbered, *_: next(numbered, None),
         write_usual=lambda items, arguments, start, *_: start,
     )

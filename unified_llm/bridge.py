@@ -1,7 +1,8 @@
 """A bridge between shapes and the pairs of functions that adapters still have, until every kind is a shape.
 
-What a shape read can be written by functions, and the reverse. The engine knows from structure where a node was read;
-that is noted here as `locate.py` looks for it. What the engine recorded while writing is handed to the `Writer`.
+What a shape read can be written by functions, and the reverse; a family of nodes may have kinds of both (`declare`).
+The engine knows from structure where a node was read; that is noted here as `locate.py` looks for it. What the engine
+recorded while writing is handed to the `Writer`.
 """
 
 from __future__ import annotations
@@ -10,19 +11,22 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
-from .engine import Context, Mismatch, Raw, Shape, keep_spelling, spelled_as, walk
+from .engine import Context, Mismatch, Raw, Shape, Union, keep_spelling, spelled_as, walk
+from .engine.signals import FAULTS
 from .errors import InvalidBody
-from .mapping import IllTyped
+from .mapping import IllTyped, Mapping
 from .paths import at, pointer
 from .reading import Reader
 from .writing import Writer
 
-__all__ = ["read_part", "reads", "write_part", "writes"]
+__all__ = ["declare", "read_part", "reads", "write_part", "writes"]
 
 Node = dict[str, Any]
 _GIVEN = "document of the same protocol"  # that of a conversion, from which the result is spelled
+_ENGINE = "engine"  # the engine's context of a reading or writing
 
 Pass = Callable[[Node, Context], None]
+Before = Callable[[Node, Writer, Context], Node | None]
 
 
 def reads(shape: Shape) -> Callable[[Any, Reader], Node]:
@@ -62,6 +66,70 @@ def read_part(shape: Shape, doc: Node, r: Reader, whole: bool = True) -> Node:
     return node
 
 
+def declare(family: Mapping, cases: Union, **before: Before) -> None:
+    """Make the cases of a union kinds of a family, whose other kinds are pairs of functions.
+
+    The union has the family's name, and its places are known by themselves; nothing in it may be respelled (an object
+    that is only written, a lone value), for its nodes are not compared with what they were read from. `before`, by
+    canonical type: what is not one to one when writing. It gives the node to write, a copy that is `replaced`, if need
+    be, or None for one that has no form.
+    """
+    cases.freeze()
+    readers, writers = cases.readers, cases.writers
+
+    def read(w: Node, r: Reader) -> Node:
+        x = r.context.get(_ENGINE)
+        if x is None:
+            x = r.context[_ENGINE] = Context(r.protocol, r.protocol)
+        node: Node = readers[w.get(family.tag)](w, x)
+        if r.number is not None:
+            _note_node(cases, node, w, r)
+        else:
+            r.owed.append(partial(_note_node, cases, node, w))
+        return node
+
+    def write(c: Node, w: Writer) -> Node | None:
+        x = w.context.get(_ENGINE)
+        if x is None:
+            x = w.context[_ENGINE] = Context(w.source or "", w.protocol)
+            x.own = x.own or w.protocol in (w.doc.get("extra") or ())
+        try:
+            made = before.get(c["type"])
+            node = c if made is None else made(c, w, x)
+            wire: Node | None = None if node is None else writers[node["type"]](node, x)
+        except FAULTS:
+            wire = None  # nothing of it is written, whatever was told before
+        if x.raw:
+            for raw in sorted(x.raw, key=_is_canonical) if wire is not None else ():
+                _tell(raw, x, w, False)
+            x.raw.clear()
+        return wire
+
+    family.cases = cases
+    family.shaped |= {read, write}
+    family.reads.update((tag, read) for tag in cases.by_tag if tag is not None)
+    family.writes.update((type_, write) for type_ in (*cases.by_type, *before))
+
+
+def _is_canonical(raw: Raw) -> bool:
+    """Whether a record is of a canonical key; what other protocols keep is told before those."""
+    return raw.keys[:1] != ("extra",)
+
+
+def _note_node(cases: Union, node: Node, wire: Node, r: Reader) -> None:
+    shape = cases.shape_of(wire, node)
+    if shape is None:
+        return
+    for root, moved in _moved_from(shape).items():
+        if root in node:
+            for keys, path in moved:
+                if at(node, keys) is not None:
+                    r.place(node, keys, path)
+    if len(shape.constants) > 1:  # its tag says more than the type
+        for name in shape.constants:
+            r.place(node, tuple(name.split(".")), (shape.tag,))
+
+
 def _note_places(shape: Shape, node: Node, doc: Node, r: Reader, whole: bool) -> None:
     if not whole:
         for keys, path in _moved(shape):
@@ -93,6 +161,17 @@ def _moved(shape: Shape) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
         for keys, path in found
         if path is not None and path != keys and (keys in shape.leaves or path not in shape.places.values())
     ]
+
+
+@cache
+def _moved_from(shape: Shape) -> dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]]:
+    """The same by the first key, without what is inside something that moved: its place is asked for most."""
+    moved = dict(_moved(shape))
+    found: dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = {}
+    for keys, path in moved.items():
+        if not any(keys[:depth] in moved for depth in range(1, len(keys))):
+            found.setdefault(keys[0], []).append((keys, path))
+    return found
 
 
 def writes(shape: Shape, *passes: Pass, lists: tuple[str, ...] = ("input", "output")) -> Callable[[Node, Writer], Node]:

@@ -14,6 +14,7 @@ from collections.abc import Mapping as MappingABC
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from .engine import Union
     from .reading import Reader
     from .writing import Writer
 
@@ -217,6 +218,7 @@ class Mapping:
 
     __slots__ = (
         "cannots",
+        "cases",
         "default",
         "name",
         "reads",
@@ -224,6 +226,7 @@ class Mapping:
         "same_lists",
         "same_needs",
         "same_types",
+        "shaped",
         "tag",
         "writes",
     )
@@ -235,6 +238,9 @@ class Mapping:
         self.reads: dict[Any, ReadPair] = {}
         self.writes: dict[Any, WritePair] = {}
         self.cannots: dict[str, str] = {}
+        # The kinds that are shapes (`bridge.declare`), and their pairs, which take a node whole and consume nothing.
+        self.cases: Union | None = None
+        self.shaped: set[Any] = set()
         self.same_keys: dict[Any, frozenset[str]] = {}
         self.same_lists: dict[Any, tuple[tuple[str, Mapping], ...]] = {}
         # The JSON types the hub declares for the keys of a kind, and the keys that may not be missing or null.

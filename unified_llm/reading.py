@@ -202,7 +202,7 @@ class Reader:
         if type(wires) is not list and type(wires) is not tuple:
             raise IllTyped("not a list")
         reads, same, tag, trace = mapping.reads, mapping.same_keys, mapping.tag, self.trace
-        lists = mapping.same_lists
+        lists, shaped = mapping.same_lists, mapping.shaped
         out: list[Node] = []
         for wire in wires:
             if type(wire) is not dict:
@@ -210,8 +210,10 @@ class Reader:
                 continue
             kind = wire.get(tag)
             if kind is None and tag not in wire and mapping.default is not None:
-                out.append(self._untagged(mapping, wire))
-                continue
+                if mapping.reads.get(mapping.default) not in shaped:
+                    out.append(self._untagged(mapping, wire))
+                    continue
+                kind = mapping.default
             if type(kind) is not str:
                 out.append(self.unread(wire, mapping.name, mapping.tag))
                 continue
@@ -239,11 +241,11 @@ class Reader:
             if pair is None:
                 out.append(self.unread(wire, mapping.name, mapping.tag))
                 continue
-            rest = wire.copy()
+            rest = {} if pair in shaped else wire.copy()
             rest.pop(tag, None)
             mark = len(trace)
             try:
-                node = pair(rest, self)
+                node = pair(wire if pair in shaped else rest, self)
             except ILL_TYPED:
                 del trace[mark:]
                 out.append(self.unread(wire, mapping.name, mapping.tag))

@@ -6,13 +6,15 @@ objects is told: which node, where in the document, and why. Nothing here runs i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from ._tables import JSON_TYPES
 from .adapter import Adapter
+from .engine.rows import Row
 from .locate import Finder
 from .mapping import NATIVE, Mapping, json_types
+from .paths import at
 from .reading import Reader
 from .writing import Writer
 
@@ -78,8 +80,24 @@ def _problems(node: Node, is_root: bool, name: str, protocol: str, adapter: Adap
         if table is not None and key in table.wire_keys:
             yield key, f"{_NAMES[type(value)]} is not what it takes"
         elif key in declared and key not in node and type(value) not in declared[key]:
-            wanted = " or ".join(sorted(_NAMES[type_] for type_ in declared[key] if type_ in _NAMES))
-            yield key, f"{_NAMES[type(value)]}, should be {wanted}"
+            yield key, _wanted(value, declared[key])
+    for row in _rows(kind, adapter):
+        value = at(rest, row.wire)
+        if value is not None and row.field.types and type(value) not in row.field.types:
+            if len(row.wire) > 1 or row.wire != row.key:
+                yield row.wire[0], " is ".join((*row.wire[1:], _wanted(value, row.field.types)))
+
+
+def _wanted(value: Any, types: Iterable[type]) -> str:
+    wanted = " or ".join(sorted(_NAMES[type_] for type_ in types if type_ in _NAMES))
+    return f"{_NAMES[type(value)]}, should be {wanted}"
+
+
+def _rows(kind: str, adapter: Adapter) -> Iterator[Row]:
+    """The fields of the shapes that read as a canonical type."""
+    for family in adapter.mappings:
+        for shape, _ in family.cases.by_type.get(kind, ()) if family.cases is not None else ():
+            yield from (row for row in shape.rows if row.wire)
 
 
 def _is_known(wire: Node, family: str, adapter: Adapter) -> bool:

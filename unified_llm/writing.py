@@ -134,7 +134,7 @@ class Writer:
         """Write a list of nodes, leaving out those the target has no form for (each reported)."""
         if type(nodes) is not list and type(nodes) is not tuple:
             raise IllTyped("not a list")
-        writes, same, lists = mapping.writes, mapping.same_keys, mapping.same_lists
+        writes, same, lists, shaped = mapping.writes, mapping.same_keys, mapping.same_lists, mapping.shaped
         out = []
         for node in nodes:
             kind = node.get("type")
@@ -157,9 +157,12 @@ class Writer:
                 if pair is None:
                     out += self._native(node, mapping.name, mapping.cannots.get(kind, ""))
                     continue
-                rest = self.rest(node)
-                del rest["type"]
-                wire = pair(rest, self)
+                if pair in shaped:
+                    rest, wire = None, pair(node, self)
+                else:
+                    rest = self.rest(node)
+                    del rest["type"]
+                    wire = pair(rest, self)
                 if wire is None:
                     self.drop(node, mapping.cannots.get(kind, ""))
                     continue

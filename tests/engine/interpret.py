@@ -153,8 +153,9 @@ def _read_leaf(key: str, row: Row, value: Any, node: Node, x: Any, rest: Node, a
             raise Mismatch(row.wire, getattr(error, "reason", "has an unexpected value")) from None
         return False
     reach(node, row.key[:-1])[row.key[-1]] = found
-    if field.words and value in field.words:
-        spell(node, "/".join(above + row.wire), f"word:{value}", x)
+    for word in value if type(value) is list else [value]:
+        if field.words and word in field.words:
+            spell(node, "/".join(above + row.wire), f"word:{word}", x)
     return True
 
 

@@ -101,6 +101,24 @@ def test_every_word_comes_back(word: str, closed: bool) -> None:
     assert laws.identity(shape, {"w": word}) == []
 
 
+@pytest.mark.parametrize(
+    "said", [[], ["a"], ["a", "b"], ["b2", "a", "b2"], ["b", "b2"], ["new"], ["y"], [1], [[]], [None]]
+)
+def test_every_list_of_words_comes_back(said: list[Any]) -> None:
+    shape = Shape({"w?": enum("k", {"a": "x", "b": "y"}, same={"b2": "b"}, many=True)}, name="demo")
+    assert laws.identity(shape, {"w": said}) == []
+
+
+def test_a_list_of_words_is_read_where_each_meaning_has_one_word() -> None:
+    shape, x = (
+        Shape({"w?": enum("k", {"a": "x", "b": "y"}, same={"b2": "b"}, many=True)}, name="demo"),
+        Context("p", "p"),
+    )
+    assert shape.read({"w": ["a", "b2"]}, x) == {"k": ["x", "y"], "extra": {"p": {"form": {"w": "word:b2"}}}}
+    assert shape.write({"k": ["y", "y"], "extra": {"p": {"form": {"w": "word:b2"}}}}, x) == {"w": ["b2", "b2"]}
+    assert shape.read({"w": ["b", "b2"]}, x)["extra"]["p"]["rest"] == {"w": ["b", "b2"]}
+
+
 @pytest.mark.parametrize("word", ["new", "stop", "pause"])
 def test_an_unknown_word_is_reported_across(word: str) -> None:
     source = Shape({"w?": enum("k", {"end": "stop"})}, name="source")

@@ -11,6 +11,7 @@ import pytest
 import unified_llm as ul
 from engine import laws
 from unified_llm.engine import Shape
+from unified_llm.suite.outcome import canonical
 from unified_llm_anthropic.messages.errors import body
 from unified_llm_anthropic.messages.models import models
 from unified_llm_anthropic.messages.response import count
@@ -67,6 +68,68 @@ def test_every_altered_value_is_seen_or_reported(target: str) -> None:
         told = {loss.path for loss in done.losses}
         page = path[0] in ("has_more", "first_id", "last_id")  # what is said of the page follows from the list
         assert page or done.value != before or laws.names(path, told), (path, told)
+
+
+PLAIN = {"name": "f", "input_schema": {"type": "object", "properties": {}}}
+TOOLS: list[Any] = [
+    PLAIN,
+    {**PLAIN, "type": "custom", "description": None, "strict": False, "zz": {"y": 1}, "input_examples": [{"a": 1}]},
+    {**PLAIN, "allowed_callers": ["direct", "code_execution_20250825"]},
+    {**PLAIN, "allowed_callers": ["code_execution_20250825", "code_execution_20260120"]},
+    {**PLAIN, "cache_control": {"type": "ephemeral", "ttl": "1h"}},
+    {**PLAIN, "cache_control": {"type": "eternal", "ttl": None, "zz": 1}},
+    {**PLAIN, "cache_control": {}, "description": 5, "type": None},
+    {"name": 5},
+    {"name": "g", "input_schema": 5},
+    {"type": "web_search_20260209", "name": "web_search", "allowed_domains": ["a"], "user_location": {"city": "O"}},
+    {"type": "web_search_20250305", "name": "other", "blocked_domains": None, "max_uses": 2, "user_location": {}},
+    {"type": "web_fetch", "name": "web_fetch", "citations": {"enabled": True}, "max_content_tokens": 5},
+    {"type": "code_execution_20250522"},
+    {"type": "computer_20250124", "name": "computer", "display_width_px": 10, "display_height_px": None},
+    {"type": "bash_20250124", "name": "bash", "defer_loading": False},
+    {"type": "tool_search_tool_regex", "name": "tool_search_tool_regex"},
+    {"type": "tool_search_tool_bm25_20251119"},
+    {"type": "memory_20250818", "name": "memory"},
+    {"type": ["custom"], "name": "h"},
+    5,
+    None,
+]
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=range(len(TOOLS)))
+def test_a_kind_of_a_family_may_be_a_shape(tool: Any) -> None:
+    doc = {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "Hi"}], "tools": [PLAIN, tool]}
+    done = ul.convert(doc, source=MESSAGES, target=MESSAGES)
+    assert done.value == doc and not done.losses
+    back = ul.write(canonical(doc, MESSAGES, "request"), MESSAGES, "request")
+    assert back.value == doc and not back.losses
+
+
+@pytest.mark.parametrize("target", [CHAT, RESPONSES])
+@pytest.mark.parametrize("tool", [tool for tool in TOOLS if type(tool) is dict])
+def test_every_altered_value_of_a_tool_is_seen_or_reported(tool: Node, target: str) -> None:
+    doc = {"model": "m", "max_tokens": 50, "messages": [{"role": "user", "content": "Hi"}], "tools": [PLAIN, tool]}
+    before = ul.convert(doc, source=MESSAGES, target=target)
+    for path, value in laws.leaves(tool):
+        changed = deepcopy(doc)
+        laws.at(changed["tools"][1], path[:-1])[path[-1]] = laws.altered(value)  # type: ignore[index]
+        done = ul.convert(changed, source=MESSAGES, target=target)
+        told = {loss.path for loss in (*done.losses, *before.losses)}
+        assert done.value != before.value or laws.names(("tools", 1, *path), told), (path, told)
+
+
+@pytest.mark.parametrize(
+    ("tool", "told"),
+    [
+        ({"name": "g", "input_schema": 5}, "/tools/0/input_schema: an integer, should be an object"),
+        ({**PLAIN, "cache_control": {"ttl": 5}}, "/tools/0/cache_control: ttl is an integer, should be a string"),
+        ({"name": 5}, "/tools/0: not what its type promises"),
+    ],
+)
+def test_what_a_shape_could_not_take_is_an_error_for_who_reads_strictly(tool: Node, told: str) -> None:
+    doc = {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "Hi"}], "tools": [tool]}
+    with pytest.raises(ul.InvalidBody, match=told):
+        ul.read(doc, MESSAGES, strict=True)
 
 
 def test_a_page_says_what_clients_read_of_it() -> None:

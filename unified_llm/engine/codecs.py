@@ -11,7 +11,16 @@ from typing import Any
 
 from .signals import FAULTS, Approximate, Cannot, Mismatch, is_same
 
-__all__ = ["Convert", "checked_read", "checked_write", "enum_read", "enum_write", "read_list"]
+__all__ = [
+    "Convert",
+    "checked_read",
+    "checked_write",
+    "enum_read",
+    "enum_write",
+    "read_list",
+    "words_read",
+    "words_write",
+]
 
 Convert = Callable[[Any, Any], Any]
 
@@ -84,6 +93,23 @@ def enum_write(words: Mapping[str, str], back: Mapping[str, str], also: Mapping[
         return word
 
     return write
+
+
+def words_read(read: Convert) -> Convert:
+    """The canonical words of a list, in which each meaning is said in one word alone."""
+
+    def read_each(words: Any, x: Any) -> Any:
+        found = {word: read(word, x) for word in words}
+        if len(set(found.values())) != len(found):
+            raise Mismatch((), "says one thing in two words")
+        return [found[word] for word in words]
+
+    return read_each
+
+
+def words_write(write: Convert) -> Convert:
+    """The wire words of a list."""
+    return lambda words, x: [write(word, x) for word in words]
 
 
 def read_list(value: Any, x: Any) -> Any:

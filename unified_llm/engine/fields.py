@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .codecs import Convert, checked_read, checked_write, enum_read, enum_write, read_list
+from .codecs import Convert, checked_read, checked_write, enum_read, enum_write, read_list, words_read, words_write
 from .signals import ABSENT, DeclarationError, Mismatch, is_same
 
 if TYPE_CHECKING:
@@ -173,8 +173,9 @@ def enum(
     *,
     same: dict[str, str] | None = None,
     closed: bool = False,
+    many: bool = False,
 ) -> Field:
-    """A word out of a table, wire to canonical; the inverse is derived.
+    """A word out of a table, wire to canonical; the inverse is derived. `many`: a list of words of the table.
 
     `also`: canonical words that have to borrow a wire word, and are reported as approximated. `same`: further wire
     words, and the word of the table that they mean: a spelling. An unknown word passes within its own protocol and is
@@ -188,7 +189,7 @@ def enum(
     >>> shape.write({"reason": "pause"}, other), other.raw[0][2:4]
     ({'stop': 'end_turn'}, ('approximated', "sent as 'end_turn'"))
     """
-    back = {canonical: wire for wire, canonical in words.items()}
+    back, closed = {canonical: wire for wire, canonical in words.items()}, closed or many
     if len(back) != len(words):
         twice = sorted(word for word in back if list(words.values()).count(word) > 1)
         raise DeclarationError(f"enum {key!r}: two wire words mean {twice[0]!r}; the inverse is not unique")
@@ -202,7 +203,10 @@ def enum(
             raise DeclarationError(f"enum {key!r}: {word!r} cannot mean what {main!r} does")
     every = {**words, **{word: words[main] for word, main in (same or {}).items()}}
     read, write = enum_read(every, back, also or {}, closed), enum_write(every, back, also or {}, closed)
-    return Field("enum", key, (str,), (str,), read, write, words=same or None)
+    type_: type = str
+    if many:
+        read, write, type_ = words_read(read), words_write(write), list
+    return Field("enum", key, (type_,), (type_,), read, write, words=same or None)
 
 
 def codec(

@@ -12,7 +12,7 @@ are never a loss. A difference that has no marker is an error of the declaration
 | `null`, `empty_string`, `empty_list`, `empty_object` | that | no such key, or another empty value |
 | `lone` | a value | the list of it |
 | `alias` | another spelling of a key | the key itself; recorded while reading |
-| `word:...` | that declared word of an enum | the word that means the same; recorded while reading |
+| `word:...` | that declared word of an enum | the word (in a list: each) that means the same; recorded while reading |
 | `said` | a constant, where it may not be written | no such key; recorded while reading |
 """
 
@@ -333,8 +333,11 @@ def _apply(out: Any, path: tuple[str, ...], marker: str, shape: Any) -> None:
             here[int(key)] = value[0]
     elif marker.startswith("word:"):
         word = marker.removeprefix("word:")
-        if shape is not None and value == shape.words.get(path, {}).get(word, ABSENT):
+        main = shape.words.get(path, {}).get(word, ABSENT) if shape is not None else ABSENT
+        if value == main and main is not ABSENT:
             here[key] = word
+        elif type(value) is list:
+            here[key] = [word if each == main else each for each in value]
     elif marker == "said":
         if value is ABSENT and shape is not None and path in shape.optional_constants:
             here[key] = shape.said(path)

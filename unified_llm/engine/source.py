@@ -101,7 +101,10 @@ class Source:
 
     def word(self, row: Row, var: str) -> None:
         """Keep that a value was said in another word."""
-        self.add(f"if {var} in {tuple(row.field.words)!r}: spell(node, {self.marked(row)}, 'word:' + {var}, x)")
+        many = row.field.types == (list,)
+        with self.block(f"for word in {var}:" if many else ""):
+            word = "word" if many else var
+            self.add(f"if {word} in {tuple(row.field.words)!r}: spell(node, {self.marked(row)}, 'word:' + {word}, x)")
 
     def entries(self, branch: Branch) -> str:
         return ", ".join(f"{key!r}: {value}" for key, value in self.pairs(branch))

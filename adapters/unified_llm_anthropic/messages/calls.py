@@ -18,7 +18,7 @@ from unified_llm.writing import Writer
 from .blocks import blocks
 from .content import move_cache_in, move_cache_out, own_born, parts, said, withhold
 from .tables import PROGRAMS
-from .tools import read_tools, tools
+from .tools import tools
 
 __all__ = ["RAW", "move_caller_in", "move_caller_out", "read_input", "write_input"]
 
@@ -278,7 +278,7 @@ def _read_change(kind: str) -> None:
         elif what == "mcp_toolset_reference":
             item["server_label"] = take_text(tool, "server_name")
         elif what == "tool_definition":
-            item["tool"] = read_tools([tool.pop("definition")], r)[0]
+            item["tool"] = r.node(tools, tool.pop("definition"))
         else:
             raise IllTyped("tool")
         return move_cache_in(w, item, r)

@@ -17,7 +17,6 @@ from unified_llm.writing import Writer
 from .content import move_cache_out, own_born
 from .tables import HOSTED_NAMES
 from .tools import tools
-from .usual import write_usual_functions
 
 __all__ = ["read_servers", "servers", "write_tools"]
 
@@ -121,10 +120,8 @@ def write_tools(c: Node, wire: Node, w: Writer) -> None:
         if "tools" in c:
             wire["tools"] = c.pop("tools")
         return
-    usual = None if own_born(w) else write_usual_functions(c["tools"], w)
-    if usual:
-        del c["tools"]
-        wire["tools"] = usual
+    if all(tool.get("type") == "function" for tool in c["tools"]):
+        wire["tools"] = w.nodes(tools, c.pop("tools"))
         return
     form = w.form(c, "tools")
     out: list[Node] = []

@@ -24,7 +24,7 @@ from .messages import read_messages, write_messages
 from .settings import only_allowed, read_settings, write_settings
 from .tables import API_VERSION, BETAS, DEFAULT_MAX_TOKENS, LEGACY_VERSION, REQUEST, REQUEST_HEADERS
 from .thinking import model_of
-from .tools import read_tools
+from .tools import tools
 
 __all__ = ["read_request", "write_count_request", "write_request"]
 
@@ -49,7 +49,7 @@ def read_request(w: Node, r: Reader) -> Node:
     r.place(node, ("instructions",), ("system",))
     node["input"] = read_messages(messages, r)
     if type(w.get("tools")) is list:
-        node["tools"] = read_tools(w.pop("tools"), r)
+        node["tools"] = r.nodes(tools, w.pop("tools"))
     elif w.get("tools", 0) is None:
         node["tools"] = w.pop("tools")
     if "mcp_servers" in w:

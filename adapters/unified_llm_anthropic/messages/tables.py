@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from unified_llm.engine import Approximate, Cannot, Context, codec, enum
+from unified_llm.lifetimes import nearest
 from unified_llm.mapping import Bimap, IllTyped
 from unified_llm.table import Field, Table
 
@@ -15,6 +17,7 @@ from .diagnostics import read_diagnostics, write_diagnostics
 __all__ = [
     "API_VERSION",
     "BETAS",
+    "CACHE",
     "DEFAULT_MAX_TOKENS",
     "ERRORS",
     "ERROR_STATUS",
@@ -31,7 +34,6 @@ __all__ = [
     "REQUEST_TIER",
     "RESPONSE",
     "SERVED_TIER",
-    "TOOL_VERSIONS",
     "read_cache",
     "read_request_tier",
     "write_cache",
@@ -70,6 +72,23 @@ def write_cache(value: Any) -> Any:
         wire["ttl"] = value["ttl"]
     return wire
 
+
+def _write_ttl(word: str, x: Context) -> str:
+    if x.own or word in LIFETIMES:
+        return word
+    fitting = nearest(word, LIFETIMES)
+    if fitting is None:
+        raise Cannot("no lifetime")
+    raise Approximate(fitting, f"sent as {fitting!r}")
+
+
+CACHE = {
+    "cache_control?": {
+        "type?": enum("cache.mode", {"ephemeral": "explicit"}),
+        "ttl?": codec("cache.ttl", str, read=lambda word, x: word, write=_write_ttl, canonical=(str,)).nullable(),
+    }
+}
+"""A cache breakpoint, of every object that may be one."""
 
 REQUEST_TIER = Bimap({"auto": "auto", "standard_only": "default"}, writing={"priority": "auto"})
 # service_tier of a response's usage.
@@ -128,22 +147,10 @@ FINISH = Bimap(
     },
 )
 
-# Canonical tool type -> the version we ask for when the source names none: the oldest that every model still takes.
-TOOL_VERSIONS = {
-    "web_search": "web_search_20250305",
-    "url_fetch": "web_fetch_20250910",
-    "web_fetch": "web_fetch_20250910",
-    "code_interpreter": "code_execution_20250825",
-    "computer": "computer_20250124",
-    "shell": "bash_20250124",
-    "bm25": "tool_search_tool_bm25_20251119",
-    "regex": "tool_search_tool_regex_20251119",
-}
-
 # The versions of code that may call tools; the last is what we ask for.
 PROGRAMS = ("code_execution_20250825", "code_execution_20260521", "code_execution_20260120")
-FORMS = {"caller": PROGRAMS, "role": ("user", "assistant", "system"), "signature": ("", "absent")}
-"""The words of markers of form (`Adapter.forms`), but for those of the kinds of tools."""
+FORMS = {"caller": PROGRAMS, "type": ("absent",), "role": ("user", "assistant", "system"), "signature": ("", "absent")}
+"""The words of markers of form (`Adapter.forms`)."""
 
 # Canonical hosted tool type -> the name its calls go by.
 HOSTED_NAMES = {

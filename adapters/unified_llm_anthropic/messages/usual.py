@@ -16,7 +16,7 @@ from unified_llm.outline import CALL, RESULT, ROLES, USER
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
-__all__ = ["read_usual", "write_usual", "write_usual_functions"]
+__all__ = ["read_usual", "write_usual"]
 
 Node = dict[str, Any]
 
@@ -216,27 +216,6 @@ def _opened(message: Node) -> list[Node]:
         message["content"] = [{"type": "text", "text": message["content"]}]
     blocks: list[Node] = message["content"]
     return blocks
-
-
-def write_usual_functions(tools: list[Node], w: Writer) -> list[Node] | None:
-    """Functions of another protocol with a schema of an object, and nothing else; None where there is another tool."""
-    out: list[Node] = []
-    for tool in tools:
-        schema, size = tool.get("parameters"), len(tool)
-        if type(tool.get("name")) is not str or tool["type"] != "function" or type(schema) is not dict:
-            return None
-        if "type" not in schema or ("extra" in tool and not w.is_silent(tool["extra"])):
-            return None
-        wire: Node = {"name": tool["name"]}
-        if tool.get("description") is not None:
-            wire["description"] = tool["description"]
-        wire["input_schema"] = schema
-        if tool.get("strict") is not None:
-            wire["strict"] = tool["strict"]
-        if size != len(wire) + 1 + ("extra" in tool):
-            return None
-        out.append(wire)
-    return out
 
 
 def _write_texts(parts: list[Node]) -> list[Node] | None:
