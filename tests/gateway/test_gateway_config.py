@@ -73,7 +73,7 @@ def test_a_whole_file(tmp_path: Path) -> None:
         ("[gatway]", "gatway: unknown field; did you mean 'gateway'?"),
         ("[upstreams.a]\nmodel = 'openai/x'\napi_key = 'sk-secret'", "upstreams.a.api_key: unknown field; secrets are"),
         ("[upstreams.a]\nmodel = 'openai/x'\nkey_env = 'sk-secret'", "upstreams.a.key_env.0: must be the name of"),
-        ("[upstreams.a]\nmodel = 'openai/x'\nauth = 'gcp'", "upstreams.a.auth: unknown login; choose one of `azure`"),
+        ("[upstreams.a]\nmodel = 'openai/x'\nauth = 'gcp'", "upstreams.a.auth: unknown login; choose one of"),
         ("[upstreams.a]\nmodel = 'openai/x'\nauth = 'google'\nkey_env = 'KEY'", "auth and key_env exclude each other"),
         ("[upstreams.a]\nmodel = 'openai/x'\naudience = 'x'", "audience needs auth"),
         ("[upstreams.a]\nmodle = 'x'", "upstreams.a.modle: unknown field; did you mean 'model'?"),

@@ -116,6 +116,7 @@ def test_gemini_is_served_by_its_own_protocols() -> None:
         ("google-vertex", "gemini-3-pro-preview", ["google-generate-content", "google-interactions"]),
         ("google-vertex", "claude-opus-4-7@default", ["anthropic-messages"]),
         ("google-vertex", "zai-org/glm-5-maas", ["openai-chat"]),
+        ("amazon-bedrock", "anthropic.claude-opus-4-7", ["anthropic-messages"]),
         ("amazon-bedrock", "us.anthropic.claude-opus-4-7", ["anthropic-messages"]),
         ("amazon-bedrock", "openai.gpt-oss-120b-1:0", ["openai-responses", "openai-chat"]),
         ("amazon-bedrock", "amazon.nova-pro-v1:0", []),
@@ -273,3 +274,17 @@ def test_variables_in_the_catalogues_urls_are_named() -> None:
 @pytest.mark.parametrize(("npm", "api"), [("@ai-sdk/cohere", None), ("some-package", "https://a.example")])
 def test_a_package_that_implies_nothing_serves_nothing_known(npm: str, api: str | None) -> None:
     assert provider("acme", known=entry(npm, api, m={})).endpoints == ()
+
+
+@pytest.mark.parametrize(
+    ("model", "host"),
+    [
+        ("anthropic.claude-opus-4-7", "bedrock-mantle"),
+        ("eu.anthropic.claude-opus-4-7", "bedrock-runtime"),
+        ("anthropic.claude-haiku-4-5-20251001-v1:0", "bedrock-runtime"),
+        ("arn:aws:bedrock:eu-west-1:1:application-inference-profile/x", "bedrock-runtime"),
+    ],
+)
+def test_inference_profiles_are_at_another_host(model: str, host: str) -> None:
+    (endpoint,) = provider("bedrock").serving(model)
+    assert endpoint.base_url.startswith(f"https://{host}.")

@@ -207,7 +207,9 @@ class UpstreamSettings(_Table):
         description=f"Login with the credentials of a cloud, instead of a key: {LOGINS}. The library of the cloud, an "
         "extra, finds and renews them.",
     )
-    audience: str | None = Field(default=None, description="OAuth scope of the tokens. Default: the usual one.")
+    audience: str | None = Field(
+        default=None, description="OAuth scope of the tokens, `service/region` for `aws`. Default: the usual."
+    )
     headers: dict[str, str] = Field(default={}, description="Headers of every request.")
     query: dict[str, str] = Field(default={}, description="Query parameters of every request.")
     scope: str | None = Field(default=None, description="Label of the credential that opaque data is bound to.")

@@ -21,7 +21,7 @@ from ..urls import filled
 from ..usage_errors import InvalidArgument
 from .catalog import Catalog, current, near_providers
 
-__all__ = ["Endpoint", "Provider", "aliases", "compatible", "logins", "provider", "providers", "table"]
+__all__ = ["Endpoint", "Provider", "aliases", "compatible", "framings", "logins", "provider", "providers", "table"]
 
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
@@ -37,7 +37,7 @@ class Endpoint:
     none; "" where it is not documented), `state` whether responses are kept (kept, none, ""), `status` beta or
     deprecated, `layer` that the provider translates this protocol to another of its own, `cannot` request fields it
     refuses or ignores, with the word; `fixed` and `omitted` are fields that it requires always
-    and refuses always.
+    and refuses always, and `moved` are headers that it takes as a field of the body, a list.
 
     >>> from unified_llm import models
     >>> endpoint = models.provider("groq").endpoints[0]
@@ -62,6 +62,7 @@ class Endpoint:
     cannot: Mapping[str, str] = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)
     omitted: tuple[str, ...] = ()
+    moved: Mapping[str, str] = field(default_factory=dict)
     note: str = ""
 
     @property
@@ -220,9 +221,15 @@ def compatible() -> str:
     return str(_data()["compatible"])
 
 
-def logins() -> Mapping[str, Mapping[str, str]]:
+def logins() -> Mapping[str, Mapping[str, Any]]:
     """The logins with the credentials of a cloud, by name."""
-    found: Mapping[str, Mapping[str, str]] = _data()["logins"]
+    found: Mapping[str, Mapping[str, Any]] = _data()["logins"]
+    return found
+
+
+def framings() -> Mapping[str, str]:
+    """The media types of streams in other frames than server-sent events, and what decodes each ("module:class")."""
+    found: Mapping[str, str] = _data()["framings"]
     return found
 
 

@@ -25,6 +25,7 @@ from ..telemetry.hooks import acall_hook, call_hook
 from ..upstreams.credentials import Watched
 from ..upstreams.upstream import Upstream
 from .byte_streams import AsyncStream, Stream
+from .event_framing import AsyncEvents, decoder_of, events
 from .event_loops import Chunks
 from .pool import TIMEOUT, AsyncPool, Pool, checked
 from .transport_errors import as_http_error
@@ -177,7 +178,8 @@ class Wire(_Driver):
         return raw
 
     def _chunks(self, opened: list[Any], deadline: Deadline | None, response: httpx2.Response) -> Iterator[bytes]:
-        return response.iter_bytes()
+        decoder = decoder_of(response)
+        return response.iter_bytes() if decoder is None else events(decoder, response.iter_bytes())
 
     def _next(self, opened: list[Any], deadline: Deadline | None, chunks: Iterator[bytes]) -> bytes | None:
         return next(chunks, None)
@@ -283,7 +285,9 @@ class AsyncWire(_Driver):
         return raw
 
     async def _chunks(self, opened: list[Any], deadline: Deadline | None, response: httpx2.Response) -> Any:
-        return self._chunks_of(response)
+        chunks = self._chunks_of(response)
+        decoder = decoder_of(response)
+        return chunks if decoder is None else AsyncEvents(decoder, chunks)
 
     def _chunks_of(self, response: Any) -> Any:
         """The iterator over a response, which `aclose` ends where it stands."""

@@ -213,6 +213,9 @@ def outgoing_of(ask: Ask, upstream: Upstream, sent: Converted, model: str | None
     converted = {name.lower(): str(value) for name, value in (sent.http.get("headers") or {}).items()}
     check_headers(converted)
     headers.update(_headers(upstream, sent))
+    for name, key in upstream.moved.items() if isinstance(body, dict) else ():
+        if name in headers:
+            body = {**body, key: [each.strip() for each in headers.pop(name).split(",")]}
     asked = sent.http.get("query") or {}
     query = {**upstream.query, **asked}
     check_query(query)

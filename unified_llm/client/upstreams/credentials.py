@@ -200,7 +200,9 @@ class Watched(httpx2.Auth):
         return leaving
 
     def _register(self, request: httpx2.Request) -> None:
+        once = getattr(self._inner, "one_time", ())
         headers = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in request.headers.raw]
+        headers = [pair for pair in headers if pair[0] not in once]
         register(self._secrets, headers, request.url, self._public)
 
 

@@ -27,6 +27,7 @@ from ...usage_errors import InvalidArgument, MissingExtra
 from .credentials import KeyAuth
 from .known_hosts import hosts
 from .loading import loaded
+from .signatures import Signature, service_of
 from .tokens import check_login, tokens_of
 from .upstream import Upstream, taken_apart
 
@@ -61,8 +62,8 @@ def upstream(
     provider, "provider/model" or host; without it the provider's environment variables are looked at as a request
     leaves. `variables` fill names in the provider's URL
     (`resource`, `region`, `project`). `auth` is an auth object, or the name of a login with the credentials of a cloud
-    ("azure", "google"), which its own library finds and renews; `audience` is what its tokens are for, where that is
-    not the usual. `changes` are fields of `Upstream`.
+    ("aws", "azure", "google"), which its own library finds and renews; `audience` is what they are for, where that is
+    not the usual (an OAuth scope; "service/region" for "aws"). `changes` are fields of `Upstream`.
 
     Raises `UnknownProvider`, `UnknownProtocol`, `CapabilityRefused`, `MissingExtra` where the library of a login is
     not installed, and `ValueError` where nothing is known to serve the model, or a variable of the URL is missing.
@@ -74,7 +75,7 @@ provider='anthropic', scope=None, defaults={}, fixed={}, omitted=(), path='', st
     'openai-chat'
     """
     if isinstance(auth, str):
-        check_login(auth)
+        check_login(auth)  # before anything else is looked for
         made = upstream(
             ref,
             protocol=protocol,
@@ -152,7 +153,12 @@ def with_key(made: Upstream, given: Any) -> Upstream:
 
 def _logged_in(made: Upstream, name: str, audience: str) -> Upstream:
     """The upstream, in all its protocols, with the credentials of a cloud."""
-    auth = KeyAuth(*_BEARER, tokens_of(name, audience), whose=made.provider or name)
+    signs = check_login(name).sign
+    auth: httpx2.Auth
+    if signs:
+        auth = Signature(tokens_of(name), *service_of(made.base_url, audience, signs))
+    else:
+        auth = KeyAuth(*_BEARER, tokens_of(name, audience), whose=made.provider or name)
     return made.with_(auth=auth, others=tuple(_logged_in(each, name, audience) for each in made.others))
 
 
@@ -221,6 +227,7 @@ def _made(
         provider=owner.id,
         fixed=endpoint.fixed,
         omitted=endpoint.omitted,
+        moved=endpoint.moved,
         path=endpoint.path,
         stream_path=endpoint.stream_path,
         **clients,

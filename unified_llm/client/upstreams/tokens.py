@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -166,13 +166,13 @@ class Login:
     module: str
     extra: str
     what: str
-    token: str = ""
-    sign: str = ""
+    token: str
+    sign: Mapping[str, str] = field(default_factory=dict)
 
 
 def check_login(name: str) -> Login:
     """The login of that name. Raises `InvalidArgument` for an unknown one, `MissingExtra` without its library."""
-    known: Mapping[str, Mapping[str, str]] = logins()
+    known = logins()
     if name not in known:
         raise InvalidArgument(f"auth: unknown login {name!r}; choose one of {', '.join(sorted(known))}")
     found = Login(**known[name])

@@ -30,8 +30,9 @@ class Upstream:
     the model that is asked for; None leaves the one the caller names. `provider` is a name for people and for data,
     `scope` labels the credential or deployment that encrypted reasoning is bound to (`convert(scope=)`). `defaults` are
     fields of the upstream's own wire that a request gets where it says nothing; `fixed` are set in any case, and
-    `omitted` are taken out, where a platform wants that. `path` and `stream_path` replace the protocol's own route of
-    a request (`{model}` is filled in). `timeout` is seconds, or the HTTP library's own. `http_client` and
+    `omitted` are taken out, where a platform wants that, and `moved` are headers that become fields of the body, as
+    lists. `path` and `stream_path` replace the protocol's own route of a request (`{model}` is filled in). `timeout` is
+    seconds, or the HTTP library's own. `http_client` and
     `async_http_client` bring a connection pool, proxies, certificates; they are used as they are, and never closed.
     `extra_headers` stand before what a conversion sets, where `headers` and `query` stand behind it. `secrets` are the
     credentials among all of these and in what was sent; `hide` takes them out of a text. A password or a query in
@@ -56,6 +57,7 @@ class Upstream:
     defaults: Mapping[str, Any] = field(default_factory=dict, hash=False)
     fixed: Mapping[str, Any] = field(default_factory=dict, hash=False)
     omitted: tuple[str, ...] = ()
+    moved: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
     path: str = ""
     stream_path: str = ""
     timeout: Any = None
@@ -145,7 +147,8 @@ class Upstream:
 
 
 # What the protocols of one place do not have in common.
-_OWN = frozenset(("protocol", "base_url", "path", "stream_path", "auth", "provider", "defaults", "fixed", "omitted"))
+_OWN = frozenset(("protocol", "base_url", "path", "stream_path", "auth", "provider", "defaults", "fixed", "omitted",
+                  "moved"))  # fmt: skip
 
 
 class Parts(NamedTuple):

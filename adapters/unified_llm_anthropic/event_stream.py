@@ -1,0 +1,72 @@
+"""Messages in the event stream of a cloud: binary frames, each of which contains one event of the stream.
+
+https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InvokeModelWithResponseStream.html
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from importlib import import_module
+from typing import Any
+
+from unified_llm.errors import InvalidBody
+from unified_llm.jsonvalue import dump, parse
+from unified_llm.sse import encode
+from unified_llm.usage_errors import MissingExtra
+
+__all__ = ["Decoder"]
+
+# The errors of the platform in the words of the protocol.
+_ERRORS = {
+    "accessDeniedException": "permission_error",
+    "internalServerException": "api_error",
+    "modelStreamErrorException": "api_error",
+    "modelTimeoutException": "timeout_error",
+    "resourceNotFoundException": "not_found_error",
+    "serviceUnavailableException": "overloaded_error",
+    "throttlingException": "rate_limit_error",
+    "validationException": "invalid_request_error",
+}
+
+
+class Decoder:
+    """Bytes of the event stream in, bytes of server-sent events out. Raises `MissingExtra` without botocore."""
+
+    def __init__(self) -> None:
+        try:
+            found = import_module("botocore.eventstream")
+        except ModuleNotFoundError as error:
+            raise MissingExtra("an event stream of Bedrock", "bedrock") from error
+        self._buffer, self._damaged = found.EventStreamBuffer(), found.ParserError
+
+    def feed(self, chunk: bytes) -> bytes:
+        """The events of all frames that are complete. Raises `ValueError` for a damaged frame."""
+        damaged = False
+        out: list[bytes] = []
+        self._buffer.add_data(chunk)
+        try:
+            out += [_event(frame.headers, frame.payload) for frame in self._buffer]
+        except (self._damaged, binascii.Error, InvalidBody):
+            damaged = True
+        if damaged:
+            raise ValueError("a frame of the event stream is damaged")
+        return b"".join(out)
+
+
+def _event(headers: dict[str, Any], payload: bytes) -> bytes:
+    kind = headers.get(":message-type")
+    if kind == "event":
+        data = parse(payload).get("bytes") if headers.get(":event-type") == "chunk" else None
+        if not isinstance(data, str):
+            return b""
+        event = base64.b64decode(data, validate=True)
+        node = parse(event)
+        return encode(str(node["type"]), event) if isinstance(node, dict) and "type" in node else b""
+    name = str(headers.get(":exception-type") or headers.get(":error-code") or "")
+    message = headers.get(":error-message")
+    if kind == "exception":
+        node = parse(payload) if payload else {}
+        message = node.get("message") if isinstance(node, dict) else None
+    error = {"type": _ERRORS.get(name, "api_error"), "message": str(message or name or "the stream failed")}
+    return encode("error", dump({"type": "error", "error": error}))
