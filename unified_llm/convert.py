@@ -101,13 +101,13 @@ def convert(
     >>> [(loss.path, loss.fate) for loss in done.losses]
     [('/store', 'added'), ('/seed', 'lost')]
     """
-    check_levels(on_loss)
+    if on_loss != "ignore":
+        check_levels(on_loss)
     origin, source_dialect = split(source)
     goal, target_dialect = split(target)
     read_kind, write_kind = kind_of(origin, kind), kind_of(goal, kind)
     notes: list[tuple[Any, ...]] = []
     doc = load(body, notes)
-
     side = facing or write_kind.facing
     here, there = Surface(origin, source_dialect), Surface(goal, target_dialect)
     reader, writer = ends(

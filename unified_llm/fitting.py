@@ -66,9 +66,11 @@ def fit(request: Node, writer: Writer, target: Surface, source: Surface | None) 
     if demands is None:
         return []
     done = _Fitting(request, writer, demands)
-    done.tools()
+    if "tools" in request:
+        done.tools()
     done.names()
-    done.output()
+    if "text" in request:
+        done.output()
     if done.asked:
         writer.context["asked"] = {**done.asked, **writer.context.get("asked", {})}
     return done.replaced

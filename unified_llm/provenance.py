@@ -93,12 +93,16 @@ def looks_sealed(value: Any) -> bool:
     """Whether a string anywhere in a JSON value looks like an envelope, or like one that was escaped."""
     if type(value) is str:
         return _STEM in value
-    if type(value) is dict:
-        return any(looks_sealed(inner) for inner in value.values() if type(inner) in _DEEP)
-    return type(value) is list and any(looks_sealed(inner) for inner in value if type(inner) in _DEEP)
-
-
-_DEEP = frozenset((str, dict, list))
+    if type(value) is not dict and type(value) is not list:
+        return False
+    for inner in value.values() if type(value) is dict else value:
+        kind = type(inner)
+        if kind is str:
+            if _STEM in inner:
+                return True
+        elif (kind is dict or kind is list) and looks_sealed(inner):
+            return True
+    return False
 
 
 def escaped_all(value: Any) -> Any:

@@ -148,11 +148,11 @@ class Reader:
             if rest:
                 self.keep(node, rest)
             self.trace.append((node, body))
-        return self._opened(node)
+        return node if self.plain else self._opened(node)
 
     def _opened(self, node: Any) -> Any:
         """A conversation with carried answers back in their places (`returning.py`)."""
-        items = node.get("input") if type(node) is dict and not self.plain else None
+        items = node.get("input") if type(node) is dict else None
         if type(items) is list:
             for item in items:
                 if "opaque" in item:
@@ -180,7 +180,8 @@ class Reader:
 
     def traced(self) -> list[tuple[Node, Node]]:
         """All pairs of nodes, canonical and wire."""
-        self.settle()
+        if self.owed:
+            self.settle()
         if self.runs:
             self.trace += [pair for nodes, wires in self.runs for pair in zip(nodes, wires)]
             self.runs.clear()

@@ -132,7 +132,10 @@ class Table:
         for key in tuple(node):
             field = self._flat.get(key)
             if field is not None:
-                self._write_one(field, node, key, wire, writer, original, (key,))
+                if field.values is None and field.write is None and node[key] is not None:
+                    wire[field.wire] = node.pop(key)
+                else:
+                    self._write_one(field, node, key, wire, writer, original, (key,))
             elif key in self._deep and type(node[key]) in (dict, Owned):
                 group = node[key] if type(node[key]) is Owned else take(node, key)
                 fields = self._deep[key]

@@ -24,6 +24,7 @@ Node = dict[str, Any]
 _MESSAGE, _MODEL = "uas", "acrp"
 # What does not join itself to one message where no turn is known.
 _UNJOINED = ("ar", "cr", "ca", "aa", "pa", "pc", "pr", "ap", "cp", "rp")
+_LEADS_NOWHERE = re.compile("r(?:[uso]|$)")
 _SPECIAL = frozenset(("executor", "async", "caller"))
 
 
@@ -52,7 +53,7 @@ def is_sound(items: list[Node], rules: Rules, letters: str, plain: Outline | Non
 
 def _turns(letters: str, rules: Rules) -> bool:
     spoken = letters.lstrip("s")
-    if rules.reasoning_follower and re.search("r(?:[uso]|$)", spoken):
+    if rules.reasoning_follower and "r" in letters and _LEADS_NOWHERE.search(spoken):
         return False
     if rules.alternates and ("uu" in spoken or "aa" in spoken or "ss" in spoken):
         return False

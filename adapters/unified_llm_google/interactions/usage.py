@@ -27,6 +27,7 @@ _BY: tuple[tuple[str, str, str | None], ...] = (
     ("cached_tokens_by_modality", "input_tokens_details", "cached_tokens_details"),
     ("tool_use_tokens_by_modality", "input_tokens_details", "tool_tokens_details"),
 )
+_COUNTED = frozenset(MODALITIES.values())
 _TOOLS = {"google_search": "web_search", "google_maps": "maps", "retrieval": "retrieval"}
 _TOOLS_BACK = {hub: wire for wire, hub in _TOOLS.items()}
 # sum, its own count on the wire, the part counted apart, that part's details and key
@@ -98,12 +99,11 @@ def write_usage(c: Node, w: Writer) -> Node:
         found = details.get(home, nothing)
         if key is not None:
             found = take(found, key) if type(found.get(key)) is dict else nothing
-        counts = [
-            (word, found.pop(count))
-            for word, count in _ordered(w.form(c, name), MODALITIES)
-            if type(found.get(count)) is int
-        ]
-        if counts or w.form(c, name) == "":
+        marker, counts = w.form(c, name), []
+        if not _COUNTED.isdisjoint(found):
+            ordered = _ordered(marker, MODALITIES)
+            counts = [(word, found.pop(count)) for word, count in ordered if type(found.get(count)) is int]
+        if counts or marker == "":
             wire[name] = [{"modality": word, "tokens": tokens} for word, tokens in counts]
     for total, visible, apart, home, key in _SUMS:
         found = details.get(home, nothing)
@@ -128,4 +128,6 @@ def write_usage(c: Node, w: Writer) -> Node:
 def _ordered(marker: str | None, known: dict[str, str]) -> list[tuple[str, str]]:
     """Words and keys in the order the wire had them."""
     order = marker.split() if type(marker) is str else []
+    if not order:
+        return list(known.items())
     return sorted(known.items(), key=lambda pair: order.index(pair[1]) if pair[1] in order else len(order))

@@ -41,10 +41,11 @@ _ALIKE = {"enabled": ("adaptive",), "adaptive": ("enabled",), "between_tools": (
 
 def read_controls(w: Node, c: Node, r: Reader) -> None:
     for key, fields in _CONTROLS.items():
-        if type(w.get(key)) is dict:
+        if key in w and type(w[key]) is dict:
             _read_control(w, c, key, fields, r)
-    for hub, path in r.dialect.get("control", {}).items():
-        _read_path(w, c, hub, path, r)
+    if r.dialect:
+        for hub, path in r.dialect.get("control", {}).items():
+            _read_path(w, c, hub, path, r)
 
 
 def _read_control(w: Node, c: Node, key: str, fields: dict[str, str], r: Reader) -> None:

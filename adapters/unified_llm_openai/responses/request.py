@@ -75,8 +75,10 @@ def _write(c: Node, w: Writer, path: str) -> Node:
         drop_refused(c, w, wire.get("reasoning"))
         fit_identifier(c, w)
     if not own:
-        write_edits(c, w)
-        fit_words(c, w)
+        if "context_management" in c:
+            write_edits(c, w)
+        if "tool_choice" in c:
+            fit_words(c, w)
     held = {} if own or w.dialect.get("penalties") else {key: c.pop(key) for key in _PENALTIES if key in c}
     REQUEST.write(c, wire, w, w.doc)
     c.update(held)
