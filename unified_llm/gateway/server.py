@@ -114,6 +114,8 @@ class Server(uvicorn.Server):
             http=_bounded(settings.max_headers),
             ws=Sockets,
             ws_max_size=settings.max_body,
+            # Its limit is the decompressed size alone: 32 MB may come of 32 kB, which HTTP refuses (`max_ratio`).
+            ws_per_message_deflate=False,
             lifespan="on",
             timeout_graceful_shutdown=max(1, round(settings.graceful)),
             server_header=False,

@@ -178,6 +178,7 @@ class Session:
             return True
         self._waiting += 1
         self._size += len(content)
+        self._turns.make_room(self._size)
         self._lanes[lane].put_nowait(content)
         return True
 
@@ -212,6 +213,7 @@ class Session:
                 await self._fail(lane, Refusal(500, "server_error", "internal error of the gateway"))
         self._waiting -= 1
         self._size -= len(content)
+        self._turns.make_room(self._size)
         previous = body.get(keeps(self._match.protocol))
         if not done and isinstance(previous, str):
             self._turns.evict(previous, lane)

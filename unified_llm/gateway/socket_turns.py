@@ -34,7 +34,10 @@ class _Checked(Recalled):
 
 
 class SocketTurns(Turns):
-    """The stored responses of a gateway, and those that one socket remembers, `limit` bytes of them."""
+    """The stored responses of a gateway, and those that one socket remembers.
+
+    `limit` is how many bytes these have together with the messages that wait (`make_room`).
+    """
 
     memory: type[Recalled] = _Checked
 
@@ -59,7 +62,10 @@ class SocketTurns(Turns):
             self._size -= self._kept.pop(id_)[0].size
         self._kept[id_] = turn, lane
         self._size += turn.size
-        while self._size > self._limit:
+
+    def make_room(self, waiting: int) -> None:
+        """Forget the oldest responses, so that the others and `waiting` bytes of messages are within the limit."""
+        while self._kept and self._size + waiting > self._limit:
             _, (oldest, _) = self._kept.popitem(last=False)
             self._size -= oldest.size
 

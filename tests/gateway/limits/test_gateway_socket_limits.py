@@ -113,3 +113,34 @@ def test_a_response_on_a_connection_is_one_of_the_keys_parallel_requests(house: 
         slow.go = True
         assert text_of(ends(socket, 1)[0]) == "Once upon ab"
         until(lambda: not gateway.quota._parallel)
+
+
+@pytest.mark.parametrize(("size", "code"), [(200_000, None), (600_000, "previous_response_not_found")])
+def test_messages_that_wait_share_their_room_with_what_is_remembered(house: House, size: int, code: str | None) -> None:
+    with held(house) as (_, slow, _, served), opened(served) as socket:
+        slow.go = True
+        first = socket.ask(model="it", input="x" * 500_000, store=False)["response"]["id"]
+        slow.go = False
+        socket.send(model="it", input="y" * size, store=False)
+        socket.send(model="it", input="Hi", previous_response_id=first, store=False)
+        slow.go = True
+        _, event = ends(socket, 2)
+        assert (event.get("error") or {}).get("code") == code, event
+        if code is None:
+            again = socket.ask(model="it", input="Hi", previous_response_id=event["response"]["id"], store=False)
+            assert again["type"] == "response.completed"
+
+
+def test_a_large_response_is_remembered_after_its_request(house: House) -> None:
+    """A request does not take the room of the response that it was answered with."""
+    with held(house) as (_, slow, _, served), opened(served) as socket:
+        slow.go = True
+        first = socket.ask(model="it", input="x" * 700_000, store=False)["response"]["id"]
+        assert text_of(socket.ask(model="it", input="Hi", previous_response_id=first, store=False)) == "Once upon ab"
+
+
+def test_messages_are_not_compressed(house: House) -> None:
+    gateway = house.gateway(gateway={"listen": "127.0.0.1:0"})
+    with Served(gateway) as served, opened(served, compression="deflate") as socket:
+        assert socket.raw.protocol.extensions == []
+        assert text_of(socket.ask(model="openai-chat", input="Hi")) == "Hi"
