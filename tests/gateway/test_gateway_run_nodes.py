@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -19,8 +20,9 @@ from gateway.serving import House
 from gateway.strict_client import RESPONSES, check_numbers, events_of
 from unified_llm.gateway.app import Gateway
 from unified_llm.gateway.state import database as stores
-from unified_llm.gateway.state import log_reader
+from unified_llm.gateway.state import log_reader, run_rows
 from unified_llm.gateway.state import runs as running
+from unified_llm.gateway.state.event_log import LogWriter
 from unified_llm.gateway.state.store import Conflict, Store, StoreUnavailable
 from waiting import PATIENCE
 
@@ -217,3 +219,34 @@ def test_a_reader_on_another_node_is_told_what_is_new(
         wait_for(house, lambda: shown(house, one, id_) >= 4)
         monkeypatch.setattr(running, "_EVERY", 0.1 if not is_told else 1_000)
         assert house.ask(other, "POST", f"{RESPONSES}/{id_}/cancel").json()["status"] == "cancelled"
+
+
+def test_a_node_reads_its_own_runs_and_those_of_lost_nodes(
+    house: House, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running.Runs, "_sweep", lambda self: asyncio.sleep(0))
+    one, other = (house.gateway(state={"url": database}) for _ in range(2))
+    read: list[str] = []
+    unfinished = run_rows.unfinished
+
+    async def seen(store: Store, node: str) -> list[tuple[str, str, bool]]:
+        read.append(node)
+        return await unfinished(store, node)
+
+    async def looked() -> list[str]:
+        for each in (one, other):
+            await each.runs.start()
+        run = running.Run("r", "", "openai-responses", "in_progress", "", False, {"request": "{}"}, 1, 10**10)
+        for node, count in (("lost", 2), (other.runs.lock.node, 3)):
+            for number in range(count):
+                row = run._replace(id=f"{node}-{number}", owner=node)
+                await one.store.insert(stores.runs, {**row._asdict(), "head": json.dumps(row.head).encode()})
+                other.runs.log.live.setdefault(row.id, LogWriter(one.store, row))
+        monkeypatch.setattr(run_rows, "unfinished", seen)
+        assert set(await run_rows.owners(one.store)) == {"lost", other.runs.lock.node}
+        await one.runs._look()
+        return await run_rows.owners(one.store)
+
+    assert house.run(looked()) == [other.runs.lock.node], "the runs of the lost node have ended"
+    assert sorted(read) == sorted([one.runs.lock.node, "lost"])
+    other.runs.log.live.clear()

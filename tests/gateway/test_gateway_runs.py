@@ -240,6 +240,6 @@ def test_a_run_that_is_refused_is_not_executed(house: House, monkeypatch: pytest
     parts = [{"type": "input_file", "file_id": file}, {"type": "input_text", "text": "One."}]
     body = {"model": "openai-chat", "input": [{"role": "user", "content": parts}], "background": True}
     assert house.ask(gateway, "POST", RESPONSES, json=body).status_code == 503
-    assert not gateway.runs._tasks and not house.run(run_rows.unfinished(gateway.store)) and not house.seen
+    assert not gateway.runs._tasks and not house.run(run_rows.owners(gateway.store)) and not house.seen
     monkeypatch.undo()
     assert ended(house, gateway, RESPONSES, house.ask(gateway, "POST", RESPONSES, json=body).json()["id"])["output"]

@@ -14,7 +14,9 @@ from .event_log import Run, read_run
 from .locks import CANCEL, notify
 from .store import Conflict, Store, Stored
 
-__all__ = ["change_head", "claim", "end", "find", "mark_cancelled", "unfinished"]
+__all__ = ["change_head", "claim", "end", "find", "mark_cancelled", "owners", "unfinished"]
+
+_OPEN = runs.c.status == "in_progress"
 
 
 async def find(store: Store, tenant: str, id_: str) -> Run | None:
@@ -25,11 +27,21 @@ async def find(store: Store, tenant: str, id_: str) -> Run | None:
     return None if row is None else read_run(row)
 
 
-async def unfinished(store: Store) -> list[tuple[str, str, str, bool]]:
-    """The id, tenant, owner of all runs that have not ended, and whether each is to be cancelled."""
-    query = sa.select(runs.c.id, runs.c.tenant, runs.c.owner, runs.c.cancel).where(runs.c.status == "in_progress")
+async def unfinished(store: Store, node: str) -> list[tuple[str, str, bool]]:
+    """The id and tenant of the runs of a node that have not ended, and whether each is to be cancelled."""
+    query = sa.select(runs.c.id, runs.c.tenant, runs.c.cancel).where(_OPEN, runs.c.owner == node)
     async with store.connection() as connection:
         return [tuple(each) for each in await connection.execute(query)]
+
+
+async def owners(store: Store) -> list[str]:
+    """The nodes that have runs which have not ended."""
+    # From one owner to the next in the index: the runs of a node are not read by all the others.
+    first = sa.select(sa.func.min(runs.c.owner).label("owner")).where(_OPEN).cte("owners", recursive=True)
+    behind = sa.select(sa.func.min(runs.c.owner)).where(_OPEN, runs.c.owner > first.c.owner).scalar_subquery()
+    found = first.union_all(sa.select(behind).where(first.c.owner.is_not(None)))
+    async with store.connection() as connection:
+        return [each.owner for each in await connection.execute(sa.select(found.c.owner)) if each.owner is not None]
 
 
 async def mark_cancelled(store: Store, id_: str) -> None:

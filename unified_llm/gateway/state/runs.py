@@ -357,18 +357,22 @@ class Runs:
 
     async def _look(self) -> None:
         """Cancel what is to be cancelled, and end the runs of nodes that are lost."""
-        dead = {self.lock.node: True}  # of its own runs only those are left that could not be ended
-        for id_, tenant, owner, cancel in await run_rows.unfinished(self.store):
-            if id_ in self.log.live:
-                if cancel and id_ in self._tasks:
-                    self._stop(id_)
-                continue
-            if owner not in dead:
-                dead[owner] = await self.store.use(self.lock.is_dead, owner)
-            run = await self.get(tenant, id_) if dead[owner] else None
-            if run is not None:
-                with suppress(Conflict):
-                    await self._take_over(run)
+        for id_, tenant, cancel in await run_rows.unfinished(self.store, self.lock.node):
+            if id_ not in self.log.live:
+                await self._end_lost(tenant, id_)  # it could not be ended
+            elif cancel and id_ in self._tasks:
+                self._stop(id_)
+        for owner in await run_rows.owners(self.store):
+            if owner != self.lock.node and await self.store.use(self.lock.is_dead, owner):
+                for id_, tenant, _ in await run_rows.unfinished(self.store, owner):
+                    await self._end_lost(tenant, id_)
+
+    async def _end_lost(self, tenant: str, id_: str) -> None:
+        """Take over a run, unless it has ended or another node has it by now."""
+        run = await self.get(tenant, id_)
+        if run is not None and id_ not in self.log.live:
+            with suppress(Conflict):
+                await self._take_over(run)
 
     async def _take_over(self, run: Run) -> None:
         """Go on with a run that no node executes, or end it.
