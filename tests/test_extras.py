@@ -61,6 +61,7 @@ ASKING = {
     ),
     "bedrock": (
         'ul.Upstream.of("bedrock/anthropic.claude-opus-4-7", auth="aws", variables={"region": "r"})',
+        'ul.Upstream.of("bedrock/eu.anthropic.claude-opus-4-7", api_key="key", variables={"region": "r"})',
         "from unified_llm_anthropic.event_stream import Decoder; Decoder()",
     ),
     "vertex": (

@@ -77,3 +77,12 @@ def test_a_provider_whose_login_has_no_library_is_refused_at_the_start(
     file.write_text('[gateway]\nproviders = ["vertex"]\n')
     with pytest.raises(ConfigError, match=r"gateway.providers: Vertex AI needs the extra"):
         Router.load(load(file), file)
+
+
+def test_what_reads_a_stream_is_there_before_a_request_is_sent(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "botocore", None)
+    monkeypatch.setenv("AWS_REGION", "eu-west-1")
+    gateway = house.gateway({}, gateway={"providers": ["bedrock"]})
+    body = {**BODY, "model": "bedrock/eu.anthropic.claude-opus-4-7", "stream": True}
+    refused = house.ask(gateway, "POST", "/v1/chat/completions", json=body)
+    assert refused.status_code == 404 and "unified-llm[bedrock]" in refused.text, refused.text

@@ -38,6 +38,7 @@ class Endpoint:
     deprecated, `layer` that the provider translates this protocol to another of its own, `cannot` request fields it
     refuses or ignores, with the word; `fixed` and `omitted` are fields that it requires always
     and refuses always, and `moved` are headers that it takes as a field of the body, a list.
+    `needs` is a row of `logins` whose library reads its streams.
 
     >>> from unified_llm import models
     >>> endpoint = models.provider("groq").endpoints[0]
@@ -63,6 +64,7 @@ class Endpoint:
     fixed: Mapping[str, Any] = field(default_factory=dict)
     omitted: tuple[str, ...] = ()
     moved: Mapping[str, str] = field(default_factory=dict)
+    needs: str = ""
     note: str = ""
 
     @property

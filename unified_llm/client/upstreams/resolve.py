@@ -218,6 +218,8 @@ def _made(
             "http_client": httpx2.Client(transport=inside),
             "async_http_client": httpx2.AsyncClient(transport=inside),
         }
+    if endpoint.needs:
+        check_login(endpoint.needs)  # not when its stream has begun, which would have been paid for
     needed = not owner.local
     return Upstream(
         protocol=endpoint.target,
