@@ -62,15 +62,18 @@ def _spelled(node: Node, shape: Shape) -> bool:
     """Whether anything in `node` is in snake_case."""
     if not shape.snake.keys().isdisjoint(node):
         return True
-    for key, value in node.items():
-        below = shape.below.get(key)
-        if below is None:
+    shapes = shape.below
+    for key in () if shapes.keys().isdisjoint(node) else node:
+        if key not in shapes:
             continue
+        value = node[key]
         if type(value) is dict:
-            if _spelled(value, below):
+            if _spelled(value, shapes[key]):
                 return True
-        elif type(value) is list and any(type(each) is dict and _spelled(each, below) for each in value):
-            return True
+        elif type(value) is list:
+            for each in value:
+                if type(each) is dict and _spelled(each, shapes[key]):
+                    return True
     return False
 
 
