@@ -181,7 +181,7 @@ def test_an_error_as_the_first_event_is_an_error_of_the_call(ask_for: Call) -> N
 @pytest.mark.parametrize("kind", ["application/json", "text/html"])
 def test_an_answer_that_is_none(ask_for: Call, ask: Ask, kind: str) -> None:
     canned = Canned(lambda: httpx2.Response(200, content=b"<html>hello", headers={"content-type": kind}))
-    with pytest.raises(ul.ServerFailed, match=f"no JSON .{kind}") as caught:
+    with pytest.raises(ul.ServerFailed, match=f"not JSON .{kind}") as caught:
         ask_for(ask, canned)
     assert len(canned.seen) == 1, "it was answered, and perhaps paid"
     assert caught.value.body == "<html>hello"
