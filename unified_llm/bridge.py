@@ -92,7 +92,8 @@ def declare(family: Mapping, cases: Union, **before: Before) -> None:
         x = w.context.get(_ENGINE)
         if x is None:
             x = w.context[_ENGINE] = Context(w.source or "", w.protocol)
-            x.own = x.own or w.protocol in (w.doc.get("extra") or ())
+            extra = w.doc.get("extra") if type(w.doc) is dict else None  # a stream has no document
+            x.own = x.own or w.protocol in (extra or ())
         try:
             made = before.get(c["type"])
             node = c if made is None else made(c, w, x)
