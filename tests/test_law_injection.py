@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corpus import cases, pairs, records, show
+from corpus import cases, pairs, records, show, smallest_first
 from unified_llm import suite
 
 pytestmark = pytest.mark.long
@@ -15,6 +15,6 @@ OWN = [(protocol, protocol, kind) for protocol, kind in cases()]
 @pytest.mark.parametrize(("source", "target", "kind"), OWN + pairs("request", "response", "error"))
 def test_injection(source: str, target: str, kind: str) -> None:
     seen: set[tuple[str, ...]] = set()
-    failures = suite.injection(records(source, kind), target, seen)
+    failures = suite.injection(smallest_first(records(source, kind)), target, seen)
     assert len(seen) >= 4
     assert not failures, show(failures, "injection", len(seen))

@@ -7,7 +7,7 @@ base64), so that what is tested is whether the value is carried and not whether 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .walk import Path, deleted, nodes, replaced
@@ -64,10 +64,13 @@ def is_token(value: Any) -> bool:
     )
 
 
-def mutate(doc: Any, dice: random.Random, times: int = 1) -> Any:
-    """A copy with `times` random places deleted, replaced by something odd, duplicated, or swapped for one another."""
+def mutate(doc: Any, dice: random.Random, times: int = 1, places: Sequence[tuple[Path, Any]] = ()) -> Any:
+    """A copy with `times` random places deleted, replaced by something odd, duplicated, or swapped for one another.
+
+    `places` are those of the document, for a caller that mutates it more than once.
+    """
     for _ in range(times):
-        places: list[tuple[Path, Any]] = list(nodes(doc))
+        places = places or list(nodes(doc))
         path, value = dice.choice(places)
         what = dice.randrange(5)
         if not path or what == 0:
@@ -83,14 +86,15 @@ def mutate(doc: Any, dice: random.Random, times: int = 1) -> Any:
         else:
             other = [value] if type(value) is not list else {str(index): inner for index, inner in enumerate(value)}
             doc = replaced(doc, path, other if dice.random() < 0.5 else dice.choice(_ODD))
+        places = ()
     return doc
 
 
 def mutants(doc: Any, count: int, seed: int) -> Iterator[Any]:
     """`count` mutants of a document, the same ones for the same seed."""
-    dice = random.Random(seed)
+    dice, places = random.Random(seed), list(nodes(doc))
     for _ in range(count):
-        yield mutate(doc, dice, dice.choice((1, 1, 2, 4)))
+        yield mutate(doc, dice, dice.choice((1, 1, 2, 4)), places)
 
 
 def _at(doc: Any, path: Path) -> Any:
