@@ -44,6 +44,26 @@ class _Row(NamedTuple):
     always: bool
 
 
+class _Rule(NamedTuple):
+    """A row on the way to one target: a value that says nothing there, or one that is done there anyway."""
+
+    nothing: Any
+    anyway: Any
+    unless: Keys
+
+
+class _Spot(NamedTuple):
+    """What the tables say of one place of a document."""
+
+    keys: Keys
+    pattern: Keys
+    rules: tuple[_Rule, ...]
+    # How the receiver knows a value that has no field there; "" where it does not, or has the field.
+    known: str
+    # The settings of the request without which a value there means nothing.
+    filled: tuple[str, ...]
+
+
 class _Protocol(NamedTuple):
     """The table of one protocol, patterns as tuples of normalized keys."""
 
@@ -80,11 +100,20 @@ def significant(losses: Iterable[Loss], here: Weighing, document: Any, stream: b
     `document` is the source's. Of a stream it is the events by their numbers, as far as they are known.
     """
     losses = losses if isinstance(losses, Losses) else Losses(losses)
-    if here.kind not in ("request", "response") or not any(loss.fate == "lost" for loss in losses):
+    if here.kind not in ("request", "response"):
         return losses
-    weigher = _Weigher(here, document, stream)
-    found = (weigher.weigh(loss) for loss in losses)
-    return Losses(loss for loss in found if loss is not None)
+    weigher: _Weigher | None = None
+    found: list[Loss] = []
+    for loss in losses:
+        if loss.fate == "lost" and loss.side == "source":
+            if weigher is None:
+                weigher = _Weigher(here, document, stream)
+            weighed = weigher.weigh(loss)
+            if weighed is not None:
+                found.append(weighed)
+        else:
+            found.append(loss)
+    return losses if weigher is None else Losses(found)
 
 
 def needs_no_field(loss: Loss) -> bool:
@@ -97,95 +126,127 @@ def _known_ways() -> frozenset[str]:
     return frozenset(row["how"] for table in _data().values() for row in table.get("known", ()))
 
 
-class _Weigher:
-    """The verdicts on the losses of one document."""
+class _Scale:
+    """What the tables say of the values of one kind of document on the way from one protocol to another."""
 
-    def __init__(self, here: Weighing, document: Any, stream: bool) -> None:
-        self.here, self.document, self.streams = here, document, stream
-        self.table = _protocol(here.source or "canonical")
-        self.target = _protocol(here.target)
-        self.echoed: dict[str, bool] = {}
+    __slots__ = ("_behavior", "_crosses", "_own", "_requests", "_rows", "_rules", "streams", "table", "wire")
 
-    def weigh(self, loss: Loss) -> Loss | None:
-        if loss.fate != "lost" or loss.side != "source":
-            return loss
-        keys, pattern = _keys(loss.path)
-        document = self.document
-        if self.streams:
-            # The number of the event and, on a wire, "data".
-            above = 2 if self.here.source else 1
-            document, keys, pattern = document.get(int(keys[0])), keys[above:], pattern[above:]
-        try:
-            value = _value(document, keys)
-        except LookupError:
-            return loss
-        told = self._judge(pattern, value)
-        if told == _NOTHING:
-            return None
-        if self.here.exchange is not None and (self._is_echo(keys) or self._is_filled(pattern)):
-            return None
-        how = UNASKED if told == _DONE_ANYWAY else self._known_by(pattern)
-        return loss._replace(fate="approximated", detail=how) if how else loss
+    def __init__(self, source: str, target: str, kind: str, streams: bool) -> None:
+        self.table, there = _protocol(source or "canonical"), _protocol(target)
+        self.wire, self.streams = bool(source), streams
+        self._rows, self._requests = self.table.rows["stream" if streams else kind], kind == "request"
+        self._crosses = source.partition(":")[0] != target.partition(":")[0]
+        # What was lost to a dialect is a setting that the dialect does not have, even if its protocol has it.
+        self._behavior, self._own = there.behavior, there.own if ":" in target else there.behavior.keys()
+        self._rules: dict[Keys, tuple[_Rule, ...]] = {}  # of the places that have a row
 
-    def _known_by(self, pattern: Keys) -> str:
-        """How the receiver knows a value that has no field there; "" where it does not, or has the field."""
-        if self.here.source.partition(":")[0] == self.here.target.partition(":")[0]:
-            return ""
-        return next((self.table.known[place] for place in self._places(pattern) if place in self.table.known), "")
+    def rules(self, pattern: Keys) -> tuple[_Rule, ...]:
+        """Those of a place, in order."""
+        found = self._rules.get(pattern)
+        if found is None:
+            rows: Iterable[_Row] = self._rows.get(pattern, ())
+            if self.streams:
+                whole = self.table.rows["response"]
+                rows = [*rows, *(row for place in self.places(pattern) for row in whole.get(place, ()))]
+            found = tuple(map(self._rule, rows))
+            if found:
+                self._rules[pattern] = found
+        return found
 
-    def _judge(self, pattern: Keys, value: Any) -> int:
-        """How much a value says: nothing, what the target does anyway, or something. Of a container, the most in it."""
-        most, waiting = _NOTHING, [(pattern, value)]
-        while waiting and most < _SOMETHING:
-            pattern, value = waiting.pop()
-            if _is_element(pattern, value):
-                return _SOMETHING
-            told = self._judge_alone(pattern, value)
-            if told == _SOMETHING and value and type(value) is dict:
-                # No place in the tables is that deep, and a path that grew on would make this quadratic in the depth.
-                above = pattern[:MAX_DEPTH]
-                waiting += [((*above, _normal(key)), inner) for key, inner in value.items()]
-            elif told == _SOMETHING and value and type(value) is list:
-                above = pattern[:MAX_DEPTH]
-                waiting += [((*above, "*"), inner) for inner in value]
-            else:
-                most = max(most, told)
-        return most
+    def _rule(self, row: _Row) -> _Rule:
+        if not (row.field and self._requests):
+            return _Rule(row.value, _UNKNOWN, row.unless)  # the target has no behavior of its own
+        known = row.field in self._behavior and row.field in self._own
+        there = self._behavior[row.field] if known else _data()["unasked"].get(row.field, _UNKNOWN)
+        nothing = row.value if row.always or same(there, row.means) else _UNKNOWN
+        return _Rule(nothing, there if row.means == row.value else _UNKNOWN, row.unless)
 
-    def _judge_alone(self, pattern: Keys, value: Any) -> int:
-        if value is None or is_made(value):
-            return _NOTHING
-        told = _SOMETHING
-        for row in self._rows(pattern):
-            if row.unless and self._has(row.unless):
-                continue
-            there = self._behavior(row.field) if row.field and self.here.kind == "request" else row.means
-            if same(row.value, value) and (row.always or same(there, row.means)):
-                return _NOTHING
-            if row.field and self.here.kind == "request" and row.means == row.value and same(there, value):
-                told = _DONE_ANYWAY
-        return told
-
-    def _rows(self, pattern: Keys) -> list[_Row]:
-        rows = self.table.rows
-        if self.streams:
-            found = rows["stream"].get(pattern, [])
-            return [*found, *(row for place in self._places(pattern) for row in rows["response"].get(place, ()))]
-        return rows[self.here.kind].get(pattern, [])
-
-    def _places(self, pattern: Keys) -> tuple[Keys, ...]:
+    def places(self, pattern: Keys) -> tuple[Keys, ...]:
         """Where a place of a stream's event is in the whole answer."""
         if not self.streams:
             return (pattern,)
         above = self.table.places.get(pattern[0]) if pattern else None
         return (pattern,) if above is None else ((*above, *pattern[1:]), pattern)
 
-    def _behavior(self, field: str) -> Any:
-        behavior = self.target.behavior
-        if field in behavior and (":" not in self.here.target or field in self.target.own):
-            return behavior[field]
-        # What was lost to a dialect is a setting that the dialect does not have, even if its protocol has it.
-        return _data()["unasked"].get(field, _UNKNOWN)
+    def spot(self, path: str) -> _Spot:
+        keys, pattern = _keys(path)
+        places, known, filled = self.places(pattern), self.table.known, self.table.filled
+        how = next((known[place] for place in places if place in known), "") if self._crosses else ""
+        return _Spot(keys, pattern, self.rules(pattern), how, tuple(filled[each] for each in places if each in filled))
+
+
+_scale = lru_cache(maxsize=256)(_Scale)
+_spot = lru_cache(maxsize=8192)(_Scale.spot)
+
+
+class _Weigher:
+    """The verdicts on the losses of one document."""
+
+    __slots__ = ("document", "echoed", "here", "scale")
+
+    def __init__(self, here: Weighing, document: Any, stream: bool) -> None:
+        self.here, self.document = here, document
+        self.scale = _scale(here.source, here.target, here.kind, stream)
+        self.echoed: dict[str, bool] = {}
+
+    def weigh(self, loss: Loss) -> Loss | None:
+        """A value that was lost, as it is to be reported; None if it is not."""
+        path, document, scale = loss.path, self.document, self.scale
+        if scale.streams:
+            # The number of the event and, on a wire, "data".
+            above = 2 if scale.wire else 1
+            _, *keys = path.split("/", above + 1)
+            document, path = document.get(int(keys[0])), "/" + keys[above] if len(keys) > above else ""
+        spot = _spot(scale, path)
+        try:
+            value = _value(document, spot.keys)
+        except LookupError:
+            return loss
+        told = self._judge(spot, value)
+        if told == _NOTHING:
+            return None
+        if self.here.exchange is not None and (self._is_echo(spot.keys) or self._is_filled(spot)):
+            return None
+        how = UNASKED if told == _DONE_ANYWAY else spot.known
+        return Loss(loss.path, loss.capability, "approximated", how) if how else loss
+
+    def _judge(self, spot: _Spot, value: Any) -> int:
+        """How much a value says: nothing, what the target does anyway, or something. Of a container, the most in it."""
+        if spot.pattern[-1:] == ("*",) and _is_empty(value):
+            return _SOMETHING  # an element that holds nothing counts, whatever is in it
+        told = self._judge_alone(spot.rules, value)
+        if told != _SOMETHING or not value or type(value) not in (dict, list):
+            return told
+        most, waiting, rules = _NOTHING, [(spot.pattern, value)], self.scale.rules
+        while waiting:
+            pattern, holder = waiting.pop()
+            # No place in the tables is that deep, and a path that grew on would make this quadratic in the depth.
+            above, element = pattern[:MAX_DEPTH], type(holder) is list
+            for key, inner in enumerate(holder) if element else holder.items():
+                if element and _is_empty(inner):
+                    return _SOMETHING
+                below = (*above, "*" if element else _normal(key))
+                told = self._judge_alone(rules(below), inner)
+                if told != _SOMETHING:
+                    most = max(most, told)
+                elif inner and type(inner) in (dict, list):
+                    waiting.append((below, inner))
+                else:
+                    return _SOMETHING
+        return most
+
+    def _judge_alone(self, rules: tuple[_Rule, ...], value: Any) -> int:
+        if value is None or (type(value) is str and is_made(value)):
+            return _NOTHING
+        told = _SOMETHING
+        for nothing, anyway, unless in rules:
+            if unless and self._has(unless):
+                continue
+            if same(nothing, value):
+                return _NOTHING
+            if same(anyway, value):
+                told = _DONE_ANYWAY
+        return told
 
     def _has(self, keys: Keys) -> bool:
         try:
@@ -197,26 +258,26 @@ class _Weigher:
         """Whether a value is in a setting of an answer that repeats what the request asked for."""
         if self.here.exchange is None or type(self.here.answer) is not dict:
             return False
-        if self.streams:
-            if not keys or self.table.places.get(_normal(keys[0])) != ():
+        table = self.scale.table
+        if self.scale.streams:
+            if not keys or table.places.get(_normal(keys[0])) != ():
                 return False
             keys = keys[1:]
         key = keys[0] if keys else None
-        if key not in self.table.echoes:
+        if key not in table.echoes:
             return False
         if key not in self.echoed:
-            table = self.here.adapter.settings.get("response") if self.here.adapter else None
-            name = (table.hub_key(key) if table else None) or key
+            settings = self.here.adapter.settings.get("response") if self.here.adapter else None
+            name = (settings.hub_key(key) if settings else None) or key
             asked, answered = self.here.exchange.settings.get(name), self.here.answer.get(name)
-            self.echoed[key] = key in self.table.chosen if asked is None else _within(asked, answered)
+            self.echoed[key] = key in table.chosen if asked is None else _within(asked, answered)
         return self.echoed[key]
 
-    def _is_filled(self, pattern: Keys) -> bool:
+    def _is_filled(self, spot: _Spot) -> bool:
         """Whether a value of an answer means something only together with a setting that the request does not have."""
         if self.here.kind != "response" or self.here.exchange is None:
             return False
-        fields = [self.table.filled[place] for place in self._places(pattern) if place in self.table.filled]
-        return any(self.here.exchange.settings.get(field) is None for field in fields)
+        return any(self.here.exchange.settings.get(field) is None for field in spot.filled)
 
 
 def _within(asked: Any, answered: Any) -> bool:
@@ -238,20 +299,15 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def _is_element(pattern: Keys, value: Any) -> bool:
-    """Whether a value that holds nothing is an element of a list: that counts, whatever is in it."""
-    return pattern[-1:] == ("*",) and _is_empty(value)
-
-
 def _is_empty(value: Any) -> bool:
     return value is None or (type(value) is dict and all(inner is None for inner in value.values()))
 
 
+@lru_cache(maxsize=4096)
 def _normal(key: Any) -> str:
     return str(key).replace("_", "").lower()
 
 
-@lru_cache(maxsize=4096)
 def _keys(pointer: str) -> tuple[Keys, Keys]:
     """The keys of a JSON pointer as they are, and normalized. A number is a list index in the latter."""
     keys = tuple(key.replace("~1", "/").replace("~0", "~") for key in pointer.split("/")[1:])
