@@ -15,7 +15,7 @@ from ._tables import KNOWN_TYPES
 from .losses import Fate, Loss, Losses, Side
 from .naming import loss_of_added
 from .notes import Notes
-from .paths import Keys, at, follow, ids_below, kept, leaves, paths_below, pointer
+from .paths import Keys, at, follow, ids_below, kept, leaves, pointer
 
 if TYPE_CHECKING:
     from .adapter import Adapter
@@ -76,6 +76,12 @@ def _maker(
     return made
 
 
+@lru_cache(maxsize=4096)
+def _said(path: Keys, capability: str, fate: Any, detail: str) -> Loss:
+    """They are kept as well: most documents lose the same few things."""
+    return Loss(pointer(path), capability, fate, detail)
+
+
 @lru_cache(maxsize=512)
 def _relaxed(above: Keys, changes: Changes) -> tuple[Loss, ...]:
     """They are kept: the tools of a conversation come again with each request."""
@@ -86,36 +92,38 @@ class Finder(Notes):
     """The search for the sources of losses, over the documents of one conversion."""
 
     def loss(self, node: Node, keys: Keys, fate: str, detail: str, capability: str | None) -> list[Loss]:
-        if node is self.root and len(keys) == 1 and fate == "lost" and not capability:
-            inside = self._settings_in(keys[0])
-            if inside:
-                detail = detail or self.writer.refuses.get(keys[0], "")
-                return [loss for key in inside for loss in self.loss(node, (*keys, key), fate, detail, None)]
-        setting = self._setting(keys[0]) if node is self.root and keys and fate != "added" else None
+        if fate == "added":
+            return [loss_of_added(self._added(node, keys), self.goal, self.name, detail, capability)]
+        is_root, setting = node is self.root, None
+        if is_root and keys:
+            if len(keys) == 1 and fate == "lost" and not capability and self.name == "request":
+                inside = self._settings_in(keys[0])
+                if inside:
+                    detail = detail or self.writer.refuses.get(keys[0], "")
+                    return [loss for key in inside for loss in self.loss(node, (*keys, key), fate, detail, None)]
+            setting = self._setting(keys[0])
         if setting is not None and len(keys) > 1 and keys[-2:] not in PARTS and self._has(setting[0], keys):
             path = (*self.base, setting[0], *keys[1:])
-            return [Loss(pointer(path), capability or self._capability(node, keys), fate, detail)]  # type: ignore[arg-type]
+            return [_said(path, capability or self._capability(node, keys), fate, detail)]
         if setting is not None and len(keys) == 1:
             # Most losses are settings of the root that have a wire key of their own.
             if not detail and fate == "lost":
                 detail = self.writer.refuses.get(keys[0], "")
-            return [Loss(pointer((*self.base, setting[0])), capability or setting[1], fate, detail)]  # type: ignore[arg-type]
-        if fate == "added":
-            return [loss_of_added(self._added(node, keys), self.goal, self.name, detail, capability)]
+            return [_said((*self.base, setting[0]), capability or setting[1], fate, detail)]
         if keys[:1] == ("extra",):
             return self._foreign(node, keys, fate, detail, capability)
         capability = capability or self._capability(node, keys)
         if node is self.root and len(keys) == 1 and self._handed_on(keys[0]):
             said = detail or (self.writer.refuses.get(keys[0], "") if fate == "lost" else "")
-            return [Loss(pointer(self.base + keys), capability, fate, said)]  # type: ignore[arg-type]
+            return [_said(self.base + keys, capability, fate, said)]
         told = self._told(node, keys) if keys else None
         if told is not None:
             if fate == "lost" and not detail and keys[-2:] in PARTS:
                 fate, detail = "approximated", "counted in the sum"
-            return [Loss(pointer(self.base + told), capability, fate, detail)]  # type: ignore[arg-type]
+            return [_said(self.base + told, capability, fate, detail)]
         plain = self._plain(node, keys) if keys else None
         if plain is not None:
-            return [Loss(pointer(self.base + plain), capability, fate, detail)]  # type: ignore[arg-type]
+            return [_said(self.base + plain, capability, fate, detail)]
         if not detail and fate == "lost":
             refuses = self.writer.refuses
             named = str(keys[0]) if keys and node is self.root else str(node.get("type", "")) if not keys else ""
@@ -135,12 +143,12 @@ class Finder(Notes):
             gone = [key for key in below if at(node, key) is not None and not self._half_said(node, key)]
             half = detail or "the same word said more"
             if gone:
-                first = Loss(pointer(self.base + paths[0]), capability, "approximated", half)
+                first = _said(self.base + paths[0], capability, "approximated", half)
                 return [first, *(loss for key in gone for loss in self.loss(node, key, fate, detail, capability))]
             fate, detail = "approximated", half
         elif fate == "lost" and not detail and keys[-2:] in PARTS:
             fate, detail = "approximated", "counted in the sum"
-        out = [Loss(pointer(self.base + path), capability, fate, detail) for path in paths]  # type: ignore[arg-type]
+        out = [_said(self.base + path, capability, fate, detail) for path in paths]
         return out if keys else out + self._left_with(node, bool(found), fate, detail)
 
     def _made_of_setting(self, key: Any) -> list[Keys]:
@@ -239,9 +247,13 @@ class Finder(Notes):
         while stack:
             here = stack.pop()
             if type(here) is list:
-                stack.extend(here)
-            elif type(here) is dict:
-                stack.extend(value for key, value in here.items() if key != "extra")
+                stack.extend([each for each in here if type(each) is dict or type(each) is list])
+            else:
+                for key, value in here.items():
+                    if (type(value) is dict or type(value) is list) and key != "extra":
+                        stack.append(value)
+                if "extra" not in here:
+                    continue
                 kept = at(here, ("extra", self.reader.protocol))
                 for slot in ("rest", "turn") if type(kept) is dict else ():
                     if slot in kept and (slot == "turn" or shared) and "native" not in kept.get("form", ()):
@@ -284,9 +296,10 @@ class Finder(Notes):
             return []
         made = self._made_below.get(id(wire))
         if made is None:
-            below = (each for inner in paths_below(wire) for each in self._made_of.get(inner, ()))
-            made = self._made_below[id(wire)] = frozenset(each for each in below if each not in self._replaced)
-        if len(made) <= sum(each in made for each in ids_below(node)):
+            made_of = self._made_of
+            below = [each for inner in made_of.keys() & ids_below(wire) for each in made_of[inner]]
+            made = self._made_below[id(wire)] = frozenset(below) - self._replaced if below else frozenset()
+        if not made or made <= ids_below(node):
             return []
         own_leaves = [keys for keys in leaves(node) if keys[0] not in ("extra", "turn") and keys[-1] != "type"]
         # What another node says as well did not go with this one.
@@ -379,11 +392,11 @@ class Finder(Notes):
         if wire is not None and (rest is wire or whole):
             found = natives.get(str(node.get("type")), item)
             place = self._join(wire, ())
-            return [Loss(pointer(self.base + place), found, fate, detail)]  # type: ignore[arg-type]
+            return [_said(self.base + place, found, fate, detail)]
         for path in kept(rest, at(wire, tuple(below)) if wire is not None else None):
             names = [key for key in (*below, *path) if type(key) is str]
             found = capability or natives.get(".".join(names)) or natives.get(names[-1] if names else "", item)
             inner = (*below, *path)
             place = away + inner if wire is None else self._join(wire, inner)
-            out.append(Loss(pointer(self.base + place), found, fate, detail))  # type: ignore[arg-type]
+            out.append(_said(self.base + place, found, fate, detail))
         return out

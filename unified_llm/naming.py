@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ._tables import CAPABILITY, CHILDREN
 from .losses import Loss
 from .mapping import lookup
-from .paths import Keys, at, pointer
+from .paths import Keys, pointer
 
 if TYPE_CHECKING:
     from .adapter import Adapter
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Naming", "loss_of_added"]
 
 Node = dict[str, Any]
+_NONE: dict[str, Any] = {}
 
 
 @cache
@@ -82,10 +83,13 @@ class Naming:
         if node is not self.root:
             kind = node.get("type") if type(node) is dict else None
             name = kind if type(kind) is str and kind in CAPABILITY else self._name_of(node)
-        found = CAPABILITY.get(name, {}).get("", "native.item")
+        found: str = CAPABILITY.get(name, _NONE).get("", "native.item")
         value: Any = node
         for key in keys:
-            value = at(value, (key,))
+            try:
+                value = value[key] if type(value) is not str else None
+            except (KeyError, IndexError, TypeError):
+                value = None
             if type(key) is not str:
                 kind = value.get("type") if type(value) is dict else None
                 if type(kind) is str and kind in CAPABILITY:
@@ -96,7 +100,7 @@ class Naming:
             if table is None or key not in table:
                 return found if keys[0] != key else "native.field"
             found = table[key]
-            children = CHILDREN.get(name, {}).get(key, ())
+            children = CHILDREN.get(name, _NONE).get(key, ())
             kind = value.get("type") if type(value) is dict else None
             name = kind if type(kind) is str and kind in CAPABILITY else children[0] if len(children) == 1 else ""
         return found

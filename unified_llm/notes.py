@@ -7,13 +7,12 @@ of these notes here is made when a loss asks for it (`locate.py`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property, lru_cache
-from itertools import chain
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ._tables import CAPABILITY
 from .naming import Naming
-from .paths import Keys, Paths, Search, at, follow
+from .paths import Keys, Paths, Search, at, follow, once
 from .registry import split
 
 if TYPE_CHECKING:
@@ -26,6 +25,7 @@ __all__ = ["Notes"]
 Node = dict[str, Any]
 
 _NEAR = 48  # notes of a reading
+_NONE: dict[Keys, Keys] = {}
 
 
 @lru_cache(maxsize=64)
@@ -55,43 +55,51 @@ class Notes(Naming):
         self.writer = writer
         self.reader = reader
         self.source = source
-        self.goal: Adapter = split(writer.protocol)[0]
         self.doc: Any = writer.context.get("given", root) if reader is None else reader.doc
         self._inside: dict[tuple[int, int], Keys] = {}
         self._inside_tools: Keys = ()
-        self._search = Search()
         # By a wire node, the canonical nodes that were made of it and of what is in it, without those replaced.
         self._made_below: dict[int, frozenset[int]] = {}
 
     # Most losses are settings of the root: nothing below is walked for those.
 
-    @cached_property
+    @once
+    def goal(self) -> Adapter:
+        return split(self.writer.protocol)[0]
+
+    @once
+    def _search(self) -> Search:
+        return Search()
+
+    @once
     def wires(self) -> dict[int, Any]:
         return {} if self.reader is None else {id(node): wire for node, wire in self.reader.traced()}
 
-    @cached_property
+    @once
     def _near(self) -> dict[int, Any]:
         """The last of them: what stands beside the conversation is read after it, what was made fit later still."""
-        return {} if self.reader is None else {id(node): wire for node, wire in self.reader.trace[-_NEAR:]}
+        if self.reader is None or (len(self.reader.trace) <= _NEAR and not self.reader.runs):
+            return self.wires
+        return {id(node): wire for node, wire in self.reader.trace[-_NEAR:]}
 
-    @cached_property
+    @once
     def _read(self) -> dict[int, Any]:
         return {} if self.reader is None else {id(node): node for node, _ in self.reader.traced()}
 
-    @cached_property
+    @once
     def turns(self) -> dict[int, Any]:
         return {} if self.reader is None else {id(node): wire for node, wire in self.reader.turns}
 
-    @cached_property
+    @once
     def _given(self) -> dict[int, Any]:
         """What repair replaced, as the caller gave it."""
         return {id(new): old for new, old in self.writer.context.get("replaced", ())}
 
-    @cached_property
+    @once
     def _replaced(self) -> frozenset[int]:
         return frozenset(id(old) for old in self._given.values())
 
-    @cached_property
+    @once
     def _made_of(self) -> dict[int, list[int]]:
         """The canonical nodes that were read from each wire node."""
         found: dict[int, list[int]] = {}
@@ -99,16 +107,16 @@ class Notes(Naming):
             found.setdefault(id(wire), []).append(id(made))
         return found
 
-    @cached_property
+    @once
     def _given_root(self) -> Any:
         """The canonical root before anything was made to fit the target."""
         return self.writer.context.get("given", self.root)
 
-    @cached_property
+    @once
     def _paths(self) -> Paths:
         return Paths(self.doc)
 
-    @cached_property
+    @once
     def _target_paths(self) -> Paths:
         return Paths(self.target)
 
@@ -133,8 +141,8 @@ class Notes(Naming):
 
     def _added(self, node: Any, keys: Keys) -> Keys:
         """The path in the result of what the source did not say."""
-        remade = self.writer.context.get("remade", {})
-        while id(node) in remade:
+        remade = self.writer.context.get("remade")
+        while remade and id(node) in remade:
             node = remade[id(node)]
         if node is self.target:
             return keys
@@ -155,34 +163,35 @@ class Notes(Naming):
         if self.reader is None:
             return None
         place = self.reader.places.get((node, *keys))
-        return self._laid(node).get(keys) if place is None else place
+        if place is None and node in self.reader.stands:
+            return self._laid(node).get(keys)
+        return place
 
-    @cached_property
+    @once
     def _ends(self) -> dict[Keys, dict[Keys, Keys]]:
         """The canonical leaves with a place, each with it, by the last key of it."""
         found: dict[Keys, dict[Keys, Keys]] = {}
         for key, place in self.reader.places.items() if self.reader is not None else ():
-            if key[0] in self._read:
+            if key[0] in self.wires:
                 found.setdefault(place[-1:], {})[key] = place
         return found
 
-    def _near_to(self, place: Keys) -> Iterable[tuple[Keys, Keys]]:
-        """The leaves that may have come from the same place, with their own: it ends in the same key, or in none."""
-        ends = [self._ends.get(last) for last in dict.fromkeys((place[-1:], ()))]
-        return chain.from_iterable(leaves.items() for leaves in ends if leaves)
-
-    @cached_property
-    def _by_place(self) -> dict[Keys, list[Keys]]:
-        """The canonical leaves with a place, by its path in the caller's document."""
-        found: dict[Keys, list[Keys]] = {}
-        for leaves in self._ends.values():
-            for key, place in leaves.items():
-                found.setdefault(self._absolute(key[0], place), []).append(key)
-        return found
+    @once
+    def _by_place(self) -> dict[Keys, dict[Keys, list[Keys]]]:
+        """The canonical leaves with a place, by its path in the caller's document; made for each last key of that."""
+        return {}
 
     def _came_from(self, where: Keys, node: int, place: Keys) -> Iterable[Keys]:
         """The canonical leaves that came from this path, which is that of `place` in the wire node of a node."""
-        return self._by_place.get(where, ())
+        found: list[Keys] = []
+        for last in (where[-1:], ()) if where else ((), (...,)):
+            leaves = self._by_place.get(last)
+            if leaves is None:
+                leaves = self._by_place[last] = {}
+                for key, other in self._ends.get(last, {}).items():
+                    leaves.setdefault(self._absolute(key[0], other), []).append(key)
+            found += leaves.get(where, ())
+        return found
 
     def _absolute(self, node: int, place: Keys) -> Keys:
         return place[1:] if place[:1] == (...,) else self._path(self._wire(self._read.get(node))) + place
@@ -204,12 +213,12 @@ class Notes(Naming):
         mine = (keys, self._stands_for(id(node)))
         return any(other != mine for other in arrived)
 
-    @cached_property
+    @once
     def _arrived(self) -> dict[Keys, set[tuple[Keys, int]]]:
         """By a path of the caller's document, the canonical leaves from there that were not lost, where known."""
         return {}
 
-    @cached_property
+    @once
     def _lost(self) -> set[Keys]:
         """The canonical leaves that were lost, each with the identity of its node."""
         lost = {(id(node), *keys) for node, keys, fate, _, _ in self.writer.raw if fate == "lost"}
@@ -241,11 +250,13 @@ class Notes(Naming):
             # Below what it told, names are the same.
             below = follow(at(wire, place), keys[depth:]) if not absolute else ()
             return self._join(wire, place + below) if len(below) == len(keys) - depth else None
-        for key, other in self._near_to(place):
-            if key[0] != known or (other[:1] == (...,)) != absolute or (other == place and key[1:] != keys):
+        for last in (place[-1:], ()) if place else ((),):
+            for leaf, other in self._ends.get(last, _NONE).items():
+                if leaf[0] != known or (other[:1] == (...,)) != absolute or (other == place and leaf[1:] != keys):
+                    return None
+        for its in self._places_of[known]:
+            if its[:depth] == keys and its != keys:
                 return None
-        if any(below[:depth] == keys and below != keys for below in self._places_of[known]):
-            return None
         return place[1:] if absolute else self._join(wire, place)
 
     def _told_of_root(self, leaf: tuple[Any, ...], places: dict[tuple[Any, ...], Keys]) -> Keys | None:
@@ -264,7 +275,9 @@ class Notes(Naming):
 
     def _placed_below(self, node: int) -> Iterable[Keys]:
         """The leaves of a node whose place its reader told."""
-        return (*self._places_of.get(node, ()), *self._laid(node))
+        if self.reader is not None and node in self.reader.stands:
+            return (*self._places_of.get(node, ()), *self._laid(node))
+        return self._places_of.get(node, ())
 
     def _laid(self, node: int) -> dict[Keys, Keys]:
         """The places that its reader told of all nodes of its kind."""
@@ -272,12 +285,12 @@ class Notes(Naming):
             return {}
         return self.reader.laid.get(self._read[node]["type"], {})
 
-    @cached_property
+    @once
     def _places_of(self) -> Mapping[int, Iterable[Keys]]:
         """The keys that a reader told the place of, by node."""
         found: dict[int, list[Keys]] = {}
-        for node, *keys in self.reader.places if self.reader is not None else ():
-            found.setdefault(node, []).append(tuple(keys))
+        for leaf in self.reader.places if self.reader is not None else ():
+            found.setdefault(leaf[0], []).append(leaf[1:])
         return found
 
     def _setting(self, key: str) -> tuple[str, str] | None:
@@ -299,13 +312,16 @@ class Notes(Naming):
         named = table is None or (not table.below(key) and table.wire_key((key,)) in (None, key))
         return named and type(self.doc) is dict and key in self.doc and bool(self.doc[key] == value)
 
-    @cached_property
+    @once
     def _settings(self) -> dict[str, tuple[str, str]]:
         if self.reader is None or self.source is None or type(self.doc) is not dict:
             return {}
         return _settings(self.source, self.name)
 
-    @cached_property
+    @once
     def _moved(self) -> frozenset[Any]:
         """The keys of the root of which its reader told the place."""
-        return frozenset(keys[0] for keys in self._placed_below(id(self.root)))
+        root = id(self.root)
+        if self.reader is None or root in self.reader.stands:
+            return frozenset(keys[0] for keys in self._placed_below(root))
+        return frozenset([leaf[1] for leaf in self.reader.places if leaf[0] == root])

@@ -5,9 +5,9 @@ Used when something is reported and never while converting, so that what is look
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from .errors import InvalidBody
 from .jsonvalue import MAX_DEPTH
@@ -21,14 +21,29 @@ __all__ = [
     "ids_below",
     "kept",
     "leaves",
+    "once",
     "paths_below",
     "pointer",
 ]
+
+T = TypeVar("T")
 
 Keys = tuple[Any, ...]
 
 # A canonical document has more levels than the one that it was read from.
 _DEEPEST = 2 * MAX_DEPTH
+
+
+class once(Generic[T]):
+    """An attribute that is found out when it is first asked for: `functools.cached_property` without its lock."""
+
+    def __init__(self, find: Callable[[Any], T]) -> None:
+        self.find = find
+        self.name = find.__name__
+
+    def __get__(self, holder: Any, owner: Any = None) -> T:
+        found = holder.__dict__[self.name] = self.find(holder)
+        return found
 
 
 def pointer(keys: Iterable[Any]) -> str:
@@ -70,7 +85,9 @@ class Paths:
                     here = found[id(value)] = (*path, name)
                     self._below.append((value, here))
             if not self._level:
-                self._level, self._below = sorted(self._below, key=_size, reverse=True), []
+                self._level, self._below = self._below, []
+                if len(self._level) > 1:
+                    self._level.sort(key=_size, reverse=True)
         return found.get(key, default)
 
 
@@ -98,9 +115,21 @@ def paths_below(root: Any, above: Keys = ()) -> dict[int, Keys]:
     return paths
 
 
-def ids_below(node: Any) -> frozenset[int]:
-    """The identities of a node and of all below it."""
-    return frozenset(paths_below(node))
+def ids_below(root: Any) -> set[int]:
+    """The identities of a node and of all objects and lists below it; raises as `paths_below` does."""
+    found, depth = {id(root)}, 0
+    level = [root] if type(root) in (dict, list) else []
+    while level:
+        if depth > _DEEPEST:
+            paths_below(root)
+        inner = []
+        for node in level:
+            for value in node.values() if type(node) is dict else node:
+                if type(value) is dict or type(value) is list:
+                    inner.append(value)
+        found.update(map(id, inner))
+        level, depth = inner, depth + 1
+    return found
 
 
 def at(node: Any, keys: Keys) -> Any:
@@ -176,9 +205,10 @@ class Search:
 
 def _find(node: Any, value: Any, name: Any = None) -> Keys:
     equal: list[_Place] = []
+    kind = type(value)
     for place, below in _below(node):
-        if type(below) is type(value) and below == value:
-            if below is value and type(value) in (str, dict, list):
+        if type(below) is kind and below == value:
+            if below is value and kind in (str, dict, list):
                 return _keys(place)
             equal.append(place)
     if len(equal) > 1 and type(name) is str:
@@ -187,7 +217,15 @@ def _find(node: Any, value: Any, name: Any = None) -> Keys:
 
 
 def _find_object(node: Any, value: Any) -> Keys:
-    return _keys(next((place for place, below in _below(node) if below is value), None))
+    stack: list[tuple[Any, _Place | None]] = [(node, None)] if type(node) is dict or type(node) is list else []
+    while stack:
+        here, around = stack.pop()
+        for key, below in here.items() if type(here) is dict else enumerate(here):
+            if below is value:
+                return _keys((around, key))
+            if type(below) is dict or type(below) is list:
+                stack.append((below, (around, key)))
+    return ()
 
 
 _Place = tuple[Any, Any]
