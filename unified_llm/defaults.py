@@ -12,7 +12,7 @@ A value that is not the source's default, and asks for what the target does anyw
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -195,19 +195,23 @@ class _Weigher:
         if scale.streams:
             # The number of the event and, on a wire, "data".
             above = 2 if scale.wire else 1
-            _, *keys = path.split("/", above + 1)
-            document, path = document.get(int(keys[0])), "/" + keys[above] if len(keys) > above else ""
+            _, *parts = path.split("/", above + 1)
+            document, path = document.get(int(parts[0])), "/" + parts[above] if len(parts) > above else ""
         spot = _spot(scale, path)
+        keys, _, rules, known, _ = spot
         try:
-            value = _value(document, spot.keys)
+            value = document[keys[0]] if len(keys) == 1 and type(document) is dict else _value(document, keys)
         except LookupError:
             return loss
-        told = self._judge(spot, value)
+        if value is None or type(value) is dict or type(value) is list:
+            told = self._judge(spot, value)
+        else:
+            told = self._judge_alone(rules, value)
         if told == _NOTHING:
             return None
-        if self.here.exchange is not None and (self._is_echo(spot.keys) or self._is_filled(spot)):
+        if self.here.exchange is not None and (self._is_echo(keys) or self._is_filled(spot)):
             return None
-        how = UNASKED if told == _DONE_ANYWAY else spot.known
+        how = UNASKED if told == _DONE_ANYWAY else known
         return Loss(loss.path, loss.capability, "approximated", how) if how else loss
 
     def _judge(self, spot: _Spot, value: Any) -> int:
@@ -217,12 +221,11 @@ class _Weigher:
         told = self._judge_alone(spot.rules, value)
         if told != _SOMETHING or not value or type(value) not in (dict, list):
             return told
-        most, waiting, rules = _NOTHING, [(spot.pattern, value)], self.scale.rules
+        most, rules = _NOTHING, self.scale.rules
+        waiting = [_inside(spot.pattern, value)]
         while waiting:
-            pattern, holder = waiting.pop()
-            # No place in the tables is that deep, and a path that grew on would make this quadratic in the depth.
-            above, element = pattern[:MAX_DEPTH], type(holder) is list
-            for key, inner in enumerate(holder) if element else holder.items():
+            above, element, items = waiting[-1]
+            for key, inner in items:
                 if element and _is_empty(inner):
                     return _SOMETHING
                 below = (*above, "*" if element else _normal(key))
@@ -230,9 +233,12 @@ class _Weigher:
                 if told != _SOMETHING:
                     most = max(most, told)
                 elif inner and type(inner) in (dict, list):
-                    waiting.append((below, inner))
+                    waiting.append(_inside(below, inner))
+                    break
                 else:
                     return _SOMETHING
+            else:
+                waiting.pop()
         return most
 
     def _judge_alone(self, rules: tuple[_Rule, ...], value: Any) -> int:
@@ -242,9 +248,9 @@ class _Weigher:
         for nothing, anyway, unless in rules:
             if unless and self._has(unless):
                 continue
-            if same(nothing, value):
+            if nothing is not _UNKNOWN and same(nothing, value):
                 return _NOTHING
-            if same(anyway, value):
+            if anyway is not _UNKNOWN and same(anyway, value):
                 told = _DONE_ANYWAY
         return told
 
@@ -297,6 +303,14 @@ def same(one: Any, other: Any) -> bool:
     if type(one) is bool or type(other) is bool:
         return one is other
     return bool(one == other)
+
+
+def _inside(pattern: Keys, value: Any) -> tuple[Keys, bool, Iterator[tuple[Any, Any]]]:
+    """What is in a container, whether that is a list, and the pattern above it.
+
+    No place in the tables is deep, and a path that grew on would make this quadratic in the depth.
+    """
+    return pattern[:MAX_DEPTH], type(value) is list, iter(enumerate(value) if type(value) is list else value.items())
 
 
 def _is_empty(value: Any) -> bool:

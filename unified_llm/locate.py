@@ -7,15 +7,14 @@ it, by its name, or by its value, and else the smallest node it can have come fr
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from ._tables import KNOWN_TYPES
-from .losses import Fate, Loss, Losses, Side
-from .naming import loss_of_added
+from .losses import Loss, Losses
+from .naming import Changes, loss_at, loss_of_added, losses_below, maker
 from .notes import Notes
-from .paths import Keys, at, follow, ids_below, kept, leaves, pointer
+from .paths import Keys, at, follow, ids_below, kept, leaves
 
 if TYPE_CHECKING:
     from .adapter import Adapter
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["locate"]
 
 Node = dict[str, Any]
-Changes = tuple[tuple[Keys, str, str], ...]
 
 # Counts that a canonical sum includes by its definition: what becomes of the sum becomes of them.
 PARTS: dict[Keys, str] = {
@@ -48,44 +46,23 @@ def locate(
     # What repair made up was never said, so nothing of it can be lost.
     made = {id(node) for node in writer.context.get("made up", ())}
     groups: dict[tuple[Keys, str, str, str | None], list[Node]] = {}
-    for node, keys, fate, detail, capability in writer.raw:
-        if id(node) not in made:
-            groups.setdefault((keys, fate, detail, capability), []).append(node)
-    found = [finder.alike(nodes, *entry) for entry, nodes in groups.items()]
+    for note in writer.raw:
+        if not made or id(note[0]) not in made:
+            groups.setdefault(note[1:], []).append(note[0])
+    stands = reader.stands if reader is not None else {}
+    found = [
+        finder.alike(nodes, *entry) if len(nodes) > 1 or id(nodes[0]) in stands else finder.loss(nodes[0], *entry)
+        for entry, nodes in groups.items()
+    ]
     for node, keys, fate, detail in reader.notes if reader else ():
         found.append(finder.loss(node, keys, fate, detail, None))
     found += [finder.relaxed(*entry) for entry in writer.relaxed]
-    losses = list(dict.fromkeys(loss for group in found for loss in group))
+    losses = list(dict.fromkeys(chain.from_iterable(found)))
     for told, nodes in writer.alike.items():
         losses += finder.alike([node for node in nodes if id(node) not in made] if made else nodes, *told, None)
     for where, places, keys, detail, capability in writer.filled:
-        losses += map(_maker(finder._added(where, ()), keys, capability, "added", detail, "target"), places)
+        losses += map(maker(finder._added(where, ()), keys, capability, "added", detail, "target"), places)
     return Losses(losses)
-
-
-@lru_cache(maxsize=16)
-def _maker(
-    above: Keys, below: Keys, capability: str, fate: Fate, detail: str, side: Side = "source"
-) -> Callable[[Keys], Loss]:
-    """What makes the losses of one leaf at many places. They are kept: a conversation comes again with each request."""
-
-    @lru_cache(maxsize=2048)
-    def made(place: Keys) -> Loss:
-        return Loss(pointer((*above, *place, *below)), capability, fate, detail, side)
-
-    return made
-
-
-@lru_cache(maxsize=4096)
-def _said(path: Keys, capability: str, fate: Any, detail: str) -> Loss:
-    """They are kept as well: most documents lose the same few things."""
-    return Loss(pointer(path), capability, fate, detail)
-
-
-@lru_cache(maxsize=512)
-def _relaxed(above: Keys, changes: Changes) -> tuple[Loss, ...]:
-    """They are kept: the tools of a conversation come again with each request."""
-    return tuple(Loss(pointer(above + keys), "tools.function", fate, detail) for keys, fate, detail in changes)  # type: ignore[arg-type]
 
 
 class Finder(Notes):
@@ -104,26 +81,26 @@ class Finder(Notes):
             setting = self._setting(keys[0])
         if setting is not None and len(keys) > 1 and keys[-2:] not in PARTS and self._has(setting[0], keys):
             path = (*self.base, setting[0], *keys[1:])
-            return [_said(path, capability or self._capability(node, keys), fate, detail)]
+            return [loss_at(path, capability or self._capability(node, keys), fate, detail)]
         if setting is not None and len(keys) == 1:
-            # Most losses are settings of the root that have a wire key of their own.
+            # As most losses are.
             if not detail and fate == "lost":
                 detail = self.writer.refuses.get(keys[0], "")
-            return [_said((*self.base, setting[0]), capability or setting[1], fate, detail)]
+            return [loss_at((*self.base, setting[0]), capability or setting[1], fate, detail)]
         if keys[:1] == ("extra",):
             return self._foreign(node, keys, fate, detail, capability)
         capability = capability or self._capability(node, keys)
         if node is self.root and len(keys) == 1 and self._handed_on(keys[0]):
             said = detail or (self.writer.refuses.get(keys[0], "") if fate == "lost" else "")
-            return [_said(self.base + keys, capability, fate, said)]
+            return [loss_at(self.base + keys, capability, fate, said)]
         told = self._told(node, keys) if keys else None
         if told is not None:
             if fate == "lost" and not detail and keys[-2:] in PARTS:
                 fate, detail = "approximated", "counted in the sum"
-            return [_said(self.base + told, capability, fate, detail)]
+            return [loss_at(self.base + told, capability, fate, detail)]
         plain = self._plain(node, keys) if keys else None
         if plain is not None:
-            return [_said(self.base + plain, capability, fate, detail)]
+            return [loss_at(self.base + plain, capability, fate, detail)]
         if not detail and fate == "lost":
             refuses = self.writer.refuses
             named = str(keys[0]) if keys and node is self.root else str(node.get("type", "")) if not keys else ""
@@ -143,12 +120,12 @@ class Finder(Notes):
             gone = [key for key in below if at(node, key) is not None and not self._half_said(node, key)]
             half = detail or "the same word said more"
             if gone:
-                first = _said(self.base + paths[0], capability, "approximated", half)
+                first = loss_at(self.base + paths[0], capability, "approximated", half)
                 return [first, *(loss for key in gone for loss in self.loss(node, key, fate, detail, capability))]
             fate, detail = "approximated", half
         elif fate == "lost" and not detail and keys[-2:] in PARTS:
             fate, detail = "approximated", "counted in the sum"
-        out = [_said(self.base + path, capability, fate, detail) for path in paths]
+        out = [loss_at(self.base + path, capability, fate, detail) for path in paths]
         return out if keys else out + self._left_with(node, bool(found), fate, detail)
 
     def _made_of_setting(self, key: Any) -> list[Keys]:
@@ -168,7 +145,7 @@ class Finder(Notes):
         if known is None:
             return [loss for node in nodes for loss in self.loss(node, keys, fate, detail, capability)]
         below, places = known
-        return list(map(_maker(self.base, below, capability or self._capability(nodes[0], keys), fate, detail), places))
+        return list(map(maker(self.base, below, capability or self._capability(nodes[0], keys), fate, detail), places))
 
     def _laid_out(self, nodes: list[Node], keys: Keys) -> tuple[Keys, list[Keys]] | None:
         """Where a leaf is in its wire node, and where those stand, if the reader told both of all these nodes."""
@@ -195,7 +172,7 @@ class Finder(Notes):
         return (below, [self._path(wire) for wire in wires]) if below is not None else None
 
     def _beside(self, node: Node, wire: Node, key: str) -> Keys | None:
-        """Where the wire node has the very value of a leaf: under its own name, be it in an object of its own."""
+        """Where the wire node has the very value of a leaf: under its name, be it in an object of its own."""
         value = node.get(key)
         if key in wire:
             return (key,) if wire[key] is value else None
@@ -207,7 +184,7 @@ class Finder(Notes):
         if self.reader is not None and (place := self.reader.stands.get(id(tool))):
             below = self.reader.laid.get(tool["type"], {}).get((key,))
             if below is not None:
-                return list(_relaxed(self.base + place + below, changes))
+                return list(losses_below(self.base + place + below, changes))
         wire, schema = self._wire(tool), tool.get(key)
         inside: Keys = ()
         if type(wire) is dict and self.reader is not None and id(tool) not in self.reader.below:
@@ -217,15 +194,18 @@ class Finder(Notes):
             found = (self.loss(tool, (key, *keys), fate, said, "tools.function") for keys, fate, said in changes)
             return [loss for losses in found for loss in losses]
         self._inside_tools = inside  # where it is in the next one, too
-        return list(_relaxed(self.base + self._path(wire) + inside, changes))
+        return list(losses_below(self.base + self._path(wire) + inside, changes))
 
     def _plain(self, node: Node, keys: Keys) -> Keys | None:
         """The path of most losses below the root: what is in a value that was handed on as it was."""
         if self.reader is None or node is self.root or id(node) in self.reader.below:
             return None
         wire, key = self._wire(node), keys[0]
-        if type(wire) is not dict or any(place[0] == key for place in self._placed_below(id(node))):
+        if type(wire) is not dict:
             return None
+        for place in self._placed_below(id(node)):
+            if place[0] == key:
+                return None
         value = node.get(key)
         if len(keys) == 1:
             beside = self._beside(node, wire, key)
@@ -329,7 +309,7 @@ class Finder(Notes):
         """The leaves of a node that stand outside its wire node, and go with it when it is dropped."""
         if self.reader is None:
             return []
-        places = (self.reader.places[id(node), *keys] for keys in self._places_of.get(id(node), ()))
+        places = [self.reader.places[id(node), *keys] for keys in self._places_of.get(id(node), ())]
         return [place[1:] for place in places if place[:1] == (...,)]
 
     def _leaf(self, node: Node, wire: Any, keys: Keys, exact: bool = False) -> Keys:
@@ -392,11 +372,11 @@ class Finder(Notes):
         if wire is not None and (rest is wire or whole):
             found = natives.get(str(node.get("type")), item)
             place = self._join(wire, ())
-            return [_said(self.base + place, found, fate, detail)]
+            return [loss_at(self.base + place, found, fate, detail)]
         for path in kept(rest, at(wire, tuple(below)) if wire is not None else None):
             names = [key for key in (*below, *path) if type(key) is str]
             found = capability or natives.get(".".join(names)) or natives.get(names[-1] if names else "", item)
             inner = (*below, *path)
             place = away + inner if wire is None else self._join(wire, inner)
-            out.append(_said(self.base + place, found, fate, detail))
+            out.append(loss_at(self.base + place, found, fate, detail))
         return out

@@ -5,20 +5,21 @@ The tables say it for every declared field; an untyped node (usage, finish, ...)
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ._tables import CAPABILITY, CHILDREN
-from .losses import Loss
-from .mapping import lookup
+from .losses import Fate, Loss, Side
 from .paths import Keys, pointer
 
 if TYPE_CHECKING:
     from .adapter import Adapter
 
-__all__ = ["Naming", "loss_of_added"]
+__all__ = ["Changes", "Naming", "loss_at", "loss_of_added", "losses_below", "maker"]
 
 Node = dict[str, Any]
+Changes = tuple[tuple[Keys, str, str], ...]
 _NONE: dict[str, Any] = {}
 
 
@@ -54,6 +55,35 @@ def loss_of_added(path: Keys, goal: Adapter, name: str, detail: str, capability:
     return Loss(pointer(path), capability or _added(goal, name, names), "added", detail, "target")
 
 
+# Losses are kept, by where and what they are: most documents lose the same few things, and a conversation comes again
+# with each request.
+
+
+@lru_cache(maxsize=4096)
+def loss_at(path: Keys, capability: str, fate: Any, detail: str) -> Loss:
+    """What happened to the leaf at this path of the source."""
+    return Loss(pointer(path), capability, fate, detail)
+
+
+@lru_cache(maxsize=16)
+def maker(
+    above: Keys, below: Keys, capability: str, fate: Fate, detail: str, side: Side = "source"
+) -> Callable[[Keys], Loss]:
+    """What makes the losses of one leaf at many places."""
+
+    @lru_cache(maxsize=2048)
+    def made(place: Keys) -> Loss:
+        return Loss(pointer((*above, *place, *below)), capability, fate, detail, side)
+
+    return made
+
+
+@lru_cache(maxsize=512)
+def losses_below(above: Keys, changes: Changes) -> tuple[Loss, ...]:
+    """What became of the leaves of a schema."""
+    return tuple(Loss(pointer(above + keys), "tools.function", fate, detail) for keys, fate, detail in changes)  # type: ignore[arg-type]
+
+
 class Naming:
     """The names of places below `root`, a canonical document of the kind `name`."""
 
@@ -73,15 +103,14 @@ class Naming:
 
     def _capability(self, node: Node, keys: Keys) -> str:
         """The capability declared for the field at `keys` below `node`, or for the node itself."""
-        if len(keys) == 1 and node is not self.root and type(node) is dict:
-            known: dict[str, str] | None = lookup(CAPABILITY, node.get("type", ""))
-            if known is not None and keys[0] in known:
+        name, kind = self.name, node.get("type", "") if type(node) is dict else None
+        if len(keys) == 1 and node is not self.root and type(kind) is str:
+            known: dict[str, str] = CAPABILITY.get(kind, _NONE)
+            if keys[0] in known:
                 return known[keys[0]]
-        name = self.name
         if len(keys) == 1 and node is self.root and keys[0] in CAPABILITY.get(name, ()):
             return CAPABILITY[name][keys[0]]
         if node is not self.root:
-            kind = node.get("type") if type(node) is dict else None
             name = kind if type(kind) is str and kind in CAPABILITY else self._name_of(node)
         found: str = CAPABILITY.get(name, _NONE).get("", "native.item")
         value: Any = node

@@ -38,9 +38,7 @@ def with_reasons(losses: Losses, source: str, target: str, kind: str) -> Losses:
     >>> with_reasons(Losses([Loss("/seed", "sampling.seed", "lost")]), "a", "b", "request")[0].detail
     'b has no seed'
     """
-    if all(loss.detail for loss in losses):
-        return losses
-    return Losses([loss if loss.detail else _reasoned(loss, source, target, kind) for loss in losses])
+    return Losses([loss if loss[3] else _reasoned(loss, source, target, kind) for loss in losses])
 
 
 def is_bookkeeping(detail: str) -> bool:
