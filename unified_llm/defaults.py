@@ -145,6 +145,8 @@ class _Scale:
         found = self._rules.get(pattern)
         if found is None:
             rows: Iterable[_Row] = self._rows.get(pattern, ())
+            if not rows and not self.streams:
+                return ()
             if self.streams:
                 whole = self.table.rows["response"]
                 rows = [*rows, *(row for place in self.places(pattern) for row in whole.get(place, ()))]

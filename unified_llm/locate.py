@@ -78,7 +78,9 @@ class Finder(Notes):
                 if inside:
                     detail = detail or self.writer.refuses.get(keys[0], "")
                     return [loss for key in inside for loss in self.loss(node, (*keys, key), fate, detail, None)]
-            setting = self._setting(keys[0])
+            setting = self._settings.get(keys[0])
+            if setting is not None and (setting[0] not in self.doc or keys[0] in self._moved):
+                setting = None
         if setting is not None and len(keys) > 1 and keys[-2:] not in PARTS and self._has(setting[0], keys):
             path = (*self.base, setting[0], *keys[1:])
             return [loss_at(path, capability or self._capability(node, keys), fate, detail)]

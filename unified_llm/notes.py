@@ -293,11 +293,6 @@ class Notes(Naming):
             found.setdefault(leaf[0], []).append(leaf[1:])
         return found
 
-    def _setting(self, key: str) -> tuple[str, str] | None:
-        """The wire key and the capability of a setting of the root that the caller's document has for itself."""
-        known = self._settings.get(key)
-        return known if known is not None and known[0] in self.doc and key not in self._moved else None
-
     def _has(self, wire: str, keys: Keys) -> bool:
         """Whether a setting of the root was handed on as it was, and has this leaf."""
         value = self.doc[wire]
@@ -314,6 +309,7 @@ class Notes(Naming):
 
     @once
     def _settings(self) -> dict[str, tuple[str, str]]:
+        """The wire keys and the capabilities of the root's settings that a document has for themselves."""
         if self.reader is None or self.source is None or type(self.doc) is not dict:
             return {}
         return _settings(self.source, self.name)
