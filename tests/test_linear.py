@@ -23,7 +23,7 @@ import unified_llm as ul
 from benchmarks.growth import Series, series
 from benchmarks.growth_answers import deltas
 from benchmarks.growth_nodes import PROTOCOLS
-from unified_llm import fitting, locate
+from unified_llm import fitting, naming
 from unified_llm.sse import Passing
 
 pytestmark = pytest.mark.long
@@ -55,7 +55,7 @@ def lines(run: Callable[[], object]) -> int:
 
 def counted(each: Series, given: Any) -> int:
     """The lines of one run, without what earlier ones left in memories that hold few or small things alone."""
-    for memory in (fitting.fitted_names, fitting._remembered, locate._maker):
+    for memory in (fitting.fitted_names, fitting._remembered, naming.maker):
         memory.cache_clear()
     return lines(lambda: each.run(given))
 
