@@ -113,7 +113,7 @@ def test_a_secret_is_shown_nowhere() -> None:
     for wrong in ("", b"", [], [""]):
         with pytest.raises(ValueError, match="secret is empty"):
             Secret.of(wrong)
-    with pytest.raises(TypeError):
+    with pytest.raises(ul.InvalidArgument, match="a string, bytes, or a list of them"):
         Secret.of([1])  # type: ignore[list-item]
 
 

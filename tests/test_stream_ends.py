@@ -23,7 +23,7 @@ def test_an_event_that_is_half_of_its_json_ends_in_an_error(target: str, size: i
     wire = b"".join([CHAT_STREAM[0], HALF, *frames(chunk({"content": "lo"}, "stop"), b"[DONE]")])
     chunks = [wire] if size is None else [wire[at : at + size] for at in range(0, len(wire), size)]
     told = b"".join(ul.translate_sse(chunks, source="openai-chat", target=target))
-    assert b"no JSON" in told and b'"lo"' not in told
+    assert b"not JSON" in told and b'"lo"' not in told
     events = [{"event": each["event"], "data": parse_data(each["data"])} for each in SSEDecoder().feed(told)]
     if target == "openai-responses":  # which has an answer that failed
         assert ul.collect(ul.read_stream(events, target))["status"] == "failed"

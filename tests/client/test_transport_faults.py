@@ -108,7 +108,7 @@ def test_an_answer_that_is_none_is_a_server_error(surface: type[Surface], answer
     canned = Canned(lambda: httpx2.Response(200, content=answer, headers={"content-type": kind}))
     sdk = surface(ul.http_client(canned.upstream))
     sdk.ask("Hi")
-    with pytest.raises(Exception, match="no JSON") as caught:
+    with pytest.raises(Exception, match="not JSON") as caught:
         sdk.call()
     error: Any = caught.value
     assert (getattr(error, "status_code", None) or error.code) >= 500
