@@ -47,9 +47,12 @@ def get_weather(city: str) -> str:
     return f"rain in {city}"
 
 
-def sent(**given: Any) -> Any:
-    """What an upstream of the Responses protocol is sent."""
-    canned = Canned("openai-responses", response(message("Hi")))
+def sent(protocol: str = "openai-responses", **given: Any) -> Any:
+    """What an upstream is sent, of the Responses protocol by default."""
+    answer = response(message("Hi"))
+    if protocol != "openai-responses":
+        answer = ul.convert(answer, source="openai-responses", target=protocol, kind="response").value
+    canned = Canned(protocol, answer)
     ul.Client(canned.upstream).responses.create(input="Hi", **given)
     return canned.bodies[0]
 
@@ -137,6 +140,8 @@ def test_tools_of_an_official_sdk() -> None:
         ([7], "/tools/0", "a tool is a function, a Tool or an object, not int"),
         ([lambda x: x], "/tools/0", "a tool needs a name"),
         ([[get_weather, 7]], "/tools/0/1", "not int"),
+        ([get_weather, None], "/tools/1", "a tool is a function, a Tool or an object, not NoneType"),
+        ([[None]], "/tools/0/0", "not NoneType"),
         ([{"type": "function"}], "/tools/0/name", "Field required"),
         ([{"name": 5}], "/tools/0/name", "valid string"),
         ([{"type": "function", "name": "f", "paramters": {}}], "/tools/0/paramters", "did you mean 'parameters'"),
@@ -230,3 +235,55 @@ def test_a_choice_of_no_tool_is_refused(given: str, told: str) -> None:
     error = refused(tools=[get_weather], tool_choice=given)
     assert error.path == "/tool_choice"
     assert told in error.reason
+
+
+@pytest.mark.parametrize(
+    ("given", "path"),
+    [
+        ({"type": "function", "name": "get_wether"}, "/tool_choice/name"),
+        ({"type": "function", "function": {"name": "get_wether"}}, "/tool_choice/name"),
+        ({"type": "tool", "name": "get_wether"}, "/tool_choice/name"),
+        ({"type": "custom", "name": "get_wether"}, "/tool_choice/name"),
+        (ul.ToolChoiceFunction(name="get_wether"), "/tool_choice/name"),
+        ({"type": "mcp", "server_label": "get_wether"}, "/tool_choice/server_label"),
+        ({"type": "allowed_tools", "mode": "auto", "tools": [
+            {"type": "function", "name": "get_weather"}, {"type": "function", "name": "get_wether"},
+        ]}, "/tool_choice/tools/1/name"),
+    ],
+)  # fmt: skip
+def test_an_object_that_names_no_tool_is_refused(given: Any, path: str) -> None:
+    server = {"type": "mcp", "server_label": "get_weather", "server_url": "https://example.org"}
+    error = refused(tools=[get_weather, server], tool_choice=given)
+    assert error.path == path
+    assert error.reason.endswith("did you mean 'get_weather'?")
+
+
+def test_an_object_may_name_a_tool_inside_another_or_one_that_is_not_in_the_request() -> None:
+    inside = {"type": "namespace", "name": "weather", "tools": [{"type": "function", "name": "inside"}]}
+    choice = {"type": "function", "name": "inside"}
+    assert sent(tools=[inside], tool_choice=choice)["tool_choice"] == choice
+    assert sent(prompt={"id": "p"}, tool_choice=choice)["tool_choice"] == choice
+    assert sent(extra_body={"tools": [choice]}, tool_choice=choice)["tool_choice"] == choice
+
+
+# ---- servers of the Messages API ------------------------------------------------------------------------------------
+
+SERVER = {"type": "url", "url": "https://mcp.example/sse", "name": "docs", "authorization_token": "key"}
+
+
+def test_a_server_of_the_messages_api_is_a_tool() -> None:
+    body = sent("anthropic-messages", tools=[SERVER, get_weather])
+    assert body["mcp_servers"] == [SERVER]
+    assert [each.get("mcp_server_name") or each["name"] for each in body["tools"]] == ["docs", "get_weather"]
+    want = {"type": "mcp", "server_label": "docs", "server_url": "https://mcp.example/sse", "authorization": "key"}
+    assert sent(tools=[SERVER])["tools"] == [want]
+    allowed = {**SERVER, "tool_configuration": {"enabled": True, "allowed_tools": ["search"]}}
+    assert sent("anthropic-messages", tools=[allowed])["mcp_servers"] == [allowed]
+    assert sent(tools=[allowed])["tools"][0]["allowed_tools"] == ["search"]
+
+
+def test_a_misspelt_field_of_a_server_is_refused() -> None:
+    server = {name: value for name, value in SERVER.items() if name != "authorization_token"}
+    error = refused(tools=[{**server, "authorisation_token": "key"}])
+    assert error.path == "/tools/0/authorisation_token"
+    assert "'authorization_token'" in error.reason

@@ -84,7 +84,8 @@ def call_of(given: Mapping[str, Any]) -> Call:
     if "tools" in body:
         body["tools"], tools = tools_of(given["tools"])
     if "tool_choice" in body:
-        body["tool_choice"] = choice_of(given["tool_choice"], body.get("tools", ()))
+        more = bool(body.keys() & _STANDS_FOR_TOOLS) or "tools" in options.get("extra_body", ())
+        body["tool_choice"] = choice_of(given["tool_choice"], body.get("tools", ()), more=more)
     if isinstance(body.get("stop"), str):
         body["stop"] = [body["stop"]]
     try:
@@ -123,6 +124,9 @@ _LATER = frozenset(("input", "tools", "tool_choice"))  # with rules of their own
 
 # With one of these a request may have no input: the provider has it. What `extra_body` has is the caller's affair.
 _STANDS_FOR_INPUT = frozenset(("previous_response_id", "conversation", "prompt", "continuation_token"))
+
+# With one of these there may be tools that the request does not have.
+_STANDS_FOR_TOOLS = frozenset(("prompt", "agent", "extra"))
 
 
 def _setting(name: str, value: Any) -> Any:

@@ -20,10 +20,11 @@ from typing_extensions import ParamSpec, TypeVar
 from ...errors import InvalidBody
 from ...keywords import spelled_out, texts_in
 from ...paths import pointer
+from ..inputs.items import plain
 from ..sending.flows import Hook, Steps
 from .function_schema import Signature, signature_of
 from .tool_outputs import ToolError, failed, output_of
-from .wire_tools import MODES, choice_from, declared_by_server, near, tools_from
+from .wire_tools import MODES, check_choice, choice_from, declared_by_server, near, tools_from
 
 if TYPE_CHECKING:
     from ... import _twins as json
@@ -266,7 +267,7 @@ def _flat(given: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], 
     elif isinstance(given, Iterable) and not callable(given):
         for place, each in enumerate(given):
             yield from _flat(each, (*path, place))
-    elif given is not None:
+    elif given is not None or len(path) > 1:
         yield path, given
 
 
@@ -289,16 +290,21 @@ def _tool(value: Any, path: tuple[Any, ...]) -> Tool | Node:
         raise InvalidBody(pointer(path), str(error)) from error
 
 
-def choice_of(given: Any, tools: Sequence[Node]) -> Any:
+def choice_of(given: Any, tools: Sequence[Node], *, more: bool = False) -> Any:
     """The canonical `tool_choice`: a mode, the name of one of the tools, a tool itself, or an object of any protocol.
 
-    Raises `InvalidBody` for a word that is neither a mode nor a tool of the call.
+    Raises `InvalidBody` for a word that is neither a mode nor a tool of the call, and for an object that names no tool
+    of it, unless there may be `more` tools elsewhere.
 
     >>> choice_of("now", [{"type": "function", "name": "now"}])
     {'type': 'function', 'name': 'now'}
     """
+    given = given if isinstance(given, str) or callable(given) else plain(given)
     if isinstance(given, Mapping):
-        return choice_from(dict(given))
+        choice = choice_from(dict(given))
+        if not more:
+            check_choice(choice, tools)
+        return choice
     name = given
     if callable(given):
         made = _tool(given, ("tool_choice",))

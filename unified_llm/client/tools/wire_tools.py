@@ -8,7 +8,7 @@ no reader understands is refused with the nearest name: no provider would be sen
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any, NamedTuple, NoReturn
@@ -23,7 +23,7 @@ from ...reading import Reader
 from ...registry import adapter, loaded, protocols
 from ..inputs.items import plain
 
-__all__ = ["MODES", "choice_from", "declared_by_server", "near", "tools_from"]
+__all__ = ["MODES", "check_choice", "choice_from", "declared_by_server", "near", "tools_from"]
 
 Node = dict[str, Any]
 Keys = tuple[Any, ...]
@@ -32,16 +32,32 @@ MODES = ("none", "auto", "required", "validated")
 """The choices of a tool that are words."""
 
 _SAMPLE: Node = {"type": "function", "name": "name", "description": "text", "parameters": {"type": "object"}}
+_SERVER: Node = {"type": "mcp", "server_label": "name", "server_url": "https://host/mcp", "authorization": "key"}
 _SCHEMA_TYPES = frozenset(("array", "boolean", "integer", "null", "number", "object", "string"))
 _VERSION = re.compile(r"_\d{8}$")
 
 
 class _Surface(NamedTuple):
-    """A protocol: a request of it with one function, the types (or keys) of its tools, and what only it has."""
+    """A protocol: a request of it with one function, the types (or keys) of its tools, and what only it has.
+
+    `lists` are the other fields of requests that hold tools, each with one in it.
+    """
 
     request: Node
     types: frozenset[str]
     natives: Collection[str]
+    lists: Mapping[str, list[Node]]
+
+    def tools(self) -> list[Node]:
+        """Tools as the protocol writes them."""
+        return [*self.request["tools"], *(each for nodes in self.lists.values() for each in nodes)]
+
+    def requests(self, tool: Node) -> Iterator[Node]:
+        """Requests with a tool, in each field that can hold one."""
+        yield {**self.request, "tools": [copied(tool)]}
+        bare = {name: value for name, value in self.request.items() if name != "tools"}
+        for name in self.lists:
+            yield {**bare, name: [copied(tool)]}
 
 
 def tools_from(tool: Node, path: Keys) -> list[Node]:
@@ -111,6 +127,40 @@ def choice_from(choice: Node) -> Any:
     return choice
 
 
+def check_choice(choice: Any, tools: Sequence[Node]) -> None:
+    """Raise `InvalidBody` for a canonical choice that names none of the tools.
+
+    >>> check_choice({"type": "function", "name": "now"}, [{"type": "function", "name": "now"}])
+    """
+    if type(choice) is not dict:
+        return
+    if choice.get("type") == "allowed_tools" and type(choice.get("tools")) is list:
+        named = [(("tool_choice", "tools", place), each) for place, each in enumerate(choice["tools"])]
+    else:
+        named = [(("tool_choice",), choice)]
+    for path, each in named:
+        field = _NAMED_BY.get(each.get("type")) if type(each) is dict else None
+        known = [*_called(tools, field)] if field is not None and each.get(field) is not None else None
+        if known is not None and each[field] not in known:
+            called = ", ".join(map(str, known)) or "none"
+            reason = f"{each[field]!r} is no tool of this call: {called}{near(each[field], map(str, known))}"
+            raise InvalidBody(pointer((*path, field)), reason)
+
+
+# The field by which a choice names a tool.
+_NAMED_BY = {"function": "name", "custom": "name", "mcp": "server_label"}
+
+
+def _called(tools: Iterable[Any], field: str) -> Iterator[Any]:
+    """What tools are called, those inside of others too."""
+    for each in tools:
+        if type(each) is dict:
+            if each.get(field) is not None:
+                yield each[field]
+            if type(each.get("tools")) is list:
+                yield from _called(each["tools"], field)
+
+
 def near(given: Any, known: Iterable[str]) -> str:
     """ "; did you mean ...?" with the nearest of the known names, or nothing."""
     found = get_close_matches(given, list(known), 1) if isinstance(given, str) else []
@@ -138,13 +188,16 @@ def _surfaces(_: tuple[str, ...]) -> dict[str, _Surface]:
     for protocol in protocols():
         try:
             found = adapter(protocol)
-            request = write({"model": "m", "input": "text", "tools": [_SAMPLE]}, protocol).value
+            request, beside = (
+                write({"model": "m", "input": "text", "tools": [each]}, protocol).value for each in (_SAMPLE, _SERVER)
+            )
         except UnifiedLLMError:
             continue
         if type(request) is dict and type(request.get("tools")) is list:
             mine = [each for each in found.mappings if each.name == f"{protocol} tools"]
             types = frozenset(name for each in mine for name in (*each.reads, *each.same_keys))
-            out[protocol] = _Surface(request, types, found.natives)
+            lists = {name: value for name, value in beside.items() if name not in request and type(value) is list}
+            out[protocol] = _Surface(request, types, found.natives, lists)
     return out
 
 
@@ -159,9 +212,10 @@ def _read(protocol: str, request: Node) -> Node | None:
 def _readings(tool: Node) -> Iterator[tuple[str, list[Node]]]:
     """What the protocols understand the tool as."""
     for protocol, surface in _surfaces(loaded()).items():
-        nodes = (_read(protocol, {**surface.request, "tools": [copied(tool)]}) or {}).get("tools")
-        if type(nodes) is list and nodes and all(each.get("type") in TOOL_TYPES for each in nodes):
-            yield protocol, nodes
+        for request in surface.requests(tool):
+            nodes = (_read(protocol, request) or {}).get("tools")
+            if type(nodes) is list and nodes and all(each.get("type") in TOOL_TYPES for each in nodes):
+                yield protocol, nodes
 
 
 def _left(protocol: str, nodes: list[Node]) -> set[str]:
@@ -228,7 +282,7 @@ def _refuse_misspelt(tool: Node, keys: Collection[str] | None, path: Keys) -> No
     """Refuse the first of the keys (None: any key) that looks like a field which is not there, in the tool or below."""
     surfaces = _surfaces(loaded()).values()
     natives = {name for each in surfaces for name in each.natives}
-    fields = set(KEYS["function"]).union(*(_names(each.request["tools"]) for each in surfaces))
+    fields = set(KEYS["function"]).union(*(_names(each.tools()) for each in surfaces))
     if type(tool.get("type")) is str:
         fields |= KEYS.get(tool["type"], frozenset())
     else:
