@@ -54,6 +54,17 @@ class UnifiedLLMError(Exception):
     """The `RunResult` so far, where the error ended a tool loop after a turn: `responses.resume(error.result, ...)`
     goes on from there, and tools that have run do not run again."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The constructors of some errors take other arguments than the message.
+        return _revived, (type(self), self.args), self.__dict__
+
+
+def _revived(kind: type[UnifiedLLMError], args: tuple[Any, ...]) -> UnifiedLLMError:
+    """An error from another process."""
+    error = kind.__new__(kind)
+    error.args = args
+    return error
+
 
 class InvalidBody(UnifiedLLMError, ValueError):
     """The input cannot be a document of its protocol: correct the input at `path`.

@@ -14,27 +14,10 @@ import trio
 from pydantic import BaseModel
 
 import unified_llm as ul
+from client.approving import RAN, TOOLS
 from client.providers import PROTOCOLS, Canned, function_call, message, response, upstream
 from unified_llm.client import RunResult
 
-RAN: list[str] = []
-
-
-@ul.tool(needs_approval=True)
-def delete(name: str) -> str:
-    """Delete a file."""
-    RAN.append(name)
-    return f"{name} is gone"
-
-
-@ul.tool
-def find(name: str) -> str:
-    """Find a file."""
-    RAN.append(f"find {name}")
-    return f"{name} found"
-
-
-TOOLS = [delete, find]
 ASKED = (
     "[[reason Careful.]] [[call find name=a]] [[call delete name=b]] [[call delete name=c]] [[then]] [[results]] Done."
 )
@@ -62,7 +45,7 @@ def check_paused(run: Any) -> None:
 
 def check_done(run: Any) -> None:
     assert run.stopped == "answered" and run.pending == [] and len(run.steps) == 2
-    assert RAN == ["find a", "b"]
+    assert RAN == ["find a", "delete b"]
     outputs = [(item.output, bool(item.is_error)) for item in run.steps[0].outputs]
     assert outputs == [("a found", False), ("b is gone", False), ("too risky", True)]
     # The upstream says what it was given.
@@ -181,7 +164,7 @@ def test_a_function_decides_while_the_run_goes_on(form: str) -> None:
         run = ul.Client(canned.upstream).responses.run(approve=approve, **given)
     else:
         run = asyncio.run(_async(canned, approve=later, **given))
-    assert run.output_text == "Done." and RAN == ["a"]
+    assert run.output_text == "Done." and RAN == ["delete a"]
     assert outputs(run) == {"call_a": "a is gone", "call_b": "The call was not approved.", "call_c": "ask Ann first"}
     assert [name for name, _, _ in asked] == ["delete", "delete", "find"] and {each[2] for each in asked} == {"data"}
 
@@ -207,9 +190,9 @@ def test_what_is_not_decided_stays_pending_and_nothing_is_sent() -> None:
     run = client.responses.run(input="Hi", tools=TOOLS)
     half = client.responses.resume(run, tools=TOOLS, approved="call_c")
     assert half.stopped == "approval" and [call.call_id for call in half.pending] == ["call_a"]
-    assert RAN == ["find b", "c"] and len(canned.requests) == 1
+    assert RAN == ["find b", "delete c"] and len(canned.requests) == 1
     done = client.responses.resume(RunResult.from_json(half.to_json()), tools=TOOLS, approved=["call_a"])
-    assert done.output_text == "Done." and RAN == ["find b", "c", "a"]  # nothing runs twice
+    assert done.output_text == "Done." and RAN == ["find b", "delete c", "delete a"]  # nothing runs twice
     sent = [item["call_id"] for item in canned.bodies[1]["input"] if item["type"] == "function_call_output"]
     assert sent == ["call_a", "call_b", "call_c"]
 
@@ -241,7 +224,7 @@ def test_later_calls_need_approval_as_well() -> None:
     assert second.stopped == "approval" and [call.call_id for call in second.pending] == ["call_b"]
     assert client.responses.resume(second, approved=True, tools=TOOLS).output_text == "Done."
     assert [body["tool_choice"] for body in canned.bodies] == ["required", "auto", "auto"]
-    assert RAN == ["a", "b"]
+    assert RAN == ["delete a", "delete b"]
 
 
 def test_structured_output_is_asked_for_again_in_each_strategy() -> None:

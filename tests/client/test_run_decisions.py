@@ -10,27 +10,10 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
+from client.approving import RAN, TOOLS
 from unified_llm.client import RunResult
 from upstreams import Canned
 
-RAN: list[str] = []
-
-
-@ul.tool(needs_approval=True)
-def delete(name: str) -> str:
-    """Delete a file."""
-    RAN.append(f"delete {name}")
-    return f"{name} is gone"
-
-
-@ul.tool
-def find(name: str) -> str:
-    """Find a file."""
-    RAN.append(f"find {name}")
-    return f"{name} found"
-
-
-TOOLS = [delete, find]
 CLIENT = ul.Client(model="local/echo")
 
 
@@ -256,3 +239,45 @@ def test_a_request_for_approval_takes_no_output() -> None:
     run = client.responses.run(input="drop it", tools=[SERVER])
     with pytest.raises(ul.InvalidBody, match="approved= or rejected="):
         client.responses.resume(run, outputs={"mcpr_1": "gone"})
+
+
+# ---- hooks ----------------------------------------------------------------------------------------------------------
+
+
+class Told(ul.Hooks):
+    def __init__(self) -> None:
+        self.turns: list[int] = []
+
+    def after_turn(self, step: ul.Step) -> None:
+        self.turns.append(step.number)
+
+
+@pytest.mark.parametrize("kept", [False, True], ids=["here", "as JSON"])
+@pytest.mark.parametrize("stream", [False, True])
+def test_hooks_are_told_of_a_turn_once(run: RunResult, stream: bool, kept: bool) -> None:
+    hooks, steps = Told(), []
+
+    def watched(ask: Any, *given: Any, **options: Any) -> RunResult:
+        found: Any = ask(*given, tools=TOOLS, hooks=hooks, on_step=steps.append, stream=stream, **options)
+        found = found.get_final_result() if stream else found
+        return RunResult.from_json(found.to_json()) if kept else found
+
+    text = "[[call find name=a]] [[call delete name=b]] [[call delete name=c]] [[then]] Done."
+    paused = watched(CLIENT.responses.run, input=text)
+    assert hooks.turns == [1]
+    one, other = paused.pending
+    half = watched(CLIENT.responses.resume, paused, approved=[one])
+    assert hooks.turns == [1] and half.pending == [other]
+    done = watched(CLIENT.responses.resume, half, rejected=[other])
+    assert hooks.turns == [step.number for step in steps] == [1, 2] and done.stopped == "answered"
+
+
+def test_hooks_are_told_of_the_turn_that_ends_a_run(run: RunResult) -> None:
+    hooks = Told()
+    given: Any = {"tools": TOOLS, "hooks": hooks}
+    text = "[[call find name=a]] [[call find name=b]] [[then]] Done."
+    with pytest.raises(ul.LimitReached) as caught:
+        CLIENT.responses.run(input=text, max_tool_calls=1, **given)
+    assert hooks.turns == [1] and len(caught.value.result.steps) == 1
+    done = CLIENT.responses.resume(caught.value.result, **given)
+    assert hooks.turns == [1, 2] and "Done." in done.output_text

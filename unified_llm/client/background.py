@@ -16,19 +16,20 @@ from ..errors import Timeout
 from ..run_errors import ParseFailed
 from .history import Segment
 from .results import Result, T
+from .retrieval import kept, reopen
 from .sending.flows import Hook, Sleep, Steps
 from .streams import AsyncEventStream, EventStream
 from .structured.parsed_streams import AsyncParsedStream, ParsedStream
-from .structured.strategies import Parser
+from .structured.strategies import ANSWERED, Parser
 
 if TYPE_CHECKING:
     from .client import AsyncClient, Client
     from .core import Core
+    from .opening import Opening
 
 __all__ = ["AsyncBackground", "Background"]
 
 _WORKING = frozenset(("queued", "in_progress"))
-_ANSWERED = frozenset(("completed", "incomplete"))
 _SLOWER, _SLOWEST = 1.5, 15.0
 
 
@@ -60,16 +61,25 @@ class _Handle(Generic[T]):
         return f"{type(self).__name__}({self.id!r}, {self.status!r})"
 
     def _look(self) -> Steps[Result[T]]:
-        result: Result[T] = yield from self._core.kept(self.result.upstream, "GET", self.id, body=self.result.request)
+        last = self.result
+        result: Result[T] = yield from kept(
+            self._core, last.upstream, "GET", self.id, body=last.request, exchange=last.exchange
+        )
         self._keep(result)
         self._parse()
         return result
 
     def _cancelled(self) -> Steps[Result[T]]:
-        upstream, body = self.result.upstream, self.result.request
-        result: Result[T] = yield from self._core.kept(upstream, "POST", self.id, "/cancel", body)
+        last = self.result
+        result: Result[T] = yield from kept(
+            self._core, last.upstream, "POST", self.id, "/cancel", last.request, last.exchange
+        )
         self._keep(result)
         return result
+
+    def _reopened(self, after: Any) -> Steps[Opening]:
+        last = self.result
+        return reopen(self._core, last.upstream, self.id, after, last.request, last.exchange)
 
     def _keep(self, result: Result[T]) -> None:
         """What the request lost is still lost, and its place in the conversation is the same."""
@@ -81,7 +91,7 @@ class _Handle(Generic[T]):
 
     def _parse(self) -> None:
         """Read structured output, where it was asked for and there is an answer. Raises `ParseFailed`."""
-        if self._parser is not None and self.status in _ANSWERED:
+        if self._parser is not None and self.status in ANSWERED:
             self._parser.read(self.result)
 
     def _waiting(
@@ -174,8 +184,7 @@ class Background(_Handle[T]):
 
     def events(self, after: Any = None) -> EventStream[T]:
         """The stream of its events, from the beginning or behind the event `after` (`.last` of a stream that broke)."""
-        upstream, body = self.result.upstream, self.result.request
-        opening = self._client._run(self._core.resume(upstream, self.id, after, body))
+        opening = self._client._run(self._reopened(after))
         whole = self._parser if after is None else None  # the value cannot be read from a part of its text
         return EventStream(opening) if whole is None else ParsedStream(opening, whole)
 
@@ -217,7 +226,6 @@ class AsyncBackground(_Handle[T]):
 
     async def events(self, after: Any = None) -> AsyncEventStream[T]:
         """As `Background.events`."""
-        upstream, body = self.result.upstream, self.result.request
-        opening = await self._client._run(self._core.resume(upstream, self.id, after, body))
+        opening = await self._client._run(self._reopened(after))
         whole = self._parser if after is None else None
         return AsyncEventStream(opening) if whole is None else AsyncParsedStream(opening, whole)

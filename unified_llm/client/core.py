@@ -12,17 +12,16 @@ from typing import Any
 from uuid import uuid4
 
 from ..errors import (
-    CapabilityRefused,
     InvalidBody,
     InvalidRequest,
     NotFound,
     UnknownModel,
     UnknownProvider,
 )
+from ..exchange import Exchange
 from ..losses import Levels, Losses, enforce
 from ..provenance import Secret, SecretLike, process_secret
 from ..registry import split
-from ..urls import filled
 from ..vault import Vault
 from .history import Segment
 from .inputs.argument_types import check_arguments
@@ -36,8 +35,8 @@ from .sending.effects import Answer, Ask
 from .sending.flows import Send, Steps
 from .sending.model_list import merged
 from .sending.retry import Retry
-from .state.store import PREVIOUS, Store, takes
-from .state.stored_responses import keep, kept_result, resolve
+from .state.store import Store
+from .state.stored_responses import keep, resolve
 from .structured.formats import format_of
 from .structured.strategies import STRATEGIES, Parser, choose
 from .telemetry.operation import SILENT, Telemetry
@@ -232,9 +231,11 @@ class Core:
         answer: Answer = yield Send(*self._asking(call))
         return self.result(answer, call, call.body)
 
-    def result(self, answer: Answer, call: Call | None, body: Node, kind: str = "response") -> Result:
-        """The result of a whole answer."""
-        upstream, exchange = answer.upstream, answer.sent.exchange
+    def result(
+        self, answer: Answer, call: Call | None, body: Node, kind: str = "response", exchange: Exchange | None = None
+    ) -> Result:
+        """The result of a whole answer; `exchange` is that of an earlier request, which it is the answer to."""
+        upstream, exchange = answer.upstream, exchange or answer.sent.exchange
         try:
             node = read_answer(
                 answer.value,
@@ -288,48 +289,6 @@ class Core:
         parser = Parser(found, strategy)
         parser.ask(call, loop=loop)
         return parser
-
-    # ---- what is kept by a provider ---------------------------------------------------------------------------------
-
-    def _route(self, upstream: Upstream, method: str, kinds: tuple[str, ...], id_: str, end: str = "") -> Node:
-        adapter = split(upstream.protocol)[0]
-        for route in adapter.routes:
-            path = route.path
-            fits = path.endswith(end) if end else path.endswith("{id}")
-            if route.method == method and route.kind in kinds and "{id}" in path and fits:
-                return {"method": method, "path": filled(path, id=id_), "kind": route.kind}
-        verb = {"GET": "retrieved", "DELETE": "deleted"}.get(method, "cancelled")
-        raise CapabilityRefused("", "state.store", f"an answer of {adapter.title} is not kept and cannot be {verb}")
-
-    def kept(self, upstream: Upstream, method: str, id_: str, end: str = "", body: Node | None = None) -> Steps[Result]:
-        """An answer that the provider keeps, or the client's store: looked at, or cancelled."""
-        turn = self.store.get(id_) if self.store is not None and not end else None
-        if turn is not None and takes(split(upstream.protocol)[0], PREVIOUS) is None:
-            return kept_result(turn, upstream)
-        route = self._route(upstream, method, ("response",), id_, end)
-        ask = self._plain("response", route)
-        answer: Answer = yield Send(ask, (upstream,))
-        return self.result(answer, None, body or {})
-
-    def delete(self, upstream: Upstream, id_: str) -> Steps[bool]:
-        """Have the provider, or the client's store, forget an answer."""
-        if self.store is not None and self.store.delete(id_) and not takes(split(upstream.protocol)[0], PREVIOUS):
-            return True
-        route = self._route(upstream, "DELETE", ("deleted", "response"), id_)
-        ask = self._plain(route["kind"], route)
-        answer: Answer = yield Send(ask, (upstream,))
-        return not isinstance(answer.value, dict) or answer.value.get("deleted") is not False
-
-    def resume(self, upstream: Upstream, id_: str, after: Any, body: Node | None = None) -> Steps[Opening]:
-        """Take up the stream of an answer that the provider keeps, behind the event that was seen last."""
-        adapter = split(upstream.protocol)[0]
-        if not adapter.resume:
-            raise CapabilityRefused("", "state.background", f"streams of {adapter.title} cannot be taken up again")
-        query = {"stream": "true", **({} if after is None else {adapter.resume[0]: after})}
-        route = {**self._route(upstream, "GET", ("response",), id_), "query": query}
-        ask = self._plain("response", route, stream=True)
-        stream = yield Send(ask, (upstream,))
-        return Opening(self, stream, None, body or {}, resumed=after is not None)
 
     # ---- models and tokens ------------------------------------------------------------------------------------------
 

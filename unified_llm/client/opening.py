@@ -13,6 +13,7 @@ from .state.stored_responses import keep
 from .telemetry.operation import Hooked
 
 if TYPE_CHECKING:
+    from ..exchange import Exchange
     from .core import Core
 
 __all__ = ["Opening"]
@@ -23,7 +24,16 @@ Node = dict[str, Any]
 class Opening:
     """A stream that was opened: wire events in, canonical events out, and the result at its end."""
 
-    def __init__(self, core: Core, stream: Any, call: Call | None, body: Node, *, resumed: bool = False) -> None:
+    def __init__(
+        self,
+        core: Core,
+        stream: Any,
+        call: Call | None,
+        body: Node,
+        *,
+        resumed: bool = False,
+        exchange: Exchange | None = None,
+    ) -> None:
         self.core = core
         self.stream = stream
         self.call = call
@@ -31,7 +41,7 @@ class Opening:
         upstream = stream.upstream
         self.reader: EventReader = EventReader(
             upstream.protocol,
-            exchange=stream.sent.exchange,
+            exchange=exchange or stream.sent.exchange,
             provider=upstream.provider,
             scope=upstream.scope,
             resumed=resumed,

@@ -246,7 +246,7 @@ class RunOptions(ParseOptions, total=False):
     hooks: Hooks | None
     """What is called before and after each turn and each tool call."""
     on_step: Callable[[Step], Any] | None
-    """A function that is called with each turn."""
+    """A function that is called once with each turn, also with one that is paused; `resume` tells of later ones."""
     context: Any
     """What tools find as `data` in their `ToolContext`."""
 

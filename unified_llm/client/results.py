@@ -6,7 +6,8 @@ A `Result` is a `unified_llm.Response`. Beside it stand the result of a tool loo
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from copy import deepcopy
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Generic
 
 from pydantic import PrivateAttr
@@ -45,10 +46,32 @@ class Made:
     headers: Any = None
     segments: tuple[Segment, ...] = ()
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Made:
+        # An upstream is a value, and its connections are no one else's.
+        own = {name: deepcopy(getattr(self, name), memo) for name in ("request", "exchange", "raw")}
+        return replace(self, **own)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        found = {each.name: getattr(self, each.name) for each in fields(self)}
+        found["upstream"] = _bare(self.upstream)
+        found["segments"] = tuple(each._replace(upstream=_bare(each.upstream)) for each in self.segments)
+        return _made, (found,)
+
+
+def _bare(upstream: Any) -> Any:
+    """An upstream as it is in another process: without credentials and connections."""
+    return type(upstream)(**upstream.place()) if hasattr(upstream, "place") else upstream
+
+
+def _made(found: Node) -> Made:
+    return Made(**found)
+
 
 class Result(Response, Generic[T]):
     """An answer: the canonical `Response`, and beside it `losses`, `cost`, `raw`, `exchange`, `upstream`, `hops`.
 
+    It can be copied and pickled. In a pickle its upstream has neither credentials nor connections; what the caller
+    wrote into the request is as it was.
     `output_parsed` and `strategy` are set by `responses.parse`. https://platform.openai.com/docs/api-reference/responses/object
 
     >>> import unified_llm as ul

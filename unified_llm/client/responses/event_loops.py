@@ -8,6 +8,7 @@ from ...keywords import spelled_out
 from ..background import AsyncBackground
 from ..params import Given, ParseGiven, ResumeGiven, RunGiven, meanings
 from ..results import Result, RunResult, T
+from ..retrieval import delete, kept, kept_at, reopened, retrieved
 from ..sending.flows import Turn, ado, adrive
 from ..streams import AsyncEventStream
 from ..structured.parsed_streams import AsyncParsedStream, AsyncWatchedStream
@@ -15,7 +16,7 @@ from ..structured.strategies import parsing
 from ..tools.run_streams import AsyncRunStream
 from ..tools.runs import begun, defaults, growing, resumed
 from .input_tokens import AsyncInputTokens
-from .shared import kept, parsed_call
+from .shared import parsed_call
 
 if TYPE_CHECKING:
     from ..client import AsyncClient
@@ -159,19 +160,62 @@ class AsyncResponses:
             return await self._client._run(self._core.create(effect.call))
         return await ado(effect)
 
-    async def retrieve(self, response: Any, *, upstream: Any = None, stream: bool = False, after: Any = None) -> Any:
+    @overload
+    async def retrieve(
+        self,
+        response: Any,
+        *,
+        text_format: type[T],
+        stream: Literal[True],
+        upstream: Any = None,
+        name: str | None = None,
+    ) -> AsyncParsedStream[T]: ...
+    @overload
+    async def retrieve(
+        self, response: Any, *, stream: Literal[True], after: Any = None, upstream: Any = None
+    ) -> AsyncEventStream[Any]: ...
+    @overload
+    async def retrieve(
+        self,
+        response: Any,
+        *,
+        text_format: type[T],
+        stream: Literal[False] = False,
+        upstream: Any = None,
+        name: str | None = None,
+    ) -> Result[T]: ...
+    @overload
+    async def retrieve(
+        self,
+        response: Any,
+        *,
+        text_format: Any = None,
+        stream: Literal[False] = False,
+        upstream: Any = None,
+        name: str | None = None,
+    ) -> Result[Any]: ...
+    async def retrieve(
+        self,
+        response: Any,
+        *,
+        upstream: Any = None,
+        stream: bool = False,
+        after: Any = None,
+        text_format: Any = None,
+        name: str | None = None,
+    ) -> Result[Any] | AsyncEventStream[Any]:
         """As `Responses.retrieve`."""
-        where, id_ = kept(self._core, response, upstream)
-        if stream:
-            return AsyncEventStream(await self._client._run(self._core.resume(where, id_, after)))
-        return await self._client._run(self._core.kept(where, "GET", id_))
+        if not stream:
+            return await self._client._run(retrieved(self._core, response, upstream, text_format, name))
+        opening, parser = await self._client._run(reopened(self._core, response, upstream, after, text_format, name))
+        return AsyncEventStream(opening) if parser is None else AsyncParsedStream(opening, parser)
 
     async def cancel(self, response: Any, *, upstream: Any = None) -> Result:
         """As `Responses.cancel`."""
-        where, id_ = kept(self._core, response, upstream)
-        return await self._client._run(self._core.kept(where, "POST", id_, "/cancel"))
+        where, id_, _ = kept_at(self._core, response, upstream)
+        return await self._client._run(kept(self._core, where, "POST", id_, "/cancel"))
 
     async def delete(self, response: Any, *, upstream: Any = None) -> bool:
         """As `Responses.delete`."""
-        where, id_ = kept(self._core, response, upstream)
-        return await self._client._run(self._core.delete(where, id_))
+        where, id_, _ = kept_at(self._core, response, upstream)
+        return await self._client._run(delete(self._core, where, id_))

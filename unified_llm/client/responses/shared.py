@@ -6,32 +6,17 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...errors import InvalidBody
-from ...usage_errors import InvalidArgument
 from ..inputs.argument_types import check_arguments
 from ..params import ParseOptions
 from ..requests import Call
-from ..results import Result
 from ..structured.strategies import Parser
 
 if TYPE_CHECKING:
     from ..core import Core
-    from ..upstreams.upstream import Upstream
 
-__all__ = ["kept", "parsed_call"]
+__all__ = ["parsed_call"]
 
 _PARSE = frozenset(ParseOptions.__annotations__)
-
-
-def kept(core: Core, response: Any, upstream: Any) -> tuple[Upstream, str]:
-    """Where an answer is kept, and its id there."""
-    if not isinstance(response, str):
-        found = getattr(response, "result", response)
-        if not isinstance(found, Result):
-            reason = f"response= should be the id of a response, a Result or a handle, not {type(response).__name__}"
-            raise InvalidArgument(reason)
-        return found.upstream, found.id or ""
-    given: dict[str, Any] = {} if upstream is None else {"upstream": upstream}
-    return core.upstreams(core.call(given))[0], response
 
 
 def parsed_call(

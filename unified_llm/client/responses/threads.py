@@ -8,6 +8,7 @@ from ...keywords import spelled_out
 from ..background import Background
 from ..params import Given, ParseGiven, ResumeGiven, RunGiven, meanings
 from ..results import Result, RunResult, T
+from ..retrieval import delete, kept, kept_at, reopened, retrieved
 from ..sending.flows import Turn, do, drive
 from ..streams import EventStream
 from ..structured.parsed_streams import ParsedStream, WatchedStream
@@ -15,7 +16,7 @@ from ..structured.strategies import parsing
 from ..tools.run_streams import RunStream
 from ..tools.runs import begun, defaults, growing, resumed
 from .input_tokens import InputTokens
-from .shared import kept, parsed_call
+from .shared import parsed_call
 
 if TYPE_CHECKING:
     from ..client import Client
@@ -240,23 +241,68 @@ class Responses:
     def _turn(self, effect: Any) -> Any:
         return self._client._run(self._core.create(effect.call)) if isinstance(effect, Turn) else do(effect)
 
-    def retrieve(self, response: Any, *, upstream: Any = None, stream: bool = False, after: Any = None) -> Any:
+    @overload
+    def retrieve(
+        self,
+        response: Any,
+        *,
+        text_format: type[T],
+        stream: Literal[True],
+        upstream: Any = None,
+        name: str | None = None,
+    ) -> ParsedStream[T]: ...
+    @overload
+    def retrieve(
+        self, response: Any, *, stream: Literal[True], after: Any = None, upstream: Any = None
+    ) -> EventStream[Any]: ...
+    @overload
+    def retrieve(
+        self,
+        response: Any,
+        *,
+        text_format: type[T],
+        stream: Literal[False] = False,
+        upstream: Any = None,
+        name: str | None = None,
+    ) -> Result[T]: ...
+    @overload
+    def retrieve(
+        self,
+        response: Any,
+        *,
+        text_format: Any = None,
+        stream: Literal[False] = False,
+        upstream: Any = None,
+        name: str | None = None,
+    ) -> Result[Any]: ...
+    def retrieve(
+        self,
+        response: Any,
+        *,
+        upstream: Any = None,
+        stream: bool = False,
+        after: Any = None,
+        text_format: Any = None,
+        name: str | None = None,
+    ) -> Result[Any] | EventStream[Any]:
         """An answer that the provider keeps: `response` is its id (then `upstream` says where), a `Result` or a handle.
 
-        With `stream=True` its events, from the beginning or behind the event `after`. Raises `NotFound`, and
-        `CapabilityRefused` where the upstream keeps no answers.
+        With `stream=True` its events, from the beginning or behind the event `after`. With `text_format` the answer is
+        structured output, as in `parse`: `.output_parsed` is its value, None while there is no answer. `name` is that
+        of the `text_format`, if `parse` was given one. Raises `NotFound`, `CapabilityRefused` where the upstream keeps
+        no answers, and `ParseFailed` for an answer that does not fit.
         """
-        where, id_ = kept(self._core, response, upstream)
-        if stream:
-            return EventStream(self._client._run(self._core.resume(where, id_, after)))
-        return self._client._run(self._core.kept(where, "GET", id_))
+        if not stream:
+            return self._client._run(retrieved(self._core, response, upstream, text_format, name))
+        opening, parser = self._client._run(reopened(self._core, response, upstream, after, text_format, name))
+        return EventStream(opening) if parser is None else ParsedStream(opening, parser)
 
     def cancel(self, response: Any, *, upstream: Any = None) -> Result:
         """Have the provider stop working at an answer."""
-        where, id_ = kept(self._core, response, upstream)
-        return self._client._run(self._core.kept(where, "POST", id_, "/cancel"))
+        where, id_, _ = kept_at(self._core, response, upstream)
+        return self._client._run(kept(self._core, where, "POST", id_, "/cancel"))
 
     def delete(self, response: Any, *, upstream: Any = None) -> bool:
         """Have the provider forget an answer; whether it says that it has."""
-        where, id_ = kept(self._core, response, upstream)
-        return self._client._run(self._core.delete(where, id_))
+        where, id_, _ = kept_at(self._core, response, upstream)
+        return self._client._run(delete(self._core, where, id_))

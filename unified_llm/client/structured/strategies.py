@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from ...convert import write
 from ...errors import CapabilityRefused, InvalidBody
+from ...exchange import Exchange
 from ...losses import Loss, Losses
 from ...run_errors import ParseFailed
 from ..requests import Call
@@ -20,10 +22,12 @@ from ..results import Result
 from ..sending.flows import Steps
 from .formats import WRAPPER, Format
 
-__all__ = ["STRATEGIES", "Parser", "bare", "choose", "correction", "parsing"]
+__all__ = ["ANSWERED", "STRATEGIES", "Parser", "asked_for", "bare", "choose", "correction", "parser_of", "parsing"]
 
 Node = dict[str, Any]
 STRATEGIES = ("native", "tool", "prompt")
+ANSWERED = frozenset(("completed", "incomplete"))
+"""The statuses of responses that have an answer."""
 _FORMAT = frozenset(("/text", "/text/format", "/text/format/type", "/text/format/schema"))
 
 
@@ -72,6 +76,33 @@ def _known(upstream: Any) -> Any:
         return get(f"{upstream.provider}/{upstream.model}")
     except (UnknownModel, UnknownProvider):
         return None
+
+
+def asked_for(found: Format, upstream: Any, known: Exchange | None = None) -> Exchange | None:
+    """What converting a request for a format leaves for its answer, where that request was made elsewhere.
+
+    A schema is lowered in the same way each time, so a dry run finds out how its values are restored. `known` is what
+    is known of the request.
+    """
+    if known is not None and (known.output or known.tools):
+        return known
+    dry = {"model": upstream.model or "model", "input": ""}
+    for name, asked in (("output", {"text": {"format": found.native()}}), ("tools", {"tools": [found.tool()]})):
+        try:
+            made = write({**dry, **asked}, upstream.protocol, model=upstream.model).exchange
+        except CapabilityRefused:
+            continue
+        if made is not None:
+            known = replace(known or replace(made, model=upstream.model), **{name: getattr(made, name)})
+    return known
+
+
+def parser_of(found: Format, result: Result) -> Parser:
+    """What reads an answer of which nobody knows by which strategy it was asked for."""
+    if any(each.name == found.name for each in result.function_calls):
+        return Parser(found, "tool")
+    text = result.output_text
+    return Parser(found, "native" if bare(text) == text.strip() else "prompt")
 
 
 class Parser:

@@ -66,7 +66,7 @@ def _place(upstream: Any, upstreams: list[Node]) -> int | None:
     """The number of an upstream in the list of them, without its credentials."""
     if upstream is None:
         return None
-    node = {name: getattr(upstream, name) for name in _UPSTREAM if getattr(upstream, name) is not None}
+    node = upstream.place()
     if node not in upstreams:
         upstreams.append(node)
     return upstreams.index(node)
@@ -129,4 +129,4 @@ def _read_step(node: Node, state: Mapping[str, Any], upstreams: list[Upstream]) 
     )
     result: Result = result_of(node["response"], made)
     result._strategy = node["strategy"]
-    return Step(node["number"], result, tuple(node["outputs"]))
+    return Step(index(node["number"]), result, tuple(node["outputs"]))

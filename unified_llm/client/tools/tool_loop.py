@@ -41,7 +41,7 @@ class Hooks:
         """Before the model is asked: return another canonical request to send that instead, None to go on."""
 
     def after_turn(self, step: Step) -> Any:
-        """After the tools of a turn have answered, and after the last turn."""
+        """Once for each turn: its tools have answered or wait for a decision, or the run ends with it."""
 
     def before_call(self, call: Node, context: ToolContext[Any]) -> Any:
         """Before a tool runs: return a text to be the call's output without running it, None to run it."""
@@ -69,6 +69,8 @@ class ToolOutput:
 
 class TurnDone:
     """In the stream of a tool loop: a turn is over, its tools have answered. `step` is that turn's.
+
+    A turn that waits for decisions has another one in the stream of `resume`, with all its outputs.
 
     >>> import unified_llm as ul
     >>> stream = ul.Client().responses.run(model="local/echo", input="Hi", tools=[], stream=True)
@@ -121,6 +123,7 @@ class Loop:
         self.decisions = decisions
         self._tell: Callable[[Any], None] = lambda event: None
         self._earlier: tuple[Node, ...] = ()
+        self._reported = 0  # the last turn that hooks were told of; those of an earlier process too
 
     def flow(self, tell: Callable[[Any], None] | None = None) -> Steps[RunResult]:
         """The flow of a run. `tell` is given what happens between the turns, for streams.
@@ -132,7 +135,7 @@ class Loop:
         try:
             if self.decisions is not None:
                 last = self.steps.pop()
-                self._earlier = last.output_nodes
+                self._earlier, self._reported = last.output_nodes, last.number
                 done = yield from self._answered(last.response, last.number, self.decisions)
                 if done is not None:
                     return done
@@ -167,7 +170,7 @@ class Loop:
                 return (yield from self._read(response, number, [*here, *others]))
         # The caller's own outputs ask for another turn as much as those of tools that run here.
         if here or decisions.outputs:
-            self._check(response, number, len(here))
+            yield from self._checked(response, number, len(here))
         outputs = yield from self._outputs(response, number, here, others, decisions)
         step = yield from self._done(response, number, outputs)
         answered = {answered_by(item) for item in step.output_nodes}
@@ -181,15 +184,16 @@ class Loop:
         self._go_on(response, step.output_nodes)
         return None
 
-    def _check(self, response: Result, number: int, calls: int) -> None:
+    def _checked(self, response: Result, number: int, calls: int) -> Steps[None]:
         """The limits, before the tools of a turn run: what it called stays pending where they are reached."""
         # Outputs from before a pause stay: those tools have run, and must not run twice.
-        steps = [*self.steps, Step(number, response, self._earlier)]
+        step = Step(number, response, self._earlier)
         try:
             self.limits.check_calls(self.steps, response, calls)
-            self.limits.check_spent(steps)
+            self.limits.check_spent([*self.steps, step])
         except (LimitReached, UnknownPrice):
-            self.steps = steps
+            self.steps.append(step)
+            yield from self._report(step)
             raise
 
     def _sorted(self, response: Result) -> tuple[list[Node], list[Node]]:
@@ -252,10 +256,17 @@ class Loop:
         step = Step(number, response, tuple(outputs))
         self.steps.append(step)
         self._tell(TurnDone(step))
+        yield from self._report(step)
+        return step
+
+    def _report(self, step: Step) -> Steps[None]:
+        """Tell the hooks of a turn, once: one that was paused has been told when it was."""
+        if step.number <= self._reported:
+            return
+        self._reported = step.number
         yield Hook(self.hooks.after_turn, (step,))
         if self.on_step is not None:
             yield Hook(self.on_step, (step,))
-        return step
 
     def _read(self, response: Result, number: int, calls: list[Node]) -> Steps[RunResult | None]:
         """The value of an answer. One that does not fit is asked for again, in a turn of its own."""

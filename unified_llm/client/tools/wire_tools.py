@@ -134,12 +134,13 @@ def check_choice(choice: Any, tools: Sequence[Node]) -> None:
     """
     if type(choice) is not dict:
         return
+    named: list[tuple[Keys, Any]]
     if choice.get("type") == "allowed_tools" and type(choice.get("tools")) is list:
         named = [(("tool_choice", "tools", place), each) for place, each in enumerate(choice["tools"])]
     else:
         named = [(("tool_choice",), choice)]
     for path, each in named:
-        field = _NAMED_BY.get(each.get("type")) if type(each) is dict else None
+        field = _NAMED_BY.get(str(each.get("type"))) if type(each) is dict else None
         known = [*_called(tools, field)] if field is not None and each.get(field) is not None else None
         if known is not None and each[field] not in known:
             called = ", ".join(map(str, known)) or "none"

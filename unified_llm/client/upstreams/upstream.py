@@ -141,11 +141,16 @@ class Upstream:
         """Scheme, host and port: where credentials that were given for this upstream may go."""
         return taken_apart(self.base_url).origin
 
+    def place(self) -> dict[str, Any]:
+        """What of it may be written down: no credential, and nothing that is of this process."""
+        return {name: value for name in _PLACE if (value := getattr(self, name)) is not None}
+
     def hide(self, text: str) -> str:
         """The text without the credentials, in whatever spelling."""
         return self.secrets.hide(text)
 
 
+_PLACE = ("protocol", "base_url", "provider", "model", "scope")
 # What the protocols of one place do not have in common.
 _OWN = frozenset(("protocol", "base_url", "path", "stream_path", "auth", "provider", "defaults", "fixed", "omitted",
                   "moved"))  # fmt: skip
