@@ -98,7 +98,7 @@ def asked_for(found: Format, upstream: Any, known: Exchange | None = None) -> Ex
 
 
 def parser_of(found: Format, result: Result) -> Parser:
-    """What reads an answer of which nobody knows by which strategy it was asked for."""
+    """What reads an answer whose strategy is not known."""
     if any(each.name == found.name for each in result.function_calls):
         return Parser(found, "tool")
     text = result.output_text

@@ -144,7 +144,7 @@ def check_choice(choice: Any, tools: Sequence[Node]) -> None:
         known = [*_called(tools, field)] if field is not None and each.get(field) is not None else None
         if known is not None and each[field] not in known:
             called = ", ".join(map(str, known)) or "none"
-            reason = f"{each[field]!r} is no tool of this call: {called}{near(each[field], map(str, known))}"
+            reason = f"{each[field]!r} is not a tool of this call: {called}{near(each[field], map(str, known))}"
             raise InvalidBody(pointer((*path, field)), reason)
 
 
