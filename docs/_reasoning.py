@@ -13,7 +13,7 @@ from typing import Any
 
 import unified_llm as ul
 from unified_llm.models.effort import EFFORTS
-from unified_llm.models.profiles import DATA, Reasoning, profile
+from unified_llm.models.profiles import DATA, ReasoningProfile, profile
 
 PAGE = Path(__file__).parent / "reasoning.md"
 MESSAGES, GENERATE, INTERACTIONS = "anthropic-messages", "google-generate-content", "google-interactions"
@@ -182,7 +182,7 @@ def models() -> Iterator[str]:
         yield ""
 
 
-def _row(facts: Reasoning) -> list[str]:
+def _row(facts: ReasoningProfile) -> list[str]:
     if not facts.thinks:
         return ["does not think", "", "", ""]
     efforts = ", ".join(facts.efforts) + (", adaptive" if facts.adaptive else "")

@@ -12,26 +12,26 @@ if TYPE_CHECKING:
     from .losses import Losses
 
 __all__ = [
+    "APIConnectionError",
     "APIError",
-    "AuthenticationFailed",
+    "APITimeoutError",
+    "AuthenticationError",
     "CapabilityLost",
     "CapabilityRefused",
-    "ConnectionFailed",
-    "ContentFiltered",
-    "ContextOverflow",
+    "ContentFilterError",
+    "ContextOverflowError",
     "InvalidBody",
-    "InvalidRequest",
+    "InvalidRequestError",
     "LocalProtocolError",
-    "NotFound",
-    "Overloaded",
-    "PermissionDenied",
+    "NotFoundError",
+    "OverloadedError",
+    "PermissionDeniedError",
     "ProtocolError",
-    "QuotaExceeded",
-    "RateLimited",
+    "QuotaExceededError",
+    "RateLimitError",
     "RemoteProtocolError",
-    "ServerFailed",
-    "StreamBroken",
-    "Timeout",
+    "ServerError",
+    "StreamInterruptedError",
     "UnifiedLLMError",
     "UnknownModel",
     "UnknownProtocol",
@@ -96,42 +96,42 @@ class UnknownProtocol(UnifiedLLMError, LookupError):
 class UnknownProvider(UnifiedLLMError, LookupError):
     """Neither the catalogue nor our own table has a provider of that name: correct it, or name a URL and a protocol.
 
-    `near` are names that may be meant, the likeliest first.
+    `suggestions` are names that may be meant, the likeliest first.
 
     >>> str(UnknownProvider("opnai", ["openai"]))
     "no provider 'opnai'; did you mean openai?"
     """
 
-    def __init__(self, name: str, near: list[str]) -> None:
-        super().__init__(f"no provider {name!r}{_meant(near)}")
+    def __init__(self, name: str, suggestions: list[str]) -> None:
+        super().__init__(f"no provider {name!r}{_meant(suggestions)}")
         self.name = name
-        self.near = near
+        self.suggestions = suggestions
 
 
 class UnknownModel(UnifiedLLMError, LookupError):
     """The catalogue has no such model: correct the name, refresh the catalogue, or do without its facts.
 
-    Requests may still name it: what the catalogue does not know it does not forbid. `near` are names that may be meant,
-    the likeliest first; empty for a provider that has no catalogue (`listed` is False).
+    Requests may still name it: what the catalogue does not know it does not forbid. `suggestions` are names that may be
+    meant, the likeliest first; empty for a provider that has no catalogue (`listed` is False).
 
     >>> from unified_llm import models
     >>> try:
     ...     models.get("anthropic/claude-opus-47")
     ... except UnknownModel as error:
-    ...     print(error.near[0])
+    ...     print(error.suggestions[0])
     anthropic/claude-opus-4-7
     """
 
-    def __init__(self, name: str, near: list[str], *, listed: bool = True) -> None:
+    def __init__(self, name: str, suggestions: list[str], *, listed: bool = True) -> None:
         why = "" if listed else "; that provider serves what you put on it and lists no models"
-        super().__init__(f"no model {name!r} in the catalogue{why}{_meant(near)}")
+        super().__init__(f"no model {name!r} in the catalogue{why}{_meant(suggestions)}")
         self.name = name
-        self.near = near
+        self.suggestions = suggestions
         self.listed = listed
 
 
-def _meant(near: list[str]) -> str:
-    return f"; did you mean {' or '.join(near)}?" if near else ""
+def _meant(suggestions: list[str]) -> str:
+    return f"; did you mean {' or '.join(suggestions)}?" if suggestions else ""
 
 
 class CapabilityLost(UnifiedLLMError):
@@ -236,7 +236,7 @@ class APIError(UnifiedLLMError):
     ...     ul.Client(retry=ul.Retry.never()).responses.create(model="local/echo", input="[[error 429 retry-after=2]]")
     ... except ul.APIError as error:
     ...     print(type(error).__name__, error.status, error.retry_after, error.provider)
-    RateLimited 429 2 local
+    RateLimitError 429 2 local
     """
 
     def __init__(
@@ -305,55 +305,55 @@ class APIError(UnifiedLLMError):
         return str(found) if found is not None else None
 
 
-class AuthenticationFailed(APIError):
+class AuthenticationError(APIError):
     """The key is missing or not accepted: correct the credentials. Not retried."""
 
 
-class PermissionDenied(APIError):
+class PermissionDeniedError(APIError):
     """The key holds, but not for this model or feature: ask for access, or choose another model."""
 
 
-class NotFound(APIError):
+class NotFoundError(APIError):
     """No such model, response or route at this provider: correct the name."""
 
 
-class InvalidRequest(APIError):
+class InvalidRequestError(APIError):
     """The provider refuses the request: correct it at `.error["param"]`."""
 
 
-class ContextOverflow(InvalidRequest):
+class ContextOverflowError(InvalidRequestError):
     """The conversation is longer than the model's window: shorten or compact it."""
 
 
-class ContentFiltered(InvalidRequest):
+class ContentFilterError(InvalidRequestError):
     """The provider's policy stands against the content: change it."""
 
 
-class RateLimited(APIError):
+class RateLimitError(APIError):
     """Too much at once: wait `.retry_after` seconds (retries do), or fall back to another model."""
 
 
-class QuotaExceeded(APIError):
+class QuotaExceededError(APIError):
     """The account is used up: top it up. Waiting does not help, and nothing is tried again."""
 
 
-class Overloaded(APIError):
+class OverloadedError(APIError):
     """The provider has no capacity just now: try again later, or fall back to another model."""
 
 
-class ServerFailed(APIError):
+class ServerError(APIError):
     """The provider failed, or sent something that is not a response: retry, or use a fallback."""
 
 
-class Timeout(APIError):
+class APITimeoutError(APIError):
     """No response in time: raise `timeout=` (seconds), stream, or fall back. `status` is set if a server said so."""
 
 
-class ConnectionFailed(APIError):
+class APIConnectionError(APIError):
     """The provider could not be reached, or hung up before it answered: look at the base URL and the network."""
 
 
-class StreamBroken(APIError):
+class StreamInterruptedError(APIError):
     """The answer broke off after it had begun: it is incomplete.
 
     Never tried again once something of it was handed out.
@@ -362,7 +362,7 @@ class StreamBroken(APIError):
     >>> events = ul.Client().responses.create(model="local/echo", input="One two [[break after 5]]", stream=True)
     >>> try:
     ...     list(events)
-    ... except StreamBroken:
+    ... except StreamInterruptedError:
     ...     print(events.partial.status)
     in_progress
     """

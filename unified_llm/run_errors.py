@@ -6,10 +6,10 @@ from typing import Any
 
 from .errors import UnifiedLLMError
 
-__all__ = ["LimitReached", "ParseFailed", "UnknownPrice"]
+__all__ = ["OutputParseError", "ToolLoopLimitError", "UnknownPrice"]
 
 
-class LimitReached(UnifiedLLMError):
+class ToolLoopLimitError(UnifiedLLMError):
     """A tool loop came to its limit without an answer: raise the limit and go on from `.result`, or take what is there.
 
     `result` is the `RunResult` so far; `responses.resume(error.result, ...)` goes on where it stopped. `limit` is the
@@ -20,7 +20,7 @@ class LimitReached(UnifiedLLMError):
     ...     return "noon"
     >>> try:
     ...     ul.Client().responses.run(model="local/echo", input="[[call now]]", tools=[now], max_turns=1)
-    ... except LimitReached as error:
+    ... except ToolLoopLimitError as error:
     ...     print(error.limit, len(error.result.steps))
     max_turns 1
     """
@@ -52,7 +52,7 @@ class UnknownPrice(UnifiedLLMError, LookupError):
         self.result = result
 
 
-class ParseFailed(UnifiedLLMError, ValueError):
+class OutputParseError(UnifiedLLMError, ValueError):
     """The answer is not the structured output that was asked for: ask again (`retries=`), or read `.text` yourself.
 
     `response` is the whole answer that was paid for, `text` what should have been it, `reason` what does not fit;
@@ -62,7 +62,7 @@ class ParseFailed(UnifiedLLMError, ValueError):
     >>> import unified_llm as ul
     >>> try:
     ...     ul.Client().responses.parse(model="local/echo", input="No.", text_format=list[int], strategy="prompt")
-    ... except ParseFailed as error:
+    ... except OutputParseError as error:
     ...     print(error.text)
     No.
     """

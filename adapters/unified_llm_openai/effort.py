@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.models.effort import effort_of, nearest
-from unified_llm.models.profiles import ModelProfile, Reasoning, profile
+from unified_llm.models.profiles import ModelProfile, ReasoningProfile, profile
 from unified_llm.writing import Writer
 
 __all__ = ["drop_refused", "fit_reasoning"]
@@ -55,7 +55,7 @@ def _fit_nothing(own: Node, off: bool, w: Writer) -> None:
             _told(own, key, "the model does not think", w, "approximated" if silent else "lost")
 
 
-def _fit_off(own: Node, facts: Reasoning, takes: frozenset[str], w: Writer) -> None:
+def _fit_off(own: Node, facts: ReasoningProfile, takes: frozenset[str], w: Writer) -> None:
     """The word for not thinking, else the one for the least."""
     if "control" in takes or ("budget_tokens" in takes and own.get("budget_tokens") == 0):
         return
@@ -73,7 +73,7 @@ def _fit_off(own: Node, facts: Reasoning, takes: frozenset[str], w: Writer) -> N
 
 def _fit_on(
     own: Node,
-    facts: Reasoning,
+    facts: ReasoningProfile,
     takes: frozenset[str],
     effort: str | None,
     budget: int | None,
@@ -104,7 +104,7 @@ def _fit_on(
         own["effort"] = word
 
 
-def _usual(facts: Reasoning) -> str | None:
+def _usual(facts: ReasoningProfile) -> str | None:
     """The word that switches thinking on, None where it is on."""
     return None if facts.default == "on" else facts.usual or nearest("medium", facts.efforts)
 

@@ -64,7 +64,7 @@ def test_and_in_an_event_loop_with_a_limit() -> None:
         slow = Slow()
         handle = await ul.AsyncClient(slow.canned.upstream).responses.create(input="Hi", background=True)
         slow.looks = -(10**6)
-        with pytest.raises(ul.Timeout, match="still in_progress"):
+        with pytest.raises(ul.APITimeoutError, match="still in_progress"):
             await handle.wait(timeout=0.02, poll=0.005)
         slow.looks = 2
         assert (await handle.wait(poll=0.001)).output_text == "Done."
@@ -121,7 +121,7 @@ def test_what_is_kept_is_retrieved_and_deleted(protocol: str) -> None:
     result = made.responses.create(input="Keep this.", store=True)
     assert made.responses.retrieve(result.id).output_text == "Keep this."
     assert made.responses.delete(result.id) is True
-    with pytest.raises(ul.NotFound):
+    with pytest.raises(ul.NotFoundError):
         made.responses.retrieve(result.id)
 
 

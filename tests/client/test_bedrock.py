@@ -150,7 +150,7 @@ def test_betas_are_a_field_of_the_body() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), [("throttlingException", ul.RateLimited), ("modelStreamErrorException", ul.ServerFailed)]
+    ("name", "kind"), [("throttlingException", ul.RateLimitError), ("modelStreamErrorException", ul.ServerError)]
 )
 def test_an_error_in_the_middle_of_a_stream(name: str, kind: type[Exception]) -> None:
     service = Platforms("a-key")
@@ -254,7 +254,7 @@ def test_a_url_that_names_no_region() -> None:
 def test_without_credentials_nothing_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     service = Platforms()
-    with pytest.raises(ul.AuthenticationFailed, match="no credentials of login 'aws'"):
+    with pytest.raises(ul.AuthenticationError, match="no credentials of login 'aws'"):
         ul.Client(at(service, auth="aws")).responses.create(input="Hi")
     assert not service.refused and not service.seen
 

@@ -73,7 +73,7 @@ def test_a_file_without_tools_and_a_server_that_fails(tmp_path: Path) -> None:
     code, out, err = run("chat", "--tools", str(tmp_path / "broken.py"))
     assert (code, out, err.count("\n")) == (2, "", 1) and "broken.py, line 2: SyntaxError" in err
     code, out, err = run("chat", stdin="[[error 400]]\nnot said any more\n")
-    assert (code, out) == (4, "") and "InvalidRequest" in err
+    assert (code, out) == (4, "") and "InvalidRequestError" in err
 
 
 class Terminal:
@@ -141,7 +141,7 @@ def test_what_is_lost_is_pointed_out() -> None:
 def test_a_turn_that_fails_is_told_and_forgotten() -> None:
     terminal = Terminal(color=True)
     terminal.type("One.")
-    assert "InvalidRequest" in terminal.type("[[error 400]]")
+    assert "InvalidRequestError" in terminal.type("[[error 400]]")
     assert terminal.chat.failed
     terminal.type("Two.")
     assert not terminal.chat.failed
@@ -274,7 +274,7 @@ def test_losses_go_to_stderr_and_a_level_can_be_set() -> None:
         ('{"input": "Hi"}', ["-m", "local/echo", "--on-loss", "seed=raise"], 2, "did you mean 'sampling.seed'?"),
         ('{"input": "Hi"}', ["-m", "local/echo", "--on-loss", "sampling=raise"], 2, "did you mean 'sampling.*'?"),
         ('{"input": "Hi"}', ["-m", "local/echo", "--on-loss", "x"], 2, "on_loss"),
-        ('{"input": "[[error 400]]"}', ["-m", "local/echo"], 4, "InvalidRequest"),
+        ('{"input": "[[error 400]]"}', ["-m", "local/echo"], 4, "InvalidRequestError"),
     ],
 )
 def test_what_goes_wrong_is_one_line(stdin: str, more: list[str], code: int, told: str) -> None:
@@ -329,7 +329,7 @@ def test_the_model_may_stand_in_the_environment(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_question_that_fails_says_so_by_its_exit_code() -> None:
     code, out, err = run("chat", "[[error 500]] Hi")
-    assert (code, out) == (4, "") and "ServerFailed" in err
+    assert (code, out) == (4, "") and "ServerError" in err
     code, out, err = run("chat", "-m", "x", "--base-url", "localhost:9", "Hi")
     assert (code, out) == (2, "") and "did you mean 'http://localhost:9'?" in err
 

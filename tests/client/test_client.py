@@ -266,7 +266,7 @@ def test_fallbacks_are_asked_in_their_order_and_the_reason_is_kept() -> None:
     assert result.output_text == "Hi"
     assert result.upstream is fine.upstream
     (hop,) = result.hops
-    assert hop.upstream == "busy/m" and "AuthenticationFailed" in hop.reason
+    assert hop.upstream == "busy/m" and "AuthenticationError" in hop.reason
 
 
 # ---- tokens and models ----------------------------------------------------------------------------------------------
@@ -284,7 +284,7 @@ def test_a_server_that_does_not_count_is_estimated() -> None:
     canned = Canned("openai-responses", lambda _: httpx2.Response(404, json={"error": {"message": "no such route"}}))
     count = ul.Client(canned.upstream).responses.input_tokens.count(input="x" * 400)
     assert (count.estimated, count.input_tokens) == (True, 104)
-    assert "no such route" in count.how
+    assert "no such route" in count.method
 
 
 @pytest.mark.parametrize("protocol", [name for name in PROTOCOLS if name != "google-interactions"])

@@ -71,12 +71,12 @@ def test_a_stream_that_is_cut_off_is_broken_and_what_came_is_there() -> None:
     canned = Canned("openai-responses", stream("Hello", end=False))
     events = ul.Client(canned.upstream).responses.create(input="Hi", stream=True)
     seen = []
-    with pytest.raises(ul.StreamBroken):
+    with pytest.raises(ul.StreamInterruptedError):
         for event in events:
             seen.append(event)
     assert [event.delta for event in seen if event.type == "response.output_text.delta"] == list("Hello")
     assert events.partial.output[0].content[0].text == "Hello"
-    with pytest.raises(ul.StreamBroken):
+    with pytest.raises(ul.StreamInterruptedError):
         events.get_final_response()
 
 
@@ -90,7 +90,7 @@ def test_an_error_in_a_stream_is_the_typed_error() -> None:
     events = stream("Hello", end=False)
     error = {"type": "error", "code": "rate_limit_exceeded", "message": "slow down", "param": None}
     canned = Canned("openai-responses", [*events, {**error, "sequence_number": len(events)}])
-    with pytest.raises(ul.RateLimited, match="slow down"):
+    with pytest.raises(ul.RateLimitError, match="slow down"):
         list(ul.Client(canned.upstream).responses.create(input="Hi", stream=True))
 
 
@@ -107,7 +107,7 @@ def test_an_error_in_a_stream_is_raised_when_it_comes() -> None:
         "openai-responses",
         lambda _: httpx2.Response(200, headers={"content-type": "text/event-stream"}, stream=Talking()),
     )
-    with pytest.raises(ul.ServerFailed, match="boom"):
+    with pytest.raises(ul.ServerError, match="boom"):
         list(ul.Client(canned.upstream).responses.create(input="Hi", stream=True))
 
 

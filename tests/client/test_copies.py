@@ -95,12 +95,12 @@ def test_an_error(copied: Copy) -> None:
     found = copied(caught.value)
     assert type(found) is ul.InvalidBody
     assert (str(found), found.path, found.reason) == (str(caught.value), "/tools/0", caught.value.reason)
-    with pytest.raises(ul.RateLimited) as limited:
+    with pytest.raises(ul.RateLimitError) as limited:
         ul.Client(retry=ul.Retry.never()).responses.create(model="local/echo", input="[[error 429 retry-after=2]]")
     other = copied(limited.value)
-    assert type(other) is ul.RateLimited and str(other) == str(limited.value)
+    assert type(other) is ul.RateLimitError and str(other) == str(limited.value)
     assert (other.retry_after, other.url, other.status) == (2, limited.value.url, 429)
-    with pytest.raises(ul.LimitReached) as stopped:
+    with pytest.raises(ul.ToolLoopLimitError) as stopped:
         ul.Client(model="local/echo").responses.run(input="[[call find name=a]]", tools=TOOLS, max_turns=1)
     assert copied(stopped.value).result.steps[0].number == 1
     assert str(copied(ul.UnknownModel("a", ["b"]))) == str(ul.UnknownModel("a", ["b"]))

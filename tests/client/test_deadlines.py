@@ -90,7 +90,7 @@ def test_the_total_time_is_all_the_time(
 ) -> None:
     server.answer = answer
     start = time.monotonic()
-    with pytest.raises(ul.Timeout, match=r"total_timeout=0\.3") as caught:
+    with pytest.raises(ul.APITimeoutError, match=r"total_timeout=0\.3") as caught:
         call(server.upstream(timeout=PATIENT), stream, total_timeout=SOON)
     assert SOON <= time.monotonic() - start < PATIENT
     assert caught.value.code == "total_timeout" and server.asked <= 1, "nothing is left to try again in"
@@ -100,7 +100,7 @@ def test_the_total_time_is_all_the_time(
 @both
 def test_the_stream_is_part_of_the_call(server: Loopback, call: Callable[..., str]) -> None:
     server.answer = drips_its_stream
-    with pytest.raises(ul.Timeout, match="total_timeout"):
+    with pytest.raises(ul.APITimeoutError, match="total_timeout"):
         call(server.upstream(timeout=PATIENT), True, total_timeout=SOON)
     server.until(lambda: server.open == 0)
 
@@ -112,7 +112,7 @@ def test_sleeps_and_retries_are_part_of_the_call(server: Loopback, call: Callabl
     retry = ul.Retry(attempts=1000, base=0.2, cap=0.2, jitter=0)
     with pytest.raises(ul.APIError) as caught:
         call(server.upstream(), False, total_timeout=2, retry=retry)
-    assert isinstance(caught.value, (ul.Overloaded, ul.Timeout)) and 2 <= server.asked < 20
+    assert isinstance(caught.value, (ul.OverloadedError, ul.APITimeoutError)) and 2 <= server.asked < 20
     assert time.monotonic() - start < PATIENT
 
 
@@ -120,7 +120,7 @@ def test_sleeps_and_retries_are_part_of_the_call(server: Loopback, call: Callabl
 def test_a_sleep_that_would_be_too_long_is_not_begun(server: Loopback, call: Callable[..., str]) -> None:
     server.answer = lambda exchange: exchange.send(whole({"error": {"message": "slow"}}, status=429, retry_after="25"))
     start = time.monotonic()
-    with pytest.raises(ul.RateLimited):
+    with pytest.raises(ul.RateLimitError):
         call(server.upstream(), False, total_timeout=20)
     assert time.monotonic() - start < 20 and server.asked == 1
 
@@ -137,7 +137,10 @@ def test_a_fallback_gets_what_is_left(server: Loopback) -> None:
 
 def test_it_may_be_said_for_one_call(server: Loopback) -> None:
     server.answer = says_nothing
-    with ul.Client(server.upstream(timeout=PATIENT)) as client, pytest.raises(ul.Timeout, match=r"total_timeout=0\.2"):
+    with (
+        ul.Client(server.upstream(timeout=PATIENT)) as client,
+        pytest.raises(ul.APITimeoutError, match=r"total_timeout=0\.2"),
+    ):
         client.responses.create(input="Hi", total_timeout=0.2)
 
 
@@ -156,7 +159,7 @@ def test_all_turns_of_a_tool_loop_are_one_call(server: Loopback) -> None:
     def now() -> str:
         return "noon"
 
-    with ul.Client(server.upstream(timeout=PATIENT), total_timeout=3) as client, pytest.raises(ul.Timeout):
+    with ul.Client(server.upstream(timeout=PATIENT), total_timeout=3) as client, pytest.raises(ul.APITimeoutError):
         client.responses.run(input="Hi", tools=[now])
     assert server.asked == 3
 
@@ -191,7 +194,7 @@ def test_who_waits_for_a_connection_is_told_of_the_limit(server: Loopback) -> No
     upstream = server.upstream(timeout=httpx2.Timeout(PATIENT, pool=0.1))
     with ul.Client(upstream, limits=limits, retry=ul.Retry.never()) as client:
         streams = [client.responses.create(input="Hi", stream=True) for _ in range(2)]
-        with pytest.raises(ul.Timeout, match=r"all 2 connections .* limits=httpx2.Limits\(max_connections="):
+        with pytest.raises(ul.APITimeoutError, match=r"all 2 connections .* limits=httpx2.Limits\(max_connections="):
             client.responses.create(input="Hi", stream=True)
         for stream in streams:
             stream.close()
@@ -207,7 +210,7 @@ def test_who_waits_for_a_connection_in_an_event_loop_is_told_too(server: Loopbac
     async def run() -> None:
         async with client_class(upstream, limits=limits, retry=ul.Retry.never()) as client:
             streams = [await client.responses.create(input="Hi", stream=True) for _ in range(2)]
-            with pytest.raises(ul.Timeout, match="all 2 connections"):
+            with pytest.raises(ul.APITimeoutError, match="all 2 connections"):
                 await client.responses.create(input="Hi", stream=True)
             for stream in streams:
                 await stream.aclose()

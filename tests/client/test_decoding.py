@@ -30,19 +30,19 @@ def test_a_whole_body_is_read_and_every_cut_one_is_not(content: bytes, encoding:
     assert ul.Client(answered(content, encoding).upstream).responses.create(input="Hi").output_text == "Hello"
     for missing in (1, 4, 8, 12, len(content) // 2):
         there = answered(content[:-missing], encoding)
-        with pytest.raises(ul.ServerFailed, match="decoding the response failed"):
+        with pytest.raises(ul.ServerError, match="decoding the response failed"):
             ul.Client(there.upstream, retry=ul.Retry.never()).responses.create(input="Hi")
 
 
 def test_what_is_not_compressed_at_all_failed_to_decode() -> None:
     there = answered(b"not gzip", "gzip")
-    with pytest.raises(ul.ServerFailed, match="decoding the response failed") as caught:
+    with pytest.raises(ul.ServerError, match="decoding the response failed") as caught:
         ul.Client(there.upstream, retry=ul.Retry.never()).responses.create(input="Hi")
     assert caught.value.status is None
 
 
 @pytest.mark.parametrize(
-    ("status", "kind"), [(400, ul.InvalidRequest), (401, ul.AuthenticationFailed), (500, ul.ServerFailed)]
+    ("status", "kind"), [(400, ul.InvalidRequestError), (401, ul.AuthenticationError), (500, ul.ServerError)]
 )
 def test_an_error_that_cannot_be_decoded_is_its_status(status: int, kind: type[ul.APIError]) -> None:
     there = answered(b"not gzip", "gzip", status)

@@ -57,7 +57,7 @@ def test_an_error_in_an_event_loop_names_its_request_too() -> None:
         async with ul.AsyncClient(Canned(MISSING).upstream, retry=NEVER) as client:
             await client.responses.create(input="Hi")
 
-    with pytest.raises(ul.NotFound, match=r"HTTP 404, POST http://up/v1/chat/completions"):
+    with pytest.raises(ul.NotFoundError, match=r"HTTP 404, POST http://up/v1/chat/completions"):
         asyncio.run(run())
 
 
@@ -160,7 +160,7 @@ def test_no_private_name_is_in_the_error_of_an_unknown_setting() -> None:
 def test_a_name_that_is_like_nothing_gets_no_suggestion() -> None:
     with pytest.raises(ul.UnknownProvider) as caught:
         ul.Client().responses.create(model="foo/x", input="Hi")
-    assert caught.value.near == []
+    assert caught.value.suggestions == []
 
 
 def test_what_a_setting_may_be_is_said() -> None:
@@ -173,6 +173,6 @@ def test_an_mcp_server_that_is_not_there(server: Any) -> None:
     pytest.importorskip("mcp")
     from unified_llm.client.tools.mcp import ToolServer
 
-    with pytest.raises(ul.ConnectionFailed, match="no connection to the MCP server") as caught, ToolServer(server):
+    with pytest.raises(ul.APIConnectionError, match="no connection to the MCP server") as caught, ToolServer(server):
         pass
     assert "a-secret" not in str(caught.value) and json.dumps(caught.value.error) and sys.exc_info()[0] is None

@@ -83,7 +83,7 @@ def assert_clean(*values: Any) -> None:
 
 
 def test_the_walk_finds_what_it_is_to_find() -> None:
-    error = ul.ServerFailed("m")
+    error = ul.ServerError("m")
     error.__cause__ = ValueError({"headers": [f"Bearer {CANARY.upper()}"]})
     for shown in (CANARY, repr(CANARY), json.dumps(CANARY), quote(CANARY), CANARY[3:15], error):
         with pytest.raises(AssertionError, match="canary"):
@@ -327,7 +327,7 @@ def test_a_key_that_no_header_can_hold_is_refused(way: str, wrong: str, monkeypa
     sent: list[httpx2.Request] = []
     monkeypatch.setattr(sys.modules[__name__], "CANARY", CANARY + wrong)
     monkeypatch.setenv("CANARY_KEY", CANARY + wrong if way == "environment" else "")
-    with pytest.raises((ul.AuthenticationFailed, ul.InvalidBody)) as caught:
+    with pytest.raises((ul.AuthenticationError, ul.InvalidBody)) as caught:
         upstream, settings, given = WAYS[way](lambda request: sent.append(request) or httpx2.Response(500))  # type: ignore[func-returns-value]
         ul.Client(upstream, **settings).responses.create(input="Hi", **given)
     assert not sent and "header" in str(caught.value)
@@ -338,14 +338,14 @@ def test_a_key_that_no_header_can_hold_is_refused(way: str, wrong: str, monkeypa
 def test_a_key_of_one_character_garbles_nothing() -> None:
     answer = httpx2.Response(400, json={"error": {"message": "a mistake at position a"}})
     upstream = _of(lambda request: answer, auth=KeyAuth("x-api-key", "{key}", "a"))
-    with pytest.raises(ul.InvalidRequest, match="a mistake at position a"):
+    with pytest.raises(ul.InvalidRequestError, match="a mistake at position a"):
         ul.Client(upstream).responses.create(input="Hi")
 
 
 def test_a_short_key_is_hidden_as_a_word() -> None:
     answer = httpx2.Response(400, json={"error": {"message": "key testy: testying is not tested"}})
     upstream = _of(lambda request: answer, auth=KeyAuth("x-api-key", "{key}", "testy"))
-    with pytest.raises(ul.InvalidRequest, match=r"key \[redacted\]: testying is not tested"):
+    with pytest.raises(ul.InvalidRequestError, match=r"key \[redacted\]: testying is not tested"):
         ul.Client(upstream).responses.create(input="Hi")
 
 

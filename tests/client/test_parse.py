@@ -127,7 +127,7 @@ def _chat(model: str, text: str | None = None) -> dict[str, Any]:
 
 def test_an_answer_that_does_not_fit_is_an_error_with_the_answer() -> None:
     canned = Canned("openai-responses", response(message('{"name": "Ada"}')))
-    with pytest.raises(ul.ParseFailed, match="/age: Field required") as caught:
+    with pytest.raises(ul.OutputParseError, match="/age: Field required") as caught:
         ul.Client(canned.upstream).responses.parse(input="?", text_format=Person)
     assert caught.value.response.id == "resp_1"
     assert caught.value.text == '{"name": "Ada"}'
@@ -145,7 +145,7 @@ def test_it_is_asked_again_as_often_as_allowed() -> None:
 def test_an_answer_that_was_cut_off_is_not_asked_for_again() -> None:
     cut = response(message('{"name": "A'), status="incomplete", incomplete_details={"reason": "max_output_tokens"})
     canned = Canned("openai-responses", cut)
-    with pytest.raises(ul.ParseFailed, match="cut off"):
+    with pytest.raises(ul.OutputParseError, match="cut off"):
         ul.Client(canned.upstream).responses.parse(input="?", text_format=Person, retries=5)
     assert len(canned.requests) == 1
 

@@ -406,8 +406,8 @@ def test_closing_during_use_is_a_typed_error(server: Loopback) -> None:
     client.close()
     server.stopping.set()  # a read that has begun ends with the connection
     thread.join(30)
-    assert len(failure) == 1 and isinstance(failure[0], (ul.StreamBroken, ul.ConnectionFailed))
-    with pytest.raises(ul.ConnectionFailed, match="closed") as caught:
+    assert len(failure) == 1 and isinstance(failure[0], (ul.StreamInterruptedError, ul.APIConnectionError))
+    with pytest.raises(ul.APIConnectionError, match="closed") as caught:
         client.responses.create(input="Hi")
     assert caught.value.code == "client_closed"
     events.close()
@@ -423,10 +423,10 @@ def test_closing_during_use_in_an_event_loop(server: Loopback, run: Callable[...
         events = await client.responses.create(input="Hi", stream=True)
         await anext(events)
         await client.aclose()
-        with pytest.raises((ul.StreamBroken, ul.ConnectionFailed)):
+        with pytest.raises((ul.StreamInterruptedError, ul.APIConnectionError)):
             async for _ in events:
                 pass
-        with pytest.raises(ul.ConnectionFailed) as caught:
+        with pytest.raises(ul.APIConnectionError) as caught:
             await client.responses.create(input="Hi")
         assert caught.value.code == "client_closed"
 
@@ -436,7 +436,7 @@ def test_closing_during_use_in_an_event_loop(server: Loopback, run: Callable[...
 def test_a_closed_pool_of_the_callers_own(server: Loopback) -> None:
     own = httpx2.Client()
     own.close()
-    with pytest.raises(ul.ConnectionFailed, match="closed"):
+    with pytest.raises(ul.APIConnectionError, match="closed"):
         ul.Client(server.upstream(), http_client=own).responses.create(input="Hi")
     with ul.http_client(server.upstream(), http_client=own) as http:
         answer = http.post("http://any/v1/messages", json=BODY)

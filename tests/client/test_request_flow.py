@@ -35,21 +35,21 @@ from upstreams import CHAT, CHAT_STREAM, MESSAGE, Canned, streamed
 @pytest.mark.parametrize(
     ("protocol", "status", "body", "expected"),
     [
-        ("openai-chat", 401, openai("invalid_request_error", "invalid_api_key"), ul.AuthenticationFailed),
-        ("openai-chat", 429, openai("insufficient_quota", "insufficient_quota"), ul.QuotaExceeded),
-        ("openai-chat", 400, openai("invalid_request_error", "context_length_exceeded"), ul.ContextOverflow),
-        ("openai-responses", 404, openai("invalid_request_error", "model_not_found"), ul.NotFound),
-        ("anthropic-messages", 529, anthropic("overloaded_error", "m"), ul.Overloaded),
-        ("anthropic-messages", 403, anthropic("permission_error", "m"), ul.PermissionDenied),
+        ("openai-chat", 401, openai("invalid_request_error", "invalid_api_key"), ul.AuthenticationError),
+        ("openai-chat", 429, openai("insufficient_quota", "insufficient_quota"), ul.QuotaExceededError),
+        ("openai-chat", 400, openai("invalid_request_error", "context_length_exceeded"), ul.ContextOverflowError),
+        ("openai-responses", 404, openai("invalid_request_error", "model_not_found"), ul.NotFoundError),
+        ("anthropic-messages", 529, anthropic("overloaded_error", "m"), ul.OverloadedError),
+        ("anthropic-messages", 403, anthropic("permission_error", "m"), ul.PermissionDeniedError),
         (
             "anthropic-messages",
             400,
             anthropic("invalid_request_error", "prompt is too long: 9 > 8"),
-            ul.ContextOverflow,
+            ul.ContextOverflowError,
         ),
-        ("google-generate-content", 429, google(429, "RESOURCE_EXHAUSTED"), ul.RateLimited),
-        ("google-generate-content", 400, google(400, "INVALID_ARGUMENT"), ul.InvalidRequest),
-        ("openai-chat", 500, {"detail": "boom"}, ul.ServerFailed),
+        ("google-generate-content", 429, google(429, "RESOURCE_EXHAUSTED"), ul.RateLimitError),
+        ("google-generate-content", 400, google(400, "INVALID_ARGUMENT"), ul.InvalidRequestError),
+        ("openai-chat", 500, {"detail": "boom"}, ul.ServerError),
     ],
 )
 def test_the_same_trouble_is_the_same_class(
@@ -110,7 +110,7 @@ def test_429_is_waited_out_as_the_provider_says(
 @both
 def test_trap_034_a_permanent_error_is_not_tried_again(ask_for: Call, waits: list[float]) -> None:
     canned = Canned(refusal(400, {"error": {"message": "no", "type": "invalid_request_error"}}), CHAT)
-    with pytest.raises(ul.InvalidRequest):
+    with pytest.raises(ul.InvalidRequestError):
         ask_for(PLAIN, canned)
     assert len(canned.seen) == 1 and waits == []
 
@@ -118,7 +118,7 @@ def test_trap_034_a_permanent_error_is_not_tried_again(ask_for: Call, waits: lis
 @both
 def test_a_server_that_says_not_to_is_not_asked_again(ask_for: Call) -> None:
     canned = Canned(refusal(500, {"error": {"message": "m"}}, x_should_retry="false"), CHAT)
-    with pytest.raises(ul.ServerFailed):
+    with pytest.raises(ul.ServerError):
         ask_for(PLAIN, canned)
     assert len(canned.seen) == 1
 
@@ -129,7 +129,7 @@ def test_a_server_that_says_not_to_is_not_asked_again(ask_for: Call) -> None:
 @both
 def test_a_refused_connection(ask_for: Call) -> None:
     canned = Canned(httpx2.ConnectError("connection refused"))
-    with pytest.raises(ul.ConnectionFailed, match="connection refused") as caught:
+    with pytest.raises(ul.APIConnectionError, match="connection refused") as caught:
         ask_for(PLAIN, canned)
     assert len(canned.seen) == 3 and caught.value.status is None
     assert caught.value.__cause__ is None and caught.value.__context__ is None, "the cause holds the request's key"
@@ -137,14 +137,14 @@ def test_a_refused_connection(ask_for: Call) -> None:
 
 @both
 def test_a_stall_is_a_timeout(ask_for: Call) -> None:
-    with pytest.raises(ul.Timeout, match="waiting for more"):
+    with pytest.raises(ul.APITimeoutError, match="waiting for more"):
         ask_for(PLAIN, Canned(httpx2.ReadTimeout("stalled")))
 
 
 @both
 @pytest.mark.parametrize(
     ("fault", "expected"),
-    [(httpx2.ReadError("reset"), ul.StreamBroken), (httpx2.ReadTimeout("stalled"), ul.Timeout)],
+    [(httpx2.ReadError("reset"), ul.StreamInterruptedError), (httpx2.ReadTimeout("stalled"), ul.APITimeoutError)],
 )
 def test_trap_173_what_breaks_off_after_output_is_not_tried_again(
     ask_for: Call, fault: Exception, expected: type[ul.APIError]
@@ -171,7 +171,7 @@ def test_an_error_as_the_first_event_is_an_error_of_the_call(ask_for: Call) -> N
     event = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
     broken = b"event: error\ndata: " + json.dumps(event).encode() + b"\n\n"
     canned = Canned(lambda: streamed(broken), protocol="anthropic-messages")
-    with pytest.raises(ul.Overloaded):
+    with pytest.raises(ul.OverloadedError):
         ask_for(STREAM, canned)
     assert len(canned.seen) == 3 and all(body.closed for body in canned.bodies)
 
@@ -181,7 +181,7 @@ def test_an_error_as_the_first_event_is_an_error_of_the_call(ask_for: Call) -> N
 @pytest.mark.parametrize("kind", ["application/json", "text/html"])
 def test_an_answer_that_is_none(ask_for: Call, ask: Ask, kind: str) -> None:
     canned = Canned(lambda: httpx2.Response(200, content=b"<html>hello", headers={"content-type": kind}))
-    with pytest.raises(ul.ServerFailed, match=f"not JSON .{kind}") as caught:
+    with pytest.raises(ul.ServerError, match=f"not JSON .{kind}") as caught:
         ask_for(ask, canned)
     assert len(canned.seen) == 1, "it was answered, and perhaps paid"
     assert caught.value.body == "<html>hello"
@@ -190,7 +190,7 @@ def test_an_answer_that_is_none(ask_for: Call, ask: Ask, kind: str) -> None:
 @both
 def test_an_empty_stream(ask_for: Call) -> None:
     canned = Canned(lambda: streamed(b": nothing\n\n"))
-    with pytest.raises(ul.ServerFailed, match="no event"):
+    with pytest.raises(ul.ServerError, match="no event"):
         ask_for(STREAM, canned)
     assert canned.bodies[0].closed
 
@@ -198,7 +198,7 @@ def test_an_empty_stream(ask_for: Call) -> None:
 @both
 def test_an_error_that_came_as_a_success(ask_for: Call) -> None:
     canned = Canned({"error": {"message": "upstream is busy", "code": 503}})
-    with pytest.raises(ul.Overloaded, match="upstream is busy"):
+    with pytest.raises(ul.OverloadedError, match="upstream is busy"):
         ask_for(PLAIN, canned)
 
 
@@ -226,7 +226,7 @@ def test_the_next_one_is_asked_and_the_reason_is_kept(ask_for: Call) -> None:
     assert answer.upstream is second.upstream and answer.value == MESSAGE
     (hop,) = answer.hops
     assert (hop.upstream, hop.attempts) == ("canned/one", 3)
-    assert "busy" in hop.reason and isinstance(hop.error, ul.Overloaded)
+    assert "busy" in hop.reason and isinstance(hop.error, ul.OverloadedError)
     assert second.sent[0]["messages"] and "max_tokens" in second.sent[0], "converted anew for its own protocol"
 
 
@@ -234,7 +234,7 @@ def test_the_next_one_is_asked_and_the_reason_is_kept(ask_for: Call) -> None:
 def test_the_last_error_tells_of_the_others(ask_for: Call) -> None:
     first = Canned(httpx2.ConnectError("down"), model="one")
     second = Canned(refusal(401, {"error": {"message": "who?"}}), model="two")
-    with pytest.raises(ul.AuthenticationFailed) as caught:
+    with pytest.raises(ul.AuthenticationError) as caught:
         ask_for(PLAIN, first, second, retry=Retry.never())
     assert [hop.upstream for hop in caught.value.hops] == ["canned/one"]
 

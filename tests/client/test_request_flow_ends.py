@@ -95,7 +95,7 @@ def test_a_key_is_sent_and_shown_nowhere(ask_for: Call, caplog: pytest.LogCaptur
     key = "sk-very-secret"
     echoed = refusal(401, {"error": {"message": f"Incorrect API key provided: {key}", "param": key}}, x_echo=key)
     canned = Canned(echoed, auth=KeyAuth("authorization", "Bearer {key}", key))
-    with pytest.raises(ul.AuthenticationFailed) as caught:
+    with pytest.raises(ul.AuthenticationError) as caught:
         ask_for(PLAIN, canned)
     assert canned.seen[0].headers["authorization"] == f"Bearer {key}"
     error = caught.value
@@ -120,7 +120,7 @@ def test_a_key_is_struck_out_of_errors_inside_answers(ask_for: Call) -> None:
 def test_a_missing_key_is_told_before_anything_is_sent(ask_for: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SOME_KEY", raising=False)
     canned = Canned(CHAT, auth=KeyAuth("authorization", "Bearer {key}", env=["SOME_KEY"], whose="somebody"))
-    with pytest.raises(ul.AuthenticationFailed, match="no API key for somebody; set SOME_KEY"):
+    with pytest.raises(ul.AuthenticationError, match="no API key for somebody; set SOME_KEY"):
         ask_for(PLAIN, canned)
     assert not canned.seen
 
@@ -177,7 +177,7 @@ def test_what_its_own_provider_refuses_is_mended_and_asked_once_more(ask_for: Ca
 def test_a_second_refusal_is_of_what_the_caller_wrote(ask_for: Call) -> None:
     refusals = [refusal(400, openai("invalid_request_error", None)), refusal(400, {"error": {"message": "other"}})]
     canned = Canned(*refusals)
-    with pytest.raises(ul.InvalidRequest) as caught:
+    with pytest.raises(ul.InvalidRequestError) as caught:
         ask_for(Ask(body=AROUND, source="openai-chat"), canned)
     assert "other" not in str(caught.value) and len(canned.seen) == 2
 

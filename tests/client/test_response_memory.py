@@ -179,7 +179,7 @@ def test_a_memory_is_bounded() -> None:
     asked: dict[str, Any] = {"input": "And?", "previous_response_id": "resp_8"}
     known = memory.recalled(asked, "openai-responses", [whom])
     assert [item["content"] for item in known["input"]] == ["Hi", "And?"] and "previous_response_id" not in known
-    with pytest.raises(ul.InvalidRequest, match="resp_0"):
+    with pytest.raises(ul.InvalidRequestError, match="resp_0"):
         memory.recalled({**asked, "previous_response_id": "resp_0"}, "openai-responses", [whom])
 
 

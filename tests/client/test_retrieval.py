@@ -82,7 +82,7 @@ def test_what_has_no_answer_has_no_value_and_what_does_not_fit_is_told() -> None
     for status in ("queued", "in_progress", "failed", "cancelled"):
         found = ul.Client(canned("{", status).upstream).responses.retrieve("resp_1", text_format=Report)
         assert (found.status, found.output_parsed) == (status, None)
-    with pytest.raises(ul.ParseFailed) as caught:
+    with pytest.raises(ul.OutputParseError) as caught:
         ul.Client(canned('{"title": 1}').upstream).responses.retrieve("resp_1", text_format=Report)
     assert caught.value.response.id == "resp_1"
     asked = canned()

@@ -184,7 +184,7 @@ def test_and_one_after_the_other_on_demand() -> None:
 
 def test_a_loop_that_does_not_end_is_stopped_and_keeps_what_there_is() -> None:
     canned = Canned("openai-responses", response(function_call("get_weather", '{"city": "Oslo"}')))
-    with pytest.raises(ul.LimitReached) as caught:
+    with pytest.raises(ul.ToolLoopLimitError) as caught:
         ul.Client(canned.upstream).responses.run(input="Hi", tools=TOOLS, max_turns=3)
     assert len(canned.requests) == 3
     assert [len(step.outputs) for step in caught.value.result.steps] == [1, 1, 1]
@@ -205,7 +205,7 @@ def test_more_calls_than_allowed_are_not_run() -> None:
 
     calls = [function_call("act", f'{{"n": {n}}}', f"call_{n}") for n in range(3)]
     canned = Canned("openai-responses", response(*calls))
-    with pytest.raises(ul.LimitReached, match="more than 2"):
+    with pytest.raises(ul.ToolLoopLimitError, match="more than 2"):
         ul.Client(canned.upstream).responses.run(input="Hi", tools=[act], max_tool_calls=2)
     assert ran == []
 
@@ -333,10 +333,10 @@ def test_hooks_see_change_and_forbid(form: str) -> None:
 
 def test_a_failure_on_the_way_is_raised_and_what_is_open_is_closed() -> None:
     canned = Canned("openai-responses", response(function_call("get_time", '{"city": "Oslo"}')), lambda _: _error())
-    with pytest.raises(ul.InvalidRequest, match="nothing works"):
+    with pytest.raises(ul.InvalidRequestError, match="nothing works"):
         ul.Client(canned.upstream).responses.run(input="Hi", tools=TOOLS)
     stream = ul.Client(canned.upstream).responses.run(input="Hi", tools=TOOLS, stream=True)
-    with pytest.raises(ul.InvalidRequest, match="nothing works"):
+    with pytest.raises(ul.InvalidRequestError, match="nothing works"):
         list(stream)
 
 

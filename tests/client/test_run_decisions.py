@@ -85,7 +85,7 @@ def test_rejected_without_a_reason_is_told_as_such(run: RunResult) -> None:
 
 
 def test_a_limit_that_is_reached_on_resume_keeps_what_has_run(run: RunResult) -> None:
-    with pytest.raises(ul.LimitReached) as caught:
+    with pytest.raises(ul.ToolLoopLimitError) as caught:
         CLIENT.responses.resume(run, tools=TOOLS, approved=True, max_total_tokens=1)
     stopped = caught.value.result
     assert [call.call_id for call in stopped.pending] == [call.call_id for call in run.pending]
@@ -97,7 +97,7 @@ def test_limits_hold_where_every_output_is_the_callers() -> None:
     declared = {"type": "function", "name": "look", "parameters": {"type": "object"}}
     run = CLIENT.responses.run(input="[[call look]] [[then]] Done.", tools=declared)
     outputs = {run.pending[0].call_id: "seen"}
-    with pytest.raises(ul.LimitReached) as caught:
+    with pytest.raises(ul.ToolLoopLimitError) as caught:
         CLIENT.responses.resume(run, outputs=outputs, max_total_tokens=1)
     assert caught.value.limit == "max_total_tokens" and len(caught.value.result.steps) == 1
     assert CLIENT.responses.resume(run, outputs=outputs, max_total_tokens=10_000).output_text == "Done."
@@ -276,7 +276,7 @@ def test_hooks_are_told_of_the_turn_that_ends_a_run(run: RunResult) -> None:
     hooks = Told()
     given: Any = {"tools": TOOLS, "hooks": hooks}
     text = "[[call find name=a]] [[call find name=b]] [[then]] Done."
-    with pytest.raises(ul.LimitReached) as caught:
+    with pytest.raises(ul.ToolLoopLimitError) as caught:
         CLIENT.responses.run(input=text, max_tool_calls=1, **given)
     assert hooks.turns == [1] and len(caught.value.result.steps) == 1
     done = CLIENT.responses.resume(caught.value.result, **given)

@@ -41,7 +41,7 @@ def test_tokens_of_all_turns_are_limited_before_more_are_spent(protocol: str) ->
     assert whole.output_text == "Done." and RAN == ["a", "b", "c"]
     counts = [step.response.usage.total_tokens for step in whole.steps]
     RAN.clear()
-    with pytest.raises(ul.LimitReached, match="max_total_tokens is") as caught:
+    with pytest.raises(ul.ToolLoopLimitError, match="max_total_tokens is") as caught:
         client.responses.run(input=TURNS, tools=[look], max_total_tokens=sum(counts[:2]))
     run = caught.value.result
     assert caught.value.limit == "max_total_tokens" and run.stopped == "limit"
@@ -68,7 +68,7 @@ def asking(number: int, **usage: int) -> dict[str, Any]:
 
 def test_money_is_limited_at_list_prices() -> None:
     canned = priced(*(asking(number) for number in range(9)))  # half a dollar each
-    with pytest.raises(ul.LimitReached, match=r"\$1\.5 spent; max_cost is \$1\.25") as caught:
+    with pytest.raises(ul.ToolLoopLimitError, match=r"\$1\.5 spent; max_cost is \$1\.25") as caught:
         ul.Client(canned.upstream).responses.run(input="Hi", tools=[look], max_cost="1.25")
     assert caught.value.limit == "max_cost" and caught.value.result.cost.total == Decimal("1.5")
     assert len(canned.requests) == 3 and len(RAN) == 2
@@ -93,7 +93,7 @@ def test_a_turn_with_something_that_has_no_price_ends_the_run() -> None:
 
 def test_tokens_that_nobody_counts_are_no_zero() -> None:
     canned = Canned("openai-responses", calling(usage=None))
-    with pytest.raises(ul.LimitReached, match="turn 1 has no usage") as caught:
+    with pytest.raises(ul.ToolLoopLimitError, match="turn 1 has no usage") as caught:
         ul.Client(canned.upstream).responses.run(input="Hi", tools=[look], max_total_tokens=100)
     assert caught.value.limit == "max_total_tokens" and RAN == []
 
@@ -101,14 +101,14 @@ def test_tokens_that_nobody_counts_are_no_zero() -> None:
 def test_turns_are_counted_over_the_whole_run() -> None:
     canned = Canned("openai-responses", *(calling(number) for number in range(9)))
     client = ul.Client(canned.upstream)
-    with pytest.raises(ul.LimitReached) as caught:
+    with pytest.raises(ul.ToolLoopLimitError) as caught:
         client.responses.run(input="Hi", tools=[look], max_turns=2)
     assert caught.value.limit == "max_turns" and len(RAN) == 2 and caught.value.result.pending == []
     run = caught.value.result
-    with pytest.raises(ul.LimitReached):
+    with pytest.raises(ul.ToolLoopLimitError):
         client.responses.resume(run, tools=[look], max_turns=2)
     assert len(canned.requests) == 2
-    with pytest.raises(ul.LimitReached) as caught:
+    with pytest.raises(ul.ToolLoopLimitError) as caught:
         client.responses.resume(run, tools=[look], max_turns=3)
     assert len(canned.requests) == 3 and len(caught.value.result.steps) == 3 and len(RAN) == 3
 
@@ -116,17 +116,17 @@ def test_turns_are_counted_over_the_whole_run() -> None:
 def test_the_limits_hold_in_streams_and_event_loops_and_with_structured_output() -> None:
     options: Any = {"input": "Hi", "tools": [look], "max_total_tokens": 5}
     events = ul.Client(Canned("openai-responses", _streamed).upstream).responses.run(**options, stream=True)
-    with pytest.raises(ul.LimitReached) as caught:
+    with pytest.raises(ul.ToolLoopLimitError) as caught:
         list(events)
     assert caught.value.limit == "max_total_tokens" and len(caught.value.result.steps) == 1
 
     async def main() -> None:
         await ul.AsyncClient(Canned("openai-responses", calling()).upstream).responses.run(**options)
 
-    with pytest.raises(ul.LimitReached, match="5 tokens used"):
+    with pytest.raises(ul.ToolLoopLimitError, match="5 tokens used"):
         asyncio.run(main())
     canned = Canned("openai-responses", response(message("no")))
-    with pytest.raises(ul.LimitReached, match="5 tokens used"):
+    with pytest.raises(ul.ToolLoopLimitError, match="5 tokens used"):
         ul.Client(canned.upstream).responses.run(**options, text_format=list[int], retries=3)
     assert len(canned.requests) == 1 and RAN == []
 
@@ -183,7 +183,7 @@ def test_an_error_of_a_later_turn_has_the_run_so_far(stored: bool) -> None:
     answers = [calling(), refused, response(message("Done."))]
     service = Canned("openai-responses", *answers)
     client = ul.Client(service.upstream)
-    with pytest.raises(ul.InvalidRequest) as caught:
+    with pytest.raises(ul.InvalidRequestError) as caught:
         client.responses.run(input="Go", tools=[look])
     assert RAN == ["Oslo"] and caught.value.result.stopped == "error" and not caught.value.result.pending
     run = ul.client.RunResult.from_json(caught.value.result.to_json()) if stored else caught.value.result
@@ -194,6 +194,6 @@ def test_an_error_of_a_later_turn_has_the_run_so_far(stored: bool) -> None:
 
 def test_an_error_of_the_first_turn_has_none() -> None:
     refused = httpx2.Response(400, json={"error": {"message": "too long", "type": "invalid_request_error"}})
-    with pytest.raises(ul.InvalidRequest) as caught:
+    with pytest.raises(ul.InvalidRequestError) as caught:
         ul.Client(Canned("openai-responses", refused).upstream).responses.run(input="Go", tools=[look])
     assert caught.value.result is None

@@ -123,7 +123,7 @@ def test_streams_are_kept_too() -> None:
 @pytest.mark.parametrize("state", STATE[:3], ids=str)
 def test_what_the_store_does_not_have_is_not_found(state: dict[str, Any]) -> None:
     canned = Canned(CHAT)
-    with ul.Client(canned.upstream, store=ul.MemoryStore()) as client, pytest.raises(ul.NotFound) as caught:
+    with ul.Client(canned.upstream, store=ul.MemoryStore()) as client, pytest.raises(ul.NotFoundError) as caught:
         client.responses.create(input="And now?", **state)
     assert caught.value.status == 404 and "_1' not found" in str(caught.value) and canned.seen == []
 
@@ -132,7 +132,7 @@ def test_what_is_not_to_be_kept_is_not() -> None:
     store = ul.MemoryStore()
     with ul.Client(Canned(CHAT).upstream, store=store) as client:
         first = client.responses.create(input="One.", store=False)
-        with pytest.raises(ul.NotFound):
+        with pytest.raises(ul.NotFoundError):
             client.responses.create(input="Two.", previous_response_id=first.id)
 
 

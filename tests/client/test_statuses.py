@@ -97,9 +97,9 @@ def test_the_client_raises_the_class_of_the_status(protocol: str, body: str) -> 
         assert Retry.is_mended_by_time(error) == may_pass(status), (status, error)
         assert error.message.strip() and "<" not in str(error) and "nginx" not in str(error)
         if status == 408 or status >= 500:
-            assert isinstance(error, (ul.ServerFailed, ul.Overloaded, ul.Timeout)), (status, error)
+            assert isinstance(error, (ul.ServerError, ul.OverloadedError, ul.APITimeoutError)), (status, error)
         elif status >= 400:
-            assert not isinstance(error, (ul.ServerFailed, ul.Overloaded, ul.Timeout)), (status, error)
+            assert not isinstance(error, (ul.ServerError, ul.OverloadedError, ul.APITimeoutError)), (status, error)
         if body in ("text", "server", "request") and status >= 400:
             assert "words of the server" in str(error)
 
@@ -165,7 +165,7 @@ def test_an_sdk_raises_its_status_error(surface: type[Surface], protocol: str, s
 
 def test_a_page_is_told_by_its_title() -> None:
     there = canned("openai-chat", 502, "page")
-    with pytest.raises(ul.ServerFailed, match=r"HTTP 502 with an HTML page \('Bad & gone'\)") as caught:
+    with pytest.raises(ul.ServerError, match=r"HTTP 502 with an HTML page \('Bad & gone'\)") as caught:
         ul.Client(there.upstream, retry=ul.Retry.never()).responses.create(input="Hi")
     assert caught.value.body.startswith("<!DOCTYPE"), "the page itself is there for whoever looks for it"
 
@@ -181,12 +181,12 @@ def test_what_no_retry_mends_is_asked_once(status: int) -> None:
 @pytest.mark.parametrize(
     ("error", "kind", "status"),
     [
-        ({"message": "slow", "code": 429}, ul.RateLimited, 429),
-        ({"message": "slow", "code": "429"}, ul.RateLimited, 429),
-        ({"message": "slow", "type": "rate_limit_error"}, ul.RateLimited, None),
-        ({"message": "no", "type": "invalid_request_error", "code": "x_unknown"}, ul.InvalidRequest, None),
-        ({"message": "no", "code": "context_length_exceeded"}, ul.ContextOverflow, None),
-        ({"message": "no"}, ul.ServerFailed, None),
+        ({"message": "slow", "code": 429}, ul.RateLimitError, 429),
+        ({"message": "slow", "code": "429"}, ul.RateLimitError, 429),
+        ({"message": "slow", "type": "rate_limit_error"}, ul.RateLimitError, None),
+        ({"message": "no", "type": "invalid_request_error", "code": "x_unknown"}, ul.InvalidRequestError, None),
+        ({"message": "no", "code": "context_length_exceeded"}, ul.ContextOverflowError, None),
+        ({"message": "no"}, ul.ServerError, None),
     ],
 )
 def test_an_error_in_a_200_keeps_the_code_that_it_tells(
@@ -199,7 +199,7 @@ def test_an_error_in_a_200_keeps_the_code_that_it_tells(
     path, request = ROUTES["anthropic-messages"]
     with ul.http_client(there.upstream) as http:
         answer = http.post(f"http://sdk/{path}", json=request)
-    assert (answer.status_code < 500) == (kind is not ul.ServerFailed) and error["message"] in answer.text
+    assert (answer.status_code < 500) == (kind is not ul.ServerError) and error["message"] in answer.text
 
 
 @pytest.mark.parametrize("surface", [each for each in ROUTES if each != "google-generate-content"])

@@ -133,7 +133,7 @@ def test_what_does_not_fit_is_asked_for_again_in_a_turn_of_its_own(strategy: str
     assert [step.number for step in run.steps] == [1, 2]
     assert "name: Field required" in json.dumps(canned.bodies[1]["input"][-1])
     canned.answers = [response(bad)]
-    with pytest.raises(ul.ParseFailed, match="not what was asked for") as caught:
+    with pytest.raises(ul.OutputParseError, match="not what was asked for") as caught:
         ul.Client(canned.upstream).responses.run(**asking)
     assert len(caught.value.result.steps) == 1 and not caught.value.truncated
 
@@ -184,7 +184,7 @@ def test_a_streamed_answer_that_does_not_fit_is_an_error_at_its_end() -> None:
     canned = Canned("openai-responses", stream('{"name": "Ada"}'))
     events = ul.Client(canned.upstream).responses.parse(input="?", text_format=Person, stream=True)
     assert [each.name for each in events.snapshots][-1] == "Ada"
-    with pytest.raises(ul.ParseFailed, match="/age: Field required") as caught:
+    with pytest.raises(ul.OutputParseError, match="/age: Field required") as caught:
         events.get_final_response()
     assert caught.value.response.output_text == '{"name": "Ada"}'
 
@@ -223,7 +223,7 @@ def test_and_in_an_event_loop_and_what_does_not_fit_is_an_error_of_waiting() -> 
         return (await handle.wait(poll=0.001)).output_parsed
 
     assert asyncio.run(main(ADA)) == Person(name="Ada", age=36)
-    with pytest.raises(ul.ParseFailed, match="/age"):
+    with pytest.raises(ul.OutputParseError, match="/age"):
         asyncio.run(main('{"name": "Ada"}'))
 
 

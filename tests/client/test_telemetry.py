@@ -120,7 +120,7 @@ def test_a_retry_is_told_between_two_requests(ask: Any) -> None:
     assert len({each.call for each in heard[::2]}) == 1
     retry = heard[1]
     assert (retry.reason, retry.wait, retry.request) == ("retry", 0.5, heard[0])
-    assert isinstance(retry.error, ul.Overloaded) and heard[3].wait == 1.0
+    assert isinstance(retry.error, ul.OverloadedError) and heard[3].wait == 1.0
 
 
 @both
@@ -137,7 +137,7 @@ def test_a_fallback_names_the_next_upstream(ask: Any) -> None:
 @both
 def test_a_failed_call_has_a_response_with_its_error(ask: Any) -> None:
     heard = Heard()
-    with pytest.raises(ul.AuthenticationFailed) as caught:
+    with pytest.raises(ul.AuthenticationError) as caught:
         ask(heard, Canned(refusal(401, openai("invalid_request_error", "invalid_api_key"))))
     assert heard.names == ["Request", "Response"]
     assert heard[1].error is caught.value and heard[1].status == 401 and not heard[1].complete
@@ -146,10 +146,10 @@ def test_a_failed_call_has_a_response_with_its_error(ask: Any) -> None:
 @both
 def test_a_stream_that_breaks_ends_with_its_error(ask: Any) -> None:
     heard = Heard()
-    with pytest.raises(ul.StreamBroken):
+    with pytest.raises(ul.StreamInterruptedError):
         ask(heard, Canned(lambda: streamed(STREAMED[0], httpx2.ReadError("gone"))), stream=True)
     assert heard.names == ["Request", "Response"]
-    assert isinstance(heard[1].error, ul.StreamBroken) and not heard[1].complete
+    assert isinstance(heard[1].error, ul.StreamInterruptedError) and not heard[1].complete
 
 
 @both
@@ -177,9 +177,9 @@ def test_a_response_that_cannot_be_read_is_an_error(monkeypatch: pytest.MonkeyPa
     for module in ("telemetry.operation", "core"):
         monkeypatch.setattr(f"unified_llm.client.{module}.read_answer", fail)
     heard = Heard()
-    with pytest.raises(ul.ServerFailed):
+    with pytest.raises(ul.ServerError):
         call(heard, Canned(CHAT))
-    assert heard.names == ["Request", "Response"] and isinstance(heard[1].error, ul.ServerFailed)
+    assert heard.names == ["Request", "Response"] and isinstance(heard[1].error, ul.ServerError)
 
 
 @both
@@ -347,13 +347,13 @@ def test_the_settings_of_a_request_are_attributes(recorded: Recorded) -> None:
 
 def test_a_failure_is_an_error_without_the_providers_words(recorded: Recorded) -> None:
     error = {"error": {"message": "you said: my secret plan", "type": "invalid_request_error"}}
-    with pytest.raises(ul.InvalidRequest):
+    with pytest.raises(ul.InvalidRequestError):
         call(Heard(), Canned(refusal(400, error)), **recorded.options)
     (span,) = recorded.spans
-    assert span.status.status_code.name == "ERROR" and span.attributes["error.type"] == "InvalidRequest"
+    assert span.status.status_code.name == "ERROR" and span.attributes["error.type"] == "InvalidRequestError"
     assert "secret plan" not in span.to_json()
     (duration,) = recorded.metrics["gen_ai.client.operation.duration"]
-    assert duration.attributes["error.type"] == "InvalidRequest"
+    assert duration.attributes["error.type"] == "InvalidRequestError"
 
 
 def test_retries_are_in_one_span_and_fallbacks_have_their_own(recorded: Recorded) -> None:
@@ -361,7 +361,7 @@ def test_retries_are_in_one_span_and_fallbacks_have_their_own(recorded: Recorded
     call(Heard(), Canned(BUSY, denied, model="a"), Canned(CHAT, model="b"), **recorded.options)
     first, second = recorded.spans
     assert [each.attributes["unified_llm.retry.reason"] for each in first.events] == ["retry", "fallback"]
-    assert first.attributes["error.type"] == "PermissionDenied" and second.status.status_code.name == "UNSET"
+    assert first.attributes["error.type"] == "PermissionDeniedError" and second.status.status_code.name == "UNSET"
     assert sum(each.value for each in recorded.metrics["unified_llm.retries"]) == 2
 
 

@@ -98,7 +98,7 @@ def test_a_cloud_that_fails_is_asked_again_after_a_while_and_the_old_token_used_
     assert [cloud.tokens(), len(cloud.asked)] == ["token-1", 3]
     cloud.now += 130
     for _ in range(3):
-        with pytest.raises(ul.AuthenticationFailed, match="RuntimeError: no"):
+        with pytest.raises(ul.AuthenticationError, match="RuntimeError: no"):
             cloud.tokens()
     assert len(cloud.asked) == 4
     cloud.error = None
@@ -139,8 +139,8 @@ class TransportError(Exception):
     [
         (TransportError("host is down"), httpx2.ConnectError),
         (ConnectionResetError("reset"), httpx2.ConnectError),
-        (ValueError("invalid_grant"), ul.AuthenticationFailed),
-        (FileNotFoundError("no such file"), ul.AuthenticationFailed),
+        (ValueError("invalid_grant"), ul.AuthenticationError),
+        (FileNotFoundError("no such file"), ul.AuthenticationError),
     ],
 )
 def test_what_another_attempt_may_mend_is_a_failed_connection(error: Exception, expected: type[Exception]) -> None:
@@ -155,7 +155,7 @@ def test_what_another_attempt_may_mend_is_a_failed_connection(error: Exception, 
 def test_no_error_shows_a_credential(text: str) -> None:
     cloud = Cloud()
     cloud.error = RuntimeError(text)
-    with pytest.raises(ul.AuthenticationFailed) as caught:
+    with pytest.raises(ul.AuthenticationError) as caught:
         cloud.tokens()
     assert_clean(caught.value)
     assert "RuntimeError" in str(unavailable("cloud", RuntimeError(text)))

@@ -13,7 +13,7 @@ from google import genai
 from google.genai import types
 
 import unified_llm as ul
-from unified_llm.drift.upstream import Upstream
+from unified_llm.drift.upstream import FakeUpstream
 
 PROTOCOLS = ul.protocols()
 TOOL: Any = {
@@ -24,7 +24,7 @@ TOOL: Any = {
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_the_openai_sdk_over_chat(protocol: str) -> None:
-    upstream = Upstream(protocol).calls("now", zone="UTC").says("Noon.")
+    upstream = FakeUpstream(protocol).calls("now", zone="UTC").says("Noon.")
     client = openai.OpenAI(api_key="-", http_client=upstream.http_client())
     messages: list[Any] = [{"role": "user", "content": "Time?"}]
     first = client.chat.completions.create(model="m", messages=messages, tools=[TOOL], seed=7).choices[0]
@@ -43,7 +43,7 @@ def test_the_openai_sdk_over_chat(protocol: str) -> None:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_streams_and_the_other_surfaces(protocol: str) -> None:
-    upstream = Upstream(protocol).says("Hello there.")
+    upstream = FakeUpstream(protocol).says("Hello there.")
     client = openai.OpenAI(api_key="-", http_client=upstream.http_client())
     with client.responses.stream(model="m", input="Hi") as stream:
         assert stream.get_final_response().output_text == "Hello there."
@@ -57,7 +57,7 @@ def test_streams_and_the_other_surfaces(protocol: str) -> None:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_the_google_sdk(protocol: str) -> None:
-    upstream = Upstream(protocol).says("Hello there.")
+    upstream = FakeUpstream(protocol).says("Hello there.")
     options = types.HttpOptions(httpx_client=upstream.http_client())
     client = genai.Client(api_key="-", http_options=options)
     assert client.models.generate_content(model="some-model", contents="Hi").text == "Hello there."
@@ -68,7 +68,7 @@ def test_the_google_sdk(protocol: str) -> None:
 
 
 def test_generate_content_by_its_paths() -> None:
-    upstream = Upstream("openai-chat").says("Hello.")
+    upstream = FakeUpstream("openai-chat").says("Hello.")
     body = {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]}
     root = "https://upstream.example/v1beta/models/some-model"
     with upstream.http_client() as client:
@@ -84,7 +84,7 @@ def test_generate_content_by_its_paths() -> None:
 
 
 def test_asynchronous_clients() -> None:
-    upstream = Upstream("google-interactions").says("Hello.")
+    upstream = FakeUpstream("google-interactions").says("Hello.")
 
     async def ask() -> str | None:
         async with openai.AsyncOpenAI(api_key="-", http_client=upstream.async_http_client()) as client:
@@ -96,7 +96,7 @@ def test_asynchronous_clients() -> None:
 
 
 def test_an_answer_may_follow_from_the_request() -> None:
-    upstream = Upstream("anthropic-messages")
+    upstream = FakeUpstream("anthropic-messages")
 
     def echo(request: dict[str, Any]) -> dict[str, Any]:
         text = request["input"][0]["content"].upper()
@@ -112,7 +112,7 @@ def test_an_answer_may_follow_from_the_request() -> None:
 
 
 def test_what_is_no_request_is_answered_with_an_error_of_the_surface() -> None:
-    upstream = Upstream("openai-responses")
+    upstream = FakeUpstream("openai-responses")
     client = openai.OpenAI(api_key="-", http_client=upstream.http_client(), max_retries=0)
     with pytest.raises(openai.BadRequestError, match="messages"):
         client.chat.completions.create(model="m", messages="Hi")  # type: ignore[call-overload]
@@ -123,10 +123,10 @@ def test_what_is_no_request_is_answered_with_an_error_of_the_surface() -> None:
 
 def test_an_unknown_protocol_is_refused() -> None:
     with pytest.raises(ul.UnknownProtocol):
-        Upstream("carrier-pigeon")
+        FakeUpstream("carrier-pigeon")
 
 
 def test_the_transport_opens_no_socket() -> None:
-    client = Upstream("openai-chat").http_client()
+    client = FakeUpstream("openai-chat").http_client()
     assert isinstance(client, httpx2.Client)
     assert client.post("https://192.0.2.1/v1/responses", json={"model": "m", "input": "Hi"}).status_code == 200

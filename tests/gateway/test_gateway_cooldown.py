@@ -9,7 +9,14 @@ import httpx2
 import pytest
 
 from gateway.serving import House, config
-from unified_llm.errors import APIError, ConnectionFailed, InvalidRequest, Overloaded, RateLimited, ServerFailed
+from unified_llm.errors import (
+    APIConnectionError,
+    APIError,
+    InvalidRequestError,
+    OverloadedError,
+    RateLimitError,
+    ServerError,
+)
 from unified_llm.gateway.access import Key
 from unified_llm.gateway.config import ConfigError, load
 from unified_llm.gateway.cooldown import Cooldown
@@ -61,7 +68,7 @@ def test_bytes_that_go_through_count_too(house: House) -> None:
     clock = Clock()
     gateway.router.cooldown = Cooldown(clock)
     one, two = gateway.router.upstreams.values()
-    gateway.router.cooldown.failed(one, Overloaded("busy"), 10)
+    gateway.router.cooldown.failed(one, OverloadedError("busy"), 10)
     assert house.ask(gateway, "POST", "/v1/chat/completions", json=BODY).status_code == 503
     clock.now += 11
     assert [each.label for each in gateway.router.cooldown.available((one, two))] == ["one"]
@@ -70,14 +77,14 @@ def test_bytes_that_go_through_count_too(house: House) -> None:
 @pytest.mark.parametrize(
     ("error", "until"),
     [
-        (Overloaded("busy"), 30),
-        (ServerFailed("oops", status=500), 30),
-        (ConnectionFailed("refused"), 30),
-        (RateLimited("slow", error={"retry_after": 7}), 7),
-        (RateLimited("slow", error={"retry_after": 90}), 90),
-        (RateLimited("slow", error={"retry_after": 10**9}), 3_600),
-        (ServerFailed("cannot do that", status=501), 0),
-        (InvalidRequest("no", status=400), 0),
+        (OverloadedError("busy"), 30),
+        (ServerError("oops", status=500), 30),
+        (APIConnectionError("refused"), 30),
+        (RateLimitError("slow", error={"retry_after": 7}), 7),
+        (RateLimitError("slow", error={"retry_after": 90}), 90),
+        (RateLimitError("slow", error={"retry_after": 10**9}), 3_600),
+        (ServerError("cannot do that", status=501), 0),
+        (InvalidRequestError("no", status=400), 0),
     ],
 )
 def test_how_long_it_is_skipped(error: APIError, until: float) -> None:
@@ -93,14 +100,14 @@ def test_how_long_it_is_skipped(error: APIError, until: float) -> None:
 
 def test_where_all_failed_the_first_to_come_back_is_tried_first() -> None:
     found = router(m=["one", "two"])
-    found.cooldown.failed(found.upstreams["one"], Overloaded("busy"), 30)
-    found.cooldown.failed(found.upstreams["two"], Overloaded("busy"), 20)
+    found.cooldown.failed(found.upstreams["one"], OverloadedError("busy"), 30)
+    found.cooldown.failed(found.upstreams["two"], OverloadedError("busy"), 20)
     assert order(found) == ["two", "one"]
 
 
 def test_only_routes_with_a_cooldown_skip() -> None:
     found = router(m={"to": ["one", "two"], "cooldown": 0}, n=["one", "two"])
-    found.cooldown.failed(found.upstreams["one"], Overloaded("busy"), 30)
+    found.cooldown.failed(found.upstreams["one"], OverloadedError("busy"), 30)
     assert order(found) == ["one", "two"] and order(found, "n") == ["two"]
     assert found.resolve("m", Key()).on_failure is None
     assert [each.label for each in found.resolve("x", Key(), "one").upstreams] == ["one/x"]
@@ -109,7 +116,7 @@ def test_only_routes_with_a_cooldown_skip() -> None:
 def test_models_of_one_upstream_fail_apart() -> None:
     found = router(m=["one/a", "one/b"])
     first, _ = found.resolve("m", Key()).upstreams
-    found.cooldown.failed(first, Overloaded("busy"), 30)
+    found.cooldown.failed(first, OverloadedError("busy"), 30)
     assert order(found) == ["one/b"]
 
 

@@ -13,7 +13,7 @@ import httpx2
 import pytest
 
 from gateway.serving import House
-from unified_llm.errors import Overloaded
+from unified_llm.errors import OverloadedError
 from unified_llm.gateway import reload as reload_module
 from unified_llm.gateway.access import Key
 from unified_llm.gateway.app import Gateway
@@ -85,7 +85,7 @@ def test_what_was_used_and_what_failed_stays_known(tmp_path: Path) -> None:
     found = Running(tmp_path, FIRST + up + keyed("blue", "limits = ['2/hour']"))
     gateway = found.gateway
     gateway.quota.enter(Key("blue"))
-    gateway.router.cooldown.failed(gateway.router.upstreams["up"], Overloaded("busy"), 60)
+    gateway.router.cooldown.failed(gateway.router.upstreams["up"], OverloadedError("busy"), 60)
     text = FIRST.replace("'local/echo'", "['up', 'local/echo']", 1) + up + keyed("blue", "limits = ['2/hour']")
     assert found.reload(text)
     gateway.quota.enter(Key("blue"))

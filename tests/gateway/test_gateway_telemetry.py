@@ -90,11 +90,11 @@ def test_retries_and_errors(house: House) -> None:
     gateway = over(house, Canned(busy, model="m"), Canned(CHAT, bad, model="m2"))
     assert [post(house, gateway).status_code for _ in range(2)] == [200, 400]
     first, second = lines(gateway)
-    assert first["retries"] == [{"upstream": "canned/m", "reason": "fallback", "error": "Overloaded"}]
-    assert first["upstream"] == "canned/m2" and second["error"] == "InvalidRequest" and second["status"] == 400
+    assert first["retries"] == [{"upstream": "canned/m", "reason": "fallback", "error": "OverloadedError"}]
+    assert first["upstream"] == "canned/m2" and second["error"] == "InvalidRequestError" and second["status"] == 400
     told = samples(gateway)
     assert told['unified_llm_retries_total{provider="canned",reason="fallback"}'] == 1
-    outcome = 'unified_llm_upstream_responses_total{model="m2",outcome="InvalidRequest",protocol="openai-chat",'
+    outcome = 'unified_llm_upstream_responses_total{model="m2",outcome="InvalidRequestError",protocol="openai-chat",'
     assert told[f'{outcome}provider="canned"}}'] == 1
 
 

@@ -124,7 +124,7 @@ def nobody() -> str:
 def test_a_refused_connection(house: Loopback, door: str, stream: bool) -> None:
     upstream = house.upstream(UPSTREAM_OF[door]).with_(base_url=nobody())
     heard = Heard(house, door, upstream, TEXT, stream)
-    heard.failed(ul.ConnectionFailed, NO_ANSWER.get(heard.surface, "APIConnectionError"))  # type: ignore[arg-type]
+    heard.failed(ul.APIConnectionError, NO_ANSWER.get(heard.surface, "APIConnectionError"))  # type: ignore[arg-type]
     assert heard.words == [] and heard.took < 60
 
 
@@ -133,7 +133,7 @@ def test_a_refused_connection(house: Loopback, door: str, stream: bool) -> None:
 def test_a_connection_that_is_reset_before_any_answer(house: Loopback, door: str, stream: bool) -> None:
     protocol = UPSTREAM_OF[door]
     heard = Heard(house, door, house.upstream(protocol), f"{TEXT} [[break after 0]]", stream, retry=ul.Retry.never())
-    heard.failed(ul.ConnectionFailed, NO_ANSWER.get(heard.surface, "APIConnectionError"))  # type: ignore[arg-type]
+    heard.failed(ul.APIConnectionError, NO_ANSWER.get(heard.surface, "APIConnectionError"))  # type: ignore[arg-type]
     assert heard.words == [] and len(house.seen) == 1
 
 
@@ -146,10 +146,10 @@ def test_an_upstream_that_stalls(house: Loopback, door: str, stream: bool) -> No
     upstream = house.upstream(UPSTREAM_OF[door]).with_(timeout=0.15)
     heard = Heard(house, door, upstream, f"{TEXT} [[slow 20000]]", stream, retry=ul.Retry.never())
     if not stream:
-        heard.failed(ul.Timeout, TOO_LATE.get(heard.surface, "APITimeoutError"))  # type: ignore[arg-type]
+        heard.failed(ul.APITimeoutError, TOO_LATE.get(heard.surface, "APITimeoutError"))  # type: ignore[arg-type]
     else:
         assert heard.error is not None
-        assert heard.surface is not None or isinstance(heard.error, ul.Timeout)
+        assert heard.surface is not None or isinstance(heard.error, ul.APITimeoutError)
     assert 0.05 < heard.took < 18
     house.settle()
     house.until(lambda: [each.ended for each in house.seen] == ["closed"])
@@ -177,7 +177,7 @@ def test_a_stream_that_breaks_off(house: Loopback, door: str, protocol: str) -> 
     heard = Heard(house, door, house.upstream(protocol), f"{TEXT} [[break after 6{how}]]", True)
     assert heard.error is not None, "an end that is none is no success"
     if heard.surface is None:
-        assert isinstance(heard.error, ul.StreamBroken), repr(heard.error)
+        assert isinstance(heard.error, ul.StreamInterruptedError), repr(heard.error)
     assert heard.words == TEXT.split()[: len(heard.words)], "nothing is said twice"
     assert len(house.seen) == 1, "nobody is asked again"
 
@@ -187,7 +187,7 @@ def test_an_answer_that_breaks_off(house: Loopback, door: str) -> None:
     heard = Heard(
         house, door, house.upstream(UPSTREAM_OF[door]), f"{TEXT} [[break after 1]]", False, retry=ul.Retry.never()
     )
-    heard.failed(ul.ConnectionFailed, NO_ANSWER.get(heard.surface, "APIConnectionError"))  # type: ignore[arg-type]
+    heard.failed(ul.APIConnectionError, NO_ANSWER.get(heard.surface, "APIConnectionError"))  # type: ignore[arg-type]
     assert len(house.seen) == 1
 
 
@@ -199,7 +199,7 @@ def test_an_answer_that_breaks_off(house: Loopback, door: str) -> None:
 def test_an_answer_that_is_none(house: Loopback, door: str, protocol: str) -> None:
     what = one_of(door, protocol, "json", "type")
     heard = Heard(house, door, house.upstream(protocol), f"{TEXT} [[garble {what}]]", False)
-    heard.failed(ul.ServerFailed, "ServerError" if heard.surface is Contents else "InternalServerError")
+    heard.failed(ul.ServerError, "ServerError" if heard.surface is Contents else "InternalServerError")
     # JSON that breaks off may be whole the next time; another type of document is what this server sends.
     tries = ul.Retry().attempts if heard.surface is None and what == "json" else 1
     assert len(house.seen) == tries
@@ -212,7 +212,9 @@ def test_a_stream_that_is_none(house: Loopback, door: str, protocol: str) -> Non
     heard = Heard(house, door, house.upstream(protocol), f"{TEXT} [[garble {what}]]", True)
     assert heard.error is not None and len(house.seen) == 1
     if heard.surface is None:
-        assert isinstance(heard.error, ul.ServerFailed if what == "type" else (ul.StreamBroken, ul.ServerFailed))
+        assert isinstance(
+            heard.error, ul.ServerError if what == "type" else (ul.StreamInterruptedError, ul.ServerError)
+        )
     assert heard.words == TEXT.split()[: len(heard.words)]
 
 

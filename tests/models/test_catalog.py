@@ -83,12 +83,12 @@ def test_fields_nobody_knows_and_fields_of_another_type_are_kept() -> None:
 
 def test_what_is_not_said_is_not_denied() -> None:
     model = CatalogModel.read("acme", {"id": "x", "reasoning": False})
-    assert model.cannot() == ["reason"]
-    assert "call tools" in model.unsaid() and "what it costs" in model.unsaid() and "reason" not in model.unsaid()
+    assert model.unsupported() == ["reason"]
+    assert "call tools" in model.unknown() and "what it costs" in model.unknown() and "reason" not in model.unknown()
 
 
 def test_what_a_model_cannot_do_is_told() -> None:
-    assert set(CatalogModel.read("acme", ENTRY).cannot()) == {
+    assert set(CatalogModel.read("acme", ENTRY).unsupported()) == {
         "take files or images",
         "take image",
         "take video",
@@ -231,7 +231,7 @@ def test_models_are_found_by_name_and_providers_by_alias(ref: str, expected: str
 def test_an_unknown_model_comes_with_near_ones(ref: str, near: str) -> None:
     with pytest.raises(ul.UnknownModel, match="did you mean") as error:
         get(ref)
-    assert error.value.near[0] == near
+    assert error.value.suggestions[0] == near
     assert error.value.name == ref
 
 
@@ -239,7 +239,7 @@ def test_an_unknown_model_comes_with_near_ones(ref: str, near: str) -> None:
 def test_an_unknown_provider_comes_with_near_ones(name: str, near: str) -> None:
     with pytest.raises(ul.UnknownProvider, match="did you mean") as error:
         get(f"{name}/some-model")
-    assert near in error.value.near
+    assert near in error.value.suggestions
     with pytest.raises(ul.UnknownProvider):
         find(provider=name)
 
@@ -247,13 +247,13 @@ def test_an_unknown_provider_comes_with_near_ones(name: str, near: str) -> None:
 def test_a_server_of_ones_own_lists_no_models() -> None:
     with pytest.raises(ul.UnknownModel, match="lists no models") as error:
         get("vllm/anything")
-    assert (error.value.near, error.value.listed) == ([], False)
+    assert (error.value.suggestions, error.value.listed) == ([], False)
 
 
 def test_a_name_like_nothing_has_nothing_near() -> None:
     with pytest.raises(ul.UnknownProvider) as error:
         get("qqqqqqqq/zzzz")
-    assert error.value.near == []
+    assert error.value.suggestions == []
     assert "did you mean" not in str(error.value)
 
 

@@ -76,7 +76,7 @@ def test_json_is_whole() -> None:
     ]
     assert told["protocols"] == ["openai-responses", "openai-chat"]
     assert told["choice"]["ranked"][0]["protocol"] == "openai-responses"
-    assert "be given a temperature" in told["cannot"]
+    assert "be given a temperature" in told["unsupported"]
     listed = as_json("xai/grok-4*", "--reasoning")
     assert [each["ref"] for each in listed] == [
         "xai/grok-4.20-0309-reasoning",

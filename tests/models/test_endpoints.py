@@ -143,7 +143,7 @@ def test_providers_by_protocol() -> None:
 def test_an_unknown_provider_comes_with_near_ones() -> None:
     with pytest.raises(ul.UnknownProvider, match=r"did you mean .*mistral") as error:
         provider("mistrl")
-    assert error.value.near[0] == "mistral"
+    assert error.value.suggestions[0] == "mistral"
 
 
 # ---- URLs, keys -----------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import pytest
 import unified_llm as ul
 from unified_llm.models import catalog, selection
 from unified_llm.models.catalog import load
-from unified_llm.models.selection import Choice, select
+from unified_llm.models.selection import ProtocolChoice, select
 
 DATA = Path(catalog.__file__).parent / "data"
 SNAPSHOT = load((DATA / "models_dev.json.gz").read_bytes(), "the snapshot")
@@ -266,7 +266,7 @@ def test_the_choice_as_json() -> None:
 def test_the_choice_is_the_same_every_time() -> None:
     body = chat(stop=["END"], reasoning_effort="high", tools=[{"type": "function", "function": {"name": "f"}}])
 
-    def chosen() -> Choice:
+    def chosen() -> ProtocolChoice:
         return select("openrouter/openai/gpt-5.5", request=body, source="openai-chat")
 
     assert chosen().to_json() == chosen().to_json()

@@ -136,7 +136,7 @@ def facts() -> None:
     assert_type(found.tool_call, bool | None)
     try:
         answers(ul.Client())
-    except ul.RateLimited as error:
+    except ul.RateLimitError as error:
         print(error.retry_after)
     except ul.UnifiedLLMError as error:
         print(error)

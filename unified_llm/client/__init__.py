@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .background import AsyncBackground, Background
     from .client import AsyncClient, Client
     from .inputs.media import file, image
-    from .results import Listed, Result, RunResult, Step, TokenCount
+    from .results import ModelInfo, Result, RunResult, Step, TokenCount
     from .sending.retry import Retry
     from .state.store import MemoryStore, Store
     from .streams import AsyncEventStream, EventStream
@@ -38,8 +38,8 @@ __all__ = [
     "Client",
     "EventStream",
     "Hooks",
-    "Listed",
     "MemoryStore",
+    "ModelInfo",
     "ParsedStream",
     "RequestEvent",
     "ResponseEvent",
@@ -72,7 +72,7 @@ if not TYPE_CHECKING:
             "background": "AsyncBackground Background",
             "client": "AsyncClient Client",
             "inputs.media": "file image",
-            "results": "Listed Result RunResult Step TokenCount",
+            "results": "ModelInfo Result RunResult Step TokenCount",
             "sending.retry": "Retry",
             "state.store": "MemoryStore Store",
             "streams": "AsyncEventStream EventStream",

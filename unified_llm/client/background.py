@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic
 
-from ..errors import Timeout
-from ..run_errors import ParseFailed
+from ..errors import APITimeoutError
+from ..run_errors import OutputParseError
 from .history import Segment
 from .results import Result, T
 from .retrieval import kept, reopen
@@ -39,7 +39,7 @@ class _Handle(Generic[T]):
         self.result: Result[T] = result
         try:
             self._parse()  # an answer that was awaited at once
-        except ParseFailed:
+        except OutputParseError:
             pass  # raised by `wait`
 
     @property
@@ -90,7 +90,7 @@ class _Handle(Generic[T]):
         self.result = result
 
     def _parse(self) -> None:
-        """Read structured output, where it was asked for and there is an answer. Raises `ParseFailed`."""
+        """Read structured output, where it was asked for and there is an answer. Raises `OutputParseError`."""
         if self._parser is not None and self.status in ANSWERED:
             self._parser.read(self.result)
 
@@ -104,7 +104,7 @@ class _Handle(Generic[T]):
                 now: float = yield Hook(time.monotonic)
                 if timeout is not None and now - began >= timeout:
                     told = f"{self.id} is still {self.status} after {timeout:g} s; it goes on, wait again"
-                    raise Timeout(told, error={"type": "timeout", "code": "still_working", "message": told})
+                    raise APITimeoutError(told, error={"type": "timeout", "code": "still_working", "message": told})
                 line.show(self.status, now - began)
                 left = poll if timeout is None else min(poll, max(0.0, began + timeout - now))
                 yield Sleep(left)
@@ -172,9 +172,8 @@ class Background(_Handle[T]):
 
         `timeout` is seconds (None: as long as it takes), `poll` the first wait between two looks; later ones are
         longer. `on_progress` is called with every look; `progress` shows a line on the terminal (None: where there is
-        one).
-        Raises `Timeout` when time is up; the provider goes on, and the handle can be waited for again. A handle of
-        `responses.parse` raises `ParseFailed` for an answer that does not fit.
+        one). Raises `APITimeoutError` when time is up; the provider goes on, and the handle can be waited for again. A
+        handle of `responses.parse` raises `OutputParseError` for an answer that does not fit.
         """
         return self._client._run(self._waiting(timeout, poll, on_progress, progress))
 

@@ -19,7 +19,7 @@ from .core import Core
 from .inputs.argument_types import SETTINGS, check_arguments
 from .params import Given, meanings
 from .responses import AsyncResponses, Responses
-from .results import Listed, TokenCount
+from .results import ModelInfo, TokenCount
 from .sending.flows import Send, Steps, ado, adrive, do, drive
 from .sending.retry import Retry
 from .state.store import Store
@@ -119,7 +119,7 @@ class Client(_Both[httpx2.Client, Wire]):
     OpenTelemetry, by default to the global ones.
 
     It may be used by several threads, and after a fork. Close it, or use it as a context manager; afterwards calls
-    raise `ConnectionFailed` with the code `client_closed`.
+    raise `APIConnectionError` with the code `client_closed`.
 
     >>> import unified_llm as ul
     >>> with ul.Client(model="local/echo") as client:
@@ -168,7 +168,7 @@ class Models:
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    def list(self, upstream: Any = None, *, limit: int | None = None) -> list[Listed]:
+    def list(self, upstream: Any = None, *, limit: int | None = None) -> list[ModelInfo]:
         """The models that an upstream says it serves: the client's own, one that is named ("provider"), or several.
 
         Lists that come in pages are read to their end, or until there are `limit` models. Of several upstreams those
@@ -232,6 +232,6 @@ class AsyncModels:
     def __init__(self, client: AsyncClient) -> None:
         self._client = client
 
-    async def list(self, upstream: Any = None, *, limit: int | None = None) -> list[Listed]:
+    async def list(self, upstream: Any = None, *, limit: int | None = None) -> list[ModelInfo]:
         """As `Models.list`."""
         return await self._client._run(self._client._core.listing(upstream, limit))

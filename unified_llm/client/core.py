@@ -13,8 +13,8 @@ from uuid import uuid4
 
 from ..errors import (
     InvalidBody,
-    InvalidRequest,
-    NotFound,
+    InvalidRequestError,
+    NotFoundError,
     UnknownModel,
     UnknownProvider,
 )
@@ -27,7 +27,7 @@ from .history import Segment
 from .inputs.argument_types import check_arguments
 from .opening import Opening
 from .requests import Call, call_of, travelling
-from .results import Listed, Made, Result, TokenCount, items_of, result_of
+from .results import Made, ModelInfo, Result, TokenCount, items_of, result_of
 from .sending.advice import owner_of
 from .sending.deadline import Deadline
 from .sending.decoding import read_answer
@@ -292,14 +292,14 @@ class Core:
 
     # ---- models and tokens ------------------------------------------------------------------------------------------
 
-    def listing(self, named: Any, limit: int | None) -> Steps[list[Listed]]:
+    def listing(self, named: Any, limit: int | None) -> Steps[list[ModelInfo]]:
         """The models that upstreams say they serve: those that are named, else the client's own."""
         check_arguments({"limit": limit})
         names = [None] if named is None else list(named) if isinstance(named, (list, tuple)) else [named]
         calls = [self.call({} if each is None else {"upstream": each}) for each in names]
         upstreams = [each for call in calls for each in self.upstreams(call)]
         found, _ = yield from merged(upstreams, self._sent, limit)
-        return [Listed(str(node.get("id")), upstream.provider, node) for upstream, node in found]
+        return [ModelInfo(str(node.get("id")), upstream.provider, node) for upstream, node in found]
 
     def _sent(self, ask: Ask, upstream: Upstream) -> Steps[Answer]:
         answer: Answer = yield Send(self._plain(ask.kind, ask.http), (upstream,))
@@ -315,7 +315,7 @@ class Core:
                 answer: Answer = yield Send(ask, (upstream,))
                 node = read_answer(answer.value, upstream.protocol, "count_tokens_response")
                 return TokenCount(int(node["input_tokens"]), False, upstream.name)
-            except (NotFound, InvalidRequest, KeyError) as error:
+            except (NotFoundError, InvalidRequestError, KeyError) as error:
                 # A server that speaks the protocol, but not all of it.
                 why = f"{upstream.name} does not count: {error}"
         return TokenCount(estimate(call.body), True, why)

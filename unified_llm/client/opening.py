@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..errors import APIError, StreamBroken
+from ..errors import APIError, StreamInterruptedError
 from .requests import Call
 from .results import Result, result_of
 from .sending.api_errors import failed
@@ -68,7 +68,7 @@ class Opening:
         message = upstream.hide(message)
         error = {"type": "server_error", "code": "stream_broken", "message": message}
         named = {"provider": upstream.provider, "model": self.stream.model, "protocol": upstream.protocol}
-        found: APIError = self.stream.located(StreamBroken(message, error=error, **named))
+        found: APIError = self.stream.located(StreamInterruptedError(message, error=error, **named))
         return found
 
     def ended(self, error: BaseException | None) -> Hooked | None:

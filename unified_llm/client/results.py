@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..exchange import Exchange
     from ..models.pricing import Cost
 
-__all__ = ["Listed", "Made", "Result", "RunResult", "Step", "TokenCount", "result_of"]
+__all__ = ["Made", "ModelInfo", "Result", "RunResult", "Step", "TokenCount", "result_of"]
 
 Node = dict[str, Any]
 
@@ -349,7 +349,7 @@ class RunResult(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class TokenCount:
-    """How many tokens a request would take; `estimated` says that no provider counted them, and `how` what did.
+    """How many tokens a request would take; `estimated` says that no provider counted them, and `method` what did.
 
     >>> import unified_llm as ul
     >>> ul.Client().count_tokens(model="local/echo", protocol="openai-chat", input="Good morning.").estimated
@@ -358,11 +358,11 @@ class TokenCount:
 
     input_tokens: int
     estimated: bool = False
-    how: str = ""
+    method: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ModelInfo:
     """A model that an upstream says it serves; `raw` is all it says of it.
 
     >>> import unified_llm as ul

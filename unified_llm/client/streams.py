@@ -92,8 +92,8 @@ def _place(opening: Opening) -> str:
 class EventStream(_Seen, Generic[T]):
     """The events of one answer, canonical ones. `get_final_response()` reads what is left and gives the whole of it.
 
-    Leaving the `with` block hangs up. Raises `StreamBroken` where the answer is cut off; `.partial` is what came, and
-    `.last` the event behind which a kept answer can be taken up again.
+    Leaving the `with` block hangs up. Raises `StreamInterruptedError` where the answer is cut off; `.partial` is what
+    came, and `.last` the event behind which a kept answer can be taken up again.
 
     >>> import unified_llm as ul
     >>> with ul.Client().responses.create(model="local/echo", input="Good day", stream=True) as events:

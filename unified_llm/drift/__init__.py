@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .observe import HUB, OBSERVED, Cell, Key, cell, measure, survives
     from .probing import KINDS, UNPROBED, Probe, probes
     from .reporting import Report, report
-    from .upstream import Upstream
+    from .upstream import FakeUpstream
 
 __all__ = [
     "HUB",
@@ -29,12 +29,12 @@ __all__ = [
     "Cell",
     "Change",
     "Column",
+    "FakeUpstream",
     "Key",
     "Lock",
     "Matrix",
     "Probe",
     "Report",
-    "Upstream",
     "cell",
     "matrix",
     "measure",
@@ -53,6 +53,6 @@ if not TYPE_CHECKING:
             "observe": "HUB OBSERVED Cell Key cell measure survives",
             "probing": "KINDS UNPROBED Probe probes",
             "reporting": "Report report",
-            "upstream": "Upstream",
+            "upstream": "FakeUpstream",
         },
     )

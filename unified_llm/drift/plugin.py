@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..losses import Losses
     from .lock import Lock
     from .reporting import Report
-    from .upstream import Upstream
+    from .upstream import FakeUpstream
 
 SURVIVES = "unified_llm_survives"
 GAPS = {
@@ -309,15 +309,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture
-def unified_llm_upstream(request: pytest.FixtureRequest) -> Iterator[Upstream]:
+def unified_llm_upstream(request: pytest.FixtureRequest) -> Iterator[FakeUpstream]:
     """An upstream in memory, once for each protocol: give `.http_client()` to the SDK your code uses.
 
     Queue answers with `.says(text)` and `.calls(name, **arguments)`; `.losses`, `.survives(glob)` and `.requests` tell
     what happened.
     """
-    from .upstream import Upstream
+    from .upstream import FakeUpstream
 
-    upstream = Upstream(request.param)
+    upstream = FakeUpstream(request.param)
     _show(request, f"requests to {request.param} and responses", lambda: upstream.losses)
     yield upstream
 

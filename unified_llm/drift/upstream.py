@@ -27,12 +27,12 @@ from ..stream import decompose
 from ..stream_writing import write_stream
 from ..streaming import convert_stream
 
-__all__ = ["Upstream"]
+__all__ = ["FakeUpstream"]
 
 Answer = dict[str, Any]
 
 
-class Upstream:
+class FakeUpstream:
     """One provider of a protocol (`openai-chat`, `openai-chat:groq`, ...), in memory.
 
     `says` and `calls` queue what it answers; the last answer is given again and again. An answer may also be a function
@@ -40,7 +40,7 @@ class Upstream:
     not come through as it was, on both ways.
 
     >>> import httpx2
-    >>> upstream = Upstream("anthropic-messages").says("Rain.")
+    >>> upstream = FakeUpstream("anthropic-messages").says("Rain.")
     >>> body = {"model": "m", "messages": [{"role": "user", "content": "Weather?"}], "seed": 7}
     >>> with upstream.http_client() as client:
     ...     answer = client.post("https://upstream.example/v1/chat/completions", json=body).json()
@@ -57,19 +57,19 @@ class Upstream:
         self._losses: list[Loss] = []
         self._given = 0
 
-    def says(self, text: str) -> Upstream:
+    def says(self, text: str) -> FakeUpstream:
         """Queue an answer in words."""
         part = {"type": "output_text", "text": text, "annotations": []}
         return self.gives({"type": "message", "role": "assistant", "content": [part]})
 
-    def calls(self, name: str, /, **arguments: Any) -> Upstream:
+    def calls(self, name: str, /, **arguments: Any) -> FakeUpstream:
         """Queue a call of a function."""
         call_id = f"call_{len(self.answers) + 1}"
         return self.gives(
             {"type": "function_call", "call_id": call_id, "name": name, "arguments": dump(arguments).decode()}
         )
 
-    def gives(self, *items: Answer) -> Upstream:
+    def gives(self, *items: Answer) -> FakeUpstream:
         """Queue an answer of canonical items."""
         reason = "tool_calls" if any(item["type"] == "function_call" for item in items) else "stop"
         usage = {"input_tokens": 20, "output_tokens": 9, "total_tokens": 29}
@@ -170,14 +170,14 @@ def _surface(method: str, path: str) -> tuple[str, Route, str] | None:
     return None
 
 
-def _reply(upstream: Upstream, request: httpx2.Request, body: bytes) -> httpx2.Response:
+def _reply(upstream: FakeUpstream, request: httpx2.Request, body: bytes) -> httpx2.Response:
     url = request.url
     status, type_, data = upstream.answer(request.method, url.path, url.query.decode(), body)
     return httpx2.Response(status, headers={"content-type": type_}, content=data, request=request)
 
 
 class _Transport(httpx2.BaseTransport):
-    def __init__(self, upstream: Upstream) -> None:
+    def __init__(self, upstream: FakeUpstream) -> None:
         self.upstream = upstream
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -185,7 +185,7 @@ class _Transport(httpx2.BaseTransport):
 
 
 class _AsyncTransport(httpx2.AsyncBaseTransport):
-    def __init__(self, upstream: Upstream) -> None:
+    def __init__(self, upstream: FakeUpstream) -> None:
         self.upstream = upstream
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:

@@ -21,7 +21,7 @@ from ..client.transports.route_matching import Match, recognise
 from ..client.transports.stream_translation import SurfaceStream
 from ..client.transports.translator import Incoming, OnUsage, Reply, Translator
 from ..conversation_api import CONVERSATIONS
-from ..errors import APIError, CapabilityLost, ConnectionFailed, InvalidRequest, Timeout
+from ..errors import APIConnectionError, APIError, APITimeoutError, CapabilityLost, InvalidRequestError
 from ..file_api import CACHE_KINDS, KINDS
 from ..secret import Secret
 from .access import Access, Key
@@ -328,7 +328,7 @@ class Gateway:
         try:
             reply = await ask(self.wire, translator, incoming)
             recalled.tell(reply, self.recorder.lost)
-        except (ConnectionFailed, Timeout) as error:
+        except (APIConnectionError, APITimeoutError) as error:
             return translator.error_reply(with_status(error), match.protocol), None
         except CapabilityLost as error:
             raise Refusal(400, "invalid_request", str(error), code="capability_lost") from None
@@ -395,7 +395,7 @@ class Gateway:
         try:
             answer = await self.wire.run(straight.steps())
         except APIError as error:
-            if type(error) is InvalidRequest and straight.is_repairable(error):
+            if type(error) is InvalidRequestError and straight.is_repairable(error):
                 return None
             translator = Translator([straight.upstream], secret=secret)
             return translator.error_reply(with_status(error), straight.protocol)

@@ -28,7 +28,7 @@ COMPACT = "compact_request"
 
 
 def compaction(content: bytes, match: Match, memory: Recalled, secret: Secret) -> Whole:
-    """The response to a request to compact. Raises `NotFound` for an unknown response, `Refusal` for what is none."""
+    """The response to a request to compact. Raises `NotFoundError` for an unknown response, `Refusal` for others."""
     surface, body = match.protocol, parse(content)
     whole = memory.recalled(body, surface, ())
     try:

@@ -10,11 +10,19 @@ import time
 from collections.abc import Callable, Sequence
 
 from ..client.upstreams.upstream import Upstream
-from ..errors import APIError, ConnectionFailed, Overloaded, QuotaExceeded, RateLimited, ServerFailed, Timeout
+from ..errors import (
+    APIConnectionError,
+    APIError,
+    APITimeoutError,
+    OverloadedError,
+    QuotaExceededError,
+    RateLimitError,
+    ServerError,
+)
 
 __all__ = ["Cooldown"]
 
-_FAILED = (ConnectionFailed, Overloaded, QuotaExceeded, RateLimited, ServerFailed, Timeout)
+_FAILED = (APIConnectionError, OverloadedError, QuotaExceededError, RateLimitError, ServerError, APITimeoutError)
 _UNSUPPORTED = frozenset((501, 505))  # of this request, not of the upstream
 _LONGEST = 3_600.0  # seconds of a Retry-After that are believed
 
@@ -25,7 +33,7 @@ class Cooldown:
     >>> from unified_llm import Upstream
     >>> one, two = (Upstream.of("local/echo").with_(label=name) for name in ("one", "two"))
     >>> found = Cooldown()
-    >>> found.failed(one, Overloaded("busy"), 30)
+    >>> found.failed(one, OverloadedError("busy"), 30)
     >>> [each.label for each in found.available((one, two))], [each.label for each in found.available((one,))]
     (['two'], ['one'])
     """

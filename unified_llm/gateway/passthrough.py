@@ -21,7 +21,7 @@ from ..client.telemetry.operation import SILENT, Telemetry
 from ..client.transports.route_matching import Match, own_headers
 from ..client.upstreams.upstream import Upstream
 from ..convert import Converted, convert, write
-from ..errors import InvalidBody, InvalidRequest
+from ..errors import InvalidBody, InvalidRequestError
 from ..losses import Losses
 from ..provenance import looks_sealed
 from .body import Peek
@@ -74,7 +74,7 @@ class Direct(NamedTuple):
         )
         return steps(ask, (self.upstream,), Retry.never())
 
-    def is_repairable(self, error: InvalidRequest) -> bool:
+    def is_repairable(self, error: InvalidRequestError) -> bool:
         """Whether history repair makes another request of one that was refused: then it is worth sending it again."""
         if error.status not in (400, 422):
             return False

@@ -15,7 +15,7 @@ from ..client.transports.route_matching import recognise, spoken, surface_of
 from ..client.transports.stream_translation import SurfaceStream
 from ..client.transports.translator import Reply
 from ..convert import write
-from ..errors import APIError, CapabilityLost, Timeout
+from ..errors import APIError, APITimeoutError, CapabilityLost
 from ..hints import header_safe
 from ..jsonvalue import dump
 from ..losses import Losses
@@ -115,7 +115,7 @@ def allowed_methods(path: str, headers: Mapping[str, str]) -> list[str]:
 def with_status(error: APIError) -> APIError:
     """An error with the status that a gateway has for it, where no upstream gave one."""
     if error.status is None:
-        error.status = 504 if isinstance(error, Timeout) else 502
+        error.status = 504 if isinstance(error, APITimeoutError) else 502
     return error
 
 

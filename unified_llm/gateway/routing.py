@@ -28,7 +28,7 @@ from ..client.upstreams.resolve import upstream as make_upstream
 from ..client.upstreams.tokens import check_login
 from ..client.upstreams.upstream import Upstream
 from ..convert import write
-from ..errors import APIError, CapabilityRefused, InvalidRequest, UnifiedLLMError, UnknownProvider
+from ..errors import APIError, CapabilityRefused, InvalidRequestError, UnifiedLLMError, UnknownProvider
 from ..losses import Levels
 from ..models.catalog import current
 from ..models.endpoints import aliases, provider, providers, table
@@ -303,7 +303,7 @@ def model_list(models: Sequence[Node], match: Match, query: Mapping[str, Any]) -
     known, alone = adapter(match.protocol), match.names.get("model")
     try:
         node = list_document(models, known, query, alone)
-    except InvalidRequest as error:
+    except InvalidRequestError as error:
         raise Refusal(400, "invalid_request", error.message) from None
     done = write(node, match.protocol, "models")
     return json_reply(done.value if alone is None else done.value[known.entries][0])

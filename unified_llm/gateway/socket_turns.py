@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 
 from ..client.state.response_memory import Turn, keeps
 from ..convert import read
-from ..errors import InvalidRequest
+from ..errors import InvalidRequestError
 from ..registry import adapter
 from .access import Key
 from .body import Peek
@@ -94,7 +94,7 @@ class SocketTurns(Turns):
 
 
 def _check_results(body: Mapping[str, Any], surface: str) -> None:
-    """Raise `InvalidRequest` for the result of a call that is nowhere in the conversation."""
+    """Raise `InvalidRequestError` for the result of a call that is nowhere in the conversation."""
     rules = adapter(surface).repair
     request: Any = read(body, surface)
     items: Sequence[Any] = request.input if isinstance(request.input, list) else []
@@ -108,4 +108,4 @@ def _check_results(body: Mapping[str, Any], surface: str) -> None:
         elif kind in rules.calls.values() and call is not None and call not in called:
             message = f"No tool call found for {kind.replace('_', ' ')} with call_id {call}."
             fields = {"type": "invalid_request", "message": message, "param": "input"}
-            raise InvalidRequest(message, error=fields, status=400)
+            raise InvalidRequestError(message, error=fields, status=400)

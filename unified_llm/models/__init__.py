@@ -22,19 +22,19 @@ if TYPE_CHECKING:
     from .endpoints import Endpoint, Provider, provider, providers
     from .entries import CatalogModel
     from .pricing import Cost, cost
-    from .profiles import ModelProfile, Reasoning, levels, profile
-    from .selection import Choice, select
+    from .profiles import ModelProfile, ReasoningProfile, levels, profile
+    from .selection import ProtocolChoice, select
 
 __all__ = [
     "EFFORTS",
     "Catalog",
     "CatalogModel",
-    "Choice",
     "Cost",
     "Endpoint",
     "ModelProfile",
+    "ProtocolChoice",
     "Provider",
-    "Reasoning",
+    "ReasoningProfile",
     "budget_of",
     "clamp",
     "cost",
@@ -61,7 +61,7 @@ if not TYPE_CHECKING:
             "endpoints": "Endpoint Provider provider providers",
             "entries": "CatalogModel",
             "pricing": "Cost cost",
-            "profiles": "ModelProfile Reasoning levels profile",
-            "selection": "Choice select",
+            "profiles": "ModelProfile ReasoningProfile levels profile",
+            "selection": "ProtocolChoice select",
         },
     )

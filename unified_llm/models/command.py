@@ -167,7 +167,7 @@ def _show(model: CatalogModel, as_json: bool) -> None:
         choice = None
     if as_json:
         told: dict[str, Any] = {"ref": model.ref, "model": model.to_json(), "provider": _provider_json(owner)}
-        told |= {"protocols": _protocols(model), "cannot": model.cannot(), "unsaid": model.unsaid()}
+        told |= {"protocols": _protocols(model), "unsupported": model.unsupported(), "unknown": model.unknown()}
         _print_json(told | {"choice": choice.to_json() if choice else None})
         return
     facts = _table("", "", title=f"{model.name or model.id} ({model.ref})", header=False)
@@ -201,8 +201,8 @@ def _facts(model: CatalogModel, owner: Provider) -> list[tuple[str, str]]:
         ("media", f"{' '.join(model.modalities.input)} -> {' '.join(model.modalities.output)}"),
         ("reasoning", _reasoning(model)),
         ("prices", f"since {model.priced.since}, {model.priced.source}" if model.priced else ""),
-        ("cannot", ", ".join(model.cannot())),
-        ("not said", ", ".join(model.unsaid())),
+        ("not supported", ", ".join(model.unsupported())),
+        ("unknown", ", ".join(model.unknown())),
         ("key in", " or ".join(owner.key_env)),
         ("note", owner.note),
         ("more", owner.doc),

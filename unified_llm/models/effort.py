@@ -6,7 +6,7 @@ weakest where there is none; a budget becomes the level that its tokens reach, a
 
 from __future__ import annotations
 
-from .profiles import Reasoning, levels
+from .profiles import ReasoningProfile, levels
 
 __all__ = ["EFFORTS", "budget_of", "clamp", "effort_of", "nearest"]
 
@@ -36,19 +36,19 @@ def effort_of(budget: int, allowed: tuple[str, ...]) -> str:
     return nearest(next(word for word, most in levels() if most is None or budget <= most), allowed)
 
 
-def budget_of(effort: str, facts: Reasoning) -> int:
+def budget_of(effort: str, facts: ReasoningProfile) -> int:
     """The budget for an effort, in tokens, in the range the model takes: `facts` of `models.profile(...).reasoning`.
 
-    >>> budget_of("medium", Reasoning(budget=(1_024, 4_096), budgets={"medium": 8_192}))
+    >>> budget_of("medium", ReasoningProfile(budget=(1_024, 4_096), budgets={"medium": 8_192}))
     4096
     """
     return clamp(facts.budgets.get(effort, facts.budgets.get("medium", 0)), facts)
 
 
-def clamp(budget: int, facts: Reasoning) -> int:
+def clamp(budget: int, facts: ReasoningProfile) -> int:
     """A budget in the range the model takes (`facts`); 0 where that switches thinking off, -1 where it leaves it to it.
 
-    >>> clamp(100, Reasoning(budget=(1_024, None))), clamp(0, Reasoning(budget=(1_024, None), off=True))
+    >>> clamp(100, ReasoningProfile(budget=(1_024, None))), clamp(0, ReasoningProfile(budget=(1_024, None), off=True))
     (1024, 0)
     """
     least, most = facts.budget or (0, None)

@@ -228,24 +228,26 @@ class CatalogModel(_Entry):
         """The catalogue's entry again, as it was."""
         return {**self.model_dump(mode="json", exclude_unset=True), **self.unread}
 
-    def cannot(self) -> list[str]:
-        """What the catalogue says this model cannot do. What it is silent about is in `unsaid()`.
+    def unsupported(self) -> list[str]:
+        """What the catalogue says this model cannot do. What it is silent about is in `unknown()`.
 
         >>> from unified_llm import models
-        >>> models.get("openai/o1-mini").cannot()[:2]
+        >>> models.get("openai/o1-mini").unsupported()[:2]
         ['take files or images', 'call tools']
         """
-        cannot = [can for can, value in self._abilities() if value is False]
+        unsupported = [can for can, value in self._abilities() if value is False]
         for way, there in (("take", self.modalities.input), ("make", self.modalities.output)):
             if there:
-                cannot += [f"{way} {kind}" for kind in ("text", "image", "audio", "video", "pdf") if kind not in there]
-        return cannot
+                unsupported += [
+                    f"{way} {kind}" for kind in ("text", "image", "audio", "video", "pdf") if kind not in there
+                ]
+        return unsupported
 
-    def unsaid(self) -> list[str]:
+    def unknown(self) -> list[str]:
         """What the catalogue does not tell about this model."""
-        unsaid = [can for can, value in self._abilities() if value is None]
-        unsaid += [] if self.cost and self.cost.input is not None else ["what it costs"]
-        return unsaid + ([] if self.limit.context else ["how much context it takes"])
+        unknown = [can for can, value in self._abilities() if value is None]
+        unknown += [] if self.cost and self.cost.input is not None else ["what it costs"]
+        return unknown + ([] if self.limit.context else ["how much context it takes"])
 
     def _abilities(self) -> list[tuple[str, bool | None]]:
         return [

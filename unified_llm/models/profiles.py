@@ -16,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-__all__ = ["DATA", "ModelProfile", "Reasoning", "levels", "profile"]
+__all__ = ["DATA", "ModelProfile", "ReasoningProfile", "levels", "profile"]
 
 DATA = Path(__file__).with_name("profiles.json")
 
@@ -24,7 +24,7 @@ Facts = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reasoning:
+class ReasoningProfile:
     """How a model is told to think on one protocol.
 
     thinks: it can think at all.
@@ -88,7 +88,7 @@ class ModelProfile:
     signed_calls: bool = False
     alone: frozenset[str] = frozenset()
     result_media: bool = True
-    reasoning: Reasoning = Reasoning()
+    reasoning: ReasoningProfile = ReasoningProfile()
 
     @property
     def known(self) -> bool:
@@ -133,7 +133,7 @@ def profile(model: Any, protocol: str | None = None, provider: str | None = None
 
 
 _PLAIN = ("free_when_off", "output_tokens", "developer_role", "system_turns", "prefill", "signed_calls", "result_media")
-_REASONING = frozenset(Reasoning.__slots__)
+_REASONING = frozenset(ReasoningProfile.__slots__)
 
 
 @cache
@@ -178,16 +178,16 @@ def _find(model: str, provider: str | None) -> tuple[str, Facts] | None:
     return None
 
 
-def _reasoning(facts: Facts) -> Reasoning:
+def _reasoning(facts: Facts) -> ReasoningProfile:
     values = {key: value for key, value in facts.items() if key in _REASONING}
     values["efforts"] = tuple(values.get("efforts", ()))
     if values.get("budget") is not None:
         values["budget"] = tuple(values["budget"])
     values["budgets"] = MappingProxyType(values.get("budgets") or _data()["budgets"])
-    return Reasoning(**values)
+    return ReasoningProfile(**values)
 
 
 @cache
-def _unknown(protocol: str | None) -> Reasoning:
+def _unknown(protocol: str | None) -> ReasoningProfile:
     """What a protocol accepts for an unknown model."""
     return _reasoning(_data()["unknown"].get(protocol, {}))

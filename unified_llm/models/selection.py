@@ -28,7 +28,7 @@ from .endpoints import Endpoint, Provider, provider
 from .entries import CatalogModel
 from .profiles import profile
 
-__all__ = ["Candidate", "Choice", "Reason", "select"]
+__all__ = ["Candidate", "ProtocolChoice", "Reason", "select"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ProtocolChoice:
     """The chosen endpoint, and why: `ranked` holds every candidate, best first.
 
     `model` is what the catalogue knows, None where it does not list the model; `provider` and `model_id` are the name's
@@ -139,7 +139,7 @@ def select(
     force_protocol: str | None = None,
     base_url: str | None = None,
     reasoning: bool | None = None,
-) -> Choice:
+) -> ProtocolChoice:
     """Choose the protocol for a model at a provider: the offered one that would lose least.
 
     `provider_id` is a provider, or "provider/model" in one. `request` is weighed when given: a wire document of the
@@ -179,7 +179,7 @@ def select(
     if ranked[0].impossible:
         told = "; ".join(f"{each.endpoint.protocol}: {each.impossible}" for each in ranked)
         raise CapabilityRefused("", "native.field", f"no protocol of {owner.id} can carry this request: {told}")
-    return Choice(owner, model, known, tuple(ranked))
+    return ProtocolChoice(owner, model, known, tuple(ranked))
 
 
 def _listed(owner: Provider, model: str) -> CatalogModel | None:
@@ -196,21 +196,23 @@ def _thinks(known: CatalogModel | None, model: str) -> bool:
     return found.known and found.reasoning.thinks
 
 
-def _forced(owner: Provider, model: str, known: CatalogModel | None, wanted: str) -> Choice:
+def _forced(owner: Provider, model: str, known: CatalogModel | None, wanted: str) -> ProtocolChoice:
     protocol, _, dialect = wanted.partition(":")
     split(wanted)
     # Where several endpoints speak it, the one that serves the model; else any: forcing is the caller's to answer for.
     same = [each for each in owner.endpoints if each.protocol == protocol]
     if same:
         best = min(same, key=lambda each: not each.serves(model))
-        return Choice(owner, model, known, (Candidate(replace(best, dialect=dialect or best.dialect)),), forced=True)
+        return ProtocolChoice(
+            owner, model, known, (Candidate(replace(best, dialect=dialect or best.dialect)),), forced=True
+        )
     raise InvalidArgument(
         f"{owner.id} is not known to serve {protocol}; it serves: {', '.join(owner.protocols) or 'none'}. "
         "Say base_url too to use it all the same."
     )
 
 
-def _custom(provider_id: str, model: str, wanted: str, base_url: str) -> Choice:
+def _custom(provider_id: str, model: str, wanted: str, base_url: str) -> ProtocolChoice:
     """Any server at a base URL, known or not. A known provider keeps its login."""
     protocol, _, dialect = wanted.partition(":")
     split(wanted)
@@ -223,7 +225,7 @@ def _custom(provider_id: str, model: str, wanted: str, base_url: str) -> Choice:
         header, value = adapter(protocol).auth[0] if adapter(protocol).auth else ("authorization", "Bearer {}")
         auth = (header, value.replace("{}", "{key}"))
     endpoint = Endpoint(protocol=protocol, base_url=base_url, dialect=dialect, auth=auth)
-    return Choice(owner, model, _listed(owner, model), (Candidate(endpoint),), forced=True)
+    return ProtocolChoice(owner, model, _listed(owner, model), (Candidate(endpoint),), forced=True)
 
 
 def _weigh(

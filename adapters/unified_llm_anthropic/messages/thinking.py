@@ -14,7 +14,7 @@ from typing import Any
 
 from unified_llm.mapping import Fated, take
 from unified_llm.models.effort import EFFORTS, budget_of, clamp, effort_of, nearest
-from unified_llm.models.profiles import ModelProfile, Reasoning, profile
+from unified_llm.models.profiles import ModelProfile, ReasoningProfile, profile
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
@@ -94,7 +94,7 @@ def _write_nothing(own: Node, off: bool) -> None:
             own[key] = Fated("approximated" if silent else "lost", "the model does not think")
 
 
-def _write_off(own: Node, wire: Node, facts: Reasoning, w: Writer) -> None:
+def _write_off(own: Node, wire: Node, facts: ReasoningProfile, w: Writer) -> None:
     """Thinking off; where that cannot be, between tools only, else as little as there is."""
     effort, control = own.get("effort"), own.get("control")
     told = "thinking is switched off"
@@ -138,7 +138,7 @@ def _yield(own: Node, effort: str | None) -> None:
 # ---- on -------------------------------------------------------------------------------------------------------------
 
 
-def _write_effort(own: Node, wire: Node, facts: Reasoning, budget: int | None) -> None:
+def _write_effort(own: Node, wire: Node, facts: ReasoningProfile, budget: int | None) -> None:
     """The effort, in a word the model takes; drawn from a budget where the model takes none."""
     effort = own.get("effort")
     if not facts.efforts:
@@ -162,7 +162,7 @@ def _write_form(
     own: Node,
     c: Node,
     wire: Node,
-    facts: Reasoning,
+    facts: ReasoningProfile,
     w: Writer,
     effort: str | None,
     budget: int | None,
@@ -192,7 +192,7 @@ def _write_form(
         own["budget_tokens"] = Fated("approximated", f"sent as {(wire.get('thinking') or {}).get('type')!r}")
 
 
-def _write_budget(budget: int | None, own: Node, wire: Node, c: Node, facts: Reasoning, w: Writer) -> None:
+def _write_budget(budget: int | None, own: Node, wire: Node, c: Node, facts: ReasoningProfile, w: Writer) -> None:
     """Thinking by budget: in the model's range, and below max_tokens, which a budget the client names may raise."""
     limit = c.get("max_output_tokens")
     effort = own.get("effort")
@@ -240,7 +240,7 @@ def _asked(w: Writer) -> str:
 # ---- what is shown --------------------------------------------------------------------------------------------------
 
 
-def _write_display(own: Node, wire: Node, facts: Reasoning, w: Writer) -> None:
+def _write_display(own: Node, wire: Node, facts: ReasoningProfile, w: Writer) -> None:
     """What is shown of thoughts, where it differs from what is shown without a word."""
     said = [key for key in ("summary", "include", "display") if own.get(key) is not None]
     if not said or (wire.get("thinking") or {}).get("type") == "between_tools":

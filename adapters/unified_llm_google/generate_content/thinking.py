@@ -12,7 +12,7 @@ from typing import Any
 
 from unified_llm.mapping import Bimap, Fated, lookup, take
 from unified_llm.models.effort import budget_of, clamp, effort_of, nearest
-from unified_llm.models.profiles import Reasoning, profile
+from unified_llm.models.profiles import ReasoningProfile, profile
 from unified_llm.reading import Reader
 from unified_llm.writing import Writer
 
@@ -122,7 +122,7 @@ def _write_as_said(reasoning: Node, thinking: Node, c: Node, w: Writer) -> None:
         reasoning["control"] = Fated("approximated", "thinking is on by default")
 
 
-def _write_off(reasoning: Node, thinking: Node, facts: Reasoning) -> None:
+def _write_off(reasoning: Node, thinking: Node, facts: ReasoningProfile) -> None:
     """A budget of nothing; where that cannot be, as little as there is."""
     said = next(key for key in ("control", "budget_tokens", "effort") if reasoning.get(key) in ("disabled", 0, "none"))
     if facts.budget is not None and (said != "effort" or not facts.efforts):

@@ -167,7 +167,7 @@ class _Session:
     def prepared(
         self, client: httpx2.AsyncClient, upstream: Upstream, outgoing: Outgoing, login: tuple[str, str] | None
     ) -> _Prepared:
-        """The request as httpx2 would send it. Raises `AuthenticationFailed` for what no header can hold."""
+        """The request as httpx2 would send it. Raises `AuthenticationError` for what no header can hold."""
         url = parsed(outgoing.url)
         if outgoing.query:
             url = url.copy_merge_params(dict(outgoing.query))

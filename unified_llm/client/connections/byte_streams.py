@@ -34,7 +34,7 @@ __all__ = ["AsyncStream", "Stream"]
 
 
 class _Events:
-    """The wire events of a stream's bytes. Raises `StreamBroken` for one that is half of its JSON."""
+    """The wire events of a stream's bytes. Raises `StreamInterruptedError` for one that is half of its JSON."""
 
     def __init__(self, opened: Opened) -> None:
         framing = split(opened.upstream.protocol)[0].streams.framing
@@ -102,8 +102,8 @@ class _Received:
 class Stream(_Received):
     """A stream of bytes from an upstream; iterate it once, or take its `.events()`.
 
-    Raises `StreamBroken` and `Timeout`. It is closed at its end, by `.close()`, as a context manager, and when nothing
-    refers to it any more. `pool` is what its connection belongs to.
+    Raises `StreamInterruptedError` and `APITimeoutError`. It is closed at its end, by `.close()`, as a context manager,
+    and when nothing refers to it any more. `pool` is what its connection belongs to.
     """
 
     def __init__(self, opened: Opened, deadline: Deadline | None = None, pool: Any = None) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import httpx2
 
 from ... import __version__
-from ...errors import ConnectionFailed
+from ...errors import APIConnectionError
 from ..sending.deadline import bounded
 from .event_loops import at_end_of, current_loop, has_ended, run_later
 
@@ -35,10 +35,10 @@ _pools: weakref.WeakSet[Any] = weakref.WeakSet()
 _of_parent: list[Any] = []
 
 
-def _closed() -> ConnectionFailed:
+def _closed() -> APIConnectionError:
     message = "the client is closed; create another one"
     error = {"type": "server_error", "code": "client_closed", "message": message, "should_retry": False}
-    found = ConnectionFailed(message, error=error)
+    found = APIConnectionError(message, error=error)
     found.unsent = True
     return found
 
@@ -58,7 +58,7 @@ class Pool:
         _pools.add(self)
 
     def client(self) -> httpx2.Client:
-        """The HTTP client. Raises `ConnectionFailed` once it is closed."""
+        """The HTTP client. Raises `APIConnectionError` once it is closed."""
         if self.given is not None:
             checked(self.given)
             return self.given
@@ -119,7 +119,7 @@ class AsyncPool:
         return None if found is None or found.is_closed else found
 
     async def client(self) -> Any:
-        """The HTTP client of the running event loop. Raises `ConnectionFailed` once it is closed."""
+        """The HTTP client of the running event loop. Raises `APIConnectionError` once it is closed."""
         if self.given is not None:
             checked(self.given)
             return self.given
@@ -162,7 +162,7 @@ class AsyncPool:
 
 
 def checked(client: Any) -> None:
-    """Raise `ConnectionFailed` for a caller's own HTTP client that is closed."""
+    """Raise `APIConnectionError` for a caller's own HTTP client that is closed."""
     if client.is_closed:
         raise _closed()
 

@@ -124,8 +124,8 @@ class Responses:
         With `stream=True` it gives a `ParsedStream`: the events, `.snapshots` of the value as it grows, and the whole
         of it in `get_final_response()`. With `background=True` it gives a handle, whose `wait()` gives the result.
 
-        Raises `ParseFailed` (a `ValueError`, with the whole `.response`) where the answer does not fit, `InvalidBody`
-        for settings that cannot be combined.
+        Raises `OutputParseError` (a `ValueError`, with the whole `.response`) where the answer does not fit,
+        `InvalidBody` for settings that cannot be combined.
 
         https://platform.openai.com/docs/guides/structured-outputs
 
@@ -166,10 +166,10 @@ class Responses:
         `pending`, and `resume` goes on. `approve=` decides about each call instead: it is given the call and its
         context, and returns True (run it), False or a text (tell the model that), or None (pause).
 
-        Raises `LimitReached` (with the `.result` so far) after `max_turns` answers without an end, before more than
-        `max_tool_calls` calls, and before a turn beyond `max_total_tokens` or `max_cost`; `UnknownPrice` where a cost
-        is not known; `ParseFailed` for an answer that does not fit. An error of a later turn has the `.result` so far
-        too, so that `resume` runs no tool again.
+        Raises `ToolLoopLimitError` (with the `.result` so far) after `max_turns` answers without an end, before more
+        than `max_tool_calls` calls, and before a turn beyond `max_total_tokens` or `max_cost`; `UnknownPrice` where a
+        cost is not known; `OutputParseError` for an answer that does not fit. An error of a later turn has the
+        `.result` so far too, so that `resume` runs no tool again.
 
         >>> import unified_llm as ul
         >>> @ul.tool
@@ -289,8 +289,8 @@ class Responses:
 
         With `stream=True` its events, from the beginning or behind the event `after`. With `text_format` the answer is
         structured output, as in `parse`: `.output_parsed` is its value, None while there is no answer. `name` is that
-        of the `text_format`, if `parse` was given one. Raises `NotFound`, `CapabilityRefused` where the upstream keeps
-        no answers, and `ParseFailed` for an answer that does not fit.
+        of the `text_format`, if `parse` was given one. Raises `NotFoundError`, `CapabilityRefused` where the upstream
+        keeps no answers, and `OutputParseError` for an answer that does not fit.
         """
         if not stream:
             return self._client._run(retrieved(self._core, response, upstream, text_format, name))

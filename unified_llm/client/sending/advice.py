@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from ...errors import APIError, AuthenticationFailed, ConnectionFailed, NotFound
+from ...errors import APIConnectionError, APIError, AuthenticationError, NotFoundError
 from ...models.catalog import current
 from ...models.endpoints import provider, table
 from ...registry import split
@@ -24,11 +24,11 @@ _MODEL = "model"
 
 def advice(error: APIError, upstream: Upstream, model: str | None, kind: str) -> str:
     """What to do about an error of a request of that kind; "" where nothing is known."""
-    if isinstance(error, ConnectionFailed) and error.code == "connection_failed":
+    if isinstance(error, APIConnectionError) and error.code == "connection_failed":
         return "check that the server is running and that base_url is right" if not _is_hosted(upstream) else ""
-    if isinstance(error, AuthenticationFailed):
+    if isinstance(error, AuthenticationError):
         return _key(upstream)
-    if isinstance(error, NotFound) or error.status in _MISSING:
+    if isinstance(error, NotFoundError) or error.status in _MISSING:
         return _url(upstream) or (_model(upstream, model) if kind == "request" else "")
     return ""
 

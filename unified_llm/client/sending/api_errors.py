@@ -16,21 +16,21 @@ from typing import Any
 import httpx2
 
 from ...errors import (
+    APIConnectionError,
     APIError,
-    AuthenticationFailed,
-    ConnectionFailed,
-    ContentFiltered,
-    ContextOverflow,
+    APITimeoutError,
+    AuthenticationError,
+    ContentFilterError,
+    ContextOverflowError,
     InvalidBody,
-    InvalidRequest,
-    NotFound,
-    Overloaded,
-    PermissionDenied,
-    QuotaExceeded,
-    RateLimited,
-    ServerFailed,
-    StreamBroken,
-    Timeout,
+    InvalidRequestError,
+    NotFoundError,
+    OverloadedError,
+    PermissionDeniedError,
+    QuotaExceededError,
+    RateLimitError,
+    ServerError,
+    StreamInterruptedError,
 )
 from ...hints import read_hints
 from ...jsonvalue import detached, dump, parse
@@ -53,30 +53,30 @@ __all__ = [
 ]
 
 _CLASSES: Mapping[str, type[APIError]] = {
-    "authentication": AuthenticationFailed,
-    "content_filter": ContentFiltered,
-    "context_overflow": ContextOverflow,
-    "invalid_request": InvalidRequest,
-    "conflict": InvalidRequest,
-    "not_found": NotFound,
-    "overloaded": Overloaded,
-    "permission": PermissionDenied,
-    "quota": QuotaExceeded,
-    "rate_limit": RateLimited,
-    "server_error": ServerFailed,
-    "timeout": Timeout,
-    "too_large": InvalidRequest,
+    "authentication": AuthenticationError,
+    "content_filter": ContentFilterError,
+    "context_overflow": ContextOverflowError,
+    "invalid_request": InvalidRequestError,
+    "conflict": InvalidRequestError,
+    "not_found": NotFoundError,
+    "overloaded": OverloadedError,
+    "permission": PermissionDeniedError,
+    "quota": QuotaExceededError,
+    "rate_limit": RateLimitError,
+    "server_error": ServerError,
+    "timeout": APITimeoutError,
+    "too_large": InvalidRequestError,
 }
 _BY_STATUS: Mapping[int, type[APIError]] = {
-    401: AuthenticationFailed,
-    402: QuotaExceeded,
-    403: PermissionDenied,
-    404: NotFound,
-    408: Timeout,
-    429: RateLimited,
-    503: Overloaded,
-    504: Timeout,
-    529: Overloaded,
+    401: AuthenticationError,
+    402: QuotaExceededError,
+    403: PermissionDeniedError,
+    404: NotFoundError,
+    408: APITimeoutError,
+    429: RateLimitError,
+    503: OverloadedError,
+    504: APITimeoutError,
+    529: OverloadedError,
 }
 # What is wrong with an answer of status 200.
 UNREADABLE, BROKEN, GARBLED = "unreadable_answer", "stream_broken", "unreadable_event"
@@ -87,7 +87,7 @@ _PAGE = re.compile(r"\s*(<!--.*?-->\s*)?<(!doctype|html|head|body|title|center|h
 _TITLE = re.compile(r"<(title|h1)\b[^>]*>\s*([^<]{1,80})", re.IGNORECASE)
 # Words that say less than a status does, and classes that no 4xx but 408 can be.
 _VAGUE = frozenset(("invalid_request", "server_error", "other"))
-_OF_SERVERS = (Overloaded, ServerFailed, Timeout)
+_OF_SERVERS = (OverloadedError, ServerError, APITimeoutError)
 
 
 def refused(upstream: Upstream, status: int, headers: Mapping[str, str], raw: bytes, model: str | None) -> APIError:
@@ -193,8 +193,8 @@ def shown(upstream: Upstream, headers: Mapping[str, str]) -> dict[str, str]:
 
 def _of_status(status: int | None) -> type[APIError]:
     if status is None or status >= 500 or status < 400:
-        return _BY_STATUS.get(status or 0, ServerFailed)
-    return _BY_STATUS.get(status, InvalidRequest)
+        return _BY_STATUS.get(status or 0, ServerError)
+    return _BY_STATUS.get(status, InvalidRequestError)
 
 
 def canonical_error(upstream: Upstream, body: Any, status: int, headers: Mapping[str, str]) -> dict[str, Any]:
@@ -235,22 +235,26 @@ def unreachable(upstream: Upstream, error: Exception, model: str | None, *, begu
     if isinstance(error, httpx2.TimeoutException):
         phase = {"Connect": "to connect", "Read": "for more", "Write": "to send", "Pool": "for a free connection"}
         waited = next((told for sign, told in phase.items() if type(error).__name__.startswith(sign)), "too long")
-        kind: type[APIError] = Timeout
+        kind: type[APIError] = APITimeoutError
         message, code = f"timed out waiting {waited}", "timeout"
         if isinstance(error, DeadlineReached):
             message, code = "timed out", "total_timeout"
     elif isinstance(error, httpx2.DecodingError):
-        kind, message, code = StreamBroken if begun else ServerFailed, "decoding the response failed", "undecodable"
+        kind, message, code = (
+            StreamInterruptedError if begun else ServerError,
+            "decoding the response failed",
+            "undecodable",
+        )
     elif isinstance(error, (httpx2.LocalProtocolError, httpx2.UnsupportedProtocol)):
         # Nothing was sent, and nothing will be: the text of such an error quotes what it could not send.
-        kind, message, code = ConnectionFailed, "the request cannot be sent; check base_url and headers", "unsendable"
+        kind, message, code = APIConnectionError, "the request cannot be sent; check base_url and headers", "unsendable"
     elif begun:
-        kind, message, code = StreamBroken, "the answer broke off", "stream_broken"
+        kind, message, code = StreamInterruptedError, "the answer broke off", "stream_broken"
     else:
-        kind, message, code = ConnectionFailed, "the connection failed before a response", "connection_failed"
+        kind, message, code = APIConnectionError, "the connection failed before a response", "connection_failed"
     detail = "" if code == "unsendable" else printable(upstream.hide(str(error)).strip())
     message = f"{message}: {detail}" if detail else message
-    type_ = "timeout" if kind is Timeout else "server_error"
+    type_ = "timeout" if kind is APITimeoutError else "server_error"
     told: dict[str, Any] = {"type": type_, "code": code, "message": message}
     if code == "unsendable":
         told["should_retry"] = False
@@ -286,7 +290,7 @@ def unusable(
         message = f"{message}: {text!r}"
     told = {"type": "server_error", "code": code, "message": message}
     return _made(
-        ServerFailed if code == UNREADABLE else StreamBroken,
+        ServerError if code == UNREADABLE else StreamInterruptedError,
         upstream,
         told if again is None else {**told, "should_retry": again},
         model,

@@ -139,7 +139,7 @@ class Answer(_Head):
     def to(self, target: str, **options: Any) -> Converted:
         """The answer as `target` has it; `options` are those of `convert`.
 
-        Raises `ServerFailed` for what is JSON and yet no document of the upstream's protocol.
+        Raises `ServerError` for what is JSON and yet no document of the upstream's protocol.
         """
         asked = {"exchange": self.sent.exchange, "http": self.http, "scope": self.upstream.scope, **options}
         try:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any
 
 from ...adapter import Adapter, Paging
-from ...errors import APIError, CapabilityRefused, InvalidRequest
+from ...errors import APIError, CapabilityRefused, InvalidRequestError
 from ...registry import adapter
 from ..transports.route_matching import route_of, spoken
 from ..upstreams.upstream import Upstream
@@ -101,7 +101,7 @@ def merged(
 def page(models: Sequence[Node], surface: Adapter, query: Mapping[str, Any]) -> Node:
     """The canonical list that a client of a surface asked for: all of it, or the page that its query names.
 
-    Its key `next` is what the page behind it begins after. Raises `InvalidRequest` for a place that is none.
+    Its key `next` is what the page behind it begins after. Raises `InvalidRequestError` for a place that is none.
     """
     paging = surface.paging
     known: dict[str, Node] = {}
@@ -127,7 +127,9 @@ def page(models: Sequence[Node], surface: Adapter, query: Mapping[str, Any]) -> 
 
 def _place(ids: list[str], wanted: str, name: str) -> int:
     if wanted not in ids:
-        raise InvalidRequest(f"{name}: there is no model {wanted!r} in the list", error={"type": "invalid_request"})
+        raise InvalidRequestError(
+            f"{name}: there is no model {wanted!r} in the list", error={"type": "invalid_request"}
+        )
     return ids.index(wanted)
 
 
@@ -140,5 +142,5 @@ def _size(given: Any, paging: Paging) -> int:
     except ValueError:
         size = 0
     if size < 1:
-        raise InvalidRequest(f"{paging.size} is a number from 1, not {given!r}", error={"type": "invalid_request"})
+        raise InvalidRequestError(f"{paging.size} is a number from 1, not {given!r}", error={"type": "invalid_request"})
     return min(size, paging.most)

@@ -16,7 +16,7 @@ import httpx2
 
 from ...adapter import WireReader
 from ...convert import Converted, convert, write
-from ...errors import APIError, CapabilityLost, CapabilityRefused, InvalidBody, InvalidRequest, ProtocolError
+from ...errors import APIError, CapabilityLost, CapabilityRefused, InvalidBody, InvalidRequestError, ProtocolError
 from ...jsonarray import StreamDecoder
 from ...jsonvalue import dump, parse
 from ...losses import Losses
@@ -120,7 +120,7 @@ def _attempts(
             if operation is not None:
                 yield from _tell(operation.retrying(failure, "repair"))
             continue
-        if refusal is not None and isinstance(failure, InvalidRequest):
+        if refusal is not None and isinstance(failure, InvalidRequestError):
             failure = refusal  # of what the caller wrote
         late = failure.code == "total_timeout"
         once = not (made_nothing(failure) or _repeatable(upstream, sent))
@@ -188,7 +188,12 @@ def _mended(ask: Ask, upstream: Upstream, sent: Converted, error: APIError) -> C
     A request in its upstream's own protocol goes out as it is. But a client that was moved from provider to provider
     holds what others made, in the same words, and only the provider can tell that it takes none of that.
     """
-    if type(error) is not InvalidRequest or error.status not in _REFUSED or ask.repair != "auto" or ask.source is None:
+    if (
+        type(error) is not InvalidRequestError
+        or error.status not in _REFUSED
+        or ask.repair != "auto"
+        or ask.source is None
+    ):
         return None
     try:
         mended = _awaited(ask, upstream, _converted(replace(ask, repair="always"), upstream))

@@ -15,22 +15,22 @@ import random
 from dataclasses import dataclass, field
 
 from ...errors import (
+    APIConnectionError,
     APIError,
-    AuthenticationFailed,
-    ConnectionFailed,
-    InvalidRequest,
-    NotFound,
-    Overloaded,
-    PermissionDenied,
-    QuotaExceeded,
-    RateLimited,
-    ServerFailed,
-    Timeout,
+    APITimeoutError,
+    AuthenticationError,
+    InvalidRequestError,
+    NotFoundError,
+    OverloadedError,
+    PermissionDeniedError,
+    QuotaExceededError,
+    RateLimitError,
+    ServerError,
 )
 
 __all__ = ["Retry", "made_nothing"]
 
-_MENDED_BY_TIME = (RateLimited, Overloaded, ServerFailed, Timeout, ConnectionFailed)
+_MENDED_BY_TIME = (RateLimitError, OverloadedError, ServerError, APITimeoutError, APIConnectionError)
 _CONFLICT = 409  # a lock at the provider, which the official SDKs try again too
 _UNDONE = frozenset((501, 505))
 
@@ -42,9 +42,9 @@ class Retry:
     `jitter` is the part of a wait that is left to chance (`seed` makes chance repeatable), `max_wait` the longest
     wait a provider may ask for.
 
-    >>> Retry(jitter=0).delay(RateLimited("slow down", error={"retry_after": 7}), 1)
+    >>> Retry(jitter=0).delay(RateLimitError("slow down", error={"retry_after": 7}), 1)
     7.0
-    >>> [Retry(jitter=0, attempts=9).delay(Overloaded("busy"), tried) for tried in (1, 2, 3)]
+    >>> [Retry(jitter=0, attempts=9).delay(OverloadedError("busy"), tried) for tried in (1, 2, 3)]
     [0.5, 1.0, 2.0]
     """
 
@@ -85,13 +85,21 @@ class Retry:
 _NEVER = Retry(attempts=1)
 
 # Refused before anything was made of the request, all of them.
-_REFUSALS = (AuthenticationFailed, InvalidRequest, NotFound, Overloaded, PermissionDenied, QuotaExceeded, RateLimited)
+_REFUSALS = (
+    AuthenticationError,
+    InvalidRequestError,
+    NotFoundError,
+    OverloadedError,
+    PermissionDeniedError,
+    QuotaExceededError,
+    RateLimitError,
+)
 
 
 def made_nothing(error: APIError) -> bool:
     """Whether a request that failed certainly left nothing behind at the provider.
 
-    >>> made_nothing(RateLimited("slow down", status=429)), made_nothing(Timeout("timed out"))
+    >>> made_nothing(RateLimitError("slow down", status=429)), made_nothing(APITimeoutError("timed out"))
     (True, False)
     """
     return error.unsent or isinstance(error, _REFUSALS)

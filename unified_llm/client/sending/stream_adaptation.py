@@ -30,7 +30,7 @@ _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
 def as_stream(value: Any, upstream: Upstream, headers: Mapping[str, str], model: str | None) -> list[bytes]:
-    """A whole answer as the bytes of a stream. Raises `ServerFailed` for one that is ill-formed."""
+    """A whole answer as the bytes of a stream. Raises `ServerError` for one that is ill-formed."""
     adapter, dialect = split(upstream.protocol)
     provider = provider_of(upstream.protocol, dialect)
     reader = Reader(adapter.protocol, dialect=dialect, facing="client", provider=provider)
@@ -52,8 +52,8 @@ def as_document(
 ) -> Any:
     """The bytes of a stream as a whole answer. `headers` and `model` are for errors alone.
 
-    Raises the error that the stream tells of, `StreamBroken` where it breaks off, and `ServerFailed` where it is not a
-    stream of the upstream's protocol. Nothing of it was handed out, so all of that may be tried again.
+    Raises the error that the stream tells of, `StreamInterruptedError` where it breaks off, and `ServerError` where it
+    is not a stream of the upstream's protocol. Nothing of it was handed out, so all of that may be tried again.
     """
     decoder = StreamDecoder()
     wires = [

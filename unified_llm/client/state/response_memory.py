@@ -82,8 +82,8 @@ class Memory:
     def recalled(self, body: Any, surface: str, asked: Sequence[Upstream], caller: str = "") -> Any:
         """`body` with its past, where it names one that is remembered.
 
-        Raises `NotFound` or `InvalidRequest`, as the API does, for a name that neither this memory nor anybody who is
-        asked can know.
+        Raises `NotFoundError` or `InvalidRequestError`, as the API does, for a name that neither this memory nor
+        anybody who is asked can know.
         """
         key = keeps(surface)
         conversation = takes(split(surface)[0], "conversation")

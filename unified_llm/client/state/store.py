@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Any, Protocol
 
 from ...adapter import Adapter
-from ...errors import APIError, CapabilityRefused, InvalidRequest, NotFound
+from ...errors import APIError, CapabilityRefused, InvalidRequestError, NotFoundError
 from ...registry import split
 from ..upstreams.upstream import Upstream
 
@@ -114,7 +114,7 @@ def check_state(body: Any, source: str | None, upstream: Upstream) -> None:
 
 
 def recalled(store: Store, id: str) -> list[Node]:
-    """The conversation up to an answer, as canonical items. Raises `NotFound` for an answer that is not kept."""
+    """The conversation up to an answer, as canonical items. Raises `NotFoundError` for an answer that is not kept."""
     turns: list[Mapping[str, Any]] = []
     at: str | None = id
     while at is not None:
@@ -132,5 +132,5 @@ def unknown(id: str, key: str = PREVIOUS, status: int = 404) -> APIError:
     message = f"{what.replace('_', ' ').capitalize()} with id '{id}' not found."
     fields = {"type": "not_found", "code": f"{what}_not_found", "param": key, "message": message}
     if status == 404:
-        return NotFound(message, error=fields, status=status)
-    return InvalidRequest(message, error={**fields, "type": "invalid_request"}, status=status)
+        return NotFoundError(message, error=fields, status=status)
+    return InvalidRequestError(message, error={**fields, "type": "invalid_request"}, status=status)

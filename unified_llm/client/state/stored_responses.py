@@ -21,7 +21,7 @@ _AT_ONCE = "awaited at once, and kept in the client's store"
 def resolve(store: Store | None, call: Call, upstreams: Sequence[Upstream]) -> None:
     """Put the conversation that a call names in front of what it says, where an upstream does not keep it.
 
-    Raises `NotFound` for a name that the store does not have. Without a store nothing is resolved: such a call is
+    Raises `NotFoundError` for a name that the store does not have. Without a store nothing is resolved: such a call is
     refused for each upstream that keeps nothing.
     """
     id_ = call.body.get(PREVIOUS)

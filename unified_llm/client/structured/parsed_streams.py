@@ -83,7 +83,7 @@ class ParsedStream(WatchedStream[T]):
         return snapshots(self, self._growing)
 
     def get_final_response(self) -> Result[T]:
-        """The whole answer, with `.output_parsed`. Raises `ParseFailed` where it does not fit."""
+        """The whole answer, with `.output_parsed`. Raises `OutputParseError` where it does not fit."""
         if self._result is None:
             result = super().get_final_response()
             self._parser.read(result)

@@ -16,7 +16,7 @@ from ...convert import write
 from ...errors import CapabilityRefused, InvalidBody
 from ...exchange import Exchange
 from ...losses import Loss, Losses
-from ...run_errors import ParseFailed
+from ...run_errors import OutputParseError
 from ..requests import Call
 from ..results import Result
 from ..sending.flows import Steps
@@ -183,7 +183,7 @@ class Parser:
     def read(self, result: Result) -> None:
         """Set the value of an answer. A refusal has none, nor has the call of another tool: both are the caller's.
 
-        Raises `ParseFailed` for an answer that does not fit.
+        Raises `OutputParseError` for an answer that does not fit.
         """
         result._strategy = self.strategy
         text = self.text(result)
@@ -198,12 +198,12 @@ class Parser:
             ended = (result.finish.reason if result.finish else None) or result.status
             truncated = ended in ("length", "context_window", "incomplete") or result.status == "incomplete"
             reason = f"the answer was cut off ({ended})" if truncated else "the answer is not what was asked for"
-            failure = ParseFailed(f"{reason}: {why}", result, text)
+            failure = OutputParseError(f"{reason}: {why}", result, text)
             failure.truncated = truncated
             raise failure from error
 
 
-def correction(failure: ParseFailed) -> Node:
+def correction(failure: OutputParseError) -> Node:
     """The message that tells the model what does not fit."""
     why = _told(failure.__cause__)
     return {"type": "message", "role": "user", "content": f"That does not fit: {why}. Answer again, whole."}
@@ -216,7 +216,7 @@ def parsing(call: Call, parser: Parser, retries: int, create: Callable[[Call], S
         try:
             parser.read(result)
             return result
-        except ParseFailed as failure:
+        except OutputParseError as failure:
             if failure.truncated or not retries:
                 raise
             retries -= 1

@@ -12,7 +12,7 @@ from contextlib import AsyncExitStack, ExitStack
 from importlib import import_module
 from typing import Any
 
-from ...errors import ConnectionFailed
+from ...errors import APIConnectionError
 from ...terminal import printable
 from ...usage_errors import MissingExtra
 from ..upstreams.redaction import Secrets
@@ -56,7 +56,7 @@ class AsyncToolServer:
                 raise
         raise self._unreachable(failure)
 
-    def _unreachable(self, error: BaseException) -> ConnectionFailed:
+    def _unreachable(self, error: BaseException) -> APIConnectionError:
         """The error of a server that does not answer: of its command or URL, without its query."""
         server, secrets = self._server, Secrets()
         where = str(server[0]) if isinstance(server, (list, tuple)) else type(server).__name__
@@ -68,7 +68,7 @@ class AsyncToolServer:
         told = printable(secrets.hide(" ".join(str(error).split())))[:300] or type(error).__name__
         code = {"type": "server_error", "code": "connection_failed"}
         reason = f"no connection to the MCP server {where}: {told}; check that it is running"
-        return ConnectionFailed(reason, error=code)
+        return APIConnectionError(reason, error=code)
 
     async def _enter(self) -> AsyncToolServer:
         self._client = self._server

@@ -8,7 +8,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from ...errors import InvalidBody, UnknownModel, UnknownProvider
-from ...run_errors import LimitReached, UnknownPrice
+from ...run_errors import ToolLoopLimitError, UnknownPrice
 from ..results import RunResult, Step
 
 __all__ = ["Limits"]
@@ -61,13 +61,13 @@ class Limits:
                 raise UnknownPrice(f"{each.name} has no listed price; max_cost cannot be checked, use max_total_tokens")
 
     def check_calls(self, steps: Sequence[Step], response: Any, calls: int) -> None:
-        """Raise `LimitReached` where a turn calls more tools than may still be called."""
+        """Raise `ToolLoopLimitError` where a turn calls more tools than may still be called."""
         ran = sum(len(step.output_nodes) for step in steps) + calls
         if self.max_tool_calls is not None and ran > self.max_tool_calls:
             self._stop("max_tool_calls", f"more than {self.max_tool_calls} tool calls", steps)
 
     def check_spent(self, steps: Sequence[Step]) -> None:
-        """Raise `LimitReached` where another turn would go over the tokens or the money, `UnknownPrice` where that
+        """Raise `ToolLoopLimitError` where another turn would exceed the tokens or the cost, `UnknownPrice` where that
         cannot be computed."""
         if self.max_total_tokens is not None:
             counts = [_tokens(step.response.usage) for step in steps]
@@ -88,12 +88,12 @@ class Limits:
                 raise UnknownPrice(f"the cost of the run is not known ({why})", RunResult(tuple(steps), "limit"))
 
     def check_turns(self, steps: Sequence[Step]) -> None:
-        """Raise `LimitReached` where there may be no other turn."""
+        """Raise `ToolLoopLimitError` where there may be no other turn."""
         if len(steps) >= self.max_turns:
             self._stop("max_turns", f"no answer after {self.max_turns} turns", steps)
 
     def _stop(self, limit: str, reason: str, steps: Sequence[Step]) -> None:
-        raise LimitReached(reason, RunResult(tuple(steps), "limit"), limit)
+        raise ToolLoopLimitError(reason, RunResult(tuple(steps), "limit"), limit)
 
 
 def _tokens(usage: Any) -> int | None:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from ...errors import UnifiedLLMError
-from ...run_errors import LimitReached, ParseFailed, UnknownPrice
+from ...run_errors import OutputParseError, ToolLoopLimitError, UnknownPrice
 from ..history import Segment
 from ..requests import Call
 from ..results import Result, RunResult, Step
@@ -128,8 +128,9 @@ class Loop:
     def flow(self, tell: Callable[[Any], None] | None = None) -> Steps[RunResult]:
         """The flow of a run. `tell` is given what happens between the turns, for streams.
 
-        Raises `LimitReached` and `UnknownPrice` where the limits say so, and `ParseFailed` where the answer is not the
-        structured output that was asked for. These and all errors of a later turn have everything so far in `.result`.
+        Raises `ToolLoopLimitError` and `UnknownPrice` where the limits say so, and `OutputParseError` where the answer
+        is not the structured output that was asked for. These and all errors of a later turn have everything so far in
+        `.result`.
         """
         self._tell = tell or self._tell
         try:
@@ -149,8 +150,8 @@ class Loop:
                 done = yield from self._answered(response, number, Decisions())
                 if done is not None:
                     return done
-        except (LimitReached, UnknownPrice, ParseFailed) as error:
-            error.result = self._result("answered" if isinstance(error, ParseFailed) else "limit")
+        except (ToolLoopLimitError, UnknownPrice, OutputParseError) as error:
+            error.result = self._result("answered" if isinstance(error, OutputParseError) else "limit")
             raise
         except UnifiedLLMError as error:
             if self.steps:
@@ -191,7 +192,7 @@ class Loop:
         try:
             self.limits.check_calls(self.steps, response, calls)
             self.limits.check_spent([*self.steps, step])
-        except (LimitReached, UnknownPrice):
+        except (ToolLoopLimitError, UnknownPrice):
             self.steps.append(step)
             yield from self._report(step)
             raise
@@ -271,10 +272,10 @@ class Loop:
     def _read(self, response: Result, number: int, calls: list[Node]) -> Steps[RunResult | None]:
         """The value of an answer. One that does not fit is asked for again, in a turn of its own."""
         assert self.parser is not None
-        failure: ParseFailed | None = None
+        failure: OutputParseError | None = None
         try:
             self.parser.read(response)
-        except ParseFailed as error:
+        except OutputParseError as error:
             failure = error
         said = "not run: the answer was given in the same turn" if failure is None else "not accepted"
         outputs = [

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ...convert import write
-from ...errors import InvalidRequest
+from ...errors import InvalidRequestError
 from ...jsonarray import StreamDecoder
 from ...jsonvalue import dump, parse
 from ...registry import adapter
@@ -35,7 +35,7 @@ class Kept(NamedTuple):
 def kept(memory: Memory, match: Match, query: Mapping[str, Any], caller: str) -> Kept | None:
     """What a client asks of an answer, from memory; None for an answer that is not remembered.
 
-    Raises `InvalidRequest` for the cancellation of an answer that was no background work.
+    Raises `InvalidRequestError` for the cancellation of an answer that was no background work.
     """
     name, surface = match.names.get("id"), match.protocol
     turns = memory.turns(name, surface, caller) if name is not None else None
@@ -50,7 +50,9 @@ def kept(memory: Memory, match: Match, query: Mapping[str, Any], caller: str) ->
         page = {"input": asked(turns), "query": dict(query)}
         return Kept(dump(write(page, surface, kind, facing="client").value))
     if match.route.method == "POST" and not parse(turn.asked).get(takes(known, "background") or ""):
-        raise InvalidRequest("only background work can be cancelled", error={"type": "invalid_request"}, status=400)
+        raise InvalidRequestError(
+            "only background work can be cancelled", error={"type": "invalid_request"}, status=400
+        )
     if query.get("stream") == "true":
         return Kept(_streamed(turn, query), True)
     if not turn.stream:

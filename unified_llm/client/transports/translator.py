@@ -15,13 +15,13 @@ from uuid import uuid4
 
 from ...convert import Converted, convert, read, write
 from ...errors import (
+    APIConnectionError,
     APIError,
+    APITimeoutError,
     CapabilityRefused,
-    ConnectionFailed,
     InvalidBody,
-    InvalidRequest,
-    NotFound,
-    Timeout,
+    InvalidRequestError,
+    NotFoundError,
     UnknownProtocol,
     UnknownProvider,
 )
@@ -166,11 +166,13 @@ class Translator:
         return found
 
     def steps(self, incoming: Incoming) -> Generator[Any, Any, Reply]:
-        """Answer a request. Raises `ConnectionFailed` and `Timeout`, which transports have their own errors for."""
+        """Answer a request. Raises `APIConnectionError` and `APITimeoutError`; transports have errors of their own."""
         match = recognise(incoming.method, incoming.path, incoming.headers, self.surface)
         if match is None or match.route.kind in KINDS:  # files are kept by the gateway alone
             surface = self.surface or _likeliest(incoming.headers)
-            return self.error_reply(NotFound(f"no surface has the route {incoming.method} {incoming.path}"), surface)
+            return self.error_reply(
+                NotFoundError(f"no surface has the route {incoming.method} {incoming.path}"), surface
+            )
         try:
             body = parse(incoming.content) if incoming.content.strip() else None
             said = body.get("model") if isinstance(body, dict) else None
@@ -185,11 +187,15 @@ class Translator:
             return (yield from self._stored(incoming, match, body, asked))
         except APIError as error:
             # Without an answer the SDK sees what it would see without us; with one, or a reason not to retry, a reply.
-            if isinstance(error, (ConnectionFailed, Timeout)) and error.status is None and error.should_retry is None:
+            if (
+                isinstance(error, (APIConnectionError, APITimeoutError))
+                and error.status is None
+                and error.should_retry is None
+            ):
                 raise
             return self.error_reply(error, match.protocol)
         except (InvalidBody, CapabilityRefused, UnknownProvider, UnknownProtocol, ValueError) as error:
-            return self.error_reply(InvalidRequest(str(error), error={"type": "invalid_request"}), match.protocol)
+            return self.error_reply(InvalidRequestError(str(error), error={"type": "invalid_request"}), match.protocol)
 
     def _ask(self, incoming: Incoming, match: Match, body: Any) -> Ask:
         shown = own_headers(match.protocol, incoming.headers)
@@ -243,12 +249,12 @@ class Translator:
         try:
             if able:
                 return self._shown((yield from steps(ask, able, self.retry)), match.protocol)
-        except NotFound:
+        except NotFoundError:
             if not counts:
                 raise
         if not counts:
             whose = asked[0].name
-            raise NotFound(f"{whose} cannot do {match.route.path}", error={"type": "not_found"}, status=404)
+            raise NotFoundError(f"{whose} cannot do {match.route.path}", error={"type": "not_found"}, status=404)
         # About four letters a token, as every provider's own rule of thumb has it.
         done = write({"input_tokens": max(1, len(dump(ask.body)) // 4)}, match.protocol, answer_kind(ask.kind))
         reply = self._reply(done, Losses(), [])
@@ -266,7 +272,7 @@ class Translator:
         offered = [each for given in asked for each in (given, *given.others)]
         own = [each for each in offered if each.protocol.partition(":")[0] == match.protocol.partition(":")[0]]
         if not own:
-            raise NotFound(missing(match), error={"type": "not_found"}, status=404)
+            raise NotFoundError(missing(match), error={"type": "not_found"}, status=404)
         http = {"method": incoming.method, "path": filled(match.route.path, **match.names), "query": ask.http["query"]}
         stream = incoming.query.get("stream") == "true"
         plain = Ask(kind=kind, http=http, stream=stream, patience=ask.patience, telemetry=self.telemetry)
@@ -284,7 +290,7 @@ class Translator:
         try:
             found, hops = yield from merged(asked, send)
         except CapabilityRefused as error:
-            raise NotFound(str(error), error={"type": "not_found"}, status=404) from None
+            raise NotFoundError(str(error), error={"type": "not_found"}, status=404) from None
         surface = adapter(match.protocol)
         alone = match.names.get("model")
         if alone is None:
@@ -292,7 +298,7 @@ class Translator:
         else:
             one = next((pair for pair in found if str(pair[1].get("id")) == alone), None)
             if one is None:
-                raise NotFound(f"model {alone!r} not found", error={"type": "not_found"}, status=404)
+                raise NotFoundError(f"model {alone!r} not found", error={"type": "not_found"}, status=404)
             found = [one]
             done = write({"models": [one[1]]}, match.protocol, "models")
             done = replace(done, value=done.value[surface.entries][0])
@@ -351,7 +357,7 @@ class Translator:
 
     def error_reply(self, error: APIError, surface: str) -> Reply:
         """An error in the surface's own shape, from the provider's document where there is one."""
-        fields = dict(error.error) or {"type": "not_found" if isinstance(error, NotFound) else "invalid_request"}
+        fields = dict(error.error) or {"type": "not_found" if isinstance(error, NotFoundError) else "invalid_request"}
         fields.setdefault("message", error.message)
         if error.status is not None:
             fields.setdefault("status", error.status)

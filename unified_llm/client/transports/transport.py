@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 import httpx2
 
-from ...errors import APIError, ConnectionFailed, Timeout
+from ...errors import APIConnectionError, APIError, APITimeoutError
 from ...keywords import spelled_out, texts_in
 from ...usage_errors import InvalidArgument
 from ..connections.io import TIMEOUT, AsyncWire, Wire
@@ -263,7 +263,7 @@ def _kind(library: str) -> Any:
 
     def raised(error: APIError, request: Any) -> Exception:
         """What the SDK would have seen without us."""
-        kind = lib.ReadTimeout if isinstance(error, Timeout) else lib.ConnectError
+        kind = lib.ReadTimeout if isinstance(error, APITimeoutError) else lib.ConnectError
         found: Exception = kind(str(error), request=request)
         return found
 
@@ -325,7 +325,7 @@ def _kind(library: str) -> Any:
             failure = None
             try:
                 reply = self.wire.run(self.translator.steps(incoming), deadline)
-            except (ConnectionFailed, Timeout) as error:
+            except (APIConnectionError, APITimeoutError) as error:
                 failure = raised(error, request)
             if failure is not None:
                 raise failure
@@ -339,7 +339,7 @@ def _kind(library: str) -> Any:
             failure = None
             try:
                 reply = await self.async_wire.run(self.translator.steps(incoming), deadline)
-            except (ConnectionFailed, Timeout) as error:
+            except (APIConnectionError, APITimeoutError) as error:
                 failure = raised(error, request)
             if failure is not None:
                 raise failure

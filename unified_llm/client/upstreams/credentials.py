@@ -14,7 +14,7 @@ from typing import Any
 import anyio.to_thread
 import httpx2
 
-from ...errors import AuthenticationFailed
+from ...errors import AuthenticationError
 from .redaction import Secrets, is_sendable
 from .tokens import Tokens
 
@@ -32,7 +32,7 @@ class KeyAuth(httpx2.Auth):
     `key` is the key, or a function that gives it each time; without one the environment variables `env` are looked
     at, the first that is set wins. Where the function is `Tokens` and a server answers 401, the request is sent once
     more with another token. `needed` is whether a request without a key is refused before it is sent (the user's
-    own server needs none): `AuthenticationFailed` names the variables.
+    own server needs none): `AuthenticationError` names the variables.
 
     >>> KeyAuth("authorization", "Bearer {key}", "sk-secret")
     KeyAuth('authorization')
@@ -103,7 +103,7 @@ class KeyAuth(httpx2.Auth):
                 yield request
 
     async def login(self) -> tuple[str, str] | None:
-        """The header that holds the key; None without a key. Raises `AuthenticationFailed` where one is needed."""
+        """The header that holds the key; None without a key. Raises `AuthenticationError` where one is needed."""
         key = (self._key.ready or self._key) if isinstance(self._key, Tokens) else self._key
         return self._header(await anyio.to_thread.run_sync(key) if callable(key) else key)
 
@@ -144,7 +144,7 @@ class Watched(httpx2.Auth):
     """Another auth object, or none, and `secrets`, which are told of every credential that leaves.
 
     `public` are names and values of headers and of the query that conversion set: they are no credentials. Raises
-    `AuthenticationFailed` for a header that HTTP cannot send, without showing it.
+    `AuthenticationError` for a header that HTTP cannot send, without showing it.
     """
 
     def __init__(self, inner: httpx2.Auth | None, secrets: Secrets, public: Set[tuple[str, str]]) -> None:
@@ -211,7 +211,7 @@ def register(
 ) -> None:
     """Tell `secrets` of the credentials in a request that is about to leave; names of headers are in lower case.
 
-    Raises `AuthenticationFailed` for a header that HTTP cannot send, without showing it.
+    Raises `AuthenticationError` for a header that HTTP cannot send, without showing it.
     """
     added = [pair for pair in headers if pair not in public]
     secrets.add_headers(added)
@@ -222,5 +222,5 @@ def register(
         raise _unusable(f"the header {wrong} {_UNSENDABLE}")
 
 
-def _unusable(message: str) -> AuthenticationFailed:
-    return AuthenticationFailed(message, error={"type": "authentication", "message": message})
+def _unusable(message: str) -> AuthenticationError:
+    return AuthenticationError(message, error={"type": "authentication", "message": message})

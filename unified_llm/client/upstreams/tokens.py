@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import httpx2
 
-from ...errors import AuthenticationFailed, UnifiedLLMError
+from ...errors import AuthenticationError, UnifiedLLMError
 from ...models.endpoints import logins
 from ...usage_errors import InvalidArgument, MissingExtra
 from .loading import loaded
@@ -54,7 +54,7 @@ class _Held(NamedTuple):
 class Tokens:
     """The tokens of one source. Calling it gives one that is valid; it may block.
 
-    Raises `AuthenticationFailed` where there are no credentials, and `httpx2.ConnectError` where the cloud cannot be
+    Raises `AuthenticationError` where there are no credentials, and `httpx2.ConnectError` where the cloud cannot be
     reached. Neither contains what the library of the cloud was given.
 
     >>> tokens = Tokens(lambda audience, renew: ("token-2" if renew else "token-1", time.time() + 3600))
@@ -144,8 +144,8 @@ class Tokens:
 
 def _again(failure: Exception) -> Exception:
     """An error of its own for each request: others are raised, and changed, at the same time."""
-    if isinstance(failure, AuthenticationFailed):
-        return AuthenticationFailed(failure.message, error=failure.error)
+    if isinstance(failure, AuthenticationError):
+        return AuthenticationError(failure.message, error=failure.error)
     return httpx2.ConnectError(str(failure)) if isinstance(failure, httpx2.ConnectError) else failure
 
 
@@ -156,7 +156,7 @@ def unavailable(name: str, error: Exception) -> Exception:
     message = f"no credentials of login {name!r}: {shown}"
     if _TRANSIENT & {each.__name__ for each in type(error).__mro__}:
         return httpx2.ConnectError(message)
-    return AuthenticationFailed(message, error={"type": "authentication", "message": message})
+    return AuthenticationError(message, error={"type": "authentication", "message": message})
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from ...client.state.store import takes
 from ...client.transports.route_matching import spoken
 from ...client.upstreams.upstream import Upstream
 from ...convert import write
-from ...errors import InvalidBody, InvalidRequest, NotFound
+from ...errors import InvalidBody, InvalidRequestError, NotFoundError
 from ...jsonvalue import copied, parse
 from ...losses import Loss, Losses
 from ...reading import Reader
@@ -213,7 +213,7 @@ class References:
         if twice:
             names = ", ".join(_field(surface, key) for key in twice)
             reason = f"{names}: set in the cached content, leave it out of requests that use it"
-            raise InvalidRequest(reason, error={"type": "invalid_request"}, status=400)
+            raise InvalidRequestError(reason, error={"type": "invalid_request"}, status=400)
         del node["cached_content"]
         cached = copied(self._cached)
         for key in _CACHED:
@@ -234,7 +234,7 @@ class References:
     def put(self, body: Any, surface: str, asked: Sequence[Upstream]) -> Any:
         """The body with its files in it, while they are `loaded`.
 
-        Raises `NotFound`, and `InvalidRequest` for what a protocol cannot hold.
+        Raises `NotFoundError`, and `InvalidRequestError` for what a protocol cannot hold.
         """
         assert self._is_loaded
         node = _read(surface, self.kind, body, self.secret)
@@ -260,14 +260,14 @@ class References:
         else:
             each, (found, _) = next(pair for pair, is_bad in zip(zip(named, files), bad) if is_bad)
             reason = f"file {each.name!r} of type {found.head['media_type']} cannot be used in this place"
-            raise InvalidRequest(reason, error={"type": "invalid_request"}, status=400)
+            raise InvalidRequestError(reason, error={"type": "invalid_request"}, status=400)
         return done.value
 
     def _file(self, name: str) -> tuple[StoredFile, str]:
         id = file_id(name)
         found = self._found.get(id)
         if found is None:
-            raise NotFound(
+            raise NotFoundError(
                 f"file {name!r} not found", error={"type": "not_found", "code": "file_not_found"}, status=404
             )
         return found, self._data.get(id, "")  # without data only where another file is unknown

@@ -81,7 +81,7 @@ class Recalled(Memory):
     def recalled(self, body: Any, surface: str, asked: Any, caller: str = "") -> Any:
         """`body` with its history and its files, inside of `with_files`.
 
-        Raises `NotFound` or `InvalidRequest` for an id that this tenant does not have: no upstream is asked.
+        Raises `NotFoundError` or `InvalidRequestError` for an id that this tenant does not have: no upstream is asked.
         """
         if self.conversation is not None and isinstance(body, dict):
             body = self.conversation.full(body)
