@@ -66,6 +66,34 @@ def test_a_run_is_asked_again_where_nothing_was_generated(
     assert len(house.seen) == asked + 1
 
 
+def test_a_run_is_not_taken_from_the_node_that_took_it_over(
+    house: House, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = (house.gateway(state={"url": database}) for _ in range(2))
+    monkeypatch.setattr(Runs, "_sweep", lambda self: asyncio.sleep(0))
+    for each in (one, other):
+        house.run(each.runs.start())
+    id_ = lost(house, house.gateway(state={"url": database}), RESPONSES, monkeypatch)
+    taken: list[str] = []
+    find = other.runs.get
+
+    async def late(tenant: str, id_: str) -> Any:
+        # Both have found that the node is lost, and the other one is quicker.
+        if not taken:
+            await one.runs._look()
+        return await find(tenant, id_)
+
+    async def going(self: Runs, run: Any, *_: Any) -> None:
+        taken.append(run.owner)
+
+    monkeypatch.setattr(Runs, "_execute", going)
+    monkeypatch.setattr(other.runs, "get", late)
+    house.run(other.runs._look())
+    house.run(asyncio.sleep(0))
+    assert taken == [one.runs.lock.node]
+    one.runs.log.live.pop(id_).signal.tell()
+
+
 @paths
 def test_a_run_is_not_asked_again_behind_what_was_shown(
     house: House, path: str, database: str, monkeypatch: pytest.MonkeyPatch

@@ -230,7 +230,8 @@ def test_a_node_reads_its_own_runs_and_those_of_lost_nodes(
     unfinished = run_rows.unfinished
 
     async def seen(store: Store, node: str) -> list[tuple[str, str, bool]]:
-        read.append(node)
+        if store is one.store:  # gateways of other tests may still look after theirs
+            read.append(node)
         return await unfinished(store, node)
 
     async def looked() -> list[str]:

@@ -359,18 +359,18 @@ class Runs:
         """Cancel what is to be cancelled, and end the runs of nodes that are lost."""
         for id_, tenant, cancel in await run_rows.unfinished(self.store, self.lock.node):
             if id_ not in self.log.live:
-                await self._end_lost(tenant, id_)  # it could not be ended
+                await self._end_lost(tenant, id_, self.lock.node)  # it could not be ended
             elif cancel and id_ in self._tasks:
                 self._stop(id_)
         for owner in await run_rows.owners(self.store):
             if owner != self.lock.node and await self.store.use(self.lock.is_dead, owner):
                 for id_, tenant, _ in await run_rows.unfinished(self.store, owner):
-                    await self._end_lost(tenant, id_)
+                    await self._end_lost(tenant, id_, owner)
 
-    async def _end_lost(self, tenant: str, id_: str) -> None:
-        """Take over a run, unless it has ended or another node has it by now."""
+    async def _end_lost(self, tenant: str, id_: str, owner: str) -> None:
+        """Take over a run of a lost node, unless it has ended or another node has it by now."""
         run = await self.get(tenant, id_)
-        if run is not None and id_ not in self.log.live:
+        if run is not None and run.owner == owner and id_ not in self.log.live:
             with suppress(Conflict):
                 await self._take_over(run)
 
