@@ -63,8 +63,8 @@ def test_what_the_upstream_does_not_count_is_estimated(house: House) -> None:
     up = Canned(lambda: streamed(*frames(*many, chunk({}, "stop"), b"[DONE]")), model="m")
     gateway = house.gateway({"m": up.upstream}, keys=keys(blue={"limits": ["1000 tokens/minute"]}))
     assert post(house, gateway, stream=True, messages=[{"role": "user", "content": "x" * 400}]).status_code == 200
-    (item,) = gateway.quota._used["blue"]
-    left = gateway.quota._fixed.get_window_stats(item, "blue").remaining
+    (rule,) = gateway.quota._used["blue"]
+    left = rule.left
     # 400 bytes and about 80 around them, four a token; 40 events and [DONE].
     assert 1_000 - 170 < left < 1_000 - 140
 
@@ -78,7 +78,7 @@ def test_a_usage_that_is_none_is_estimated(house: House, usage: Any, stream: boo
     rules = {"limits": ["10000 tokens/minute"], "budget": "9 USD/month"}
     gateway = house.gateway({"m": up.upstream}, keys=keys(blue=rules))
     assert post(house, gateway, stream=stream).status_code == 200
-    left = [gateway.quota._fixed.get_window_stats(each, "blue").remaining for each in gateway.quota._used["blue"]]
+    left = [each.left for each in gateway.quota._used["blue"]]
     assert 9_900 < left[0] < 10_000 and 8_990_000 < left[1] < 9_000_000
 
 
@@ -87,8 +87,8 @@ def test_a_client_that_leaves_is_counted(house: House) -> None:
     up = Canned(lambda: streamed(*events, httpx2.ReadError("gone")), model="m")
     gateway = house.gateway({"m": up.upstream}, keys=keys(blue={"limits": ["1000 tokens/minute"]}))
     assert post(house, gateway, stream=True).status_code == 200
-    (item,) = gateway.quota._used["blue"]
-    assert 900 < gateway.quota._fixed.get_window_stats(item, "blue").remaining < 950
+    (rule,) = gateway.quota._used["blue"]
+    assert 900 < rule.left < 950
 
 
 def test_a_run_in_the_background_is_counted(house: House) -> None:
@@ -98,13 +98,13 @@ def test_a_run_in_the_background_is_counted(house: House) -> None:
         state={"url": "sqlite://"},
     )
     body = {"model": "m", "input": "Hi", "background": True}
-    (item,) = gateway.quota._used["blue"]
+    (rule,) = gateway.quota._used["blue"]
 
     async def main() -> int:
         async with house.http(gateway) as http:
             done = await http.post("/v1/responses", json=body, headers=BLUE)
             assert done.status_code == 200 and done.json()["status"] != "failed"
-            while (left := gateway.quota._fixed.get_window_stats(item, "blue").remaining) == 1_000:
+            while (left := rule.left) == 1_000:
                 await asyncio.sleep(0.01)
             return int(left)
 
@@ -178,8 +178,7 @@ def test_a_refused_request_counts_in_no_window() -> None:
     for _ in range(5):
         with pytest.raises(Refusal, match="1 requests/minute"):
             quota.enter(blue)
-    item = quota._requests["blue"][0]
-    assert quota._moving.get_window_stats(item, "blue").remaining == 1
+    assert quota._requests["blue"][0].left == 1
 
 
 @pytest.mark.parametrize(

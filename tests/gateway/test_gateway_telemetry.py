@@ -42,7 +42,7 @@ def post(house: House, gateway: Any, path: str = CHAT_PATH, headers: Any = None,
 
 
 def lines(gateway: Any) -> list[dict[str, Any]]:
-    return list(gateway.recorder.kept)
+    return [json.loads(each) for each in gateway.recorder.kept]
 
 
 def samples(gateway: Any) -> dict[str, float]:
@@ -179,9 +179,20 @@ def test_what_is_off_is_not_there(house: House) -> None:
 
 def test_the_log_is_a_file(house: House, tmp_path: Path) -> None:
     gateway = over(house, Canned(CHAT, model="m"), telemetry={"log": str(tmp_path / "requests.log")})
+    for _ in range(3):
+        post(house, gateway)
+    house.run(asyncio.sleep(0.3))
+    found = (tmp_path / "requests.log").read_text("utf-8").splitlines()
+    assert [json.loads(each) for each in found] == lines(gateway) and len(found) == 3
+
+
+def test_the_end_of_the_log_is_written_when_the_gateway_closes(house: House, tmp_path: Path) -> None:
+    path = tmp_path / "requests.log"
+    gateway = over(house, Canned(CHAT, model="m"), telemetry={"log": str(path)})
     post(house, gateway)
-    (line,) = (tmp_path / "requests.log").read_text("utf-8").splitlines()
-    assert json.loads(line) == lines(gateway)[0]
+    path.rename(tmp_path / "rotated.log")
+    house.run(gateway.aclose())
+    assert [json.loads(each) for each in path.read_text("utf-8").splitlines()] == lines(gateway)
 
 
 def test_the_log_is_a_logger(house: House, caplog: pytest.LogCaptureFixture) -> None:

@@ -65,7 +65,7 @@ def test_the_log_is_the_administrators_and_has_no_secret_of_an_upload(house: Hou
     assert house.ask(gateway, "POST", path, headers={**blue, **GOOGLE}, json=asked).status_code == 200
     for headers in (blue, red):
         assert house.ask(gateway, "GET", "/requests", headers=headers).status_code == 403
-    lines = list(gateway.recorder.kept)
+    lines = [json.loads(each) for each in gateway.recorder.kept]
     assert [each["tenant"] for each in lines[:2]] == ["blue", "blue"], "the URL of an upload stands for its tenant"
     assert url.partition("upload_id=")[2].partition("&")[0] not in str(lines) and "A secret" not in str(lines)
     assert any(each.get("losses", {}).get("cache.key") == 1 for each in lines)

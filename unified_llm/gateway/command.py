@@ -137,7 +137,6 @@ def _needs_extra() -> None:
     try:
         import aiosqlite  # noqa: F401
         import alembic  # noqa: F401
-        import limits  # noqa: F401
         import msgspec  # noqa: F401
         import prometheus_client  # noqa: F401
         import sqlalchemy  # noqa: F401

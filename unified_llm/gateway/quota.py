@@ -12,18 +12,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
-
-from limits import (
-    RateLimitItem,
-    RateLimitItemPerDay,
-    RateLimitItemPerHour,
-    RateLimitItemPerMinute,
-    RateLimitItemPerMonth,
-    RateLimitItemPerSecond,
-)
-from limits.storage import MemoryStorage
-from limits.strategies import FixedWindowRateLimiter, MovingWindowRateLimiter
+from typing import Any, NamedTuple
 
 from ..client.sending.effects import Answer, Opened
 from ..client.transports.translator import OnUsage
@@ -34,20 +23,36 @@ from .config import Config
 from .replies import Refusal
 from .state.counters import SharedCounters
 from .values import Limit, limit
+from .windows import SECONDS, Counters, Fixed, Moving, Window
 
 __all__ = ["Quota", "price"]
 
-_WINDOWS: dict[str, type[RateLimitItem]] = {
-    "second": RateLimitItemPerSecond,
-    "minute": RateLimitItemPerMinute,
-    "hour": RateLimitItemPerHour,
-    "day": RateLimitItemPerDay,
-    "month": RateLimitItemPerMonth,
-}
 _REMEMBERED = 10_000  # times of requests that a moving window keeps; above, the window is fixed
 _SUMS = ("input_tokens", "output_tokens")
 _BYTES = 4  # of a request in one token, where tokens are not counted
 _PATIENT = 60.0  # seconds; SDKs are not asked to try again later than that
+
+
+class Rule(NamedTuple):
+    """A limit of a key, its window, and where that is counted."""
+
+    limit: Limit
+    window: Window
+    counters: Counters
+
+    @property
+    def left(self) -> int:
+        """What may still be used."""
+        return self.limit.amount - self.counters.used(self.window)
+
+    @property
+    def wait(self) -> float:
+        """Seconds until there is more."""
+        return self.counters.ends(self.window) - time.time()
+
+    def __str__(self) -> str:
+        amount, unit, period = self.limit
+        return f"{amount / 1_000_000:g} USD/{period}" if unit == "usd" else f"{amount} {unit}/{period}"
 
 
 class Quota:
@@ -55,14 +60,15 @@ class Quota:
 
     def __init__(self, config: Config, shared: SharedCounters | None = None) -> None:
         self._parallel: Counter[str] = Counter()
-        self._storage: MemoryStorage | SharedCounters | None = shared
+        self._fixed: Counters = Fixed() if shared is None else shared
+        self._moving: Counters = Moving() if shared is None else shared
         self.load(config)
 
     def load(self, config: Config) -> None:
         """Take the limits of another configuration; what was used stays counted."""
         self._most: dict[str, int] = {}
-        self._requests: dict[str, list[RateLimitItem]] = {}
-        self._used: dict[str, list[RateLimitItem]] = {}
+        self._requests: dict[str, list[Rule]] = {}
+        self._used: dict[str, list[Rule]] = {}
         for name, key in config.keys.items():
             given = [*map(limit, key.limits), *([limit(key.budget)] if key.budget is not None else [])]
             kinds: dict[tuple[str, str], Limit] = {}
@@ -74,29 +80,25 @@ class Quota:
                     self._most[name] = min(each.amount, self._most.get(name, each.amount))
                 else:
                     table = self._requests if each.unit == "requests" else self._used
-                    table.setdefault(name, []).append(_item(each))
-        if self._storage is None and (self._requests or self._used):
-            self._storage = MemoryStorage()
-        if self._storage is not None:
-            self._fixed: FixedWindowRateLimiter = FixedWindowRateLimiter(self._storage)
-            moves = isinstance(self._storage, MemoryStorage)
-            self._moving = MovingWindowRateLimiter(self._storage) if moves else self._fixed
+                    table.setdefault(name, []).append(self._rule(name, each))
+
+    def _rule(self, name: str, given: Limit) -> Rule:
+        moves = given.unit == "requests" and given.amount <= _REMEMBERED
+        window = Window(f"{given.unit}/{name}/{given.period}"[-512:], SECONDS[given.period])
+        return Rule(given, window, self._moving if moves else self._fixed)
 
     def enter(self, key: Key) -> None:
         """Admit a request and count it; `leave` ends it. Raises `Refusal` (429)."""
         name = key.name
         if self._parallel[name] >= self._most.get(name, math.inf):
             raise _refused(f"{self._most[name]} parallel", 1)
-        for item in self._used.get(name, ()):
-            stats = self._fixed.get_window_stats(item, name)
-            if stats.remaining <= 0:
-                raise _refused(_shown(item), stats.reset_time - time.time(), spent=item.namespace == "usd")
         requests = self._requests.get(name, ())
-        for item in requests:
-            if not self._by(item).test(item, name):
-                raise _refused(_shown(item), self._by(item).get_window_stats(item, name).reset_time - time.time())
-        for item in requests:
-            self._by(item).hit(item, name)
+        for rules in (self._used.get(name, ()), requests):
+            for rule in rules:
+                if rule.left <= 0:
+                    raise _refused(str(rule), rule.wait, spent=rule.limit.unit == "usd")
+        for rule in requests:
+            rule.counters.add(rule.window)
         self._parallel[name] += 1
 
     def leave(self, key: Key) -> None:
@@ -107,23 +109,20 @@ class Quota:
 
     def meter(self, key: Key, content: bytes) -> OnUsage | None:
         """What counts the response to a request with this body; None for a key without such limits."""
-        items = self._used.get(key.name)
-        if not items:
+        rules = self._used.get(key.name)
+        if not rules:
             return None
 
         def used(found: Answer | Opened, usage: Mapping[str, Any] | None, events: int) -> None:
             if not usage or not _is_count(usage.get("input_tokens")):
                 usage = {"input_tokens": len(content) // _BYTES, "output_tokens": events}
             tokens = sum(usage[name] for name in _SUMS if _is_count(usage.get(name)))
-            for item in items:
-                amount = tokens if item.namespace == "tokens" else price(found, usage)
+            for rule in rules:
+                amount = tokens if rule.limit.unit == "tokens" else price(found, usage)
                 if amount > 0:
-                    self._fixed.hit(item, key.name, cost=min(amount, item.amount))  # more than full is full
+                    rule.counters.add(rule.window, min(amount, rule.limit.amount))  # more than full is full
 
         return used
-
-    def _by(self, item: RateLimitItem) -> MovingWindowRateLimiter | FixedWindowRateLimiter:
-        return self._moving if item.amount <= _REMEMBERED else self._fixed
 
 
 def price(found: Answer | Opened, usage: Mapping[str, Any]) -> int:
@@ -137,15 +136,6 @@ def price(found: Answer | Opened, usage: Mapping[str, Any]) -> int:
 
 def _is_count(value: Any) -> bool:
     return type(value) is int and value >= 0
-
-
-def _item(given: Limit) -> RateLimitItem:
-    return _WINDOWS[given.period](given.amount, 1, namespace=given.unit)
-
-
-def _shown(item: RateLimitItem) -> str:
-    amount = f"{item.amount / 1_000_000:g} USD" if item.namespace == "usd" else f"{item.amount} {item.namespace}"
-    return f"{amount}/{item.GRANULARITY.name}"
 
 
 def _refused(rule: str, seconds: float, *, spent: bool = False) -> Refusal:

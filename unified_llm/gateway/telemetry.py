@@ -6,29 +6,29 @@ long it took and what it used. Neither headers nor bodies are recorded, and of a
 
 from __future__ import annotations
 
-import logging
-import sys
+import os
 import time
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from contextvars import ContextVar, Token
 from datetime import UTC, datetime
-from logging.handlers import WatchedFileHandler
+from functools import lru_cache
 from typing import Any
-from uuid import uuid4
+
+import msgspec
 
 from ..client.telemetry.events import ResponseEvent, RetryEvent
 from ..client.telemetry.opentelemetry import incoming_context
 from ..client.telemetry.operation import SILENT, Telemetry
 from ..client.transports.route_matching import Match
-from ..jsonvalue import dump
 from ..losses import Losses
 from ..urls import whole_number
 from .access import Key
 from .config import TelemetrySettings
 from .metrics import CONTENT_TYPE, Metrics
 from .replies import Refusal, Send, Whole
+from .request_log import RequestLog, opened
 
 __all__ = ["OWN_PATHS", "Record", "Recorder", "note"]
 
@@ -39,7 +39,41 @@ _BACKGROUND = "BACKGROUND"  # in the place of a method
 _LONGEST = 200  # characters of a path, 64 of a client's id
 _CLIENT = "x-client-id"
 _current: ContextVar[Record | None] = ContextVar("unified_llm_gateway_request", default=None)
-_log = logging.getLogger("unified_llm.gateway.requests")
+_NAME = "unified_llm.gateway.requests"
+_NOTHING = Losses()
+
+
+class Line(msgspec.Struct, omit_defaults=True):
+    """A record as it is logged. What is unknown or empty is left out."""
+
+    time: str
+    id: str
+    method: str
+    path: str
+    protocol: str | None = None
+    route: str | None = None
+    key: str | None = None
+    tenant: str | None = None
+    client: str | None = None
+    model: str | None = None
+    run: str | None = None
+    status: int | None = None
+    complete: bool | None = None
+    seconds: float | None = None
+    first_byte_seconds: float | None = None
+    bytes: int | None = None
+    upstream: str | None = None
+    upstream_protocol: str | None = None
+    upstream_status: int | None = None
+    upstream_seconds: float | None = None
+    upstream_request_id: str | None = None
+    retries: list[dict[str, str]] | None = None
+    error: str | None = None
+    usage: dict[str, int] | None = None
+    losses: dict[str, int] | None = None
+
+
+_encode = msgspec.json.Encoder().encode
 
 
 class Record:
@@ -48,10 +82,11 @@ class Record:
     is_over: bool
 
     def __init__(self, method: str, path: str, headers: Mapping[str, str]) -> None:
-        self.id: str = uuid4().hex
+        self.id: str = os.urandom(16).hex()
         self.method = method
         self.path: str = path[:_LONGEST]
-        self.client: str = "".join(filter(str.isprintable, headers.get(_CLIENT, "")[:64]))
+        client = headers.get(_CLIENT, "")[:64]
+        self.client: str = client if client.isprintable() else "".join(filter(str.isprintable, client))
         self.key: Key | None = None  # of a client that was admitted
         self.match: Match | None = None
         self.model: str | None = None
@@ -61,9 +96,9 @@ class Record:
         self.bytes = 0
         self.answered: list[ResponseEvent] = []
         self.retries: list[RetryEvent] = []
-        self.losses: Losses = Losses()
+        self.losses: Losses = _NOTHING
         self.is_over = self.is_complete = False
-        self._at, self._began = datetime.now(UTC), time.monotonic()
+        self._at, self._began = time.time(), time.monotonic()
         self.first: float | None = None
         self.seconds: float = 0.0
 
@@ -89,44 +124,48 @@ class Record:
         """The request is over."""
         self.seconds, self.is_over = time.monotonic() - self._began, True
 
-    def line(self) -> dict[str, Any]:
+    def line(self) -> bytes:
         """The record as it is logged."""
         last = self.answered[-1] if self.answered else None
-        request = last.request if last is not None else None
-        error = last.error if last is not None else None
-        counted = Counter(loss.capability for loss in self.losses)
-        key = self.key or Key()
-        found: dict[str, Any] = {
-            "time": self._at.isoformat(timespec="milliseconds"),
-            "id": self.id,
-            "method": self.method,
-            "path": self.path,
-            "protocol": self.match.protocol if self.match is not None else None,
-            "route": self.match.route.kind if self.match is not None else None,
-            "key": key.name,
-            "tenant": key.tenant,
-            "client": self.client,
-            "model": self.model,
-            "run": self.run,
-            "status": self.status,
-            "complete": self.is_complete and (last is None or last.complete),
-            "seconds": round(self.seconds, 6),
-            "first_byte_seconds": None if self.first is None else round(self.first, 6),
-            "bytes": self.bytes,
-            "upstream": request.upstream if request is not None else None,
-            "upstream_protocol": request.protocol if request is not None else None,
-            "upstream_status": last.status if last is not None else None,
-            "upstream_seconds": None if last is None else round(last.duration, 6),
-            "upstream_request_id": last.request_id if last is not None else None,
-            "retries": [
+        key, match = self.key or _NOBODY, self.match
+        found = Line(_stamp(self._at), self.id, self.method, self.path)
+        if match is not None:
+            found.protocol, found.route = match.protocol, match.route.kind
+        found.key, found.tenant, found.client = key.name or None, key.tenant or None, self.client or None
+        found.model, found.run, found.status = self.model or None, self.run or None, self.status
+        found.complete = self.is_complete and (last is None or last.complete)
+        found.seconds, found.bytes = round(self.seconds, 6), self.bytes
+        if self.first is not None:
+            found.first_byte_seconds = round(self.first, 6)
+        error = None
+        if last is not None:
+            request, error = last.request, last.error
+            found.upstream, found.upstream_protocol = request.upstream, request.protocol
+            found.upstream_status, found.upstream_seconds = last.status, round(last.duration, 6)
+            found.upstream_request_id, found.usage = last.request_id or None, _usage(last) or None
+        found.error = (self.refused if error is None else type(error).__name__) or None
+        if self.retries:
+            found.retries = [
                 {"upstream": each.request.upstream, "reason": each.reason, "error": type(each.error).__name__}
                 for each in self.retries
-            ],
-            "error": self.refused if error is None else type(error).__name__,
-            "usage": _usage(last),
-            "losses": dict(counted),
-        }
-        return {name: value for name, value in found.items() if value not in (None, "", [], {})}
+            ]
+        if self.losses:
+            found.losses = dict(Counter(loss.capability for loss in self.losses))
+        return _encode(found)
+
+
+_NOBODY = Key()
+
+
+def _stamp(at: float) -> str:
+    """A time in UTC, to the millisecond."""
+    second, part = divmod(at, 1)
+    return f"{_second(int(second))}.{int(part * 1_000):03d}+00:00"
+
+
+@lru_cache(4)
+def _second(at: int) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat()[:19]
 
 
 def note(**fields: Any) -> None:
@@ -137,61 +176,69 @@ def note(**fields: Any) -> None:
             setattr(record, name, value)
 
 
+class _Recording:
+    """The time in which a request is answered."""
+
+    __slots__ = ("_context", "_is_request", "_record", "_recorder", "_token")
+
+    def __init__(self, recorder: Recorder, record: Record, context: AbstractContextManager[None], *, is_request: bool):
+        self._recorder, self._record, self._context, self._is_request = recorder, record, context, is_request
+        self._token: Token[Record | None] | None = None
+
+    def __enter__(self) -> Record:
+        self._token = _current.set(self._record)
+        if self._is_request and self._recorder.metrics is not None:
+            self._recorder.metrics.busy += 1
+        self._context.__enter__()
+        return self._record
+
+    def __exit__(self, *raised: Any) -> None:
+        try:
+            self._context.__exit__(*raised)
+        finally:
+            assert self._token is not None
+            _current.reset(self._token)
+            self._record.end()
+            metrics = self._recorder.metrics
+            if self._is_request and metrics is not None:
+                metrics.busy -= 1
+                metrics.request(self._record)
+            self._recorder.write(self._record)
+
+
 class Recorder:
     """The request log and the metrics of one gateway."""
 
     def __init__(self, settings: TelemetrySettings) -> None:
         self.settings = settings
         self.metrics: Metrics | None = Metrics(settings.clients) if settings.metrics else None
-        self.kept: deque[dict[str, Any]] = deque(maxlen=settings.keep)
-        self._log = _logger(settings.log)
+        self.kept: deque[bytes] = deque(maxlen=settings.keep)
+        self._log: RequestLog | None = opened(settings.log, _NAME)
         self.is_on: bool = self.metrics is not None or self._log is not None
         self.telemetry: Telemetry = SILENT
         if self.is_on:
             self.telemetry = Telemetry(on_response=self._responded, on_retry=self._retried, detail=False)
 
-    @contextmanager
-    def request(self, method: str, path: str, headers: Mapping[str, str]) -> Iterator[Record | None]:
+    def request(self, method: str, path: str, headers: Mapping[str, str]) -> AbstractContextManager[Record | None]:
         """Record a request; None where nothing is recorded. A trace that the client began is continued."""
+        context = incoming_context(headers)
         if not self.is_on or path == "/" or path in OWN_PATHS or path.startswith(_PROBES):
-            with incoming_context(headers):
-                yield None
-            return
-        record = Record(method, path, headers)
-        token = _current.set(record)
-        if self.metrics is not None:
-            self.metrics.busy.inc()
-        try:
-            with incoming_context(headers):
-                yield record
-        finally:
-            _current.reset(token)
-            record.end()
-            if self.metrics is not None:
-                self.metrics.busy.dec()
-                self.metrics.request(record)
-            self._write(record)
+            return context
+        return _Recording(self, Record(method, path, headers), context, is_request=True)
 
-    @contextmanager
-    def run(self, path: str, headers: Mapping[str, str]) -> Iterator[None]:
+    def run(self, path: str, headers: Mapping[str, str]) -> AbstractContextManager[Record | None]:
         """Record the execution of a background run as a line of its own. Its request was counted when it came."""
-        record = Record(_BACKGROUND, path, headers) if self.is_on else None
-        token = _current.set(record)
-        try:
-            with incoming_context(headers):
-                yield
-        finally:
-            _current.reset(token)
-            if record is not None:
-                record.end()
-                self._write(record)
+        context = incoming_context(headers)
+        if not self.is_on:
+            return context
+        return _Recording(self, Record(_BACKGROUND, path, headers), context, is_request=False)
 
-    def _write(self, record: Record) -> None:
+    def write(self, record: Record) -> None:
         """Write the line of a record, if there is a log."""
         if self._log is not None:
             line = record.line()
             self.kept.append(line)
-            self._log.info(dump(line).decode())
+            self._log.add(line)
 
     def shown(self, method: str, path: str, query: Mapping[str, str]) -> Whole:
         """The metrics, or the newest lines of the request log. Raises `Refusal`."""
@@ -205,14 +252,14 @@ class Recorder:
             if count is None:
                 raise Refusal(400, "invalid_request", f"limit must be a number, got {given[:20]!r}")
             kept = list(self.kept)[-count:] if count else []
-            return Whole(200, {"content-type": "application/x-ndjson"}, b"".join(dump(each) + b"\n" for each in kept))
+            return Whole(200, {"content-type": "application/x-ndjson"}, b"".join(each + b"\n" for each in kept))
         field = "metrics" if path == _METRICS else "log"
         raise Refusal(404, "not_found", f"{path} is off; set telemetry.{field}", code="telemetry_off")
 
     def close(self) -> None:
-        """Close the file of the request log."""
-        for handler in self._log.handlers if self._log is not None and self._log is not _log else ():
-            handler.close()
+        """Write what is left of the request log, and close its file."""
+        if self._log is not None:
+            self._log.close()
 
     # ---- events of the client ----------------------------------------------------------------------------------------
 
@@ -233,30 +280,21 @@ class Recorder:
     def lost(self, losses: Losses) -> None:
         """More losses of a request and its response."""
         record = _current.get()
-        if record is not None:
+        if record is not None and losses:
             record.losses = Losses([*record.losses, *losses])
-        if self.metrics is not None:
+        if self.metrics is not None and losses:
             self.metrics.lost(losses)
 
 
-def _logger(where: str) -> logging.Logger | None:
-    if where == "off":
-        return None
-    if where == "logging":
-        return _log
-    streams = {"stdout": sys.stdout, "stderr": sys.stderr}
-    handler = logging.StreamHandler(streams[where]) if where in streams else WatchedFileHandler(where, encoding="utf-8")
-    found = logging.Logger(_log.name, logging.INFO)  # of this gateway alone
-    found.addHandler(handler)
-    return found
-
-
-def _usage(event: ResponseEvent | None) -> dict[str, int]:
-    names = ("input_tokens", "output_tokens")
-    given: Mapping[str, Any] = (event.usage if event is not None else None) or {}
-    found = {name: given[name] for name in names if type(given.get(name)) is int}
-    for group, name in (("input_tokens_details", "cached_tokens"), ("output_tokens_details", "reasoning_tokens")):
+def _usage(event: ResponseEvent) -> dict[str, int]:
+    given: Mapping[str, Any] = event.usage or {}
+    found = {name: given[name] for name in _COUNTS if type(given.get(name)) is int}
+    for group, name in _DETAILS:
         count = (given.get(group) or {}).get(name)
         if type(count) is int and count:
             found[name] = count
     return found
+
+
+_COUNTS = ("input_tokens", "output_tokens")
+_DETAILS = (("input_tokens_details", "cached_tokens"), ("output_tokens_details", "reasoning_tokens"))

@@ -11,7 +11,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -90,12 +90,18 @@ def instruments(tracer_provider: Any = None, meter_provider: Any = None) -> Inst
     return found
 
 
-@contextmanager
-def incoming_context(headers: Mapping[str, str]) -> Iterator[None]:
+def incoming_context(headers: Mapping[str, str]) -> AbstractContextManager[None]:
     """Continue the trace that an incoming request names (`traceparent`), where spans are recorded."""
     if "traceparent" not in headers or _provider(None, "trace") is None:
-        yield
-        return
+        return _NO_TRACE
+    return _continued(headers)
+
+
+_NO_TRACE = nullcontext()
+
+
+@contextmanager
+def _continued(headers: Mapping[str, str]) -> Iterator[None]:
     context, propagate = import_module("opentelemetry.context"), import_module("opentelemetry.propagate")
     token = context.attach(propagate.extract(headers))
     try:

@@ -8,11 +8,11 @@ gives None, and nothing else is computed.
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
-from uuid import uuid4
 
 from ...errors import InvalidBody
 from ...losses import Losses
@@ -38,8 +38,7 @@ Hook = Callable[[Any], Any]
 class Telemetry:
     """Who is told of calls: hooks, and providers of OpenTelemetry (default: the global ones).
 
-    Without `detail` the lists of a whole response (its output) are not read, unless spans are recorded; `finish` is
-    then what is known without them.
+    Without `detail` only the usage of a whole response is read, unless spans are recorded.
     """
 
     on_request: Hook | None = None
@@ -100,7 +99,7 @@ class Operation:
         self._telemetry, self._upstream, self._model = telemetry, upstream, model
         self._kind, self._stream = ask.kind, ask.stream  # not `ask`: its body would live as long as a stream
         self._span: Span | None = None if made is None else made.begin(ask, upstream, model)
-        self.call: str = ask.answer_id or uuid4().hex
+        self.call: str = ask.answer_id or os.urandom(16).hex()
         self.losses: Losses = Losses([*ask.losses, *losses]) if ask.losses else losses
         if self._span is not None:
             self._span.losses(upstream, self.losses)
@@ -179,11 +178,13 @@ class Operation:
         return self._end(node if isinstance(node, dict) else None, None, error, error is None)
 
     def _brief(self, found: Answer) -> Any:
-        """The response without its lists, where that is enough; None where it has to be read as a whole."""
+        """The objects of the response, where that is enough; None where it has to be read as a whole."""
         if self._telemetry.detail or self._span is not None or not isinstance(found.value, dict):
             return None
         try:
-            value = {key: each for key, each in found.value.items() if type(each) is not list}
+            # Its usage is an object. The lists are there, or it would be no response of its protocol.
+            value = {key: each if type(each) is dict else [] for key, each in found.value.items()
+                     if type(each) is dict or type(each) is list}  # fmt: skip
             return read_answer(value, self._upstream.protocol)
         except InvalidBody:
             return None

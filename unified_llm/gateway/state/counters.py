@@ -14,10 +14,10 @@ from collections import Counter
 from typing import Any
 
 import sqlalchemy as sa
-from limits.storage import Storage
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from ..windows import Window
 from .database import counters
 from .store import Conflict, Store, StoreUnavailable
 
@@ -27,11 +27,10 @@ _log = logging.getLogger("unified_llm.gateway")
 FLUSH = 0.2  # seconds in which uses are collected for one statement
 
 
-class SharedCounters(Storage):
-    """A storage of the library `limits` over the database: reads are from memory, writes are added behind them."""
+class SharedCounters:
+    """Fixed windows in the database: reads are from memory, writes are added behind them."""
 
     def __init__(self, store: Store) -> None:
-        super().__init__()
         self.store = store
         self._known: dict[str, tuple[int, float]] = {}  # what all nodes used, and when the window ends
         self._new: Counter[str] = Counter()  # what was used here since
@@ -39,42 +38,25 @@ class SharedCounters(Storage):
         self._lengths: dict[str, int] = {}
         self._flushing: asyncio.Task[None] | None = None
 
-    @property
-    def base_exceptions(self) -> type[Exception]:
-        return StoreUnavailable
+    def used(self, window: Window) -> int:
+        """The sum of a window that is known here."""
+        used, ends = self._known.get(window.name, (0, 0.0))
+        return used + self._sent[window.name] + self._new[window.name] if ends > time.time() else 0
 
-    def incr(self, key: str, expiry: float, amount: int = 1) -> int:
-        """Count a use; the sum that is known here."""
-        name = _name(key)
-        self._lengths[name] = int(expiry)
-        if self._known.get(name, (0, 0.0))[1] <= time.time():
-            self._known[name] = (0, time.time() + expiry)
+    def ends(self, window: Window) -> float:
+        """When a window ends."""
+        return max(self._known.get(window.name, (0, 0.0))[1], time.time())
+
+    def add(self, window: Window, amount: int = 1) -> None:
+        """Count uses."""
+        name, now = window.name, time.time()
+        self._lengths[name] = window.seconds
+        if self._known.get(name, (0, 0.0))[1] <= now:
+            self._known[name] = (0, now + window.seconds)
             self._new.pop(name, None)
         self._new[name] += amount
         if self._flushing is None or self._flushing.done():
             self._flushing = asyncio.get_running_loop().create_task(self._flush_soon())
-        return self.get(key)
-
-    def get(self, key: str) -> int:
-        """The sum of the window."""
-        used, ends = self._known.get(_name(key), (0, 0.0))
-        return used + self._sent[_name(key)] + self._new[_name(key)] if ends > time.time() else 0
-
-    def get_expiry(self, key: str) -> float:
-        """When the window ends."""
-        return max(self._known.get(_name(key), (0, 0.0))[1], time.time())
-
-    def check(self) -> bool:
-        """Whether the database is there."""
-        return not self.store.is_away
-
-    def reset(self) -> int | None:
-        """Not supported: other nodes count too."""
-        raise NotImplementedError
-
-    def clear(self, key: str) -> None:
-        """Not supported: other nodes count too."""
-        raise NotImplementedError
 
     async def open(self) -> None:
         """Read what was used before. Raises `StoreUnavailable`."""
@@ -126,9 +108,3 @@ class SharedCounters(Storage):
             },
         ).returning(counters.c.name, counters.c.used, counters.c.ends)
         return {row.name: (int(row.used), float(row.ends)) for row in await connection.execute(statement)}
-
-
-def _name(key: str) -> str:
-    """The name of a counter: without the amount of its limit, so that another amount goes on from what was used."""
-    rest, _amount, number, period = key.rsplit("/", 3)
-    return f"{rest}/{number}/{period}"[-512:]

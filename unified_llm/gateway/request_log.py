@@ -1,0 +1,73 @@
+"""Where the lines of the request log go: a file, a stream, or a logger of the application.
+
+Lines for a file or a stream are collected for a tenth of a second and written together: to format a record, to look
+whether the file was rotated and to write it would cost a small request as much as its conversion. A process that is
+killed loses the lines of that time. A logger gets each line as a record of its own, at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from logging.handlers import WatchedFileHandler
+
+__all__ = ["RequestLog", "opened"]
+
+_PAUSE = 0.1  # seconds
+_MOST = 1_000  # lines that wait
+
+
+class RequestLog:
+    """Writes lines to a handler of `logging`, or to a logger."""
+
+    def __init__(self, logger: logging.Logger, handler: logging.Handler | None = None) -> None:
+        self._logger, self._handler = logger, handler
+        self._lines: list[bytes] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def add(self, line: bytes) -> None:
+        """Write a line, at once or soon."""
+        if self._handler is None:
+            self._logger.info(line.decode())
+            return
+        self._lines.append(line)
+        if self._timer is None or len(self._lines) >= _MOST or (self._loop is not None and self._loop.is_closed()):
+            self._begin()
+
+    def _begin(self) -> None:
+        """Write what waits for too long; the next lines wait for the timer."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self.flush()
+        self._loop = asyncio.get_running_loop()
+        self._timer = self._loop.call_later(_PAUSE, self.flush)
+
+    def flush(self) -> None:
+        """Write the lines that wait."""
+        lines, self._lines, self._timer = self._lines, [], None
+        if lines and self._handler is not None:
+            text = b"\n".join(lines).decode()
+            self._handler.handle(logging.makeLogRecord({"msg": text, "levelno": logging.INFO}))
+
+    def close(self) -> None:
+        """Write the lines that wait, and close the file."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self.flush()
+        if self._handler is not None:
+            self._handler.close()
+
+
+def opened(where: str, name: str) -> RequestLog | None:
+    """The log of `telemetry.log`: "off" (None), "logging" (the logger of that name), "stdout", "stderr" or a file."""
+    if where == "off":
+        return None
+    logger = logging.getLogger(name)
+    if where == "logging":
+        return RequestLog(logger)
+    streams = {"stdout": sys.stdout, "stderr": sys.stderr}
+    if where in streams:
+        return RequestLog(logger, logging.StreamHandler(streams[where]))
+    return RequestLog(logger, WatchedFileHandler(where, encoding="utf-8"))

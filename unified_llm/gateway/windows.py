@@ -1,0 +1,101 @@
+"""Uses in a window of time, counted in memory; in one event loop, without locks.
+
+A fixed window begins with its first use. A moving window ends now at any time: it keeps the time of each use, so only
+small limits have one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from typing import NamedTuple, Protocol
+
+__all__ = ["SECONDS", "Counters", "Fixed", "Moving", "Window"]
+
+SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "month": 2_592_000}
+
+
+class Window(NamedTuple):
+    """What is counted under one name, and for how many seconds."""
+
+    name: str
+    seconds: int
+
+
+class Counters(Protocol):
+    """Where uses are counted."""
+
+    def used(self, window: Window) -> int:
+        """The uses in a window."""
+
+    def ends(self, window: Window) -> float:
+        """When there are fewer again, in seconds since 1970."""
+
+    def add(self, window: Window, amount: int = 1) -> None:
+        """Count uses."""
+
+
+class Fixed:
+    """Fixed windows.
+
+    >>> hour = Window("requests/blue/hour", SECONDS["hour"])
+    >>> counters = Fixed()
+    >>> counters.add(hour), counters.add(hour, 2), counters.used(hour)
+    (None, None, 3)
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[int, float]] = {}
+
+    def used(self, window: Window) -> int:
+        """The uses in a window."""
+        count, ends = self._kept.get(window.name, _NONE)
+        return count if ends > time.time() else 0
+
+    def ends(self, window: Window) -> float:
+        """When the window ends."""
+        return max(self._kept.get(window.name, _NONE)[1], time.time())
+
+    def add(self, window: Window, amount: int = 1) -> None:
+        """Count uses."""
+        now = time.time()
+        count, ends = self._kept.get(window.name, _NONE)
+        self._kept[window.name] = (count + amount, ends) if ends > now else (amount, now + window.seconds)
+
+
+_NONE = (0, 0.0)
+
+
+class Moving:
+    """Moving windows.
+
+    >>> hour = Window("requests/blue/hour", SECONDS["hour"])
+    >>> counters = Moving()
+    >>> counters.add(hour, 2), counters.used(hour)
+    (None, 2)
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[str, deque[float]] = {}
+
+    def used(self, window: Window) -> int:
+        """The uses in the seconds before now."""
+        return len(self._current(window))
+
+    def ends(self, window: Window) -> float:
+        """When the oldest of them is no longer counted."""
+        times = self._current(window)
+        return times[0] + window.seconds if times else time.time()
+
+    def add(self, window: Window, amount: int = 1) -> None:
+        """Count uses."""
+        self._current(window).extend([time.time()] * amount)
+
+    def _current(self, window: Window) -> deque[float]:
+        times = self._kept.get(window.name)
+        if times is None:
+            times = self._kept[window.name] = deque()
+        oldest = time.time() - window.seconds
+        while times and times[0] <= oldest:
+            times.popleft()
+        return times
