@@ -4,10 +4,10 @@
                              [--sdks PYTHON]
 
 `floor` is `orjson.loads` + `orjson.dumps` of the same bytes in the same process; every other figure is bytes in to
-bytes out, the loss report read to its end, as a multiple of it. The rows about calls (`client-*`, see `calls.py`) and
-about gateways (`gateway-*`, see `gateways.py`) have tables of their own, and so has `growth`: exponents of time over
-size (see `complexity.py`). What cannot be measured says why. `--check` exits 1 when one of our rows is over its budget,
-or an exponent over its limit.
+bytes out, the loss report read to its end, as a multiple of it. The rows about short documents (`recorded-*`, see
+`recorded.py`), about calls (`client-*`, see `calls.py`) and about gateways (`gateway-*`, see `gateways.py`) have tables
+of their own, and so has `growth`: exponents of time over size (see `complexity.py`). What cannot be measured says why.
+`--check` exits 1 when one of our rows is over its budget, or an exponent over its limit.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[0] = str(ROOT)
 
-from benchmarks import calls, complexity, gateways, losscount, measure, silence  # noqa: E402
+from benchmarks import calls, complexity, gateways, losscount, measure, recorded, silence  # noqa: E402
 from benchmarks.contenders import Contender, Floor, Ours, Unsupported  # noqa: E402
 from benchmarks.peers import CONTENDERS  # noqa: E402
 from benchmarks.workloads import workloads  # noqa: E402
@@ -55,7 +55,10 @@ def _options(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="What converting costs, ours and others', in one table.")
     parser.add_argument("--quick", action="store_true", help="fewer rounds and rows: about twenty seconds")
     parser.add_argument(
-        "--only", metavar="GLOB", default="*", help="rows by name: 'stream-*', 'client-*', 'gateway-*', 'growth'"
+        "--only",
+        metavar="GLOB",
+        default="*",
+        help="rows by name: 'stream-*', 'recorded-*', 'client-*', 'gateway-*', 'growth'",
     )
     parser.add_argument("--rounds", type=int, help="rounds to take the least of (default 15; 5 with --quick)")
     parser.add_argument("--json", metavar="FILE", help="write the results as JSON")
@@ -101,6 +104,7 @@ def measured(contenders: list[Contender], options: argparse.Namespace) -> Result
         # One column a library: its other ways of being called lose the same.
         told = silence.rows([each for each in contenders if "," not in each.title], options.quick, _progress)
     pythons = {"sdks": options.sdks, "peers": sys.executable}
+    short = recorded.measured(contenders, options.only, options.quick, 4 if options.quick else 24, _progress)
     called = calls.measured(options.only, options.quick, rounds, 0.01 if options.quick else 0.03, pythons, _progress)
     served = gateways.measured(options.only, options.quick, options.rounds or (1 if options.quick else 3), _progress)
     growth: list[complexity.Growth] = []
@@ -109,7 +113,7 @@ def measured(contenders: list[Contender], options: argparse.Namespace) -> Result
     _progress("")
     versions = {c.title: c.version if c.version is not None else c.absent for c in contenders}
     return {
-        "rows": rows, "silence": told, "calls": called, "gateways": served, "growth": growth,
+        "rows": rows, "short": short, "silence": told, "calls": called, "gateways": served, "growth": growth,
         "versions": versions, "rounds": rounds,
         "contenders": [c.title for c in contenders],
         "python": platform.python_version(), "system": platform.system(), "cores": os.cpu_count(),
@@ -202,6 +206,9 @@ def _blocks(results: Results) -> dict[str, tuple[list[Table], list[str]]]:
         tables.append(silence.cells(results["silence"], titles))
     if tables:
         out["results"] = tables, _closing(results)
+    if results["short"]:
+        closing = [recorded.closing(), f"{_machine(results)}."]
+        out["short"] = [recorded.cells(results["short"], results["contenders"])], closing
     if results["calls"]["rows"]:
         called = results["calls"]
         out["calls"] = [calls.cells(called["rows"])], [calls.closing(called), f"{_machine(results)}."]
@@ -216,7 +223,7 @@ def _blocks(results: Results) -> dict[str, tuple[list[Table], list[str]]]:
 
 
 def _budgeted(results: Results) -> list[Row]:
-    return [*results["rows"], *results["calls"]["rows"], *results["gateways"]["rows"]]
+    return [*results["rows"], *results["short"], *results["calls"]["rows"], *results["gateways"]["rows"]]
 
 
 def _print(results: Results) -> None:
