@@ -6,7 +6,7 @@ the hub and not of a shortcut. Conversions do no I/O, never print, and give the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
@@ -22,7 +22,7 @@ from .locate import locate
 from .losses import Levels, Losses, check_levels, enforce
 from .losses.reasons import with_reasons
 from .malformed import FAULTS, refuse_conversion, refuse_document
-from .preparing import Repair, ends, exchange_of, prepare, prompt_for
+from .preparing import Repair, ends, prepare, prompt_for, recording
 from .provenance import Secret, SecretLike
 from .reading import Reader
 from .refusing import refuse
@@ -41,7 +41,25 @@ __all__ = ["Converted", "Facing", "Repair", "convert", "preview", "read", "to_sd
 Facing = Literal["provider", "client"]
 
 
-@dataclass(frozen=True, slots=True)
+class _Recorded:
+    """The exchange of a conversion, made when it is first asked for: who needs the request alone does not."""
+
+    def __get__(self, done: Converted | None, owner: type) -> Exchange | None:
+        if done is None:
+            return None  # the default of the field
+        kept = done.__dict__
+        record = kept.get("_record")
+        if record is not None:
+            kept["exchange"] = record()
+            kept.pop("_record", None)
+        found: Exchange | None = kept["exchange"]
+        return found
+
+
+_recorded: Any = _Recorded()
+
+
+@dataclass(frozen=True)
 class Converted:
     """A finished conversion: `value` is the target's JSON value, `losses` what did not come through as it was.
 
@@ -57,7 +75,18 @@ class Converted:
     value: Any
     losses: Losses
     http: Mapping[str, Any] = field(default_factory=dict)
-    exchange: Exchange | None = None
+    exchange: Exchange | None = _recorded
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"value": self.value, "losses": self.losses, "http": self.http, "exchange": self.exchange}
+
+
+def _finished(value: Any, losses: Losses, writer: Writer, record: Callable[[], Exchange] | None) -> Converted:
+    done = object.__new__(Converted)
+    kept = done.__dict__
+    kept["value"], kept["losses"], kept["http"] = value, losses, writer.http
+    kept["exchange" if record is None else "_record"] = record
+    return done
 
 
 def convert(
@@ -128,7 +157,7 @@ def convert(
     try:
         node = reader.root(read_kind.read, doc)
         crossing = source != target
-        prompt = prompt_for(node, write_kind, goal, writer)
+        prompt = prompt_for(node, write_kind, goal, writer, reader)
         node = prepare(node, write_kind, there, here, reader, writer, crossing, repair)
         value = writer.root(write_kind.write, node)
         if "carried" in writer.context:
@@ -141,12 +170,11 @@ def convert(
         refuse_conversion((), doc, error)
     if notes:
         losses = Losses([*losses, *_surrogates(notes)])
-    record = None
-    if write_kind.node == "request":
-        record = exchange_of(source, target, node, value, writer, http)
-    done = Converted(value, losses, writer.http, record)
-    enforce(losses, on_loss, done)
-    if losses and prompt is not None:
+    record = recording(source, target, node, value, writer) if write_kind.node == "request" else None
+    done = _finished(value, losses, writer, record)
+    if on_loss != "ignore":
+        enforce(losses, on_loss, done)
+    if losses and prompt is not None and (prompt or "n" in node):
         find = partial(locate, node, value, writer, reader, origin, read_kind.node)
         refuse(node, prompt, losses, writer, on_loss, find)
     return done
@@ -326,10 +354,10 @@ def write(
             given = writer.context.get("given", node)
             losses = significant(losses, Weighing("", protocol, declared.node, exchange, node), given)
             losses = with_reasons(losses, "", protocol, declared.node)
-        record = exchange_of("", protocol, node, value, writer, None) if declared.node == "request" else None
+        record = recording("", protocol, node, value, writer) if declared.node == "request" else None
     except FAULTS as error:
         refuse_document(declared.node, load(obj), error)
-    done = Converted(value, losses, writer.http, record)
+    done = _finished(value, losses, writer, record)
     enforce(losses, on_loss, done)
     if losses and prompt is not None:
         refuse(node, prompt, losses, writer, on_loss, partial(locate, node, value, writer, None, None, declared.node))

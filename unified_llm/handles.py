@@ -16,7 +16,7 @@ from .mapping import lookup
 if TYPE_CHECKING:
     from .writing import Writer
 
-__all__ = ["HANDLES", "has_handles", "is_foreign_here", "withhold"]
+__all__ = ["HANDLES", "NAMING", "has_handles", "is_foreign_here", "withhold"]
 
 Node = dict[str, Any]
 
@@ -130,6 +130,9 @@ def withhold(
 
 
 _REQUEST = frozenset(HANDLES["request"])
+NAMING = _REQUEST | {"audio"}
+"""The settings of a request, beside its tools, that may name what a provider keeps."""
+
 _PLAIN = frozenset(("input_text", "output_text", "refusal", "text"))
 
 

@@ -40,11 +40,12 @@ def locate(
     """The report of one conversion: `root` canonical, `target` the result, `name` the canonical kind of the root."""
     if not (writer.noted or (reader and reader.notes)):
         return Losses()
-    if reader is not None:
+    if reader is not None and reader.owed:
         reader.settle()
     finder = Finder(root, target, writer, reader, source, name, base)
     # What repair made up was never said, so nothing of it can be lost.
-    made = {id(node) for node in writer.context.get("made up", ())}
+    up = writer.context.get("made up")
+    made = {id(node) for node in up} if up else None
     groups: dict[tuple[Keys, str, str, str | None], list[Node]] = {}
     for note in writer.raw:
         if not made or id(note[0]) not in made:
@@ -79,7 +80,7 @@ class Finder(Notes):
                     detail = detail or self.writer.refuses.get(keys[0], "")
                     return [loss for key in inside for loss in self.loss(node, (*keys, key), fate, detail, None)]
             setting = self._settings.get(keys[0])
-            if setting is not None and (setting[0] not in self.doc or keys[0] in self._moved):
+            if setting is not None and (setting[0] not in self.doc or (self._tells and keys[0] in self._moved)):
                 setting = None
         if setting is not None and len(keys) > 1 and keys[-2:] not in PARTS and self._has(setting[0], keys):
             path = (*self.base, setting[0], *keys[1:])

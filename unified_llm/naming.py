@@ -96,7 +96,9 @@ class Naming:
     def _settings_in(self, key: Any) -> list[str]:
         """The settings in an object of a request, where one of them has another capability than the object itself."""
         value: Any = self.root.get(key) if self.name == "request" else None
-        kinds = CHILDREN["request"].get(key, ()) if type(value) is dict and "type" not in value else ()
+        if type(value) is not dict or "type" in value:
+            return []
+        kinds = CHILDREN["request"].get(key, ())
         known = CAPABILITY.get(kinds[0], {}) if len(kinds) == 1 else {}
         inside = [each for each in value if value[each] is not None and each != "extra"] if known else []
         return inside if any(known.get(each, known[""]) != known[""] for each in inside) else []

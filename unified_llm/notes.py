@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ._tables import CAPABILITY
 from .naming import Naming
 from .paths import Keys, Paths, Search, at, follow, once
-from .registry import split
+from .registry import adapter
 
 if TYPE_CHECKING:
     from .adapter import Adapter
@@ -55,17 +55,18 @@ class Notes(Naming):
         self.writer = writer
         self.reader = reader
         self.source = source
+        self.goal = adapter(writer.protocol)
         self.doc: Any = writer.context.get("given", root) if reader is None else reader.doc
+        # The wire keys and the capabilities of the root's settings that a document has for themselves.
+        known = reader is not None and source is not None and type(self.doc) is dict
+        self._tells = reader is not None and bool(reader.places or reader.stands)
+        self._settings = _settings(source, name) if known else {}
         self._inside: dict[tuple[int, int], Keys] = {}
         self._inside_tools: Keys = ()
         # By a wire node, the canonical nodes that were made of it and of what is in it, without those replaced.
         self._made_below: dict[int, frozenset[int]] = {}
 
     # Most losses are settings of the root: nothing below is walked for those.
-
-    @once
-    def goal(self) -> Adapter:
-        return split(self.writer.protocol)[0]
 
     @once
     def _search(self) -> Search:
@@ -306,13 +307,6 @@ class Notes(Naming):
         table = self.source.settings.get(self.name)
         named = table is None or (not table.below(key) and table.wire_key((key,)) in (None, key))
         return named and type(self.doc) is dict and key in self.doc and bool(self.doc[key] == value)
-
-    @once
-    def _settings(self) -> dict[str, tuple[str, str]]:
-        """The wire keys and the capabilities of the root's settings that a document has for themselves."""
-        if self.reader is None or self.source is None or type(self.doc) is not dict:
-            return {}
-        return _settings(self.source, self.name)
 
     @once
     def _moved(self) -> frozenset[Any]:

@@ -8,13 +8,13 @@ those stood that they are made of.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any, Literal
 
 from .adapter import Adapter, Kind, Surface
 from .custody import conversation, handed, leaving
 from .exchange import Exchange
-from .ids import seed_of
+from .handles import NAMING
 from .outline import Outline
 from .provenance import Secret, SecretLike
 from .reading import Reader
@@ -23,7 +23,7 @@ from .registry import provider_of
 from .vault import Vault, thread_of
 from .writing import Writer
 
-__all__ = ["Repair", "ends", "exchange_of", "prepare", "prompt_for"]
+__all__ = ["Repair", "ends", "prepare", "prompt_for", "recording"]
 
 Repair = Literal["auto", "never", "always"]
 
@@ -95,7 +95,14 @@ def prepare(
     """What happens between reading and writing: seeds, parked pieces restored, the target's demands met or undone."""
     if type(node) is not dict:
         return node
-    writer.seed = str(node.get("id") or "") or (writer.exchange.seed if writer.exchange else "") or _seed(node)
+    seed = str(node.get("id") or "") or (writer.exchange.seed if writer.exchange else "")
+    items = node.get("input")
+    writer.opening = items[:1] if type(items) is list else items
+    if seed:
+        writer.seed = seed
+    elif reader is None or not reader.plain:
+        # What is done below may change an item, which it does not of a conversation that is plain.
+        writer.seed = writer.seed
     if kind.node == "request":
         _prepare_request(node, kind, goal, source, reader, writer, crossing, repair)
         return node
@@ -136,14 +143,17 @@ def _prepare_request(
     if not (meets or (crossing and to_provider)):
         return
     flatten, keep_restrictions, mend, fit = _passes()
+    # Nothing in the conversation declares a tool, or names what a provider keeps.
+    simple = reader is not None and reader.plain and writer.vault is None
     if crossing and to_provider:
-        simple = reader is not None and reader.plain and writer.vault is None
-        _replace(flatten(node, writer, kind, simple), reader, writer)
+        special = _is_special(node.get("tools"))
+        if special or not simple:
+            _replace(flatten(node, writer, kind, simple), reader, writer)
         tools = node.get("tools")
         declared = list(tools) if type(tools) is list else None
-        if reader is not None and source is not None:
+        if reader is not None and source is not None and (special or not simple or not NAMING.isdisjoint(node)):
             _replace(handed(node, goal.adapter, source.adapter, reader, writer), reader, writer)
-        if declared:
+        if declared and (special or not simple or type(node.get("tool_choice")) is dict):
             origin = source.adapter if source is not None else None
             _replace(keep_restrictions(node, declared, writer, kind, origin), reader, writer)
     items = node.get("input")
@@ -158,8 +168,21 @@ def _prepare_request(
             _follow(writer.context.get("replaced", ()), reader)
         else:
             writer.plain = plain
-    if meets:
+    if meets and (writer.plain is None or writer.plain.names or not _FITTED.isdisjoint(node)):
         _replace(fit(node, writer, goal, source if crossing else None), reader, writer)
+
+
+def _is_special(tools: Any) -> bool:
+    """Whether anything else than functions is declared."""
+    if type(tools) is list:
+        for tool in tools:
+            if tool.get("type") != "function":
+                return True
+    return False
+
+
+# Settings that may have to fit what a target accepts of schemas and names.
+_FITTED = frozenset(("tools", "text"))
 
 
 @cache
@@ -180,10 +203,12 @@ def _plainly(items: list[Any], reader: Reader | None, writer: Writer) -> Outline
     return reader.outline
 
 
-def prompt_for(node: Any, kind: Kind, goal: Adapter, writer: Writer) -> list[Any] | None:
+def prompt_for(node: Any, kind: Kind, goal: Adapter, writer: Writer, reader: Reader | None = None) -> list[Any] | None:
     """What must not vanish of a request that a provider is to answer; None for anything else."""
     answers = kind is goal.kinds.get("request") and writer.facing == "provider" and not writer.same
-    return prompt_of(node.get("input")) if answers and type(node) is dict else None
+    if not answers or type(node) is not dict:
+        return None
+    return [] if reader is not None and reader.plain else prompt_of(node.get("input"))
 
 
 def _replace(replaced: list[tuple[Any, Any]], reader: Reader | None, writer: Writer) -> None:
@@ -218,25 +243,24 @@ def _follow(replaced: Iterable[tuple[Any, Any]], reader: Reader | None) -> None:
             reader.below[id(made[key_of])] = below
 
 
-def _seed(node: dict[str, Any]) -> str:
-    """A digest of the conversation's opening turn: it stays what it is while the conversation grows."""
-    items = node.get("input")
-    first = items[:1] if type(items) is list else items
-    return seed_of(first) if first else ""
+def recording(source: str, target: str, node: Any, value: Any, writer: Writer) -> Callable[[], Exchange]:
+    """What makes the exchange of a request's conversion; the result may be changed before it is asked for."""
+    items = node.get("input") if type(node) is dict else None
+    count = len(items) if items else 0
+    return partial(_exchange, source, target, node, count, value.get("model") if type(value) is dict else None, writer)
 
 
-def exchange_of(
-    source: str, target: str, node: Any, value: Any, writer: Writer, http: Mapping[str, Any] | None
-) -> Exchange:
+def _exchange(source: str, target: str, node: Any, count: int, named: Any, writer: Writer) -> Exchange:
     """What converting the answer of a request will want to know of it."""
     settings: dict[str, Any] = {}
     seed, options = writer.seed, {}
     if type(node) is dict:
         settings = node.copy()
-        items, extra = settings.pop("input", None), settings.pop("extra", None)
-        if items:
+        settings.pop("input", None)
+        extra = settings.pop("extra", None)
+        if count:
             # An answer without an id has made ids of its own too: no two answers of a conversation share one.
-            seed = f"{seed}.{len(items)}"
+            seed = f"{seed}.{count}"
         drawer = extra.get(source.partition(":")[0]) if extra else None
         if drawer and (drawer.get("form") or {}).get("stream") == "array":
             options["array"] = True
@@ -251,7 +275,7 @@ def exchange_of(
         source=source,
         target=target,
         alias=asked,
-        model=writer.model or (value.get("model") if type(value) is dict else None) or asked,
+        model=writer.model or named or asked,
         settings=settings,
         ids=context.get("ids", {}),
         names=context.get("renamed", {}),

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from collections.abc import Mapping as MappingABC
 from typing import Any
 
-from .ids import is_made
+from .ids import is_made, seed_of
 from .mapping import NATIVE, Fated, IllTyped, Mapping, Owned, WritePair, alike, fill, remade, says_nothing
 from .markers import is_marker
 from .outline import Outline
@@ -38,6 +38,7 @@ class Writer:
         "here",
         "http",
         "model",
+        "opening",
         "origin",
         "plain",
         "protocol",
@@ -46,7 +47,7 @@ class Writer:
         "relaxed",
         "same",
         "secret",
-        "seed",
+        "seeded",
         "source",
         "vault",
     )
@@ -89,7 +90,9 @@ class Writer:
         self.exchange: Any = exchange
         self.vault: Any = vault
         self.doc: Any = None
-        self.seed: str = ""
+        # What made ids depend on, found out with the first of them: a digest of what opens a conversation.
+        self.seeded: str | None = None
+        self.opening: Any = None
         self.http: dict[str, Any] = {}
         self.raw: list[tuple[Node, tuple[Any, ...], str, str, str | None]] = []
         # Entries of which a long conversation has very many, kept together: the nodes of which one thing is to be said
@@ -110,6 +113,17 @@ class Writer:
             return pair(node, self)
         rest = self.rest(node)
         return self._finish(node, rest, pair(rest, self))
+
+    @property
+    def seed(self) -> str:
+        """What the ids that are made of this document depend on."""
+        if self.seeded is None:
+            self.seeded = seed_of(self.opening) if self.opening else ""
+        return self.seeded
+
+    @seed.setter
+    def seed(self, seed: str) -> None:
+        self.seeded = seed
 
     @property
     def crosses(self) -> bool:
