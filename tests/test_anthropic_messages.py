@@ -138,6 +138,18 @@ def test_mcp_servers_are_tools() -> None:
     assert "mcp-client" in done.http["headers"]["anthropic-beta"]
 
 
+@pytest.mark.parametrize("allowed", [{}, {"allowed_tools": ["t"]}])
+@pytest.mark.parametrize("deferred", [True, False])
+def test_deferred_mcp_servers_are_deferred_by_the_default_of_their_toolset(deferred: bool, allowed: Node) -> None:
+    hub = {"type": "mcp", "server_label": "s", "server_url": "https://s.x", "defer_loading": deferred, **allowed}
+    done = write(tools=[hub])
+    (toolset,) = done.value["tools"]
+    enabled = {"enabled": False} if allowed else {}
+    assert toolset["default_config"] == {**enabled, "defer_loading": deferred}
+    assert not done.losses
+    assert request(mcp_servers=done.value["mcp_servers"], tools=[toolset])["tools"] == [hub]
+
+
 # ---- blocks ----------------------------------------------------------------------------------------------------------
 
 

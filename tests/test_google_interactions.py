@@ -241,6 +241,7 @@ def test_finish_reasons_are_statuses(reason: str, status: str) -> None:
         ("budget_exceeded", "length", "length"),
         ("cancelled", "cancelled", None),
         ("queued", None, None),
+        ("idle", None, "stop"),
     ],
 )
 def test_statuses_stay_and_say_why(status: str, finish: str | None, chat: str | None) -> None:
@@ -348,7 +349,7 @@ def test_the_sister_protocol_names_blocks_alike(word: str, code: str) -> None:
     assert (done["status"], done["errors"]) == ("failed", [{"code": code, "message": "no"}])
 
 
-@pytest.mark.parametrize("status", ["requires_action", "budget_exceeded", "requires_continuation"])
+@pytest.mark.parametrize("status", ["requires_action", "idle", "budget_exceeded", "requires_continuation"])
 def test_statuses_of_its_own_are_ends_that_clients_of_responses_know(status: str) -> None:
     """The wire reference, A14.2: the client must return function results, which is `completed` with calls."""
     head = {"id": "v1", "object": "interaction", "model": "m"}
@@ -363,7 +364,7 @@ def test_statuses_of_its_own_are_ends_that_clients_of_responses_know(status: str
     events = [{"event": data["event_type"], "data": data} for data in stream]
     done = ul.convert_stream(events, source=IA, target="openai-responses")
     names = [event["event"] for event in done]
-    told = "completed" if status == "requires_action" else "incomplete"
+    told = "completed" if status in ("requires_action", "idle") else "incomplete"
     assert names[-1] == f"response.{told}"
     assert not [name for name in names if status in name]
     losses = [(loss.path, loss.fate, loss.detail) for loss in done.losses]

@@ -93,3 +93,21 @@ def test_what_has_no_answer_has_no_value_and_what_does_not_fit_is_told() -> None
     with pytest.raises(ul.InvalidArgument, match=r"^name= should be a string"):
         responses.retrieve("resp_1", text_format=Report, name=1)  # type: ignore[call-overload]
     assert asked.requests == []
+
+
+def test_an_idle_interaction_is_done_and_has_its_answer() -> None:
+    """The provider's own words: all processing and background reasoning are complete."""
+    step = {"type": "model_output", "content": [{"type": "text", "text": WHOLE.model_dump_json()}]}
+    head = {"id": "v1_a", "object": "interaction", "model": "m"}
+
+    def answer(request: httpx2.Request) -> Any:
+        if request.method == "POST":
+            return {**head, "status": "in_progress", "steps": []}
+        return {**head, "status": "idle", "steps": [step]}
+
+    handle = ul.Client(Canned("google-interactions", answer).upstream).responses.parse(
+        input="Hi", text_format=Report, background=True, store=True
+    )
+    assert not handle.done
+    result = handle.wait(poll=0.001)
+    assert (handle.done, handle.status, result.output_parsed) == (True, "idle", WHOLE)

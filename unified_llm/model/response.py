@@ -69,7 +69,7 @@ class Choice(Node):
 class Response(Settings):
     """A response of a model; times are seconds since 1970.
 
-    `status` is queued, in_progress, completed, incomplete, failed, cancelled, requires_action, ... (open).
+    `status` is queued, in_progress, completed, incomplete, failed, cancelled, requires_action, idle, ... (open).
     https://platform.openai.com/docs/api-reference/responses/object
     """
 

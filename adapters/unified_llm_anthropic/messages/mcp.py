@@ -63,6 +63,8 @@ def _toolset(c: Node, w: Writer) -> Node:
     if type(allowed) is list and all(type(name) is str for name in allowed):
         wire["default_config"] = {"enabled": False}
         wire["configs"] = {name: {"enabled": True} for name in c.pop("allowed_tools")}
+    if type(c.get("defer_loading")) is bool:
+        wire.setdefault("default_config", {})["defer_loading"] = c.pop("defer_loading")
     return wire
 
 
@@ -77,12 +79,12 @@ def read_servers(w: Node, node: Node, r: Reader) -> None:
     sets = [tool for tool in listed if tool["type"] == "mcp_toolset"]
     labels = [_label(tool, r) for tool in sets]
     if sets and labels == [server.get("server_label") for server in made] and len(set(labels)) == len(labels):
-        allowed = [_allowed(toolset["extra"][r.protocol]["rest"]) for toolset in sets]
-        if None not in allowed and not any(names and "allowed_tools" in server for names, server in zip(allowed, made)):
-            for toolset, server, names in zip(sets, made, allowed):
-                if names:
-                    server["allowed_tools"] = names
-                    r.place(server, ("allowed_tools",), (..., "tools", listed.index(toolset), "configs"))
+        said = [_settings(toolset["extra"][r.protocol]["rest"]) for toolset in sets]
+        if not any(found is None or found.keys() & server.keys() for found, server in zip(said, made)):
+            for toolset, server, found in zip(sets, made, said):
+                for key, value in (found or {}).items():
+                    server[key] = value
+                    r.place(server, (key,), (..., "tools", listed.index(toolset), *_SAID[key]))
                 r.form(server, "toolset", True)
                 listed[listed.index(toolset)] = server
             return
@@ -95,16 +97,25 @@ def _label(toolset: Node, r: Reader) -> Any:
     return toolset["extra"][r.protocol]["rest"].get("mcp_server_name")
 
 
-def _allowed(rest: Node) -> list[str] | None:
-    """The allowed tools a toolset's configuration amounts to: [] for all; None where it says more than that."""
+_SAID = {"allowed_tools": ("configs",), "defer_loading": ("default_config", "defer_loading")}
+
+
+def _settings(rest: Node) -> Node | None:
+    """The canonical settings a toolset's configuration amounts to; None where it says more than that."""
     if rest.keys() == {"mcp_server_name"}:
-        return []
-    configs = rest.get("configs")
-    if rest.keys() != {"mcp_server_name", "default_config", "configs"} or rest["default_config"] != {"enabled": False}:
+        return {}
+    default, configs = rest.get("default_config"), rest.get("configs")
+    if rest.keys() - {"mcp_server_name", "default_config", "configs"} or type(default) is not dict or not default:
         return None
-    if type(configs) is not dict or not configs or any(config != {"enabled": True} for config in configs.values()):
+    said = {**default}
+    found: Node = {"defer_loading": said.pop("defer_loading")} if type(said.get("defer_loading")) is bool else {}
+    if said == {} and "configs" not in rest:
+        return found
+    if said != {"enabled": False} or type(configs) is not dict or not configs:
         return None
-    return list(configs)
+    if any(config != {"enabled": True} for config in configs.values()):
+        return None
+    return {"allowed_tools": list(configs), **found}
 
 
 def _hosted_name(kind: Any) -> str | None:

@@ -257,7 +257,7 @@ def _consume_status(c: Node) -> None:
     """What the stop reason says already."""
     if c.get("object") == "response":
         c["object"] = Fated("approximated", "sent as type 'message'")
-    if c.get("status") in ("completed", "incomplete", "in_progress", "requires_action"):
+    if c.get("status") in ("completed", "incomplete", "in_progress", "requires_action", "idle"):
         c["status"] = Fated("approximated", "told by the stop reason")
     if c.get("incomplete_details"):
         c["incomplete_details"] = Fated("approximated", "told by the stop reason")

@@ -122,7 +122,7 @@ def write_finish(c: Node, wire: Node, w: Writer) -> None:
     _from_status(c)
 
 
-_STATUS = {"completed": "STOP", "requires_action": "STOP", "cancelled": "OTHER", "failed": "OTHER"}
+_STATUS = {"completed": "STOP", "requires_action": "STOP", "idle": "STOP", "cancelled": "OTHER", "failed": "OTHER"}
 _INCOMPLETE = {"max_output_tokens": "MAX_TOKENS", "content_filter": "SAFETY"}
 
 

@@ -143,7 +143,12 @@ def write_computer(c: Node, w: Writer) -> Node:
     return {"type": "computer_use", **{key: c.pop(hub) for key, hub in _SCREEN if hub in c}}
 
 
-_SERVER = (("name", "server_label"), ("url", "server_url"), ("headers", "headers"))
+_SERVER = (
+    ("name", "server_label"),
+    ("url", "server_url"),
+    ("headers", "headers"),
+    ("defer_loading", "defer_loading"),
+)
 
 
 @tools.read("mcp_server")

@@ -230,7 +230,7 @@ def consume_status(c: Node, w: Writer) -> None:
         w.report(w.doc, ("object",), "approximated", f"sent as {COMPLETION!r}")
 
 
-_SAID = frozenset(("completed", "incomplete", "requires_action", "in_progress"))
+_SAID = frozenset(("completed", "incomplete", "requires_action", "idle", "in_progress"))
 
 
 def write_head(c: Node, wire: Node, w: Writer) -> None:

@@ -203,7 +203,12 @@ def pop_implied(c: Node, wire: Node, output: list[Node]) -> None:
 
 
 # Statuses of other protocols, by the one that means it here; open calls are no status.
-_STATUS = {"requires_action": "completed", "budget_exceeded": "incomplete", "requires_continuation": "incomplete"}
+_STATUS = {
+    "requires_action": "completed",
+    "idle": "completed",
+    "budget_exceeded": "incomplete",
+    "requires_continuation": "incomplete",
+}
 
 
 def status_of(node: Node) -> str:

@@ -26,7 +26,7 @@ __all__ = ["ANSWERED", "STRATEGIES", "Parser", "asked_for", "bare", "choose", "c
 
 Node = dict[str, Any]
 STRATEGIES = ("native", "tool", "prompt")
-ANSWERED = frozenset(("completed", "incomplete"))
+ANSWERED = frozenset(("completed", "incomplete", "idle"))
 """The statuses of responses that have an answer."""
 _FORMAT = frozenset(("/text", "/text/format", "/text/format/type", "/text/format/schema"))
 

@@ -277,7 +277,7 @@ def _finish(node: Mapping[str, Any]) -> Any:
         found = node.get(name)
         if isinstance(found, Mapping) and found.get("reason"):
             return found["reason"]
-    if node.get("status") not in ("completed", "requires_action"):
+    if node.get("status") not in ("completed", "requires_action", "idle"):
         return None
     output = node.get("output")
     called = any(each.get("type") in _CALLS for each in output) if isinstance(output, list) else False
