@@ -29,8 +29,8 @@ from benchmarks.growth_nodes import (
 from benchmarks.growth_requests import DEEP, REQUESTS
 from benchmarks.growth_returns import LARGEST, returns
 from benchmarks.growth_tools import tools
-from unified_llm.jsonarray import JSONArrayDecoder
-from unified_llm.sse import Passing, SSEDecoder, encode
+from unified_llm.streams.framings.jsonarray import JSONArrayDecoder
+from unified_llm.streams.framings.sse import Passing, SSEDecoder, encode
 
 __all__ = ["PROTOCOLS", "Series", "series"]
 

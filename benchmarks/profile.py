@@ -31,10 +31,10 @@ from benchmarks.workloads import Workload, workloads  # noqa: E402
 # (stage, module, attribute): what `convert` calls in turn. Inner stages are named after their outer one.
 STAGES = (
     ("load", "unified_llm.convert", "load"),
-    ("read", "unified_llm.mapping", "Reader.root"),
+    ("read", "unified_llm.engine.pairs.mapping", "Reader.root"),
     ("prepare", "unified_llm.convert", "prepare"),
-    ("prepare: repair", "unified_llm.repair", "repair"),
-    ("write", "unified_llm.mapping", "Writer.root"),
+    ("prepare: repair", "unified_llm.passes.repair", "repair"),
+    ("write", "unified_llm.engine.pairs.mapping", "Writer.root"),
     ("losses", "unified_llm.convert", "locate"),
     ("exchange", "unified_llm.convert", "_exchange"),
 )

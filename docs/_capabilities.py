@@ -15,7 +15,7 @@ from unified_llm.drift import HUB, Key
 from unified_llm.drift.layout import Column, Matrix, dialects, differing_models, every_pair, matrix
 from unified_llm.drift.observe import Cell
 from unified_llm.drift.render import legend, marked
-from unified_llm.registry import adapter, protocols
+from unified_llm.engine.registry import adapter, protocols
 
 DOCS = Path(__file__).parent
 PAGE = DOCS / "capabilities.md"

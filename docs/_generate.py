@@ -11,9 +11,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from unified_llm.adapter import Adapter
-from unified_llm.capabilities import CAPABILITIES
-from unified_llm.registry import adapter
+from unified_llm.engine.adapter import Adapter
+from unified_llm.engine.registry import adapter
+from unified_llm.foundation.capabilities import CAPABILITIES
 
 PAGES = Path(__file__).parent / "protocols"
 BLOCK = re.compile(r"(<!-- (natives|cannot) -->\n).*?(<!-- end -->)", re.DOTALL)

@@ -15,13 +15,13 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from unified_llm.model._generate import classes
-from unified_llm.model.base import Kind, Model, field_capability
+from unified_llm.types._generate import classes
+from unified_llm.types.base import Kind, Model, field_capability
 
 PAGE = Path(__file__).parent / "reference.md"
 INTRO = """# Canonical model
 
-All classes of `unified_llm.model` with their fields. The canonical model is a superset of
+All classes of `unified_llm.types` with their fields. The canonical model is a superset of
 [Open Responses](https://www.openresponses.org/specification). A field is optional and absent unless its row says
 "required"; absent and `null` are different values. "Capability" is the name in a [loss report](losses.md). Unknown
 fields are kept. Terms: [glossary](glossary.md).
@@ -52,7 +52,7 @@ KINDS = {"item": "Item", "part": "Part", "annotation": "Annotation", "tool": "To
 
 def page() -> str:
     """The whole page."""
-    found = [cls for cls in classes() if cls.__module__.startswith("unified_llm.model.")]
+    found = [cls for cls in classes() if cls.__module__.startswith("unified_llm.types.")]
     parts = [INTRO]
     for heading, modules in SECTIONS.items():
         parts.append(f"## {heading}\n")

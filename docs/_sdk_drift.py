@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from unified_llm.drift.sdk import Declared, Difference, declared, differences, pinned
-from unified_llm.registry import adapter, protocols
+from unified_llm.engine.registry import adapter, protocols
 
 PAGE = Path(__file__).parent / "sdk-drift.md"
 INTRO = """# What SDK updates bring

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from unified_llm import malformed
+from unified_llm.engine import malformed
 
 _INTERNET = {socket.AF_INET, socket.AF_INET6}
 _TALKING = {"socket.connect", "socket.sendto", "socket.sendmsg"}

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from unified_llm.schema import Lowered, NameRule, SchemaProfile, lower
+from unified_llm.passes.schemas import Lowered, NameRule, SchemaProfile, lower
 from unified_llm.suite.mutate import replaced
 from unified_llm.suite.walk import leaves
 

@@ -14,8 +14,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from hypothesis import strategies as st
 
-from unified_llm.model import Model
-from unified_llm.model.base import KNOWN, Kind
+from unified_llm.types import Model
+from unified_llm.types.base import KNOWN, Kind
 
 __all__ = [
     "ANSWER_PARTS",

@@ -10,8 +10,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from strategies import ANSWER_PARTS, STRUCTURE, UNDIRECTED_PARTS, WORDS, Doc, Draw, Maker, name_of, png
-from unified_llm.model import Model, Request, Response
-from unified_llm.model.base import KNOWN
+from unified_llm.types import Model, Request, Response
+from unified_llm.types.base import KNOWN
 
 __all__ = ["conversations", "requests", "responses"]
 

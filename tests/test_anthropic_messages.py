@@ -14,7 +14,7 @@ from anthropic.types.beta import BetaMessage, BetaRawMessageStreamEvent
 import unified_llm as ul
 from corpus import fixtures
 from unified_llm import suite
-from unified_llm.provenance import is_sealed
+from unified_llm.provenance.opaque import is_sealed
 
 CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"
 Node = dict[str, Any]

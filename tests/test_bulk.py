@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from unified_llm.bulk import NOTHING_MORE, ReadMore, ShortWay, WriteMore, short_way
+from unified_llm.streams.event_fast_path import NOTHING_MORE, ReadMore, ShortWay, WriteMore, short_way
 
 SAID: list[str] = []
 

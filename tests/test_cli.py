@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from unified_llm.cli import app
-from unified_llm.terminal import read_input
+from unified_llm.foundation.terminal import read_input
 
 TRAFFIC = Path(__file__).parents[1] / "examples" / "traffic"
 REQUEST = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "seed": 7}
@@ -227,6 +227,6 @@ def test_piped_tables_are_columns_and_no_line_is_broken(monkeypatch: pytest.Monk
 
 
 def test_tables_fit_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("unified_llm.terminal.columns", lambda stream=None: 60)
+    monkeypatch.setattr("unified_llm.foundation.terminal.columns", lambda stream=None: 60)
     out = run("models", "--provider", "openai", "--limit", "3")[1].decode()
     assert "│" in out and all(len(line) <= 60 for line in out.split("\n"))

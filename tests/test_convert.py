@@ -163,7 +163,7 @@ def test_trap_180_lone_surrogates_become_a_replacement_character_and_are_reporte
 
 
 def test_the_same_input_gives_the_same_bytes() -> None:
-    from unified_llm.jsonvalue import dump
+    from unified_llm.foundation.json_codec import dump
 
     first, second = to_responses(BODY), to_responses(copy.deepcopy(BODY))
     assert dump(first.value) == dump(second.value)

@@ -19,8 +19,8 @@ from typing import Any
 
 import unified_llm as ul
 import unified_llm.client
-import unified_llm.model
 import unified_llm.models
+import unified_llm.types
 
 ROOT = Path(__file__).parents[1]
 PAGE = re.compile(r"\bdocs/[\w/-]+\.md")
@@ -28,12 +28,12 @@ PAGE = re.compile(r"\bdocs/[\w/-]+\.md")
 FRONT = {
     name: found
     for name in {*ul.__all__} - {"__version__"}
-    if name in unified_llm.client.__all__ or name not in unified_llm.model.__all__
+    if name in unified_llm.client.__all__ or name not in unified_llm.types.__all__
     if not isinstance(found := getattr(ul, name), ModuleType)
 }
 MODELS = {name: getattr(unified_llm.models, name) for name in unified_llm.models.__all__}
 CANONICAL = {
-    name: found for name in unified_llm.model.__all__ if isinstance(found := getattr(unified_llm.model, name), type)
+    name: found for name in unified_llm.types.__all__ if isinstance(found := getattr(unified_llm.types, name), type)
 }
 PUBLIC = {**MODELS, **FRONT}
 THINGS = {name: found for name, found in PUBLIC.items() if isinstance(found, type) or inspect.isroutine(found)}

@@ -15,8 +15,9 @@ import pytest
 
 import unified_llm as ul
 from corpus import fixtures
-from unified_llm import registry, suite
+from unified_llm import suite
 from unified_llm.client.transports import route_matching
+from unified_llm.engine import registry
 
 FILE = Path(__file__).parents[1] / "examples" / "adapter" / "acme_talk.py"
 OTHERS = ["anthropic-messages", "google-generate-content", "google-interactions", "openai-chat", "openai-responses"]

@@ -17,7 +17,7 @@ from google.genai._gaos.types import interactions as sdk
 import unified_llm as ul
 from corpus import fixtures
 from sdk_types import fields, is_struct, members
-from unified_llm.registry import adapter
+from unified_llm.engine.registry import adapter
 from unified_llm.suite.outcome import canonical
 
 GC = "google-generate-content"

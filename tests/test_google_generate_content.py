@@ -13,7 +13,7 @@ from google.genai import types
 
 import unified_llm as ul
 from corpus import fixtures
-from unified_llm.provenance import is_sealed
+from unified_llm.provenance.opaque import is_sealed
 from unified_llm_google.generate_content.partial_args import PartialArgs
 from unified_llm_google.generate_content.schema import from_dialect, to_dialect
 

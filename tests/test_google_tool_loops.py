@@ -17,7 +17,7 @@ import unified_llm as ul
 from corpus import records, show
 from test_law_mind import HISTORY
 from unified_llm import suite
-from unified_llm.provenance import is_sealed
+from unified_llm.provenance.opaque import is_sealed
 
 GC = "google-generate-content"
 SURFACES = [protocol for protocol in HISTORY if protocol != GC]

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
-from unified_llm._tables import CAPABILITY, KNOWN_TYPES
-from unified_llm.handles import HANDLES
+from unified_llm.provenance.provider_references import HANDLES
+from unified_llm.types._tables import CAPABILITY, KNOWN_TYPES
 
 Node = dict[str, Any]
 CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"

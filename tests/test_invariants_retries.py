@@ -11,7 +11,7 @@ import pytest
 
 import unified_llm as ul
 from error_bodies import RETRY, google_body, messages_body, openai_body
-from unified_llm.hints import RateHeaders, read_hints, write_hints
+from unified_llm.engine.shared.error_headers import RateHeaders, read_hints, write_hints
 
 CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"
 INTERACTIONS, GENERATE = "google-interactions", "google-generate-content"

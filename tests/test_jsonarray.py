@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import unified_llm as ul
 from corpus import records
 from unified_llm import suite
-from unified_llm.jsonarray import JSONArrayDecoder, JSONArrayEncoder, StreamDecoder
+from unified_llm.streams.framings.jsonarray import JSONArrayDecoder, JSONArrayEncoder, StreamDecoder
 
 GC = "google-generate-content"
 OTHERS = ["openai-chat", "openai-responses", "google-interactions", "anthropic-messages"]

@@ -11,7 +11,7 @@ import pytest
 from unified_llm.client import params
 from unified_llm.client.tools import function_tools
 from unified_llm.client.transports import transport
-from unified_llm.keywords import texts_in
+from unified_llm.passes.keywords import texts_in
 
 
 def parsed(file: str) -> dict[str, str]:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
-from unified_llm._tables import NARROWS
+from unified_llm.types._tables import NARROWS
 
 Node = dict[str, Any]
 TARGETS = [

@@ -15,7 +15,7 @@ import unified_llm as ul
 from corpus import by_id, cases, pairs, records, show
 from sdk_streams import forgets_order, judged_chat
 from unified_llm import suite
-from unified_llm.registry import adapter
+from unified_llm.engine.registry import adapter
 
 pytestmark = pytest.mark.long
 

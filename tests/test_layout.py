@@ -14,6 +14,7 @@ import sys
 import tomllib
 import zipfile
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -23,9 +24,29 @@ HUB = ROOT / "unified_llm"
 ADAPTERS = sorted(p for p in (ROOT / "adapters").iterdir() if p.is_dir() and p.name != "__pycache__")
 SOURCES = sorted(p for top in (HUB, *ADAPTERS) for p in top.rglob("*.py"))
 
+LOOSE = {"__init__.py", "__main__.py", "cli.py", "py.typed"}
+"""What may lie beside the packages: the front door and the command line."""
+
+FLOORS = [["foundation"], ["types"], ["losses"], ["engine"], ["passes", "provenance", "streams"], ["models"],
+          ["client"], ["drift", "gateway", "suite"]]  # fmt: skip
+"""The packages, in the order in which they may be imported: each imports those before it, and those beside it."""
+
+MOST = 12
+"""Modules in a folder, beside its `__init__.py`."""
+
+# Where the house is not yet as these laws have it; either list may only become shorter.
+UPWARDS = {
+    "unified_llm.client.cli.run -> drift",
+    "unified_llm.engine.adapter -> streams",
+    "unified_llm.engine.pairs.reading -> provenance",
+    "unified_llm.engine.pairs.writing -> provenance",
+    "unified_llm.losses.source_map -> engine",
+}
+CROWDED = {"client/tools", "foundation", "gateway", "gateway/state", "types"}
+
 # What a conversion runs through. It declares nothing in pydantic and opens no connection, so it imports neither.
-HOT_MODULES = "__init__ adapter capabilities convert errors losses mapping registry sse stream".split()
-HOT = [p for name in HOT_MODULES for p in (HUB / f"{name}.py", *(HUB / name).glob("*.py")) if p.is_file()]
+HOT_PACKAGES = "engine foundation losses passes provenance streams".split()
+HOT = [HUB / "__init__.py", *(p for name in HOT_PACKAGES for p in (HUB / name).rglob("*.py"))]
 HOT += [p for p in SOURCES if not p.is_relative_to(HUB)]
 HEAVY = {"anthropic", "google", "httpx", "httpx2", "openai", "pydantic", "rich", "sqlalchemy", "starlette", "typer"}
 
@@ -73,6 +94,18 @@ def at_import(tree: ast.Module) -> Iterator[ast.AST]:
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             todo += node.orelse
         elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            yield node
+            todo += ast.iter_child_nodes(node)
+
+
+def when_run(tree: ast.Module) -> Iterator[ast.AST]:
+    """All nodes but those under `if TYPE_CHECKING`: an import within a function is an import."""
+    todo: list[ast.AST] = list(tree.body)
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            todo += node.orelse
+        else:
             yield node
             todo += ast.iter_child_nodes(node)
 
@@ -125,14 +158,37 @@ def test_the_hot_path_imports_nothing_heavy() -> None:
     assert found == []
 
 
-def test_every_hot_module_is_there() -> None:
-    there = {p.relative_to(HUB).parts[0].removesuffix(".py") for p in HOT if p.is_relative_to(HUB)}
-    assert there == set(HOT_MODULES)
+def test_nothing_lies_beside_the_packages_but_the_front_door() -> None:
+    assert {p.name for p in HUB.iterdir() if p.is_file()} == LOOSE
+    packages = {p.relative_to(HUB).parts[0] for p in SOURCES if p.is_relative_to(HUB) and p.parent != HUB}
+    assert packages == set(chain(*FLOORS))
+
+
+def test_the_packages_import_downwards() -> None:
+    floor = {package: level for level, packages in enumerate(FLOORS) for package in packages}
+    found = set()
+    for path in SOURCES:
+        own = room(name_of(path))
+        for name in imported(when_run(tree_of(path)), path):
+            if own in floor and floor.get(room(name), -1) > floor[own]:
+                found.add(f"{name_of(path)} -> {room(name)}")
+    assert found == UPWARDS
+
+
+def room(name: str) -> str:
+    """The package of the house that a module is in."""
+    return f"{name}.".split(".")[1] if name.startswith("unified_llm.") else ""
+
+
+def test_a_folder_holds_about_a_dozen_modules() -> None:
+    folders = {path.parent for path in SOURCES if path.is_relative_to(HUB)}
+    sizes = {p.relative_to(HUB).as_posix(): sum(q.name != "__init__.py" for q in p.glob("*.py")) for p in folders}
+    assert {name for name, size in sizes.items() if size > MOST} == CROWDED
 
 
 def test_a_conversion_loads_nothing_heavy(tmp_path: Path) -> None:
     adapters = [f"{p.name}.{q.name}" for p in ADAPTERS for q in p.iterdir() if (q / "__init__.py").is_file()]
-    hot = [f"unified_llm.{name}" for name in HOT_MODULES if name != "__init__"]
+    hot = [name_of(p) for p in HOT if p.is_relative_to(HUB)]
     loaded = run(
         "import sys, importlib\n"
         "before = set(sys.modules)\n"
@@ -217,7 +273,7 @@ def for_checkers(path: Path) -> dict[str, str]:
             if isinstance(node, ast.ImportFrom) and node.level for alias in node.names}  # fmt: skip
 
 
-LAZY = ["", "client", "drift", "models"]
+LAZY = ["", "client", "drift", "engine", "models", "types"]
 
 
 @pytest.mark.parametrize("package", LAZY)
@@ -241,7 +297,7 @@ def test_everything_of_the_client_and_the_model_is_at_the_front() -> None:
     packages = {name for name, home in for_checkers(HUB / "__init__.py").items() if not home}
     below = {
         *(declared_all(HUB / "client" / "__init__.py") or ()),
-        *(declared_all(HUB / "model" / "__init__.py") or ()),
+        *(declared_all(HUB / "types" / "__init__.py") or ()),
     }
     assert front is not None and below <= set(front)
     assert {path.name for path in HUB.iterdir() if path.is_dir()} & set(front) == packages
@@ -255,7 +311,7 @@ def test_canonical_classes_load_on_first_use(tmp_path: Path) -> None:
         "print(unified_llm.Request.__module__, 'pydantic' in sys.modules)\n",
         tmp_path,
     )
-    assert re.fullmatch(r"unified_llm\.model\S* True\n", loaded)
+    assert re.fullmatch(r"unified_llm\.types\S* True\n", loaded)
 
 
 def test_one_version_everywhere() -> None:

@@ -23,8 +23,9 @@ import unified_llm as ul
 from benchmarks.growth import Series, series
 from benchmarks.growth_answers import deltas
 from benchmarks.growth_nodes import PROTOCOLS
-from unified_llm import fitting, naming
-from unified_llm.sse import Passing
+from unified_llm.losses import capability_names as naming
+from unified_llm.passes import tool_schemas as fitting
+from unified_llm.streams.framings.sse import Passing
 
 pytestmark = pytest.mark.long
 

@@ -13,9 +13,9 @@ import httpx2
 import pytest
 
 import unified_llm as ul
-from unified_llm.bytestream import _encoded
-from unified_llm.jsonvalue import MAX_DEPTH, detached, load_text, parse
-from unified_llm.sse import SSEDecoder
+from unified_llm.foundation.json_codec import MAX_DEPTH, detached, load_text, parse
+from unified_llm.streams.byte_pipeline import _encoded
+from unified_llm.streams.framings.sse import SSEDecoder
 
 CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"
 CONTENTS, STEPS = "google-generate-content", "google-interactions"
@@ -217,7 +217,7 @@ def test_the_strict_form_of_an_answer_takes_odd_types(content: Any) -> None:
 
 
 def test_a_breakpoint_without_a_lifetime_fits() -> None:
-    from unified_llm.lifetimes import fit_lifetime
+    from unified_llm.engine.shared.cache_ttl import fit_lifetime
 
     part: Node = {"cache": {"type": "ephemeral"}}
     fit_lifetime(part, wire := {"type": "ephemeral"}, ("5m", "1h"))
@@ -347,7 +347,7 @@ def test_a_malformed_item_is_named_by_its_own_event(
     item: Node, path: str, target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A writer may keep an item until a later event, which is well-formed and not to blame."""
-    monkeypatch.setattr("unified_llm.malformed.net", False)
+    monkeypatch.setattr("unified_llm.engine.malformed.net", False)
     events: list[Node] = [
         {"type": "response.created", "response": {"id": "r"}},
         {"type": "response.output_item.added", "item": {"type": "x"}},
@@ -364,13 +364,13 @@ def test_a_malformed_item_is_named_by_its_own_event(
 
 
 def test_a_marker_of_the_wrong_type_is_no_marker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("unified_llm.malformed.net", False)
+    monkeypatch.setattr("unified_llm.engine.malformed.net", False)
     item = {"type": "x", "extra": {STEPS: {"form": {"in": []}}}}
     assert ul.write({"model": "m", "input": [item]}, STEPS).value["input"] == []
 
 
 def test_a_turn_of_the_wrong_type_holds_no_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("unified_llm.malformed.net", False)
+    monkeypatch.setattr("unified_llm.engine.malformed.net", False)
     extra = {CHAT: {"form": {"turn": "choice"}, "turn": {"message": -1}}}
     item = {"type": "message", "role": "assistant", "content": [], "extra": extra}
     written = ul.write({"id": "r", "output": [item]}, CHAT, kind="response", facing="client").value
@@ -389,7 +389,7 @@ def test_a_turn_of_the_wrong_type_holds_no_message(monkeypatch: pytest.MonkeyPat
 def test_an_odd_item_is_written_or_refused_with_its_path(
     item: Node, path: str, target: str, facing: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("unified_llm.malformed.net", False)
+    monkeypatch.setattr("unified_llm.engine.malformed.net", False)
     try:
         ul.write({"model": "m", "input": [item]}, target, facing=facing)
     except ul.InvalidBody as error:
@@ -398,7 +398,7 @@ def test_an_odd_item_is_written_or_refused_with_its_path(
 
 @pytest.mark.parametrize("target", PROTOCOLS)
 def test_odd_values_of_what_nobody_declares_are_passed_over(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("unified_llm.malformed.net", False)
+    monkeypatch.setattr("unified_llm.engine.malformed.net", False)
     choice = {"type": "allowed_tools", "tools": [{"type": []}]}
     ul.write({"model": "m", "input": "q", "tool_choice": choice}, target)
     with pytest.raises(ul.LocalProtocolError, match="ended while the response was idle"):
@@ -406,7 +406,7 @@ def test_odd_values_of_what_nobody_declares_are_passed_over(target: str, monkeyp
 
 
 def test_an_earlier_event_that_is_too_deep_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("unified_llm.malformed.net", False)
+    monkeypatch.setattr("unified_llm.engine.malformed.net", False)
     chunk = {"candidates": [{"content": {"role": nested(2_000), "parts": [{"text": "Hi"}]}}]}
     end = {"candidates": [{"content": {"parts": []}, "finishReason": "STOP"}]}
     with pytest.raises(ul.InvalidBody, match="nested deeper"):
@@ -423,7 +423,7 @@ def test_a_key_of_the_name_opaque_in_a_citation_is_a_leftover() -> None:
 
 @pytest.mark.parametrize("form", ["x", ["x"], [], 5])
 def test_an_odd_marker_of_a_control_says_nothing(form: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("unified_llm.malformed.net", False)
+    monkeypatch.setattr("unified_llm.engine.malformed.net", False)
     node = {"model": "m", "input": "q", "reasoning": {"effort": "low"}, "extra": {CHAT: {"form": {"reasoning": form}}}}
     assert ul.write(node, CHAT).value["reasoning_effort"] == "low"
 
@@ -445,6 +445,6 @@ def test_a_name_that_no_line_can_hold_is_left_to_the_data(name: str) -> None:
 def test_a_key_of_the_name_extra_on_a_wire_is_a_key_like_any_other(
     target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("unified_llm.malformed.net", False)
+    monkeypatch.setattr("unified_llm.engine.malformed.net", False)
     ul.convert({"input": [], "context_management": [{"extra": "x"}]}, source=RESPONSES, target=target)
     ul.write({"error": {"message": "x", "extra": {CHAT: {"form": {"absent": 30_000_000}}}}}, target, "error")

@@ -12,11 +12,11 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 import pytest
 
 import unified_llm as ul
-from unified_llm import malformed
-from unified_llm.model import Request, Response
-from unified_llm.model.base import KNOWN, Kind, Model
-from unified_llm.model.validate import KINDS
+from unified_llm.engine import malformed
 from unified_llm.suite.walk import as_path, get, replaced
+from unified_llm.types import Request, Response
+from unified_llm.types.base import KNOWN, Kind, Model
+from unified_llm.types.validation import KINDS
 
 Node = dict[str, Any]
 CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from unified_llm.errors import InvalidBody
-from unified_llm.mapping import NATIVE, Bimap, IllTyped, Mapping, fill, remainder, take, unpack
-from unified_llm.reading import Reader
-from unified_llm.table import Field, Table
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import NATIVE, Bimap, IllTyped, Mapping, fill, remainder, take, unpack
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.table import Field, Table
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.foundation.errors import InvalidBody
 
 Node = dict[str, Any]
 

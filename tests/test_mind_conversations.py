@@ -18,7 +18,7 @@ import unified_llm as ul
 from corpus import records, show
 from test_law_mind import HOPS, PROTOCOLS
 from unified_llm import suite
-from unified_llm.provenance import is_sealed
+from unified_llm.provenance.opaque import is_sealed
 from unified_llm.suite.walk import dumps, leaves
 
 Node = dict[str, Any]

@@ -11,9 +11,8 @@ from pydantic import ValidationError
 
 import strategies
 import strategies_documents
-from unified_llm import _tables
-from unified_llm.errors import InvalidBody
-from unified_llm.model import (
+from unified_llm.foundation.errors import InvalidBody
+from unified_llm.types import (
     Compaction,
     FunctionCall,
     FunctionCallOutput,
@@ -27,12 +26,13 @@ from unified_llm.model import (
     UnknownPart,
     UnknownTool,
     Usage,
+    _tables,
     dump,
     validate,
 )
-from unified_llm.model import _generate as generate
-from unified_llm.model.base import KNOWN
-from unified_llm.model.validate import KINDS
+from unified_llm.types import _generate as generate
+from unified_llm.types.base import KNOWN
+from unified_llm.types.validation import KINDS
 
 NODES = generate.nodes()
 

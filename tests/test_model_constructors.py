@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
-from unified_llm.model import validate
+from unified_llm.types import validate
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-import unified_llm
-from unified_llm import _tables
-from unified_llm.capabilities import CAPABILITIES, is_capability
-from unified_llm.model import __all__ as exported
-from unified_llm.model import _generate as generate
-from unified_llm.model.base import KNOWN, Model, cap, field_capability
+from unified_llm.foundation.capabilities import CAPABILITIES, is_capability
+from unified_llm.types import __all__ as exported
+from unified_llm.types import _generate as generate
+from unified_llm.types import _tables
+from unified_llm.types.base import KNOWN, Model, cap, field_capability
 
-ROOT = Path(unified_llm.__file__).parent
+ROOT = Path(generate.__file__).parent
 CLASSES = [cls for cls in generate.classes() if cls is not Model]
 NODES = generate.nodes()
 
@@ -111,10 +110,10 @@ def test_json_types(node: str, key: str, json_types: tuple[str, ...]) -> None:
 
 def test_the_hot_path_loads_no_pydantic() -> None:
     code = (
-        "import sys; import unified_llm.capabilities, unified_llm._tables, unified_llm._twins; "
+        "import sys; import unified_llm.foundation.capabilities, unified_llm.types._tables, unified_llm.types._twins; "
         "sys.exit(','.join(sorted({'pydantic', 'pydantic_core'} & set(sys.modules))) or 0)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT.parent)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT.parents[1])
     assert done.returncode == 0, done.stderr
 
 
@@ -128,6 +127,6 @@ def test_every_class_says_what_it_is_and_where_it_comes_from() -> None:
 
 def test_exports_are_sorted_and_all_there() -> None:
     assert exported == sorted(exported)
-    import unified_llm.model as model
+    import unified_llm.types as model
 
     assert all(hasattr(model, name) for name in exported)

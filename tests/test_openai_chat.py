@@ -8,7 +8,7 @@ import pytest
 
 import unified_llm as ul
 from chat_documents import CHAT, Node, answer, bare, call, canonical, items, message_item, messages, wire_call, written
-from unified_llm.exchange import Exchange
+from unified_llm.foundation.exchange import Exchange
 
 
 def test_content_that_is_absent_is_told_from_content_that_is_empty() -> None:
@@ -319,8 +319,8 @@ def test_error_bodies_of_all_forms(body: Any, status: int, kind: str, message: s
     done = ul.convert(body, source=CHAT, target=CHAT, kind="error", http={"status": status})
     assert done.value == body
     assert done.http["status"] == status
-    adapter, _ = ul.registry.split(CHAT)
-    reader = ul.reading.Reader(CHAT, http={"status": status})
+    adapter, _ = ul.engine.registry.split(CHAT)
+    reader = ul.engine.pairs.reading.Reader(CHAT, http={"status": status})
     error = reader.root(adapter.kinds["error"].read, body)["error"]
     assert (error["type"], error["message"]) == (kind, message)
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
-from unified_llm.convert import load
-from unified_llm.provenance import is_sealed
+from unified_llm.passes.convert import load
+from unified_llm.provenance.opaque import is_sealed
 
 P = "openai-responses"
 STRICT = "openai-responses:open-responses"
@@ -161,7 +161,7 @@ def test_the_model_of_the_target_wins() -> None:
 def test_bare_base64_becomes_a_data_url() -> None:
     part = {"type": "input_file", "file_data": "JVBE", "media_type": "application/pdf", "filename": "a.pdf"}
     node = {"model": "m", "input": [{"type": "message", "role": "user", "content": [part]}]}
-    from unified_llm.writing import Writer
+    from unified_llm.engine.pairs.writing import Writer
     from unified_llm_openai.responses.request import write_request
 
     writer = Writer(P, source="google-generate-content")
@@ -301,7 +301,7 @@ def test_error_types(status: int, error: Node, kind: str) -> None:
     done = ul.convert(body, source=P, target=P, kind="error", http={"status": status})
     assert done.value == body
     assert done.http["status"] == status
-    from unified_llm.reading import Reader
+    from unified_llm.engine.pairs.reading import Reader
     from unified_llm_openai.responses.errors import read_error
 
     assert Reader(P, http={"status": status}).root(read_error, body)["error"]["type"] == kind

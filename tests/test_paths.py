@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from unified_llm.paths import Search
+from unified_llm.foundation.json_paths import Search
 
 
 @pytest.mark.parametrize("before", [0, 2])

@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import unified_llm as ul
-from unified_llm.provenance import (
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.provenance.opaque import (
     Secret,
     anchor_of,
     escaped,
@@ -24,8 +26,6 @@ from unified_llm.provenance import (
     split_opaque,
     unescaped,
 )
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
 
 ITEM: dict[str, Any] = {
     "type": "reasoning",

@@ -6,13 +6,13 @@ import importlib.util
 from pathlib import Path
 from types import ModuleType
 
-from unified_llm.model import Request
-from unified_llm.model._generate import classes
-from unified_llm.model.base import Model
-from unified_llm.model.descriptions import DESCRIPTIONS
+from unified_llm.types import Request
+from unified_llm.types._generate import classes
+from unified_llm.types.base import Model
+from unified_llm.types.descriptions import DESCRIPTIONS
 
 DOCS = Path(__file__).parents[1] / "docs"
-CLASSES = [cls for cls in classes() if cls.__module__.startswith("unified_llm.model.") and cls is not Model]
+CLASSES = [cls for cls in classes() if cls.__module__.startswith("unified_llm.types.") and cls is not Model]
 
 
 def generator() -> ModuleType:

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
-from unified_llm import registry
-from unified_llm.adapter import Route
 from unified_llm.client.transports.route_matching import recognise
-from unified_llm.registry import adapter, protocols
+from unified_llm.engine import registry
+from unified_llm.engine.adapter import Route
+from unified_llm.engine.registry import adapter, protocols
 
 
 @pytest.fixture

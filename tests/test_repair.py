@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 
 import unified_llm as ul
 from corpus import records
-from unified_llm import repair as repair_package
-from unified_llm.outline import outline
-from unified_llm.reading import Reader
-from unified_llm.registry import adapter
-from unified_llm.repair import Rules, repair
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.outline import outline
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.registry import adapter
+from unified_llm.passes import repair as repair_package
+from unified_llm.passes.repair import Rules, repair
 
 Node = dict[str, Any]
 PROTOCOLS = sorted(ul.protocols())

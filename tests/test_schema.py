@@ -19,7 +19,7 @@ from schemas import (
     changed,
     inside,
 )
-from unified_llm.schema import Change, Lowered, SchemaProfile, lower, restore_arguments
+from unified_llm.passes.schemas import Change, Lowered, SchemaProfile, lower, restore_arguments
 
 # Traps ---------------------------------------------------------------------------------------------------------------
 

@@ -15,11 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import unified_llm as ul
-from unified_llm import fitting
-from unified_llm.adapter import Surface
-from unified_llm.fitting import fits, fitted_names
-from unified_llm.registry import split
-from unified_llm.schema import NameRule, fit_name, lower
+from unified_llm.engine.adapter import Surface
+from unified_llm.engine.registry import split
+from unified_llm.passes import tool_schemas as fitting
+from unified_llm.passes.schemas import NameRule, fit_name, lower
+from unified_llm.passes.tool_schemas import fits, fitted_names
 
 CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"
 CONTENT, INTERACTIONS, OPENAPI = "google-generate-content", "google-interactions", "google-generate-content:openapi"

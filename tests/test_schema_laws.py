@@ -29,9 +29,9 @@ from schemas import (
     documents,
     tree,
 )
-from unified_llm.schema import Lowered, lower, restore_arguments
-from unified_llm.schema.lowering import _lower
-from unified_llm.schema.merge import same
+from unified_llm.passes.schemas import Lowered, lower, restore_arguments
+from unified_llm.passes.schemas.lowering import _lower
+from unified_llm.passes.schemas.merge import same
 from unified_llm.suite.mutate import altered, deleted, replaced
 from unified_llm.suite.walk import is_prefix, leaves, pointer
 

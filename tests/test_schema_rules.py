@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas import ALL_OF_IT, ROOT_ONLY, STRICT, SUBSET_OF_JSON_SCHEMA, SUBSET_OF_OPENAPI, changed, inside
-from unified_llm.schema import Change, NameRule, SchemaProfile, fit_name, lower, restore_arguments
+from unified_llm.passes.schemas import Change, NameRule, SchemaProfile, fit_name, lower, restore_arguments
 
 # What is visible in arguments ----------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from unified_llm.sse import SSEDecoder, encode, parse_data
+from unified_llm.streams.framings.sse import SSEDecoder, encode, parse_data
 
 
 def decode(*chunks: bytes) -> list[Any]:

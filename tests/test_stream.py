@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
-from unified_llm.grammar import BUILDS, CLASS, FRAME, ITEM, RESPONSE, Grammar
-from unified_llm.stream import collect, decompose
+from unified_llm.streams.folds import collect, decompose
+from unified_llm.streams.grammar import BUILDS, CLASS, FRAME, ITEM, RESPONSE, Grammar
 
 Event = dict[str, Any]
 

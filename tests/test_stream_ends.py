@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
-from unified_llm.sse import SSEDecoder, parse_data
+from unified_llm.streams.framings.sse import SSEDecoder, parse_data
 from upstreams import CHAT_STREAM, chunk, frames
 
 OTHERS = ["anthropic-messages", "google-generate-content", "google-interactions", "openai-responses"]

@@ -165,7 +165,7 @@ def test_a_call_that_a_target_holds_until_it_ends_is_reported() -> None:
 
 @pytest.mark.parametrize("target", [each for each in STREAMS if each != "openai-responses"])
 def test_what_is_held_is_found_at_a_cost_that_does_not_grow(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from unified_llm.stream_pipe import Pipe
+    from unified_llm.streams.pipeline import Pipe
 
     fed: list[int] = []
     replay = Pipe._replay
@@ -217,8 +217,8 @@ def unknown(number: int) -> Node:
 def test_what_is_kept_and_compared_does_not_grow_with_the_shapes(
     more: Callable[[int], Node], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from unified_llm import unsent
-    from unified_llm.stream_pipe import Pipe
+    from unified_llm.streams import unsent
+    from unified_llm.streams.pipeline import Pipe
 
     compared: list[int] = []
     choose = unsent.HeldFrames._choose
@@ -232,7 +232,7 @@ def test_what_is_kept_and_compared_does_not_grow_with_the_shapes(
 
 def test_values_of_frames_alike_are_reported_where_they_are() -> None:
     """Frames of one shape may have plain lists of other lengths; here a target sends the first value of each."""
-    from unified_llm.unsent import HeldFrames
+    from unified_llm.streams.unsent import HeldFrames
 
     held = HeldFrames()
     frames = [{"data": {"said": [each, *range(1000, 1000 + (0, 2, 1, 0)[each % 4])]}} for each in range(40)]

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
-from unified_llm.errors import CapabilityRefused
-from unified_llm.locate import locate
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.foundation.errors import CapabilityRefused
 from unified_llm.losses import Losses
-from unified_llm.provenance import Secret
-from unified_llm.reading import Reader
-from unified_llm.refusing import refuse
-from unified_llm.turns import parked
-from unified_llm.writing import Writer
+from unified_llm.losses.locator import locate
+from unified_llm.passes.unsupported import refuse
+from unified_llm.provenance.answer_envelope import parked
+from unified_llm.provenance.opaque import Secret
 
 Node = dict[str, Any]
 

@@ -6,7 +6,7 @@ import importlib.util
 from pathlib import Path
 from types import ModuleType
 
-from unified_llm.capabilities import CAPABILITIES
+from unified_llm.foundation.capabilities import CAPABILITIES
 
 ROOT = Path(__file__).parents[1]
 

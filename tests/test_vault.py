@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
-from unified_llm.vault import Scoped, park, thread_of, unpark
+from unified_llm.provenance.vault import Scoped, park, thread_of, unpark
 
 Node = dict[str, Any]
 GEMINI, CHAT, MESSAGES = "google-generate-content", "openai-chat", "anthropic-messages"

@@ -6,7 +6,7 @@
 >>> done.value["input"]
 [{'type': 'message', 'role': 'user', 'content': 'Hi'}]
 
-The canonical classes (`ul.Request`, `ul.Message`, `ul.FunctionCall`, ...) are listed in `unified_llm.model.__all__`;
+The canonical classes (`ul.Request`, `ul.Message`, `ul.FunctionCall`, ...) are listed in `unified_llm.types.__all__`;
 they load pydantic, and therefore on first use; so do those of `unified_llm.client.__all__`, with the HTTP library.
 """
 
@@ -15,9 +15,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from .bytestream import atranslate_sse, translate_sse
-from .convert import Converted, convert, preview, read, to_sdk, write
-from .errors import (
+from .engine.registry import protocols, register
+from .foundation.errors import (
     APIConnectionError,
     APIError,
     APITimeoutError,
@@ -43,34 +42,36 @@ from .errors import (
     UnknownProtocol,
     UnknownProvider,
 )
-from .exchange import Exchange
+from .foundation.exchange import Exchange
+from .foundation.run_errors import OutputParseError, ToolLoopLimitError, UnknownPrice
+from .foundation.usage_errors import InvalidArgument, MissingExtra
 from .losses import Fate, Level, Levels, Loss, Losses, LossGroup, Severity
-from .registry import protocols, register
-from .run_errors import OutputParseError, ToolLoopLimitError, UnknownPrice
-from .stream import collect, decompose
-from .stream_writing import write_stream
-from .streaming import (
+from .passes.convert import Converted, convert, preview, read, to_sdk, write
+from .provenance.vault import MemoryVault, Vault
+from .streams.byte_pipeline import atranslate_sse, translate_sse
+from .streams.conversion import (
     ConvertedStream,
     aconvert_stream,
     convert_stream,
     read_stream,
 )
-from .usage_errors import InvalidArgument, MissingExtra
-from .vault import MemoryVault, Vault
+from .streams.folds import collect, decompose
+from .streams.framings import jsonarray, sse
+from .streams.writing import write_stream
 
 # fmt: off
 # isort: off
 if TYPE_CHECKING:
     from typing import Any
 
-    from . import client, drift, model, models, suite
+    from . import client, drift, models, suite, types
     from .client import (
         AsyncBackground, AsyncClient, AsyncEventStream, AsyncParsedStream, AsyncRunStream, AsyncToolServer,
         Background, Client, EventStream, Hooks, MemoryStore, ModelInfo, ParsedStream, RequestEvent, ResponseEvent,
         Result, Retry, RetryEvent, RunResult, RunStream, Step, Store, TokenCount, Tool, ToolContext, ToolError,
         ToolOutput, ToolServer, TurnDone, Upstream, async_http_client, file, http_client, image, tool,
     )
-    from .model import (  # without its `Tool` and `ResponseEvent`: under these names the client's are at the front
+    from .types import (  # without its `Tool` and `ResponseEvent`: under these names the client's are at the front
         AdditionalTools, AgentMessage, AllowedTools, Annotation, AnnotationAdded, ApplyPatchCall,
         ApplyPatchCallOutput, ApplyPatchDiffDelta, ApplyPatchDiffDone, ApplyPatchTool, AudioConfig, AudioEvent, Cache,
         Capability, Choice, CitationsConfig, CodeInterpreterCall, CodeInterpreterCallCodeDelta,
@@ -156,12 +157,12 @@ __all__ = [
     "WebFetchTool", "WebSearchAction", "WebSearchCall", "WebSearchCallProgress", "WebSearchHit", "WebSearchResult",
     "WebSearchTool", "WordInfo", "__version__", "aconvert_stream", "async_http_client", "atranslate_sse", "cap",
     "client", "collect", "convert", "convert_stream", "decompose", "drift", "dump", "file", "http_client", "image",
-    "model", "models", "preview", "protocols", "read", "read_stream", "register", "suite", "to_sdk", "tool",
-    "translate_sse", "validate", "write", "write_stream",
+    "jsonarray", "models", "preview", "protocols", "read", "read_stream", "register", "sse", "suite", "to_sdk", "tool",
+    "translate_sse", "types", "validate", "write", "write_stream",
 ]
 # fmt: on
 
-_PACKAGES = ("client", "drift", "model", "models", "suite")
+_PACKAGES = ("client", "drift", "models", "suite", "types")
 
 if not TYPE_CHECKING:
 
@@ -169,8 +170,8 @@ if not TYPE_CHECKING:
         if name in _PACKAGES:
             return import_module(f".{name}", __name__)
         if name in __all__:
-            # Not `from . import model`, which would ask this function for the name.
-            for home in (".client", ".model"):
+            # Not `from . import types`, which would ask this function for the name.
+            for home in (".client", ".types"):
                 module = import_module(home, __name__)
                 if name in module.__all__:
                     value = globals()[name] = getattr(module, name)

@@ -18,9 +18,9 @@ from typing import IO, Annotated, Any
 
 import unified_llm as ul
 
-from .jsonvalue import dump, parse
+from .foundation.json_codec import dump, parse
+from .foundation.terminal import columns, fail, printable, read_input
 from .losses import Losses, enforce, levels_from
-from .terminal import columns, fail, printable, read_input
 
 try:
     import typer
@@ -167,7 +167,7 @@ def preview(
 @app.command()
 def protocols() -> None:
     """List installed protocols, dialects and document kinds."""
-    from .registry import adapter
+    from .engine.registry import adapter
 
     for name in ul.protocols():
         found = adapter(name)
@@ -235,20 +235,20 @@ def _is_stream(data: bytes) -> bool:
 
 def _is_array(data: bytes, source: str) -> bool:
     """A raw stream as one JSON array, and not a list of our own JSON form of events."""
-    from .registry import split
+    from .engine.registry import split
 
     head = data.lstrip(b"\xef\xbb\xbf \r\n")
     if not head.startswith(b"[") or not split(source)[0].streams.framing.array:
         return False
-    from .jsonarray import JSONArrayDecoder
+    from .streams.framings.jsonarray import JSONArrayDecoder
 
     first = next(iter(JSONArrayDecoder().feed(head)), None)
     return first is None or "data" not in parse(first["data"])
 
 
 def _events(data: bytes, source: str) -> Iterator[dict[str, Any]]:
-    from .jsonarray import StreamDecoder
-    from .sse import parse_data
+    from .streams.framings.jsonarray import StreamDecoder
+    from .streams.framings.sse import parse_data
 
     head = data.lstrip(b"\xef\xbb\xbf \r\n")[:1]
     if head not in (b"{", b"[") or _is_array(data, source):
@@ -264,8 +264,8 @@ def _events(data: bytes, source: str) -> Iterator[dict[str, Any]]:
 
 
 def _convert_stream(data: bytes, options: dict[str, Any]) -> Losses:
-    from .registry import adapter
-    from .sse import encode
+    from .engine.registry import adapter
+    from .streams.framings.sse import encode
 
     raw = data.lstrip(b"\xef\xbb\xbf \r\n")[:1] not in (b"{", b"[") or _is_array(data, options["source"])
     named = adapter(options["target"]).streams.framing.named

@@ -10,10 +10,10 @@ import binascii
 from importlib import import_module
 from typing import Any
 
-from unified_llm.errors import InvalidBody
-from unified_llm.jsonvalue import dump, parse
-from unified_llm.sse import encode
-from unified_llm.usage_errors import MissingExtra
+from unified_llm.foundation.errors import InvalidBody
+from unified_llm.foundation.json_codec import dump, parse
+from unified_llm.foundation.usage_errors import MissingExtra
+from unified_llm.streams.framings.sse import encode
 
 __all__ = ["Decoder"]
 

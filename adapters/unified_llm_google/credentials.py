@@ -9,7 +9,7 @@ import time
 from datetime import UTC
 from typing import Any
 
-from unified_llm.usage_errors import MissingExtra
+from unified_llm.foundation.usage_errors import MissingExtra
 
 __all__ = ["access_token"]
 

@@ -5,7 +5,7 @@ https://ai.google.dev/gemini-api/docs/structured-output#json_schema_support
 
 from __future__ import annotations
 
-from unified_llm.schema import NameRule, SchemaProfile
+from unified_llm.passes.schemas import NameRule, SchemaProfile
 
 __all__ = ["JSON_SCHEMA", "NAMES"]
 

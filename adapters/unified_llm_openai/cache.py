@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.lifetimes import fit_lifetime
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.cache_ttl import fit_lifetime
 
 __all__ = ["read_cache", "write_cache"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.writing import Writer
 
 __all__ = ["name_page"]
 

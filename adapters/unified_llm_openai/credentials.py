@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from unified_llm.usage_errors import MissingExtra
+from unified_llm.foundation.usage_errors import MissingExtra
 
 __all__ = ["access_token"]
 

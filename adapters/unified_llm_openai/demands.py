@@ -10,10 +10,10 @@ import hashlib
 from collections.abc import Callable, Collection
 from typing import Any
 
-from unified_llm.emulation import INPUT, as_function
-from unified_llm.jsonvalue import dump_text
-from unified_llm.mapping import Fated, Owned, lookup
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import Fated, Owned, lookup
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.emulation import INPUT, as_function
+from unified_llm.foundation.json_codec import dump_text
 
 __all__ = [
     "called_as_function",

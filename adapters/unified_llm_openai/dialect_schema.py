@@ -157,7 +157,7 @@ def checked(vendor: str, file: Table) -> Table:
 
 
 def _rules() -> frozenset[str]:
-    from unified_llm.repair import Rules
+    from unified_llm.passes.repair import Rules
 
     return frozenset(Rules._fields)
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from unified_llm.engine.pairs.writing import Writer
 from unified_llm.models.effort import effort_of, nearest
 from unified_llm.models.profiles import ModelProfile, ReasoningProfile, profile
-from unified_llm.writing import Writer
 
 __all__ = ["drop_refused", "fit_reasoning"]
 

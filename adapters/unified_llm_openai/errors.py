@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.hints import HINTS, sent_status, settle_status, write_hints
-from unified_llm.mapping import Bimap, Fated
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import Bimap, Fated
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.error_headers import HINTS, sent_status, settle_status, write_hints
 
 __all__ = [
     "CODES",

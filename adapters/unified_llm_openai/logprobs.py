@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import take_all
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import take_all
+from unified_llm.engine.pairs.writing import Writer
 
 __all__ = ["NO_ALTERNATIVES", "take_logprobs", "trimmed"]
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from unified_llm.mapping import Fated
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import Fated
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
 
 __all__ = ["clean_url", "fit_detail", "name_file", "read_bare", "write_bare"]
 

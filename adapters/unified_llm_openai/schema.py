@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from unified_llm.schema import NameRule, SchemaProfile
+from unified_llm.passes.schemas import NameRule, SchemaProfile
 
 __all__ = ["STRICT", "named"]
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.adapter import Adapter, Framing, Kind, Route, Streams
-from unified_llm.errors import InvalidBody
-from unified_llm.hints import HINTS, read_http, settle_status, write_hints
-from unified_llm.mapping import Bimap, Fated, IllTyped, Mapping, fill, remainder, take
-from unified_llm.reading import Reader
-from unified_llm.repair import Rules
-from unified_llm.stream import FRAME
-from unified_llm.table import Field, Table
-from unified_llm.writing import Writer
+from unified_llm.engine.adapter import Adapter, Framing, Kind, Route, Streams
+from unified_llm.engine.pairs.mapping import Bimap, Fated, IllTyped, Mapping, fill, remainder, take
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.table import Field, Table
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.error_headers import HINTS, read_http, settle_status, write_hints
+from unified_llm.foundation.errors import InvalidBody
+from unified_llm.passes.repair import Rules
+from unified_llm.streams.folds import FRAME
 
 __all__ = ["adapter"]
 
@@ -227,7 +227,7 @@ def write_error(c: Node, w: Writer) -> Node:
     return {"fault": w.piece(write_fault, error)}
 
 
-# ---- streams: no I/O, no clock; canonical events satisfy the grammar of `unified_llm.stream` ------------------------
+# ---- streams: no I/O, no clock; canonical events satisfy the grammar of `unified_llm.streams.grammar` ------------
 
 
 class TalkReader:

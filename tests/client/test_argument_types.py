@@ -11,9 +11,9 @@ import pytest
 
 import unified_llm as ul
 from client.providers import Canned, message, response
-from unified_llm._tables import KEYS
 from unified_llm.client.inputs.argument_types import ARGUMENTS, SETTINGS
 from unified_llm.client.params import Asked, ParseOptions, RunOptions
+from unified_llm.types._tables import KEYS
 
 SECRET = "sk-very-secret"
 NO_MODEL = (1, ["local/echo"], b"local/echo", {"a": 1}, True, ul.Upstream)

@@ -13,9 +13,9 @@ import pytest
 
 import unified_llm as ul
 from client.providers import PROTOCOLS, Canned, message, response, upstream
-from unified_llm._tables import KEYS
 from unified_llm.client import background, client, responses
 from unified_llm.client.params import Asked, Fields, Given, ParseGiven, ResumeGiven, RunGiven, RunOptions, meanings
+from unified_llm.types._tables import KEYS
 
 PNG = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUg=="
 

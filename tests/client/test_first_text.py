@@ -19,7 +19,7 @@ from client.providers import PROTOCOLS
 from unified_llm.client.connections.io import Wire
 from unified_llm.client.sending.decoding import EventReader
 from unified_llm.client.sending.effects import Ask
-from unified_llm.sse import SSEDecoder, parse_data
+from unified_llm.streams.framings.sse import SSEDecoder, parse_data
 from upstreams import Canned
 
 SAID = "One two three four five six seven eight nine ten."

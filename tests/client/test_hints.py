@@ -9,9 +9,9 @@ from pydantic import BaseModel
 
 import unified_llm as ul
 from client.providers import Canned, message, response
-from unified_llm._tables import KEYS
 from unified_llm.client.inputs import arguments
 from unified_llm.client.requests import OPTIONS
+from unified_llm.types._tables import KEYS
 
 
 def told(method: str = "create", **given: Any) -> str:

@@ -15,7 +15,7 @@ import pytest
 from google import genai
 
 import unified_llm as ul
-from unified_llm.adapter import Adapter, Streams
+from unified_llm.engine.adapter import Adapter, Streams
 from upstreams import Canned
 
 IDS = [f"m-{n}" for n in range(7)]
@@ -111,7 +111,7 @@ def test_a_protocol_without_a_list_says_so() -> None:
         with pytest.raises(ul.CapabilityRefused, match="Mute lists no models"):
             ul.Client(ul.Upstream(protocol="mute", base_url="http://mute")).models.list()
     finally:
-        from unified_llm import registry
+        from unified_llm.engine import registry
 
         registry._loaded.pop("mute")
 

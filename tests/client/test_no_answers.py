@@ -16,7 +16,7 @@ from client.drivers import OverAiohttp, aiohttp_installed
 from client.loopback import ANSWER, HEAD, STREAM, Exchange, Loopback, event, loopback, piece, streamed, whole
 from corpus import records
 from unified_llm.client.sending.response_check import is_answer, is_event
-from unified_llm.registry import adapter
+from unified_llm.engine.registry import adapter
 from upstreams import MESSAGE, Canned
 from upstreams import streamed as canned_stream
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import unified_llm as ul
 from unified_llm.cli import app
-from unified_llm.terminal import printable
+from unified_llm.foundation.terminal import printable
 
 ESC = "\x1b[2J\x1b]0;title\x07\x9b31m\u202e"
 MARKUP = "[bold red]not bold[/] [link=http://x]:smile:"
@@ -73,7 +73,7 @@ def test_a_conversation_escapes_what_a_model_says() -> None:
     ],
 )
 def test_an_sdks_object_of_an_odd_value_is_one_or_a_typed_error(protocol: str, kind: str, value: object) -> None:
-    from unified_llm.registry import adapter
+    from unified_llm.engine.registry import adapter
 
     if kind != "stream" and kind not in adapter(protocol).kinds:
         return

@@ -14,7 +14,7 @@ import unified_llm as ul
 from corpus import fixtures, recorded, show
 from sdk_streams import judged_chat
 from unified_llm import suite
-from unified_llm.registry import adapter
+from unified_llm.engine.registry import adapter
 
 pytestmark = pytest.mark.long
 

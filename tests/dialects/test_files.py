@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import unified_llm as ul
-from unified_llm.registry import adapter, dialect
+from unified_llm.engine.registry import adapter, dialect
 from unified_llm_openai.dialect_schema import ABOUT, KEYS, SHAPES, checked
 from unified_llm_openai.dialects import FOLDER, Dialects, load
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
-from unified_llm.registry import adapter
+from unified_llm.engine.registry import adapter
 from unified_llm_openai.dialect_schema import KEYS
 
 Node = dict[str, Any]

@@ -10,7 +10,7 @@ import pytest
 import unified_llm as ul
 from unified_llm import drift
 from unified_llm.drift.layout import every_pair, matrix
-from unified_llm.registry import adapter
+from unified_llm.engine.registry import adapter
 
 Node = dict[str, Any]
 

@@ -10,7 +10,7 @@ import pytest
 import unified_llm as ul
 from unified_llm.drift import HUB, Cell, Key, Lock, cell, layout, observe, survives
 from unified_llm.drift.lock import Watch
-from unified_llm.registry import adapter
+from unified_llm.engine.registry import adapter
 
 FACTS = [
     # Chat, generateContent and Interactions have a seed; Responses and Messages have none.

@@ -91,7 +91,7 @@ WATCH = json.dumps(
     }
 )
 BROKEN = """
-from unified_llm.registry import adapter
+from unified_llm.engine.registry import adapter
 
 kinds = adapter("openai-responses").kinds
 write = kinds["request"].write

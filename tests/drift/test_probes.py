@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
-from unified_llm._tables import CAPABILITY
-from unified_llm.capabilities import CAPABILITIES
 from unified_llm.drift import HUB, KINDS, UNPROBED, Key, cell, observe, probes
 from unified_llm.drift.probing import places, plain
-from unified_llm.model.validate import validate
+from unified_llm.foundation.capabilities import CAPABILITIES
 from unified_llm.suite.walk import nodes
+from unified_llm.types._tables import CAPABILITY
+from unified_llm.types.validation import validate
 
 PROTOCOLS = ul.protocols()
 ANSWERS_ONLY = {"response", "stream"}

@@ -6,8 +6,8 @@ import copy
 from typing import Any
 
 from unified_llm.engine import Shape
-from unified_llm.engine.rows import SPREAD, Branch, Row
-from unified_llm.engine.runtime import (
+from unified_llm.engine.compiler.rows import SPREAD, Branch, Row
+from unified_llm.engine.compiler.runtime import (
     demand,
     drawers,
     finish,
@@ -19,7 +19,7 @@ from unified_llm.engine.runtime import (
     reach,
     spell,
 )
-from unified_llm.engine.signals import ABSENT, FAULTS, Approximate, Mismatch, Node, Path, is_same
+from unified_llm.engine.compiler.signals import ABSENT, FAULTS, Approximate, Mismatch, Node, Path, is_same
 
 __all__ = ["read", "read_flat", "read_slot", "write", "write_flat"]
 

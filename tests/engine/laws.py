@@ -8,8 +8,8 @@ from copy import deepcopy
 from typing import Any
 
 from unified_llm.engine import NATIVE, Context, Places, Shape, keep_spelling, located, spelled_as
-from unified_llm.engine.runtime import MARKERS
-from unified_llm.engine.signals import FAULTS
+from unified_llm.engine.compiler.runtime import MARKERS
+from unified_llm.engine.compiler.signals import FAULTS
 
 Node = dict[str, Any]
 Path = tuple[Any, ...]

@@ -34,7 +34,7 @@ from unified_llm.engine import (
     turns,
     union,
 )
-from unified_llm.jsonvalue import dump_text, load_text
+from unified_llm.foundation.json_codec import dump_text, load_text
 
 Node = dict[str, Any]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from engine import interpret, shapes
 from unified_llm.engine import Context, Mismatch, Shape
-from unified_llm.engine.signals import FAULTS
+from unified_llm.engine.compiler.signals import FAULTS
 
 Node = dict[str, Any]
 

@@ -26,7 +26,7 @@ from unified_llm.engine import (
     located,
     string,
 )
-from unified_llm.engine.signals import FAULTS
+from unified_llm.engine.compiler.signals import FAULTS
 
 Node = dict[str, Any]
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from engine import laws, shapes
 from engine.test_differential import changed
 from unified_llm.engine import Context, Places
-from unified_llm.engine.signals import FAULTS
+from unified_llm.engine.compiler.signals import FAULTS
 
 Node = dict[str, Any]
 CASES = list(shapes.cases())

@@ -12,8 +12,9 @@ import orjson
 import pytest
 
 from engine import laws, shapes
-from unified_llm.engine import Context, Shape, Union, codec, located, report, string
-from unified_llm.engine import compile as compiler
+from unified_llm.engine import Context, Shape, Union, codec, located, string
+from unified_llm.engine.compiler import compile as compiler
+from unified_llm.engine.shapes import report
 
 Node = dict[str, Any]
 CASES = list(shapes.cases())

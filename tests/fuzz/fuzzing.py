@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from unified_llm import malformed
+from unified_llm.engine import malformed
 
 from .cases import FAMILIES, Case, Seeds
 from .mutation import places, with_value, without

@@ -17,8 +17,8 @@ from urllib.parse import quote
 
 import httpx2
 
-from unified_llm.adapter import Route
-from unified_llm.registry import adapter
+from unified_llm.engine.adapter import Route
+from unified_llm.engine.registry import adapter
 
 from .cases import DIALECTS, ROUTES, STREAMED, Case, Seeds, Unexpected, as_bytes
 from .mutation import mutate_bytes

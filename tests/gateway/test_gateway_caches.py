@@ -15,9 +15,9 @@ from google.genai import types
 from gateway.serving import PROTOCOLS, House, Served
 from gateway.test_gateway_files import GOOGLE, PDF, google_of, openai_of, within
 from unified_llm.client.transports.report_headers import LOSSES
+from unified_llm.foundation.secret import Secret
 from unified_llm.gateway.access import new_key
 from unified_llm.gateway.state.references import References, _read
-from unified_llm.secret import Secret
 
 CONTENTS: Any = [
     types.UserContent("The first question."),

@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from gateway.serving import House, config
-from unified_llm.errors import (
+from unified_llm.foundation.errors import (
     APIConnectionError,
     APIError,
     InvalidRequestError,

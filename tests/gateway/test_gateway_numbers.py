@@ -10,7 +10,7 @@ import pytest
 from unified_llm.gateway.state import event_log
 from unified_llm.gateway.state.event_log import LogWriter, Run
 from unified_llm.gateway.state.turns import data_of
-from unified_llm.sse import encode
+from unified_llm.streams.framings.sse import encode
 
 FIELD = "sequence_number"
 TRICKY: dict[str, dict[str, Any]] = {

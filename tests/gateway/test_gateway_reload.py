@@ -13,7 +13,7 @@ import httpx2
 import pytest
 
 from gateway.serving import House
-from unified_llm.errors import OverloadedError
+from unified_llm.foundation.errors import OverloadedError
 from unified_llm.gateway import reload as reload_module
 from unified_llm.gateway.access import Key
 from unified_llm.gateway.app import Gateway

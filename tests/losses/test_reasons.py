@@ -11,7 +11,7 @@ import pytest
 
 import corpus
 import unified_llm as ul
-from unified_llm.capabilities import CAPABILITIES, is_known
+from unified_llm.foundation.capabilities import CAPABILITIES, is_known
 from unified_llm.losses import FATES, Loss, Losses
 from unified_llm.losses.advice import _advice, advice
 from unified_llm.losses.reasons import _data, is_bookkeeping, is_default, with_reasons

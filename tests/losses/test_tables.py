@@ -12,8 +12,8 @@ import pytest
 from rich.cells import cell_len
 
 import unified_llm as ul
+from unified_llm.foundation.terminal import columns
 from unified_llm.losses import Loss, Losses
-from unified_llm.terminal import columns
 
 MANY = Losses(
     [

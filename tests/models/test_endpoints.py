@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
-from unified_llm._tables import CAPABILITY
+from unified_llm.engine.registry import adapter
 from unified_llm.models import catalog, endpoints
 from unified_llm.models.catalog import Catalog, load
 from unified_llm.models.endpoints import provider, providers, table
-from unified_llm.registry import adapter
+from unified_llm.types._tables import CAPABILITY
 
 DATA = Path(catalog.__file__).parent / "data"
 SNAPSHOT = load((DATA / "models_dev.json.gz").read_bytes(), "the snapshot")

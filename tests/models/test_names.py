@@ -9,8 +9,8 @@ import pytest
 
 import unified_llm as ul
 from unified_llm import models
+from unified_llm.engine.registry import split
 from unified_llm.models import _names, names
-from unified_llm.registry import split
 
 STUB = Path(str(names.__file__)).with_suffix(".pyi")
 

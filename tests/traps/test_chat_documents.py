@@ -368,8 +368,8 @@ def test_trap_148_an_error_that_is_a_completion() -> None:
     body = completion({"content": ""}, "content_filter")
     done = ul.convert(body, source=CHAT, target=CHAT, kind="error", http={"status": 400})
     assert done.value == body
-    adapter, _ = ul.registry.split(CHAT)
-    error = ul.reading.Reader(CHAT, http={"status": 400}).root(adapter.kinds["error"].read, body)["error"]
+    adapter, _ = ul.engine.registry.split(CHAT)
+    error = ul.engine.pairs.reading.Reader(CHAT, http={"status": 400}).root(adapter.kinds["error"].read, body)["error"]
     assert error["type"] == "content_filter"
 
 
@@ -397,5 +397,6 @@ def test_trap_172_overflow_stays_recognisable() -> None:
     body = {
         "error": {"message": "m", "type": "invalid_request_error", "param": None, "code": "context_length_exceeded"}
     }
-    adapter, _ = ul.registry.split(CHAT)
-    assert ul.reading.Reader(CHAT).root(adapter.kinds["error"].read, body)["error"]["type"] == "context_overflow"
+    adapter, _ = ul.engine.registry.split(CHAT)
+    error = ul.engine.pairs.reading.Reader(CHAT).root(adapter.kinds["error"].read, body)["error"]
+    assert error["type"] == "context_overflow"

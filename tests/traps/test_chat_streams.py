@@ -8,7 +8,7 @@ import pytest
 
 import unified_llm as ul
 from folds import FOLDS
-from unified_llm.exchange import Exchange
+from unified_llm.foundation.exchange import Exchange
 
 CHAT = "openai-chat"
 Node = dict[str, Any]

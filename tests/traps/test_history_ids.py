@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
-from unified_llm.repair import Rules
+from unified_llm.passes.repair import Rules
 
 CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"
 GC, STEPS = "google-generate-content", "google-interactions"

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
-from unified_llm.repair import Rules, repair
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.passes.repair import Rules, repair
 
 CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"
 GC, STEPS = "google-generate-content", "google-interactions"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
-from unified_llm.provenance import is_sealed
+from unified_llm.provenance.opaque import is_sealed
 
 IA = "google-interactions"
 SIGNATURE = "CiQBDDnWx+/signed=="

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
-from unified_llm.convert import load
+from unified_llm.passes.convert import load
 
 P = "openai-responses"
 C = "openai-chat"
@@ -91,7 +91,7 @@ def test_trap_112_mcp_items_are_one_loss_each() -> None:
 
 
 def test_trap_113_a_failed_tool_is_a_legal_item() -> None:
-    from unified_llm.writing import Writer
+    from unified_llm.engine.pairs.writing import Writer
     from unified_llm_openai.responses.request import write_request
 
     output = {"type": "function_call_output", "call_id": "t", "output": "boom", "is_error": True}
@@ -120,7 +120,7 @@ def test_trap_119_one_plain_text_is_a_string() -> None:
 
 
 def test_trap_119_a_picture_of_the_assistant_is_told() -> None:
-    from unified_llm.writing import Writer
+    from unified_llm.engine.pairs.writing import Writer
     from unified_llm_openai.responses.request import write_request
 
     picture = {"type": "output_image", "image_url": "data:image/png;base64,AA"}
@@ -178,7 +178,7 @@ def test_trap_141_calls_leave_the_answer_completed() -> None:
 
 
 def test_trap_142_a_malformed_call_is_no_success() -> None:
-    from unified_llm.writing import Writer
+    from unified_llm.engine.pairs.writing import Writer
     from unified_llm_openai.responses.response import write_response
 
     writer = Writer(P, source="google-generate-content", facing="client")
@@ -198,7 +198,7 @@ def test_traps_143_144_147_what_was_cut_is_incomplete(word: str, reason: str) ->
 
 
 def test_trap_145_a_pause_is_not_an_end() -> None:
-    from unified_llm.writing import Writer
+    from unified_llm.engine.pairs.writing import Writer
     from unified_llm_openai.responses.response import write_response
 
     writer = Writer(P, source="anthropic-messages", facing="client")

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import unified_llm as ul
-from unified_llm.convert import load
+from unified_llm.passes.convert import load
 
 P = "openai-responses"
 Node = dict[str, Any]
@@ -78,7 +78,7 @@ def test_trap_020_a_server_that_takes_reasoning_in_clear_gets_it() -> None:
 
 def test_trap_021_cipher_of_another_maker_is_not_sent() -> None:
     theirs = {"kind": "encrypted_content", "data": "X", "origin": {"protocol": P, "scope": "org-x"}}
-    from unified_llm.writing import Writer
+    from unified_llm.engine.pairs.writing import Writer
     from unified_llm_openai.responses.request import write_request
 
     writer = Writer(P, scope="org-y", origin=("protocol", "scope"))

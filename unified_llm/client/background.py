@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic
 
-from ..errors import APITimeoutError
-from ..run_errors import OutputParseError
+from ..foundation.errors import APITimeoutError
+from ..foundation.run_errors import OutputParseError
 from .history import Segment
 from .results import Result, T
 from .retrieval import kept, reopen

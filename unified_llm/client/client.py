@@ -10,10 +10,10 @@ from typing import Any, Generic, TypeVar, Unpack
 
 import httpx2
 
-from ..keywords import spelled_out
 from ..losses import Levels
-from ..provenance import SecretLike
-from ..vault import Vault
+from ..passes.keywords import spelled_out
+from ..provenance.opaque import SecretLike
+from ..provenance.vault import Vault
 from .connections.io import AsyncWire, Wire
 from .core import Core
 from .inputs.argument_types import SETTINGS, check_arguments

@@ -11,18 +11,18 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-from ..errors import (
+from ..engine.registry import split
+from ..foundation.errors import (
     InvalidBody,
     InvalidRequestError,
     NotFoundError,
     UnknownModel,
     UnknownProvider,
 )
-from ..exchange import Exchange
+from ..foundation.exchange import Exchange
 from ..losses import Levels, Losses, enforce
-from ..provenance import Secret, SecretLike, process_secret
-from ..registry import split
-from ..vault import Vault
+from ..provenance.opaque import Secret, SecretLike, process_secret
+from ..provenance.vault import Vault
 from .history import Segment
 from .inputs.argument_types import check_arguments
 from .opening import Opening

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from .._tables import CAPABILITY
-from ..handles import _nodes, is_foreign_here
+from ..engine.registry import adapter
+from ..foundation.json_paths import pointer
 from ..losses import Fate, Loss
-from ..paths import pointer
-from ..registry import adapter
+from ..provenance.provider_references import _nodes, is_foreign_here
+from ..types._tables import CAPABILITY
 
 __all__ = ["Segment", "continued", "said", "withheld"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..errors import APIError, StreamInterruptedError
+from ..foundation.errors import APIError, StreamInterruptedError
 from .requests import Call
 from .results import Result, result_of
 from .sending.api_errors import failed
@@ -13,7 +13,7 @@ from .state.stored_responses import keep
 from .telemetry.operation import Hooked
 
 if TYPE_CHECKING:
-    from ..exchange import Exchange
+    from ..foundation.exchange import Exchange
     from .core import Core
 
 __all__ = ["Opening"]

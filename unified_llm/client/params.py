@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
-from ..keywords import texts_in
+from ..passes.keywords import texts_in
 
 if TYPE_CHECKING:
     import os
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     import httpx2
     from pydantic import BaseModel
 
-    from .. import _twins as json
     from ..losses import Levels
-    from ..model import request, settings
     from ..models.names import ModelName, ProtocolName, ProviderName
+    from ..types import _twins as json
+    from ..types import request, settings
     from .inputs.media import Drawn
     from .results import Result, RunResult, Step
     from .tools.approval import Approve

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
-from .._tables import KEYS
-from ..errors import InvalidBody
+from ..engine.malformed import FAULTS, refuse_document
+from ..foundation.errors import InvalidBody
+from ..foundation.json_paths import pointer
 from ..losses import Levels, Losses
-from ..malformed import FAULTS, refuse_document
-from ..model.base import Model
-from ..paths import pointer
+from ..types._tables import KEYS
+from ..types.base import Model
 from .history import Segment, withheld
 from .inputs.argument_types import check_arguments
 from .inputs.arguments import refuse_argument
@@ -155,8 +155,8 @@ def check_settings(settings: Node) -> None:
     """Refuse a setting of the wrong type, and a misspelt field of one, with its path."""
     from pydantic import ValidationError
 
-    from ..model import Request
-    from ..model.validate import first_problem
+    from ..types import Request
+    from ..types.validation import first_problem
 
     try:
         made = Request.model_validate(settings)

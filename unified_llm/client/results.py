@@ -14,14 +14,14 @@ from pydantic import PrivateAttr
 from typing_extensions import TypeVar
 
 from ..losses import Losses
-from ..model import Response
-from ..model.items import CustomToolCall, CustomToolCallOutput, FunctionCall, FunctionCallOutput, Item
-from ..model.usage import Usage
-from ..model.validate import validate
+from ..types import Response
+from ..types.items import CustomToolCall, CustomToolCallOutput, FunctionCall, FunctionCallOutput, Item
+from ..types.usage import Usage
+from ..types.validation import validate
 from .history import Segment, continued
 
 if TYPE_CHECKING:
-    from ..exchange import Exchange
+    from ..foundation.exchange import Exchange
     from ..models.pricing import Cost
 
 __all__ = ["Made", "ModelInfo", "Result", "RunResult", "Step", "TokenCount", "result_of"]
@@ -212,7 +212,7 @@ def items_of(given: Any) -> list[Node]:
 
 def cost_of(usage: Any, upstream: Any, exchange: Exchange | None) -> Cost | None:
     """The listed price of a usage at an upstream; None where it is not known."""
-    from ..errors import InvalidBody, UnknownModel, UnknownProvider
+    from ..foundation.errors import InvalidBody, UnknownModel, UnknownProvider
     from ..models.pricing import cost
 
     model = (exchange.model if exchange else None) or getattr(upstream, "model", None)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..errors import CapabilityRefused, InvalidBody
-from ..exchange import Exchange
-from ..registry import split
-from ..urls import filled
-from ..usage_errors import InvalidArgument
+from ..engine.registry import split
+from ..foundation.errors import CapabilityRefused, InvalidBody
+from ..foundation.exchange import Exchange
+from ..foundation.urls import filled
+from ..foundation.usage_errors import InvalidArgument
 from .inputs.argument_types import check_arguments
 from .opening import Opening
 from .results import Result

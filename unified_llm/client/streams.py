@@ -10,16 +10,16 @@ from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING, Any, Generic
 
-from ..errors import RemoteProtocolError
+from ..foundation.errors import RemoteProtocolError
 from ..losses import Losses
-from ..model.validate import validate
+from ..types.validation import validate
 from .opening import Opening
 from .results import Result, T
 from .telemetry.hooks import acall_hook, call_hook
 
 if TYPE_CHECKING:
-    from ..model.events import Event
-    from ..model.response import Response
+    from ..types.events import Event
+    from ..types.response import Response
 
 __all__ = ["AsyncEventStream", "EventStream"]
 
@@ -83,7 +83,7 @@ class _Seen:
 
 
 def _place(opening: Opening) -> str:
-    from ..registry import split
+    from ..engine.registry import split
 
     resume = split(opening.stream.upstream.protocol)[0].resume
     return resume[1] if resume else ""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .._lazy import on_first_use
+from ..foundation.lazy import on_first_use
 
 if TYPE_CHECKING:
     from .layout import Column, Matrix, matrix

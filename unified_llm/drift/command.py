@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import UnifiedLLMError
-from ..jsonvalue import dump
-from ..terminal import draw, fail
+from ..foundation.errors import UnifiedLLMError
+from ..foundation.json_codec import dump
+from ..foundation.terminal import draw, fail
 
 if TYPE_CHECKING:
     from .layout import Matrix

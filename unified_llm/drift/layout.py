@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from ..capabilities import CAPABILITIES, near
-from ..errors import UnknownProtocol
-from ..registry import adapter, protocols, split
-from ..usage_errors import InvalidArgument
+from ..engine.registry import adapter, protocols, split
+from ..foundation.capabilities import CAPABILITIES, near
+from ..foundation.errors import UnknownProtocol
+from ..foundation.usage_errors import InvalidArgument
 from .observe import HUB, OBSERVED, Cell, Key, measure
 from .probing import KINDS
 

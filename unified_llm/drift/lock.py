@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..capabilities import CAPABILITIES
+from ..foundation.capabilities import CAPABILITIES
 from .layout import names
 from .observe import OBSERVED, Cell, Key, measure
 from .probing import KINDS

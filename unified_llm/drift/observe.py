@@ -11,16 +11,16 @@ from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from ..convert import convert, kind_of, load, write
-from ..defaults import needs_no_field
-from ..errors import CapabilityRefused, UnifiedLLMError
+from ..engine.pairs.reading import Reader
+from ..engine.registry import provider_of, split
+from ..foundation.errors import CapabilityRefused, UnifiedLLMError
+from ..foundation.secret import Secret
 from ..losses import Loss
-from ..reading import Reader
-from ..registry import provider_of, split
-from ..secret import Secret
-from ..stream import checked, collect, decompose
-from ..stream_writing import write_stream
-from ..streaming import convert_stream
+from ..losses.defaults import needs_no_field
+from ..passes.convert import convert, kind_of, load, write
+from ..streams.conversion import convert_stream
+from ..streams.folds import checked, collect, decompose
+from ..streams.writing import write_stream
 from .probing import Place, Probe, places, plain, probes
 
 __all__ = ["HUB", "OBSERVED", "Cell", "Key", "cell", "measure", "survives"]

@@ -99,7 +99,7 @@ class _LockFile(pytest.File):
         except (ValueError, LookupError) as error:
             return [_Unreadable.from_parent(self, name="unreadable", reason=str(error))]
         except Exception as error:
-            from ..errors import UnifiedLLMError
+            from ..foundation.errors import UnifiedLLMError
 
             if not isinstance(error, UnifiedLLMError):
                 raise
@@ -205,7 +205,7 @@ def _mistake(mark: pytest.Mark, targets: list[str]) -> str:
         )
     from difflib import get_close_matches
 
-    from ..registry import protocols
+    from ..engine.registry import protocols
 
     known = protocols()
     for glob in mark.args:
@@ -302,7 +302,7 @@ def conversion_report(request: pytest.FixtureRequest) -> Callable[..., Report]:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "unified_llm_upstream" in metafunc.fixturenames:
-        from ..registry import protocols
+        from ..engine.registry import protocols
 
         names = metafunc.config.getini("unified_llm_protocols") or protocols()
         metafunc.parametrize("unified_llm_upstream", names, indirect=True)

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..capabilities import CAPABILITIES
+from ..foundation.capabilities import CAPABILITIES
 
 __all__ = ["KINDS", "UNPROBED", "Place", "Probe", "places", "plain", "probes"]
 

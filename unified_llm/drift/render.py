@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from html import escape
 
-from ..capabilities import CAPABILITIES
+from ..foundation.capabilities import CAPABILITIES
 from .layout import Matrix, table
 from .observe import HUB, OBSERVED, Cell
 

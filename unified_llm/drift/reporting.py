@@ -11,11 +11,11 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Any
 
-from ..capabilities import CAPABILITIES
-from ..convert import convert
+from ..foundation.capabilities import CAPABILITIES
+from ..foundation.usage_errors import InvalidArgument
 from ..losses import Loss, Losses
-from ..streaming import convert_stream
-from ..usage_errors import InvalidArgument
+from ..passes.convert import convert
+from ..streams.conversion import convert_stream
 
 __all__ = ["Report", "known", "report"]
 
@@ -59,7 +59,7 @@ def known(capability: str) -> str:
 
     >>> known("input.image")
     Traceback (most recent call last):
-    unified_llm.usage_errors.InvalidArgument: 'input.image' matches no capability; did you mean image.input?
+    unified_llm.foundation.usage_errors.InvalidArgument: 'input.image' matches no capability; did you mean image.input?
     """
     if capability.startswith("x.") or any(fnmatchcase(name, capability) for name in CAPABILITIES):
         return capability

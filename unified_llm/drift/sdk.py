@@ -19,8 +19,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..registry import adapter, protocols
-from ..usage_errors import MissingExtra
+from ..engine.registry import adapter, protocols
+from ..foundation.usage_errors import MissingExtra
 from .surface import Surface, of_schema, of_types, release
 
 __all__ = [

@@ -14,18 +14,18 @@ from typing import Any
 
 import httpx2
 
-from ..adapter import Route
-from ..convert import convert, load, write
-from ..errors import CapabilityRefused, InvalidBody
-from ..exchange import Exchange
-from ..jsonvalue import dump, parse
+from ..engine.adapter import Route
+from ..engine.pairs.reading import Reader
+from ..engine.registry import adapter, protocols, split
+from ..foundation.errors import CapabilityRefused, InvalidBody
+from ..foundation.exchange import Exchange
+from ..foundation.json_codec import dump, parse
 from ..losses import Loss, Losses
-from ..reading import Reader
-from ..registry import adapter, protocols, split
-from ..sse import encode
-from ..stream import decompose
-from ..stream_writing import write_stream
-from ..streaming import convert_stream
+from ..passes.convert import convert, load, write
+from ..streams.conversion import convert_stream
+from ..streams.folds import decompose
+from ..streams.framings.sse import encode
+from ..streams.writing import write_stream
 
 __all__ = ["FakeUpstream"]
 

@@ -12,47 +12,52 @@ why. Nothing here is compiled, remembered or grown by documents.
 
 from __future__ import annotations
 
-from .context import Context, Raw
-from .fields import (
-    Field,
-    boolean,
-    choices,
-    codec,
-    constant,
-    enum,
-    flatten,
-    integer,
-    json,
-    nested,
-    number,
-    opaque,
-    string,
-    turn,
-    turns,
-    union,
-)
-from .layouts import Blocks, Slots
-from .places import Places, keep_spelling, walk
-from .report import located
-from .runtime import compared, respelled, spelled_as
-from .shape import Place, Shape
-from .signals import (
-    ABSENT,
-    CALLS,
-    MEDIA,
-    NATIVE,
-    NATIVES,
-    OPAQUE,
-    REST,
-    RESULTS,
-    TOOLS,
-    Approximate,
-    Cannot,
-    DeclarationError,
-    Mismatch,
-)
-from .timeline import Choices, Turns
-from .unions import Union
+from typing import TYPE_CHECKING
+
+from ..foundation.lazy import on_first_use
+
+if TYPE_CHECKING:
+    from .compiler.context import Context, Raw
+    from .compiler.fields import (
+        Field,
+        boolean,
+        choices,
+        codec,
+        constant,
+        enum,
+        flatten,
+        integer,
+        json,
+        nested,
+        number,
+        opaque,
+        string,
+        turn,
+        turns,
+        union,
+    )
+    from .compiler.runtime import compared, respelled, spelled_as
+    from .compiler.signals import (
+        ABSENT,
+        CALLS,
+        MEDIA,
+        NATIVE,
+        NATIVES,
+        OPAQUE,
+        REST,
+        RESULTS,
+        TOOLS,
+        Approximate,
+        Cannot,
+        DeclarationError,
+        Mismatch,
+    )
+    from .shapes.layouts import Blocks, Slots
+    from .shapes.places import Places, keep_spelling, walk
+    from .shapes.report import located
+    from .shapes.shape import Place, Shape
+    from .shapes.timeline import Choices, Turns
+    from .shapes.unions import Union
 
 __all__ = [
     "ABSENT",
@@ -101,3 +106,26 @@ __all__ = [
     "union",
     "walk",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = on_first_use(
+        __name__,
+        {
+            "compiler.context": "Context Raw",
+            "compiler.fields": (
+                "Field boolean choices codec constant enum flatten integer json nested number opaque string turn "
+                "turns union"
+            ),
+            "shapes.layouts": "Blocks Slots",
+            "shapes.places": "Places keep_spelling walk",
+            "shapes.report": "located",
+            "compiler.runtime": "compared respelled spelled_as",
+            "shapes.shape": "Place Shape",
+            "compiler.signals": (
+                "ABSENT Approximate CALLS Cannot DeclarationError MEDIA Mismatch NATIVE NATIVES OPAQUE REST "
+                "RESULTS TOOLS"
+            ),
+            "shapes.timeline": "Choices Turns",
+            "shapes.unions": "Union",
+        },
+    )

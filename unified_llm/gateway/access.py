@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ..client.transports.route_matching import spoken
-from ..registry import adapter
+from ..engine.registry import adapter
 from .config import Config, is_loopback
 from .replies import Refusal, Whole
 

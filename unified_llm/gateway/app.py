@@ -20,10 +20,10 @@ from ..client.connections.pool import LIMITS
 from ..client.transports.route_matching import Match, recognise
 from ..client.transports.stream_translation import SurfaceStream
 from ..client.transports.translator import Incoming, OnUsage, Reply, Translator
-from ..conversation_api import CONVERSATIONS
-from ..errors import APIConnectionError, APIError, APITimeoutError, CapabilityLost, InvalidRequestError
-from ..file_api import CACHE_KINDS, KINDS
-from ..secret import Secret
+from ..engine.conversation_api import CONVERSATIONS
+from ..engine.file_api import CACHE_KINDS, KINDS
+from ..foundation.errors import APIConnectionError, APIError, APITimeoutError, CapabilityLost, InvalidRequestError
+from ..foundation.secret import Secret
 from .access import Access, Key
 from .background import again, begin
 from .body import Disconnected, Peek, check_media_type, peek, read_body

@@ -9,10 +9,10 @@ from ..client.transports.route_matching import Match, recognise
 from ..client.transports.translator import Incoming, Reply, Translator
 from ..client.upstreams.protocol_selection import settled
 from ..client.upstreams.upstream import Upstream
-from ..convert import Converted, convert
-from ..errors import APIError, InvalidBody
-from ..jsonvalue import parse
-from ..secret import Secret
+from ..foundation.errors import APIError, InvalidBody
+from ..foundation.json_codec import parse
+from ..foundation.secret import Secret
+from ..passes.convert import Converted, convert
 from .access import Key
 from .body import Peek, peek
 from .head import Head

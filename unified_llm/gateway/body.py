@@ -16,10 +16,10 @@ import zstandard
 
 from ..client.state.response_memory import keeps
 from ..client.state.store import takes
-from ..errors import InvalidBody
-from ..jsonvalue import parse
-from ..registry import adapter
-from ..urls import whole_number
+from ..engine.registry import adapter
+from ..foundation.errors import InvalidBody
+from ..foundation.json_codec import parse
+from ..foundation.urls import whole_number
 from .config import GatewaySettings
 from .replies import Refusal
 

@@ -13,11 +13,11 @@ from contextlib import nullcontext
 from datetime import datetime
 from typing import Any
 
-from ..errors import APIError, InvalidBody
-from ..file_api import CacheApi
-from ..jsonvalue import dump
-from ..registry import adapter
-from ..secret import Secret
+from ..engine.file_api import CacheApi
+from ..engine.registry import adapter
+from ..foundation.errors import APIError, InvalidBody
+from ..foundation.json_codec import dump
+from ..foundation.secret import Secret
 from .config import StateSettings
 from .files import Sent, listed, object_of, storage_full
 from .replies import Refusal, Whole, json_reply

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from ..terminal import fail, printable
+from ..foundation.terminal import fail, printable
 
 if TYPE_CHECKING:
     from .config import Config

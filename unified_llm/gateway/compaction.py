@@ -13,12 +13,12 @@ from uuid import uuid4
 from ..client.state.response_memory import compacted
 from ..client.transports.report_headers import told
 from ..client.transports.route_matching import Match
-from ..convert import write
-from ..errors import InvalidBody
-from ..jsonvalue import dump, parse
+from ..engine.registry import adapter
+from ..foundation.errors import InvalidBody
+from ..foundation.json_codec import dump, parse
+from ..foundation.secret import Secret
 from ..losses import Loss, Losses
-from ..registry import adapter
-from ..secret import Secret
+from ..passes.convert import write
 from .replies import Refusal, Whole
 from .state.turns import Recalled
 

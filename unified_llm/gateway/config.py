@@ -18,7 +18,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from ..secret import Secret
+from ..foundation.secret import Secret
 from .values import (
     LOGINS,
     BudgetText,

@@ -10,12 +10,12 @@ from uuid import uuid4
 from ..client.state.response_memory import Turn, asked
 from ..client.transports.route_matching import Match
 from ..client.transports.translator import Reply
-from ..conversation_api import ConversationApi
-from ..convert import write
-from ..errors import InvalidBody
-from ..jsonvalue import dump, parse
-from ..registry import adapter
-from ..secret import Secret
+from ..engine.conversation_api import ConversationApi
+from ..engine.registry import adapter
+from ..foundation.errors import InvalidBody
+from ..foundation.json_codec import dump, parse
+from ..foundation.secret import Secret
+from ..passes.convert import write
 from .body import Peek
 from .files import Sent, listed, object_of
 from .replies import Refusal, Whole, json_reply

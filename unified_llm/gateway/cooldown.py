@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from ..client.upstreams.upstream import Upstream
-from ..errors import (
+from ..foundation.errors import (
     APIConnectionError,
     APIError,
     APITimeoutError,

@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..client.transports.route_matching import Match
-from ..file_api import FileApi, ResumableApi, UploadApi
-from ..jsonvalue import parse
-from ..registry import adapter
-from ..secret import Secret
-from ..urls import whole_number
+from ..engine.file_api import FileApi, ResumableApi, UploadApi
+from ..engine.registry import adapter
+from ..foundation.json_codec import parse
+from ..foundation.secret import Secret
+from ..foundation.urls import whole_number
 from .access import Access, Key
 from .config import StateSettings
 from .forms import form_of, media_type_of, name_of

@@ -14,11 +14,11 @@ from typing import Any
 from ..client.transports.report_headers import LOSSES, bounded
 from ..client.transports.stream_translation import SurfaceStream
 from ..client.transports.translator import Reply
-from ..errors import InvalidBody
-from ..jsonvalue import dump, parse
+from ..engine.registry import adapter
+from ..foundation.errors import InvalidBody
+from ..foundation.json_codec import dump, parse
 from ..losses import Losses
-from ..registry import adapter
-from ..sse import encode
+from ..streams.framings.sse import encode
 
 __all__ = ["KEY", "placed"]
 

@@ -12,10 +12,10 @@ from typing import Any
 
 from ..client.sending.effects import Opened
 from ..client.telemetry.hooks import call_hook
-from ..errors import UnifiedLLMError
-from ..reading import Reader
-from ..registry import split
-from ..sse import SSEDecoder, parse_data
+from ..engine.pairs.reading import Reader
+from ..engine.registry import split
+from ..foundation.errors import UnifiedLLMError
+from ..streams.framings.sse import SSEDecoder, parse_data
 
 __all__ = ["Tap"]
 

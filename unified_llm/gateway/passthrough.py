@@ -20,10 +20,10 @@ from ..client.state.response_memory import keeps
 from ..client.telemetry.operation import SILENT, Telemetry
 from ..client.transports.route_matching import Match, own_headers
 from ..client.upstreams.upstream import Upstream
-from ..convert import Converted, convert, write
-from ..errors import InvalidBody, InvalidRequestError
+from ..foundation.errors import InvalidBody, InvalidRequestError
 from ..losses import Losses
-from ..provenance import looks_sealed
+from ..passes.convert import Converted, convert, write
+from ..provenance.opaque import looks_sealed
 from .body import Peek
 from .routing import Route
 from .state.references import has_references

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from ..client.sending.effects import Answer, Opened
 from ..client.transports.translator import OnUsage
-from ..errors import InvalidBody, UnknownModel, UnknownProvider
+from ..foundation.errors import InvalidBody, UnknownModel, UnknownProvider
 from ..models.pricing import cost
 from .access import Key
 from .config import Config

@@ -7,19 +7,19 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapp
 from contextlib import aclosing
 from typing import Any, NamedTuple
 
-from ..bytestream import ByteStream
 from ..client.connections.io import AsyncWire
 from ..client.sending.effects import Answer, Opened
 from ..client.transports.report_headers import told
 from ..client.transports.route_matching import recognise, spoken, surface_of
 from ..client.transports.stream_translation import SurfaceStream
 from ..client.transports.translator import Reply
-from ..convert import write
-from ..errors import APIError, APITimeoutError, CapabilityLost
-from ..hints import header_safe
-from ..jsonvalue import dump
+from ..engine.registry import adapter
+from ..engine.shared.error_headers import header_safe
+from ..foundation.errors import APIError, APITimeoutError, CapabilityLost
+from ..foundation.json_codec import dump
 from ..losses import Losses
-from ..registry import adapter
+from ..passes.convert import write
+from ..streams.byte_pipeline import ByteStream
 from .passed_usage import Tap
 
 __all__ = [

@@ -18,7 +18,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..adapter import Adapter
 from ..client.sending.effects import Answer, Ask, OnFailure
 from ..client.sending.model_list import listed, page
 from ..client.sending.request_flow import steps
@@ -27,13 +26,14 @@ from ..client.transports.route_matching import Match
 from ..client.upstreams.resolve import upstream as make_upstream
 from ..client.upstreams.tokens import check_login
 from ..client.upstreams.upstream import Upstream
-from ..convert import write
-from ..errors import APIError, CapabilityRefused, InvalidRequestError, UnifiedLLMError, UnknownProvider
+from ..engine.adapter import Adapter
+from ..engine.registry import adapter
+from ..foundation.errors import APIError, CapabilityRefused, InvalidRequestError, UnifiedLLMError, UnknownProvider
+from ..foundation.usage_errors import MissingExtra
 from ..losses import Levels
 from ..models.catalog import current
 from ..models.endpoints import aliases, provider, providers, table
-from ..registry import adapter
-from ..usage_errors import MissingExtra
+from ..passes.convert import write
 from .access import Key
 from .config import Config, ConfigError, ModelRoute
 from .cooldown import Cooldown

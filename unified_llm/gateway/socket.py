@@ -22,13 +22,13 @@ from ..client.state.response_memory import Turn, keeps
 from ..client.state.store import takes
 from ..client.transports.route_matching import Match, recognise
 from ..client.transports.translator import Reply, Translator
-from ..convert import convert
-from ..errors import APIError, InvalidBody
-from ..jsonvalue import dump, parse
-from ..registry import adapter
-from ..sse import encode
-from ..stream import decompose
-from ..stream_writing import write_stream
+from ..engine.registry import adapter
+from ..foundation.errors import APIError, InvalidBody
+from ..foundation.json_codec import dump, parse
+from ..passes.convert import convert
+from ..streams.folds import decompose
+from ..streams.framings.sse import encode
+from ..streams.writing import write_stream
 from .access import Key
 from .body import peek
 from .head import Head

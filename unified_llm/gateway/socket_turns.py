@@ -12,9 +12,9 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from ..client.state.response_memory import Turn, keeps
-from ..convert import read
-from ..errors import InvalidRequestError
-from ..registry import adapter
+from ..engine.registry import adapter
+from ..foundation.errors import InvalidRequestError
+from ..passes.convert import read
 from .access import Key
 from .body import Peek
 from .state.files import FileStore

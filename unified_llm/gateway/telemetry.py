@@ -22,8 +22,8 @@ from ..client.telemetry.events import ResponseEvent, RetryEvent
 from ..client.telemetry.opentelemetry import incoming_context
 from ..client.telemetry.operation import SILENT, Telemetry
 from ..client.transports.route_matching import Match
+from ..foundation.urls import whole_number
 from ..losses import Losses
-from ..urls import whole_number
 from .access import Key
 from .config import TelemetrySettings
 from .metrics import CONTENT_TYPE, Metrics

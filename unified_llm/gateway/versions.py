@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..client.transports.route_matching import Match, surface_of
-from ..registry import adapter
+from ..engine.registry import adapter
 from .replies import Refusal
 
 __all__ = ["answered_version", "versioned"]

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from ..client.upstreams.upstream import taken_apart
-from ..errors import InvalidBody, UnknownProvider
+from ..foundation.errors import InvalidBody, UnknownProvider
 from ..models.catalog import current
 from ..models.endpoints import Provider, provider, table
 from .config import Config, ConfigError

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from ..capabilities import CAPABILITIES, is_capability, near
-from ..usage_errors import InvalidArgument
+from ..foundation.capabilities import CAPABILITIES, is_capability, near
+from ..foundation.usage_errors import InvalidArgument
 from .grouping import at, grouped
 from .report import Loss
 

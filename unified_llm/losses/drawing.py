@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..terminal import columns, printable
+from ..foundation.terminal import columns, printable
 from .grouping import LossGroup, at, count, grouped
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _boxed(head: str, rows: Sequence[Row], width: int) -> str:
         return f"{head}\n{_lines(rows)}"
     from io import StringIO
 
-    from ..terminal import plain_row
+    from ..foundation.terminal import plain_row
 
     drawn = Table()
     for name in _HEAD:

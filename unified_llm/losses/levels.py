@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
-from ..capabilities import is_known, near
-from ..usage_errors import InvalidArgument
+from ..foundation.capabilities import is_known, near
+from ..foundation.usage_errors import InvalidArgument
 from .report import FATES, SEVERITIES, Loss, Losses
 
 __all__ = ["Level", "Levels", "at_level", "check_levels", "enforce", "level_of", "levels_from"]
@@ -96,6 +96,6 @@ def enforce(losses: Losses, levels: Levels, converted: Any = None) -> None:
         logging.getLogger("unified_llm").warning("%s", warned.summary)
     raised = at_level(losses, levels, "raise")
     if raised:
-        from ..errors import CapabilityLost
+        from ..foundation.errors import CapabilityLost
 
         raise CapabilityLost(raised, converted)

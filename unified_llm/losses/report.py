@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 
-from ..capabilities import is_known, near
-from ..usage_errors import InvalidArgument
+from ..foundation.capabilities import is_known, near
+from ..foundation.usage_errors import InvalidArgument
 
 if TYPE_CHECKING:
     from .grouping import LossGroup
@@ -46,8 +46,8 @@ class Loss(NamedTuple):
 
     `path` is a JSON Pointer: into the document the caller passed (`side="source"`), or into the result for what was
     added to it (`side="target"`). In streams it starts with the number of the input event: `/12/data/...`.
-    `capability` is a name from the closed list (`unified_llm.capabilities`), `detail` the reason in a few words, and
-    `severity` how much it matters.
+    `capability` is a name from the closed list (`unified_llm.foundation.capabilities`), `detail` the reason in a few
+    words, and `severity` how much it matters.
 
     >>> loss = Loss("/seed", "sampling.seed", "lost", "anthropic-messages has no seed")
     >>> loss.fate, loss.severity

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..registry import adapter, protocols
+from ..engine.registry import adapter, protocols
 from .catalog import find
 from .endpoints import table
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import orjson
 
-from ..errors import InvalidBody, UnknownModel, UnknownProvider
+from ..foundation.errors import InvalidBody, UnknownModel, UnknownProvider
 from .entries import CatalogModel
 
 __all__ = ["ENVIRONMENT", "Catalog", "current", "find", "get", "load", "refresh", "use"]

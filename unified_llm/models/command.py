@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import UnifiedLLMError, UnknownModel
-from ..jsonvalue import dump
-from ..terminal import draw, fail, plain_row, printable
+from ..foundation.errors import UnifiedLLMError, UnknownModel
+from ..foundation.json_codec import dump
+from ..foundation.terminal import draw, fail, plain_row, printable
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -48,7 +48,7 @@ def models(
     save: Annotated[Path | None, typer.Option(help="with --refresh: keep a copy in this file")] = None,
 ) -> None:
     """List models and providers, or show one: limits, media, prices, reasoning, protocols, what it cannot do."""
-    from ..registry import adapter
+    from ..engine.registry import adapter
     from . import catalog, endpoints
 
     if save and not refresh:

@@ -16,9 +16,9 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any
 
-from ..errors import UnknownProvider
-from ..urls import filled
-from ..usage_errors import InvalidArgument
+from ..foundation.errors import UnknownProvider
+from ..foundation.urls import filled
+from ..foundation.usage_errors import InvalidArgument
 from .catalog import Catalog, current, near_providers
 
 __all__ = ["Endpoint", "Provider", "aliases", "compatible", "framings", "logins", "provider", "providers", "table"]
@@ -70,7 +70,7 @@ class Endpoint:
     @property
     def target(self) -> str:
         """What `convert(target=...)` takes: the protocol, with the dialect behind a colon if the adapter has it."""
-        from ..registry import adapter
+        from ..engine.registry import adapter
 
         known = self.dialect and self.dialect in adapter(self.protocol).dialects
         return f"{self.protocol}:{self.dialect}" if known else self.protocol
@@ -107,7 +107,7 @@ class Endpoint:
         return base
 
     def _route(self, stream: bool) -> str:
-        from ..registry import adapter
+        from ..engine.registry import adapter
 
         routes = (each for each in adapter(self.protocol).routes if each.kind == "request" and each.method == "POST")
         return next(each.path for each in routes if each.stream in (None, stream))

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from decimal import Context, Decimal, localcontext
 from typing import Any
 
-from ..errors import InvalidBody
-from ..usage_errors import InvalidArgument
+from ..foundation.errors import InvalidBody
+from ..foundation.usage_errors import InvalidArgument
 from .catalog import get
 from .endpoints import table
 from .entries import CatalogModel, Prices, Rates

@@ -15,14 +15,14 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any
 
-from ..convert import kind_of, load, preview, write
-from ..defaults import needs_no_field
-from ..errors import CapabilityRefused, UnknownModel, UnknownProtocol, UnknownProvider
+from ..engine.pairs.reading import Reader
+from ..engine.registry import adapter, split
+from ..foundation.errors import CapabilityRefused, UnknownModel, UnknownProtocol, UnknownProvider
+from ..foundation.usage_errors import InvalidArgument
 from ..losses import Loss, Losses
+from ..losses.defaults import needs_no_field
 from ..losses.severity import weight_of
-from ..reading import Reader
-from ..registry import adapter, split
-from ..usage_errors import InvalidArgument
+from ..passes.convert import kind_of, load, preview, write
 from .catalog import current
 from .endpoints import Endpoint, Provider, provider
 from .entries import CatalogModel
@@ -269,7 +269,7 @@ _RETURNS = {
 
 def _refused(endpoint: Endpoint, asked: Mapping[str, Any], losses: Losses) -> list[Reason]:
     """What the request asks for and this endpoint is known to refuse or ignore, beside what does not get there."""
-    from .._tables import CAPABILITY
+    from ..types._tables import CAPABILITY
 
     fields = CAPABILITY["request"]
     found = []

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from .._tables import ITEM_TYPES, PART_TYPES, TOOL_TYPES
-from ..capabilities import is_capability
-from ..registry import adapter
-from ..streaming import read_stream
+from ..engine.registry import adapter
+from ..foundation.capabilities import is_capability
+from ..streams.conversion import read_stream
+from ..types._tables import ITEM_TYPES, PART_TYPES, TOOL_TYPES
 from .outcome import Failure, Record, canonical, document
 from .walk import pointer
 

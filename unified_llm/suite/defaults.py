@@ -1,7 +1,7 @@
 """The law of no noise, and what it is checked against: the table of documented defaults, read in a way of its own.
 
-Nothing of the engine's rule (`unified_llm.defaults`) is used: pointers are matched as text, and a place of the source
-is looked up by walking the document.
+Nothing of the engine's rule (`unified_llm.losses.defaults`) is used: pointers are matched as text, and a place of the
+source is looked up by walking the document.
 """
 
 from __future__ import annotations
@@ -13,9 +13,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-import unified_llm as ul
-
-from ..ids import is_made
+from ..foundation.generated_ids import is_made
 from .outcome import Failure, Record, document, outcome
 from .walk import Path, as_path, get, nodes, pointer
 
@@ -125,7 +123,7 @@ def _plain(text: str) -> str:
 
 @cache
 def _data() -> dict[str, Any]:
-    return tomllib.loads((resources.files(ul) / "defaults.toml").read_text("utf-8"))
+    return tomllib.loads((resources.files("unified_llm.losses") / "defaults.toml").read_text("utf-8"))
 
 
 @cache

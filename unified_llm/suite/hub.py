@@ -11,8 +11,8 @@ from typing import Any
 
 import unified_llm as ul
 
-from ..convert import load
-from ..ids import is_made
+from ..foundation.generated_ids import is_made
+from ..passes.convert import load
 from .defaults import is_default
 from .laws import NOTHING
 from .outcome import Failure, in_short, plain, returned, show, without_form

@@ -13,8 +13,8 @@ from typing import Any
 
 import unified_llm as ul
 
-from ..ids import is_made
-from ..locate import PARTS
+from ..foundation.generated_ids import is_made
+from ..losses.locator import PARTS
 from .defaults import holds_default
 from .mutate import PROBE_KEY, PROBE_VALUE, altered, is_token
 from .outcome import (

@@ -8,7 +8,7 @@ from typing import Any
 
 import unified_llm as ul
 
-from ..provenance import is_sealed
+from ..provenance.opaque import is_sealed
 from .outcome import Failure, Record, canonical
 from .walk import dumps, leaves
 
@@ -62,7 +62,7 @@ def forgetful_minds(
 
     An answer of which a client is shown neither text nor a call leaves nothing to know it by, and is not looked for.
     """
-    from ..turns import shown
+    from ..provenance.answer_envelope import shown
 
     failures = []
     for record in records:

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import unified_llm as ul
 
-from ..convert import load
-from ..ids import is_made
-from ..reading import Reader
-from ..registry import provider_of, split
-from ..secret import Secret
-from ..stream import checked
+from ..engine.pairs.reading import Reader
+from ..engine.registry import provider_of, split
+from ..foundation.generated_ids import is_made
+from ..foundation.secret import Secret
+from ..passes.convert import load
+from ..streams.folds import checked
 from .walk import Path, dumps, get, is_prefix, pointer, same
 
 __all__ = [

@@ -12,9 +12,9 @@ from typing import Any
 
 import unified_llm as ul
 
-from ..stream import TERMINAL
-from ..stream_pipe import Pipe
-from ..streaming import ConvertedStream
+from ..streams.conversion import ConvertedStream
+from ..streams.folds import TERMINAL
+from ..streams.pipeline import Pipe
 from .defaults import holds_default
 from .laws import NOTHING, only_form, said_beside
 from .mutate import altered

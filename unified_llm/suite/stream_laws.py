@@ -12,9 +12,9 @@ from typing import Any
 
 import unified_llm as ul
 
-from ..sse import encode
-from ..stream_pipe import Pipe
-from ..streaming import ConvertedStream
+from ..streams.conversion import ConvertedStream
+from ..streams.framings.sse import encode
+from ..streams.pipeline import Pipe
 from .outcome import Failure, Record, canonical, http_of, ours, returned, show, without_form
 from .walk import differences, dumps, is_prefix, pointer
 
@@ -82,7 +82,7 @@ class _LongWay(Pipe):
 
 
 def repeating(records: Iterable[Record], target: str) -> list[Failure]:
-    """The short way of a stream's bulk (`unified_llm.adapter.WritesMore`) gives what the long way gives, losses too."""
+    """The short way of a stream's bulk (`adapter.WritesMore`) gives what the long way gives, losses too."""
     failures = []
     for record in records:
         # What a broken stream left unsent is searched for in the frames that went the long way: so not here.

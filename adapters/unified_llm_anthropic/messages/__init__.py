@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from unified_llm.adapter import Adapter, Framing, Kind, Paging, Route, Streams
-from unified_llm.bridge import reads, writes
+from unified_llm.engine.adapter import Adapter, Framing, Kind, Paging, Route, Streams
+from unified_llm.engine.bridge import reads, writes
 
 from . import calls, hosted, reasoning, results  # noqa: F401  (they declare the pairs of `blocks`)
 from .blocks import blocks

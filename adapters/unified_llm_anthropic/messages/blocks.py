@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Mapping
+from unified_llm.engine.pairs.mapping import Mapping
 
 __all__ = ["blocks", "ordered"]
 

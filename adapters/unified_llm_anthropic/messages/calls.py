@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.jsonvalue import dump_text, load_text
-from unified_llm.mapping import Fated, IllTyped, take, take_all
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import Fated, IllTyped, take, take_all
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.foundation.json_codec import dump_text, load_text
 
 from .blocks import blocks
 from .content import move_cache_in, move_cache_out, own_born, parts, said, withhold

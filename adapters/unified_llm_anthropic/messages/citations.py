@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Fated, IllTyped, Mapping
-from unified_llm.provenance import is_envelope, opaque_piece, open_sealed, seal, split_opaque
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.provenance.opaque import is_envelope, opaque_piece, open_sealed, seal, split_opaque
 
 from .blocks import ordered
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.lifetimes import fit_lifetime
-from unified_llm.mapping import Fated, IllTyped, Mapping, take
-from unified_llm.provenance import split_opaque
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, take
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.cache_ttl import fit_lifetime
+from unified_llm.provenance.opaque import split_opaque
 
 from .citations import citations
 from .plaintext import plain_text

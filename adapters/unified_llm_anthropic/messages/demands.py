@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.repair import CALLS, Rules
+from unified_llm.passes.repair import CALLS, Rules
 
 __all__ = ["DEMANDS"]
 

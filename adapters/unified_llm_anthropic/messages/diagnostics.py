@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Bimap, IllTyped, lookup
+from unified_llm.engine.pairs.mapping import Bimap, IllTyped, lookup
 
 __all__ = ["read_diagnostics", "write_diagnostics"]
 

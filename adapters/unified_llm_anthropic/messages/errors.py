@@ -12,12 +12,12 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from unified_llm.bridge import read_part, write_part
 from unified_llm.engine import Context, Shape, string
-from unified_llm.hints import HINTS, RateHeaders, read_http, sent_status, write_hints
-from unified_llm.mapping import lookup
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
+from unified_llm.engine.bridge import read_part, write_part
+from unified_llm.engine.pairs.mapping import lookup
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.error_headers import HINTS, RateHeaders, read_http, sent_status, write_hints
 
 from .tables import ERROR_STATUS, ERRORS, PROTOCOL
 

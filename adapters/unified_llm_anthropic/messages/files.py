@@ -8,8 +8,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from unified_llm.adapter import Paging, Route
-from unified_llm.file_api import FileApi
+from unified_llm.engine.adapter import Paging, Route
+from unified_llm.engine.file_api import FileApi
 
 __all__ = ["FILES", "FILE_ROUTES"]
 

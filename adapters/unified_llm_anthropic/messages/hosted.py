@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.ids import made_id
-from unified_llm.jsonvalue import load_text
-from unified_llm.mapping import Fated, IllTyped, take
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import Fated, IllTyped, take
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.foundation.generated_ids import made_id
+from unified_llm.foundation.json_codec import load_text
 
 from .blocks import blocks
 from .calls import move_caller_in, move_caller_out, take_text

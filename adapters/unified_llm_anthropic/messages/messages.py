@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.jsonvalue import arguments_of
-from unified_llm.mapping import ILL_TYPED, Fated, IllTyped, take_all
-from unified_llm.provenance import is_sealed
-from unified_llm.reading import Reader
-from unified_llm.spans import split_text
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import ILL_TYPED, Fated, IllTyped, take_all
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.citation_spans import split_text
+from unified_llm.foundation.json_codec import arguments_of
+from unified_llm.provenance.opaque import is_sealed
 
 from .blocks import blocks
 from .carriers import carried_by, carrier_of, join_carried

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Fated, IllTyped
-from unified_llm.provenance import anchor_of, is_envelope, opaque_piece, open_sealed, restore, seal, split_opaque
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import Fated, IllTyped
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.provenance.opaque import anchor_of, is_envelope, opaque_piece, open_sealed, restore, seal, split_opaque
 
 from .blocks import blocks, ordered
 from .content import move_cache_in, move_cache_out, own_born

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from unified_llm.errors import InvalidBody
-from unified_llm.mapping import Fated, lookup
+from unified_llm.engine.pairs.mapping import Fated, lookup
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.foundation.errors import InvalidBody
 from unified_llm.models.profiles import ModelProfile
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
 
 from .content import own_born, parts
 from .mcp import read_servers, write_tools

@@ -12,10 +12,10 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.engine import Shape, integer
-from unified_llm.ids import made_id
-from unified_llm.mapping import Fated, IllTyped, Owned
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import Fated, IllTyped, Owned
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.foundation.generated_ids import made_id
 
 from .content import own_born
 from .errors import read_error, write_error

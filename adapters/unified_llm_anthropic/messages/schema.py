@@ -8,7 +8,7 @@ https://docs.claude.com/en/docs/build-with-claude/structured-outputs
 
 from __future__ import annotations
 
-from unified_llm.schema import NameRule, SchemaProfile
+from unified_llm.passes.schemas import NameRule, SchemaProfile
 
 __all__ = ["SCHEMAS"]
 

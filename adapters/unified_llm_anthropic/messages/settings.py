@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Fated, IllTyped, Mapping, lookup, take, take_all
-from unified_llm.reading import Reader
-from unified_llm.tool_choice import ChoiceIndex, entry_keys, tool_keys
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, lookup, take, take_all
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.passes.tools.tool_choice import ChoiceIndex, entry_keys, tool_keys
 
 from .content import own_born
 from .tables import HOSTED_NAMES, REQUEST_TIER, read_request_tier

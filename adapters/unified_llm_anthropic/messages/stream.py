@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.adapter import ReadMore
-from unified_llm.stream import FRAME
+from unified_llm.engine.adapter import ReadMore
+from unified_llm.streams.folds import FRAME
 
 from .carriers import carried_by, join_carried
 from .errors import read_error

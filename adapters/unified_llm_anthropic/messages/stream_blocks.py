@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.jsonvalue import load_text
-from unified_llm.reading import Reader
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.foundation.json_codec import load_text
 
 from .blocks import blocks
 from .carriers import join_carried

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Fated
-from unified_llm.provenance import is_sealed
-from unified_llm.stream import FRAME, TERMINAL
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import Fated
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.provenance.opaque import is_sealed
+from unified_llm.streams.folds import FRAME, TERMINAL
 
 from .blocks import blocks
 from .carriers import carrier_of

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.adapter import WriteMore
-from unified_llm.stream import FRAME, TERMINAL
+from unified_llm.engine.adapter import WriteMore
+from unified_llm.streams.folds import FRAME, TERMINAL
 
 from .blocks import blocks
 from .citations import citations

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.engine import Approximate, Cannot, Context, codec, enum
-from unified_llm.lifetimes import nearest
-from unified_llm.mapping import Bimap, IllTyped
-from unified_llm.table import Field, Table
+from unified_llm.engine.pairs.mapping import Bimap, IllTyped
+from unified_llm.engine.pairs.table import Field, Table
+from unified_llm.engine.shared.cache_ttl import nearest
 
 from .diagnostics import read_diagnostics, write_diagnostics
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Fated, take
+from unified_llm.engine.pairs.mapping import Fated, take
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
 from unified_llm.models.effort import EFFORTS, budget_of, clamp, effort_of, nearest
 from unified_llm.models.profiles import ModelProfile, ReasoningProfile, profile
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
 
 from .content import own_born
 from .tables import DEFAULT_MAX_TOKENS, PROTOCOL

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.bridge import declare
-from unified_llm.emulation import as_function
 from unified_llm.engine import Context, Union, boolean, codec, constant, enum, integer, json, string
-from unified_llm.mapping import Fated, Mapping
-from unified_llm.writing import Writer
+from unified_llm.engine.bridge import declare
+from unified_llm.engine.pairs.mapping import Fated, Mapping
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.emulation import as_function
 
 from .tables import CACHE, PROGRAMS, PROTOCOL
 

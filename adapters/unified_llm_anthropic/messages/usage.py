@@ -11,10 +11,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from unified_llm.bridge import read_part, write_part
 from unified_llm.engine import Context, Shape, integer, json
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
+from unified_llm.engine.bridge import read_part, write_part
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
 
 from .tables import PROTOCOL
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from unified_llm.jsonvalue import dump_text
-from unified_llm.outline import CALL, RESULT, ROLES, USER
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.outline import CALL, RESULT, ROLES, USER
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.foundation.json_codec import dump_text
 
 __all__ = ["read_usual", "write_usual"]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from unified_llm.adapter import Adapter, Framing, Kind, Paging, Route, Streams
-from unified_llm.repair import Rules
+from unified_llm.engine.adapter import Adapter, Framing, Kind, Paging, Route, Streams
+from unified_llm.passes.repair import Rules
 
 from ..constants import CONSTANTS
 from . import calls, hosted, hosted_tools

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.ids import is_made, made_id, seed_of
-from unified_llm.jsonvalue import dump_text, load_text
-from unified_llm.mapping import Fated, IllTyped, lookup, take
+from unified_llm.engine.pairs.mapping import Fated, IllTyped, lookup, take
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.foundation.generated_ids import is_made, made_id, seed_of
+from unified_llm.foundation.json_codec import dump_text, load_text
 from unified_llm.models import profile
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
 
 from .content import items, parts, read_part
 from .signature import write_signature

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Fated, lookup, take, take_all
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import Fated, lookup, take, take_all
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
 
 from .spelling import actual
 from .tables import FUNCTION_CALLING

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Owned, take, take_all
+from unified_llm.engine.pairs.mapping import Owned, take, take_all
 
 __all__ = ["Places", "read_metadata", "read_reviews", "write_metadata", "write_reviews"]
 

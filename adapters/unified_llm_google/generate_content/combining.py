@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from unified_llm.engine.pairs.writing import Writer
 from unified_llm.models import profile
-from unified_llm.writing import Writer
 
 __all__ = ["leave_apart", "limit_stops"]
 

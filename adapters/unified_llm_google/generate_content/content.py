@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import ILL_TYPED, NATIVE, Fated, IllTyped, Mapping, take
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import ILL_TYPED, NATIVE, Fated, IllTyped, Mapping, take
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
 
 from . import transcription
 from .logprobs import are_tokens, write_logprobs

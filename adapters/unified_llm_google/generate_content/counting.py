@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import IllTyped, take
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import IllTyped, take
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
 
 from .request import read_request, write_request
 from .route import write_route

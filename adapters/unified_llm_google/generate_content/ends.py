@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Fated, take
-from unified_llm.reading import Reader
-from unified_llm.turns import refuses
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import Fated, take
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.provenance.answer_envelope import refuses
 
 from .tables import BLOCKED, FINISH
 

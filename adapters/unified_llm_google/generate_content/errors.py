@@ -11,10 +11,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from unified_llm.hints import read_http, settle_status
-from unified_llm.mapping import Fated, fill, lookup
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import Fated, fill, lookup
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.error_headers import read_http, settle_status
 
 from ..errors import (
     OVERFLOW,

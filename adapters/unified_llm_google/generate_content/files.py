@@ -12,8 +12,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from unified_llm.adapter import Paging, Route
-from unified_llm.file_api import CacheApi, FileApi, ResumableApi
+from unified_llm.engine.adapter import Paging, Route
+from unified_llm.engine.file_api import CacheApi, FileApi, ResumableApi
 
 __all__ = ["CACHES", "FILES", "FILE_ROUTES", "UPLOAD_MARK"]
 

@@ -13,10 +13,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, NamedTuple
 
-from unified_llm.mapping import Fated, take, take_all
-from unified_llm.reading import Reader
-from unified_llm.spans import is_placeless
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import Fated, take, take_all
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.citation_spans import is_placeless
 
 from . import transcription
 from .chunks import Places, read_metadata, read_reviews, write_metadata, write_reviews

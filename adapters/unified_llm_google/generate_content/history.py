@@ -13,9 +13,9 @@ from __future__ import annotations
 from itertools import repeat
 from typing import Any
 
-from unified_llm.mapping import ILL_TYPED
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import ILL_TYPED
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
 
 from .calls import NAMED, names_of
 from .content import read_parts, write_items

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.code_results import failed, said_by, take_printed
-from unified_llm.mapping import Fated, IllTyped, lookup, take
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import Fated, IllTyped, lookup, take
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.code_results import failed, said_by, take_printed
 
 from .calls import place, read_id, sealed_part, write_id
 from .content import items

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import take, take_all
-from unified_llm.reading import Reader
+from unified_llm.engine.pairs.mapping import take, take_all
+from unified_llm.engine.pairs.reading import Reader
 
 __all__ = ["are_tokens", "read_logprobs", "write_logprobs"]
 

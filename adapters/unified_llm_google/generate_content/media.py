@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Bimap, Fated, IllTyped, lookup, take
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import Bimap, Fated, IllTyped, lookup, take
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
 
 __all__ = ["MEDIA", "SOUNDS", "is_base64", "read_media", "read_modifiers", "write_media", "write_modifiers"]
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.errors import InvalidBody
-from unified_llm.mapping import NATIVE, Fated, take
+from unified_llm.engine.pairs.mapping import NATIVE, Fated, take
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.foundation.errors import InvalidBody
 from unified_llm.models.profiles import profile
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
 
 from ..constants import BYPASS
 from .choice import hollow_config, read_tool_config, write_tool_config

@@ -13,9 +13,9 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from unified_llm.mapping import Fated, take, take_all
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import Fated, take, take_all
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
 
 from .calls import names_of
 from .content import joined, read_parts, write_item

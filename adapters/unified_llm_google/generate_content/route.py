@@ -12,10 +12,10 @@ import re
 from typing import Any
 from urllib.parse import parse_qs, unquote
 
-from unified_llm.mapping import Fated
-from unified_llm.reading import Reader
-from unified_llm.urls import segment
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import Fated
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.foundation.urls import segment
 
 __all__ = ["read_route", "write_route"]
 

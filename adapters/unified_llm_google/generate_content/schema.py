@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from unified_llm.schema import SchemaProfile
+from unified_llm.passes.schemas import SchemaProfile
 
 from ..schema import JSON_SCHEMA, NAMES
 from .spelling import snake

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import take, take_all
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import take, take_all
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
 
 __all__ = ["is_search", "read_pages", "read_searches", "write_search"]
 

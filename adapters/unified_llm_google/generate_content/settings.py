@@ -12,9 +12,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from unified_llm.mapping import Bimap, Fated, Owned, take, take_all
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import Bimap, Fated, Owned, take, take_all
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
 
 from .formats import FORM, owned, read_formats, write_formats
 from .schema import from_dialect, to_dialect

@@ -9,8 +9,8 @@ from __future__ import annotations
 from json import dumps
 from typing import Any
 
-from unified_llm.jsonvalue import dump_text
-from unified_llm.reading import Reader
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.foundation.json_codec import dump_text
 
 from .content import items, read_beside, read_part, twofold
 from .partial_args import PartialArgs

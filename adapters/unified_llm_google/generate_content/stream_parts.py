@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import fill
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import fill
+from unified_llm.engine.pairs.writing import Writer
 
 from .content import joined
 from .stream_candidate import JOINED

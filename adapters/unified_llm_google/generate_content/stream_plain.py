@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from unified_llm.adapter import ReadMore, WriteMore
+from unified_llm.engine.adapter import ReadMore, WriteMore
 
 if TYPE_CHECKING:
     from .stream import GenerateContentReader

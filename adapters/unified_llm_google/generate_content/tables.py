@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from unified_llm.mapping import Bimap
-from unified_llm.markers import MOST
+from unified_llm.engine.pairs.mapping import Bimap
+from unified_llm.engine.pairs.markers import MOST
 
 from .spelling import Shape
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Bimap, Fated, lookup, take
+from unified_llm.engine.pairs.mapping import Bimap, Fated, lookup, take
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
 from unified_llm.models.effort import budget_of, clamp, effort_of, nearest
 from unified_llm.models.profiles import ReasoningProfile, profile
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
 
 __all__ = ["read_thinking", "write_thinking"]
 

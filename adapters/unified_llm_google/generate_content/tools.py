@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from unified_llm.emulation import as_function
-from unified_llm.mapping import ILL_TYPED, NATIVE, Bimap, Fated, IllTyped, Mapping, fill
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import ILL_TYPED, NATIVE, Bimap, Fated, IllTyped, Mapping, fill
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.emulation import as_function
 
 from .schema import from_dialect, to_dialect
 from .spelling import actual, snake, to_camel, to_snake

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.reading import Reader
+from unified_llm.engine.pairs.reading import Reader
 
 __all__ = ["Waiting", "waiting_of"]
 

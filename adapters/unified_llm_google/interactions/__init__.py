@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from unified_llm._tables import KEYS
-from unified_llm.adapter import Adapter, Framing, Kind, Route, Streams
-from unified_llm.markers import MOST
-from unified_llm.repair import Rules
-from unified_llm.stream import PASSING
+from unified_llm.engine.adapter import Adapter, Framing, Kind, Route, Streams
+from unified_llm.engine.pairs.markers import MOST
+from unified_llm.passes.repair import Rules
+from unified_llm.streams.folds import PASSING
+from unified_llm.types._tables import KEYS
 
 from ..constants import CONSTANTS
 from .content import citations, model_parts, summaries, user_parts

@@ -13,10 +13,10 @@ from collections.abc import Callable
 from itertools import accumulate
 from typing import Any
 
-from unified_llm.mapping import Fated, IllTyped, Mapping, take
-from unified_llm.reading import Reader
-from unified_llm.spans import is_placeless
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, take
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.citation_spans import is_placeless
 
 from .tables import AUDIO, HANDLES
 from .told import as_text, tell_document

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.errors import InvalidBody
-from unified_llm.hints import read_http, settle_status
-from unified_llm.mapping import Fated, WritePair, fill, remainder, take
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import Fated, WritePair, fill, remainder, take
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.error_headers import read_http, settle_status
+from unified_llm.foundation.errors import InvalidBody
 
 from ..errors import (
     OVERFLOW,

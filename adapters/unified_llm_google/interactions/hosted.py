@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.code_results import failed, said_by, take_printed
-from unified_llm.mapping import Fated, Mapping, take, take_all
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import Fated, Mapping, take, take_all
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.code_results import failed, said_by, take_printed
 
 from .shared import (
     call_id,

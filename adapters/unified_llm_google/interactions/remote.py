@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.jsonvalue import dump_text
-from unified_llm.mapping import Fated, take
-from unified_llm.reading import Reader
-from unified_llm.wrapping import FAILURE, as_failure, failure_of
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import Fated, take
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.text_wrappers import FAILURE, as_failure, failure_of
+from unified_llm.foundation.json_codec import dump_text
 
 from .content import user_parts
 from .hosted import apart, are_objects, begin_result, end_result, steps

@@ -11,10 +11,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from unified_llm.errors import CapabilityRefused, InvalidBody
-from unified_llm.mapping import Fated
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import Fated
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.foundation.errors import CapabilityRefused, InvalidBody
 
 from .content import user_parts
 from .settings import read_settings, write_settings

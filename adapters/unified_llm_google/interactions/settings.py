@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from unified_llm.mapping import Fated, IllTyped, take, take_all
+from unified_llm.engine.pairs.mapping import Fated, IllTyped, take, take_all
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.table import Table
+from unified_llm.engine.pairs.writing import Writer
 from unified_llm.models.effort import effort_of, nearest
 from unified_llm.models.profiles import profile
-from unified_llm.reading import Reader
-from unified_llm.table import Table
-from unified_llm.writing import Writer
 
 from .formats import IMAGE, own, read_format, read_modalities, write_format
 from .tables import GENERATION, OLD

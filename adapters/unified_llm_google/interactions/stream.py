@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from unified_llm.adapter import ReadMore
-from unified_llm.mapping import ILL_TYPED, IllTyped, Owned, lookup, remainder, take
-from unified_llm.reading import Reader
-from unified_llm.stream import FRAME
+from unified_llm.engine.adapter import ReadMore
+from unified_llm.engine.pairs.mapping import ILL_TYPED, IllTyped, Owned, lookup, remainder, take
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.streams.folds import FRAME
 
 from .content import Span, citations, summaries
 from .errors import read_error_body

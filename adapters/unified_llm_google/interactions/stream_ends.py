@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.jsonvalue import dump_text
-from unified_llm.mapping import fill
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import fill
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.foundation.json_codec import dump_text
 
 from .content import Span, citations, model_parts
 from .steps import write_step

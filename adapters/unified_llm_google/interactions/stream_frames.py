@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import lookup
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import lookup
+from unified_llm.engine.pairs.writing import Writer
 
 from .response import write_response
 from .stream import LEGACY

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import remainder
-from unified_llm.provenance import is_envelope
-from unified_llm.reading import Reader
+from unified_llm.engine.pairs.mapping import remainder
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.provenance.opaque import is_envelope
 
 from .content import model_parts, user_parts
 from .steps import read_step

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm._tables import EVENT_TYPES
-from unified_llm.adapter import WriteMore
-from unified_llm.mapping import fill
-from unified_llm.stream import FRAME, TERMINAL
-from unified_llm.writing import Writer
+from unified_llm.engine.adapter import WriteMore
+from unified_llm.engine.pairs.mapping import fill
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.streams.folds import FRAME, TERMINAL
+from unified_llm.types._tables import EVENT_TYPES
 
 from ..inturn import InTurn
 from .content import Span, citations, model_parts, summaries

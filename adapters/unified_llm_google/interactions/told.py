@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Fated
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import Fated
+from unified_llm.engine.pairs.writing import Writer
 
 __all__ = ["as_text", "tell_document"]
 

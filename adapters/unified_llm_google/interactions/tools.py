@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.emulation import as_function
-from unified_llm.mapping import Fated, IllTyped, Mapping, take, take_all
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, take, take_all
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.emulation import as_function
 
 from .tables import MODES, SEARCHES
 from .usual import write_usual_functions

@@ -16,12 +16,12 @@ from urllib.parse import parse_qs
 
 import unified_llm as ul
 from unified_llm import jsonarray, sse
-from unified_llm.adapter import Adapter
-from unified_llm.convert import load
-from unified_llm.jsonvalue import dump, parse
-from unified_llm.registry import adapter
-from unified_llm.stream import TERMINAL
-from unified_llm.urls import whole_number
+from unified_llm.engine.adapter import Adapter
+from unified_llm.engine.registry import adapter
+from unified_llm.foundation.json_codec import dump, parse
+from unified_llm.foundation.urls import whole_number
+from unified_llm.passes.convert import load
+from unified_llm.streams.folds import TERMINAL
 from unified_llm_local.echo.answer import Stamp, digest_of, events, opening, plain, response, size
 from unified_llm_local.echo.facts import Facts, Node, Refused, items_of
 from unified_llm_local.echo.plan import Plan, plan_of

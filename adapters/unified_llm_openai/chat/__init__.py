@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from unified_llm.adapter import Adapter, Framing, Kind, Route, Streams
-from unified_llm.repair import Rules
+from unified_llm.engine.adapter import Adapter, Framing, Kind, Route, Streams
+from unified_llm.passes.repair import Rules
 
 from ..dialects import Dialects
 from .answer import answer_parts

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from unified_llm.ids import made_id
-from unified_llm.mapping import Fated, Mapping
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import Fated, Mapping
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.foundation.generated_ids import made_id
 
 from ..logprobs import NO_ALTERNATIVES, take_logprobs
 from .content import assistant_parts, citations, has_pictures, pictures

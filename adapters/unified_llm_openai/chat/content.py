@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Fated, IllTyped, Mapping, take
-from unified_llm.reading import Reader
-from unified_llm.spans import add_bounds
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, take
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.citation_spans import add_bounds
 
 from ..cache import read_cache, write_cache
 from ..citations import name_page

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
 
 from ..demands import fit_values, leave_out, refused, withhold
 from .tables import REQUEST

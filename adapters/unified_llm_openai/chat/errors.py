@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.hints import read_http
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.error_headers import read_http
 
 from ..errors import TYPES, classify, fit_code, is_shared, pop_http, tell_type, write_http
 from .error_places import PLACES, mark_places, marked_places, placed, read_places

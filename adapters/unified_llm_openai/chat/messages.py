@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.jsonvalue import dump_text
-from unified_llm.mapping import Fated, IllTyped, take
-from unified_llm.provenance import anchor_of, joined_parts
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import Fated, IllTyped, take
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.foundation.json_codec import dump_text
+from unified_llm.provenance.opaque import anchor_of, joined_parts
 
 from .content import are_pictures, assistant_parts, citations, has_pictures, pictures, takes_names
 from .reasoning import THINKING, read_reasoning, read_thinking, take_late, write_reasoning

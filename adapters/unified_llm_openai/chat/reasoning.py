@@ -14,12 +14,21 @@ from collections.abc import Collection
 from functools import partial
 from typing import Any
 
-from unified_llm.ids import is_made
-from unified_llm.jsonvalue import dump_text, load_text
-from unified_llm.mapping import Fated, IllTyped
-from unified_llm.provenance import TURN, anchor_of, is_envelope, opaque_piece, open_sealed, restore, seal, split_opaque
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import Fated, IllTyped
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.foundation.generated_ids import is_made
+from unified_llm.foundation.json_codec import dump_text, load_text
+from unified_llm.provenance.opaque import (
+    TURN,
+    anchor_of,
+    is_envelope,
+    opaque_piece,
+    open_sealed,
+    restore,
+    seal,
+    split_opaque,
+)
 
 from .content import thinking_parts
 from .signature import takes_opaque

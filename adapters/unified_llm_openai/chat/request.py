@@ -12,11 +12,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from unified_llm.errors import InvalidBody
-from unified_llm.mapping import Fated, IllTyped, Mapping
-from unified_llm.reading import Reader
-from unified_llm.wrapping import FAILURE, as_failure, failure_of
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.text_wrappers import FAILURE, as_failure, failure_of
+from unified_llm.foundation.errors import InvalidBody
 
 from .content import takeable, takes_names, user_parts
 from .demands import fit, give_back, give_voice, leave_out_choices, read_own_names

@@ -13,10 +13,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from unified_llm.ids import made_id
-from unified_llm.mapping import Fated, IllTyped, Mapping, take
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, take
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.foundation.generated_ids import made_id
 
 from ..errors import write_http
 from .answer import write_answer

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from unified_llm.schema.vocabulary import SHAPES, TYPED
+from unified_llm.passes.schemas.vocabulary import SHAPES, TYPED
 
 from ..schema import named
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Fated, Owned, take
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import Fated, Owned, take
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
 
 from ..demands import fit_identifier, fit_words, lacks_raw_text, name_schema, nearest_choice, send_nearest, with_mode
 from ..effort import drop_refused, fit_reasoning

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.adapter import ReadMore
-from unified_llm.reading import Reader
-from unified_llm.stream import FRAME
+from unified_llm.engine.adapter import ReadMore
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.streams.folds import FRAME
 
 from .errors import read_error_node
 from .response import read_head

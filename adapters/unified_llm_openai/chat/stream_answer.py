@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Any, NamedTuple
 
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.writing import Writer
 
 from ..logprobs import trimmed
 from .answer import answer_items, complete_audio, message_fields

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from unified_llm.jsonvalue import dump_text, load_text
+from unified_llm.foundation.json_codec import dump_text, load_text
 
 from .stream_merge import Fragments
 from .tools import call_id_of, calls

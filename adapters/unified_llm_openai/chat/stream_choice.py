@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Owned
-from unified_llm.reading import Reader
+from unified_llm.engine.pairs.mapping import Owned
+from unified_llm.engine.pairs.reading import Reader
 
 from .content import are_pictures, citations, pictures
 from .messages import AUDIO_KEYS

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from unified_llm.jsonvalue import dump_text
-from unified_llm.provenance import anchor_of, is_envelope, opaque_piece, open_sealed
-from unified_llm.reading import Reader
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.foundation.json_codec import dump_text
+from unified_llm.provenance.opaque import anchor_of, is_envelope, opaque_piece, open_sealed
 
 from .reasoning import LATE, THINKING, detail_text, fields_of
 from .stream_merge import ONCE

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Bimap, IllTyped
-from unified_llm.table import Field, Table
+from unified_llm.engine.pairs.mapping import Bimap, IllTyped
+from unified_llm.engine.pairs.table import Field, Table
 
 __all__ = [
     "AUDIO_FORMATS",

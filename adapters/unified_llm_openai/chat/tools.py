@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.ids import is_made, made_id
-from unified_llm.jsonvalue import dump_text, load_text
-from unified_llm.mapping import IllTyped, Mapping, take
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import IllTyped, Mapping, take
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.foundation.generated_ids import is_made, made_id
+from unified_llm.foundation.json_codec import dump_text, load_text
 
 from ..demands import called_as_function, declared_as_function, lacks_raw_text
 from .signature import read_signature, write_signature

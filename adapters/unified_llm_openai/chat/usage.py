@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Owned, take
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import Owned, take
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
 
 from .controls import set_at
 from .tables import CACHED_SPELLINGS, INPUT_DETAILS, OUTPUT_DETAILS

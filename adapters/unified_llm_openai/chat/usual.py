@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from unified_llm.outline import ASSISTANT, CALL, RESULT, ROLES, USER
-from unified_llm.reading import Reader
-from unified_llm.wrapping import FAILURE
-from unified_llm.writing import REPEATED, Writer
+from unified_llm.engine.pairs.outline import ASSISTANT, CALL, RESULT, ROLES, USER
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import REPEATED, Writer
+from unified_llm.engine.shared.text_wrappers import FAILURE
 
 __all__ = ["is_models", "read_usual", "read_usual_functions", "write_usual", "write_usual_functions"]
 

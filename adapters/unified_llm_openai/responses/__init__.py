@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from unified_llm._tables import KEYS
-from unified_llm.adapter import Adapter, Framing, Kind, Route, Specification, Streams
-from unified_llm.repair import CALLS, Rules
-from unified_llm.stream import ALONE
+from unified_llm.engine.adapter import Adapter, Framing, Kind, Route, Specification, Streams
+from unified_llm.passes.repair import CALLS, Rules
+from unified_llm.streams.folds import ALONE
+from unified_llm.types._tables import KEYS
 
 from ..dialects import Dialects
 from . import lists

@@ -12,9 +12,9 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any
 
-from unified_llm.ids import made_id
-from unified_llm.jsonvalue import detached
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.foundation.generated_ids import made_id
+from unified_llm.foundation.json_codec import detached
 
 from ..logprobs import NO_ALTERNATIVES, trimmed
 from .settings import write_instructions, write_settings

@@ -13,11 +13,11 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from unified_llm.mapping import Fated, IllTyped, Mapping, WritePair, take
-from unified_llm.provenance import opaque_piece
-from unified_llm.reading import Reader
-from unified_llm.spans import add_bounds
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, WritePair, take
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.citation_spans import add_bounds
+from unified_llm.provenance.opaque import opaque_piece
 
 from ..cache import write_cache
 from ..citations import name_page

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.adapter import Paging, Route
-from unified_llm.conversation_api import ConversationApi
+from unified_llm.engine.adapter import Paging, Route
+from unified_llm.engine.conversation_api import ConversationApi
 
 __all__ = ["CONVERSATIONS", "CONVERSATION_ROUTES"]
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.ids import is_made
-from unified_llm.mapping import Mapping
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import Mapping
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.foundation.generated_ids import is_made
 
 from ..demands import called_as_function, declared_as_function
 from .items import write_output

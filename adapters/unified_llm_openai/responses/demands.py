@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.writing import Writer
 
 from ..demands import fit_values, lacks_raw_text, leave_out, nearest_choice, nearest_effort, send_nearest, withhold
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm._tables import EVENT_TYPES
-from unified_llm.mapping import json_types
-from unified_llm.stream import FRAME
+from unified_llm.engine.pairs.mapping import json_types
+from unified_llm.streams.folds import FRAME
+from unified_llm.types._tables import EVENT_TYPES
 
 __all__ = [
     "ALIASES",

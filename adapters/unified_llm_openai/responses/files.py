@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.adapter import Paging, Route
-from unified_llm.file_api import FileApi, UploadApi
+from unified_llm.engine.adapter import Paging, Route
+from unified_llm.engine.file_api import FileApi, UploadApi
 
 __all__ = ["FILES", "FILE_ROUTES"]
 

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm._tables import KNOWN_TYPES
-from unified_llm.code_results import failed, said_by, take_printed
-from unified_llm.ids import is_made, made_id
-from unified_llm.mapping import Fated
-from unified_llm.provenance import (
+from unified_llm.engine.pairs.mapping import Fated
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.code_results import failed, said_by, take_printed
+from unified_llm.foundation.generated_ids import is_made, made_id
+from unified_llm.provenance.opaque import (
     Anchored,
     anchor_of,
     is_envelope,
@@ -25,8 +26,7 @@ from unified_llm.provenance import (
     restore,
     seal,
 )
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
+from unified_llm.types._tables import KNOWN_TYPES
 
 from ..demands import lacks_raw_text
 from .custom_tools import CUSTOM_ITEMS, function_items

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import IllTyped, Mapping
-from unified_llm.reading import Reader
-from unified_llm.urls import whole_number
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import IllTyped, Mapping
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.foundation.urls import whole_number
 
 from .complete import complete_items
 from .history import is_own, read_items, write_items

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from unified_llm.adapter import Socket
+from unified_llm.engine.adapter import Socket
 
 __all__ = ["SOCKET"]
 

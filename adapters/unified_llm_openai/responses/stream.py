@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.adapter import ReadMore
-from unified_llm.mapping import ILL_TYPED
-from unified_llm.reading import Reader
-from unified_llm.stream import FRAME
+from unified_llm.engine.adapter import ReadMore
+from unified_llm.engine.pairs.mapping import ILL_TYPED
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.streams.folds import FRAME
 
 from .content import citations, parts
 from .errors import read_error_node

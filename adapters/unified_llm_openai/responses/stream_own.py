@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.adapter import WriteMore
-from unified_llm.stream import FRAME
-from unified_llm.writing import Writer
+from unified_llm.engine.adapter import WriteMore
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.streams.folds import FRAME
 
 from .content import citations, parts
 from .errors import whole, write_error_node

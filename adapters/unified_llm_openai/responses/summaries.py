@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Fated
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import Fated
+from unified_llm.engine.pairs.writing import Writer
 
 __all__ = ["EVENTS_SUMMARIZED", "summarize", "summarized", "wants_summary"]
 

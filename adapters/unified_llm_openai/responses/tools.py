@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import Mapping, take
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import Mapping, take
+from unified_llm.engine.pairs.writing import Writer
 
 from .tables import REFUSES, SLUG, TOOLS
 

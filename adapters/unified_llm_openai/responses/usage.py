@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.mapping import json_types, take
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.mapping import json_types, take
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
 
 __all__ = ["complete_usage", "read_usage", "write_usage"]
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from unified_llm.outline import CALL, RESULT, ROLES, USER
-from unified_llm.reading import Reader
-from unified_llm.writing import Writer
+from unified_llm.engine.pairs.outline import CALL, RESULT, ROLES, USER
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
 
 __all__ = ["read_usual", "read_usual_functions", "write_usual", "write_usual_functions"]
 

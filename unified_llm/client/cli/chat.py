@@ -10,8 +10,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Any
 
-from ...errors import UnifiedLLMError
-from ...terminal import columns, printable
+from ...foundation.errors import UnifiedLLMError
+from ...foundation.terminal import columns, printable
 from ..client import Client
 from ..results import RunResult
 from ..tools.tool_loop import ToolOutput, TurnDone

@@ -16,10 +16,10 @@ from typing import Annotated, Any
 
 import typer
 
-from ...errors import APIError, CapabilityLost, UnifiedLLMError, UnknownProvider
-from ...jsonvalue import dump
+from ...foundation.errors import APIError, CapabilityLost, UnifiedLLMError, UnknownProvider
+from ...foundation.json_codec import dump
+from ...foundation.terminal import columns, fail, printable, read_input
 from ...losses import Losses, levels_from
-from ...terminal import columns, fail, printable, read_input
 
 __all__ = ["chat", "run"]
 

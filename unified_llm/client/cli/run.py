@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from ...convert import kind_of
-from ...errors import InvalidBody, RemoteProtocolError, UnknownProvider
-from ...jsonvalue import parse
+from ...engine.pairs.reading import Reader
+from ...engine.registry import adapter, split
+from ...foundation.errors import InvalidBody, RemoteProtocolError, UnknownProvider
+from ...foundation.json_codec import parse
+from ...foundation.usage_errors import InvalidArgument
 from ...losses import Levels, Losses
 from ...models.endpoints import provider
-from ...reading import Reader
-from ...registry import adapter, split
-from ...streaming import convert_stream
-from ...usage_errors import InvalidArgument
+from ...passes.convert import kind_of
+from ...streams.conversion import convert_stream
 from ..connections.io import Stream, Wire
 from ..opening import Opening
 from ..sending.api_errors import failed

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from ...convert import Converted
-from ...errors import APIError
-from ...jsonarray import StreamDecoder
-from ...registry import split
-from ...sse import SSEDecoder, is_garbled, parse_data
+from ...engine.registry import split
+from ...foundation.errors import APIError
+from ...passes.convert import Converted
+from ...streams.framings.jsonarray import StreamDecoder
+from ...streams.framings.sse import SSEDecoder, is_garbled, parse_data
 from ..sending.api_errors import GARBLED, unreachable, unusable
 from ..sending.deadline import Deadline
 from ..sending.effects import Hop, Opened

@@ -16,7 +16,7 @@ from typing import Any
 import httpx2
 
 from ... import __version__
-from ...errors import APIConnectionError
+from ...foundation.errors import APIConnectionError
 from ..sending.deadline import bounded
 from .event_loops import at_end_of, current_loop, has_ended, run_later
 

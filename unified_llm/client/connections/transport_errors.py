@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import httpx2
 
-from ...errors import APIError
+from ...foundation.errors import APIError
 
 __all__ = ["as_http_error"]
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import httpx2
 
-from ...secret import Secret
-from ...usage_errors import InvalidArgument
+from ...foundation.secret import Secret
+from ...foundation.usage_errors import InvalidArgument
 
 __all__ = ["ARGUMENTS", "SETTINGS", "Expected", "check_arguments"]
 

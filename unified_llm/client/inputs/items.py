@@ -11,11 +11,11 @@ from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from ..._tables import ITEM_TYPES, KEYS, PART_TYPES
-from ...errors import InvalidBody
-from ...jsonvalue import copied
-from ...model.items import ROLES
-from ...paths import pointer
+from ...foundation.errors import InvalidBody
+from ...foundation.json_codec import copied
+from ...foundation.json_paths import pointer
+from ...types._tables import ITEM_TYPES, KEYS, PART_TYPES
+from ...types.items import ROLES
 from ..history import continued, said
 from ..results import Result, RunResult
 from .media import part_of, recognized

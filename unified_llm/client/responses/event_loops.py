@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
-from ...keywords import spelled_out
+from ...passes.keywords import spelled_out
 from ..background import AsyncBackground
 from ..params import Given, ParseGiven, ResumeGiven, RunGiven, meanings
 from ..results import Result, RunResult, T

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ...errors import InvalidBody
+from ...foundation.errors import InvalidBody
 from ..inputs.argument_types import check_arguments
 from ..params import ParseOptions
 from ..requests import Call

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
-from ...keywords import spelled_out
+from ...passes.keywords import spelled_out
 from ..background import Background
 from ..params import Given, ParseGiven, ResumeGiven, RunGiven, meanings
 from ..results import Result, RunResult, T
@@ -60,8 +60,8 @@ class Responses:
 
         With both `stream` and `background` the stream is of a response that goes on when it is not read.
 
-        Raises the typed errors of `unified_llm.errors` (`APIError` and its kinds), `CapabilityLost` and `InvalidBody`
-        before anything is sent, `TypeError` for a misspelt argument.
+        Raises the typed errors of `unified_llm.foundation.errors` (`APIError` and its kinds), `CapabilityLost` and
+        `InvalidBody` before anything is sent, `TypeError` for a misspelt argument.
 
         https://platform.openai.com/docs/api-reference/responses/create
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from ...errors import APIConnectionError, APIError, AuthenticationError, NotFoundError
+from ...engine.registry import split
+from ...foundation.errors import APIConnectionError, APIError, AuthenticationError, NotFoundError
 from ...models.catalog import current
 from ...models.endpoints import provider, table
-from ...registry import split
 from ..upstreams.upstream import Upstream, taken_apart
 
 __all__ = ["advice", "owner_of"]

@@ -15,7 +15,10 @@ from typing import Any
 
 import httpx2
 
-from ...errors import (
+from ...engine.pairs.reading import Reader
+from ...engine.registry import provider_of, split
+from ...engine.shared.error_headers import read_hints
+from ...foundation.errors import (
     APIConnectionError,
     APIError,
     APITimeoutError,
@@ -32,11 +35,8 @@ from ...errors import (
     ServerError,
     StreamInterruptedError,
 )
-from ...hints import read_hints
-from ...jsonvalue import detached, dump, parse
-from ...reading import Reader
-from ...registry import provider_of, split
-from ...terminal import printable
+from ...foundation.json_codec import detached, dump, parse
+from ...foundation.terminal import printable
 from ..upstreams.upstream import Upstream
 from .deadline import DeadlineReached
 

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import anyio
 import httpx2
 
-from ...usage_errors import InvalidArgument
+from ...foundation.usage_errors import InvalidArgument
 
 __all__ = ["Deadline", "DeadlineReached", "bounded"]
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ...convert import kind_of
-from ...reading import Reader
-from ...registry import provider_of, split
-from ...restoring import RestoringWriter, restoring
-from ...stream import FRAME, Collector, Grammar
+from ...engine.pairs.reading import Reader
+from ...engine.registry import provider_of, split
+from ...passes.convert import kind_of
+from ...passes.restore_response import RestoringWriter, restoring
+from ...streams.folds import FRAME, Collector, Grammar
 
 if TYPE_CHECKING:
-    from ...exchange import Exchange
+    from ...foundation.exchange import Exchange
 
 __all__ = ["EventReader", "read_answer"]
 

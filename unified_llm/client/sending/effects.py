@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...convert import Converted, Repair, convert
-from ...errors import APIError, InvalidBody
+from ...foundation.errors import APIError, InvalidBody
+from ...foundation.secret import SecretLike
 from ...losses import Levels, Losses
-from ...secret import SecretLike
-from ...vault import Vault
+from ...passes.convert import Converted, Repair, convert
+from ...provenance.vault import Vault
 from ..upstreams.upstream import Upstream
 from .api_errors import unusable
 from .deadline import Deadline

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any
 
-from ...adapter import Adapter, Paging
-from ...errors import APIError, CapabilityRefused, InvalidRequestError
-from ...registry import adapter
+from ...engine.adapter import Adapter, Paging
+from ...engine.registry import adapter
+from ...foundation.errors import APIError, CapabilityRefused, InvalidRequestError
 from ..transports.route_matching import route_of, spoken
 from ..upstreams.upstream import Upstream
 from .decoding import read_answer

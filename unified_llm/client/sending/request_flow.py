@@ -14,17 +14,24 @@ from typing import Any, NamedTuple
 
 import httpx2
 
-from ...adapter import WireReader
-from ...convert import Converted, convert, write
-from ...errors import APIError, CapabilityLost, CapabilityRefused, InvalidBody, InvalidRequestError, ProtocolError
-from ...jsonarray import StreamDecoder
-from ...jsonvalue import dump, parse
+from ...engine.adapter import WireReader
+from ...engine.pairs.reading import Reader
+from ...engine.registry import provider_of, split
+from ...foundation.errors import (
+    APIError,
+    CapabilityLost,
+    CapabilityRefused,
+    InvalidBody,
+    InvalidRequestError,
+    ProtocolError,
+)
+from ...foundation.json_codec import dump, parse
+from ...foundation.urls import check_headers, check_query, check_text
+from ...foundation.usage_errors import InvalidArgument
 from ...losses import Losses
-from ...reading import Reader
-from ...registry import provider_of, split
-from ...sse import SSEDecoder, parse_data
-from ...urls import check_headers, check_query, check_text
-from ...usage_errors import InvalidArgument
+from ...passes.convert import Converted, convert, write
+from ...streams.framings.jsonarray import StreamDecoder
+from ...streams.framings.sse import SSEDecoder, parse_data
 from ..state.store import check_state, takes
 from ..telemetry.operation import SILENT, Hooked, Operation, log_skipped
 from ..upstreams.upstream import Upstream

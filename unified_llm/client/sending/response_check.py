@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...adapter import Adapter, Proof
+from ...engine.adapter import Adapter, Proof
 
 __all__ = ["is_answer", "is_event"]
 
@@ -17,7 +17,7 @@ __all__ = ["is_answer", "is_event"]
 def is_answer(adapter: Adapter, kind: str, value: Any) -> bool:
     """Whether a JSON value is an answer of that kind.
 
-    >>> from unified_llm.registry import adapter
+    >>> from unified_llm.engine.registry import adapter
     >>> chat = adapter("openai-chat")
     >>> [is_answer(chat, "response", each) for each in ({"choices": []}, {}, {"detail": "Not Found"}, None, [])]
     [True, False, False, False, False]
@@ -29,7 +29,7 @@ def is_answer(adapter: Adapter, kind: str, value: Any) -> bool:
 def is_event(adapter: Adapter, event: dict[str, Any]) -> bool:
     """Whether a wire event (`event`, `data`) is one of the protocol's own, beside pings and the like.
 
-    >>> from unified_llm.registry import adapter
+    >>> from unified_llm.engine.registry import adapter
     >>> is_event(adapter("anthropic-messages"), {"event": "message_start", "data": {"type": "message_start"}})
     True
     >>> is_event(adapter("anthropic-messages"), {"event": "ping", "data": {"type": "ping"}})

@@ -14,7 +14,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
-from ...errors import (
+from ...foundation.errors import (
     APIConnectionError,
     APIError,
     APITimeoutError,

@@ -10,16 +10,16 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from ...convert import write
-from ...errors import InvalidBody, ProtocolError
-from ...jsonarray import StreamDecoder
-from ...jsonvalue import detached, dump
-from ...reading import Reader
-from ...registry import provider_of, split
-from ...sse import encode, is_garbled, parse_data
-from ...stream import collect, decompose
-from ...stream_writing import write_stream
-from ...streaming import read_stream
+from ...engine.pairs.reading import Reader
+from ...engine.registry import provider_of, split
+from ...foundation.errors import InvalidBody, ProtocolError
+from ...foundation.json_codec import detached, dump
+from ...passes.convert import write
+from ...streams.conversion import read_stream
+from ...streams.folds import collect, decompose
+from ...streams.framings.jsonarray import StreamDecoder
+from ...streams.framings.sse import encode, is_garbled, parse_data
+from ...streams.writing import write_stream
 from ..upstreams.upstream import Upstream
 from .api_errors import BROKEN, failed, unusable
 from .response_check import is_event

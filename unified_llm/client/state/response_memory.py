@@ -14,16 +14,16 @@ from functools import lru_cache, partial
 from threading import Lock
 from typing import Any, NamedTuple
 
-from ...convert import write
-from ...errors import ProtocolError
-from ...jsonarray import StreamDecoder
-from ...jsonvalue import parse
-from ...provenance import Secret, looks_sealed, seal
-from ...reading import Reader
-from ...registry import adapter, provider_of, split
-from ...returning import opened
-from ...sse import parse_data
-from ...stream import checked, collect
+from ...engine.pairs.reading import Reader
+from ...engine.registry import adapter, provider_of, split
+from ...foundation.errors import ProtocolError
+from ...foundation.json_codec import parse
+from ...passes.convert import write
+from ...provenance.opaque import Secret, looks_sealed, seal
+from ...provenance.returning import opened
+from ...streams.folds import checked, collect
+from ...streams.framings.jsonarray import StreamDecoder
+from ...streams.framings.sse import parse_data
 from ..upstreams.upstream import Upstream
 from .store import takes, unknown
 

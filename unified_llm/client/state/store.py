@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from threading import Lock
 from typing import Any, Protocol
 
-from ...adapter import Adapter
-from ...errors import APIError, CapabilityRefused, InvalidRequestError, NotFoundError
-from ...registry import split
+from ...engine.adapter import Adapter
+from ...engine.registry import split
+from ...foundation.errors import APIError, CapabilityRefused, InvalidRequestError, NotFoundError
 from ..upstreams.upstream import Upstream
 
 __all__ = ["PREVIOUS", "MemoryStore", "Store", "check_state", "recalled", "takes", "unknown"]

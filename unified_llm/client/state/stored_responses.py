@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...engine.registry import split
 from ...losses import Loss, Losses
-from ...registry import split
 from ..requests import Call
 from ..results import Made, Result, items_of, result_of
 from ..upstreams.upstream import Upstream

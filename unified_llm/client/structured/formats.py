@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from ...usage_errors import InvalidArgument
+from ...foundation.usage_errors import InvalidArgument
 
 __all__ = ["WRAPPER", "Format", "format_of"]
 
@@ -90,6 +90,6 @@ def _name(text: str) -> str:
 
 
 def _loads(text: str) -> Any:
-    from ...jsonvalue import load_text
+    from ...foundation.json_codec import load_text
 
     return load_text(text)

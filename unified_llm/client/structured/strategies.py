@@ -12,11 +12,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from ...convert import write
-from ...errors import CapabilityRefused, InvalidBody
-from ...exchange import Exchange
+from ...foundation.errors import CapabilityRefused, InvalidBody
+from ...foundation.exchange import Exchange
+from ...foundation.run_errors import OutputParseError
 from ...losses import Loss, Losses
-from ...run_errors import OutputParseError
+from ...passes.convert import write
 from ..requests import Call
 from ..results import Result
 from ..sending.flows import Steps
@@ -67,7 +67,7 @@ def _drops_format(loss: Loss) -> bool:
 
 
 def _known(upstream: Any) -> Any:
-    from ...errors import UnknownModel, UnknownProvider
+    from ...foundation.errors import UnknownModel, UnknownProvider
     from ...models.catalog import get
 
     if not upstream.provider or not upstream.model:
@@ -176,7 +176,7 @@ class Parser:
 
     @staticmethod
     def _loads(text: str) -> Any:
-        from ...jsonvalue import load_text
+        from ...foundation.json_codec import load_text
 
         return load_text(text)
 

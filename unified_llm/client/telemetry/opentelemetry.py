@@ -15,9 +15,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ...engine.registry import split
 from ...losses import Losses
 from ...models.endpoints import table
-from ...registry import split
 from ..upstreams.upstream import Upstream, taken_apart
 
 if TYPE_CHECKING:

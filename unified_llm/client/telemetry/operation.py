@@ -14,9 +14,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...errors import InvalidBody
+from ...foundation.errors import InvalidBody
+from ...foundation.terminal import printable
 from ...losses import Losses
-from ...terminal import printable
 from ..sending.decoding import read_answer
 from ..upstreams.upstream import Upstream
 from .events import RequestEvent, ResponseEvent, RetryEvent, RetryReason

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..._tables import ITEM_TYPES
-from ...errors import InvalidBody
-from ...model.actions import McpApprovalRequest
-from ...model.items import CustomToolCall, FunctionCall
-from ...model.validate import validate
-from ...usage_errors import InvalidArgument
+from ...foundation.errors import InvalidBody
+from ...foundation.usage_errors import InvalidArgument
+from ...types._tables import ITEM_TYPES
+from ...types.actions import McpApprovalRequest
+from ...types.items import CustomToolCall, FunctionCall
+from ...types.validation import validate
 from ..sending.flows import Hook, Steps
 from .function_tools import Tool, ToolContext
 

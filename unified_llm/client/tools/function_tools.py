@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, TypedDict,
 from pydantic import ValidationError
 from typing_extensions import ParamSpec, TypeVar
 
-from ...errors import InvalidBody
-from ...keywords import spelled_out, texts_in
-from ...paths import pointer
+from ...foundation.errors import InvalidBody
+from ...foundation.json_paths import pointer
+from ...passes.keywords import spelled_out, texts_in
 from ..inputs.items import plain
 from ..sending.flows import Hook, Steps
 from .function_schema import Signature, signature_of
@@ -27,7 +27,7 @@ from .tool_outputs import ToolError, failed, output_of
 from .wire_tools import MODES, check_choice, choice_from, declared_by_server, near, tools_from
 
 if TYPE_CHECKING:
-    from ... import _twins as json
+    from ...types import _twins as json
 
 __all__ = ["Tool", "ToolContext", "answering", "choice_of", "tool", "tools_of"]
 

@@ -12,9 +12,9 @@ from contextlib import AsyncExitStack, ExitStack
 from importlib import import_module
 from typing import Any
 
-from ...errors import APIConnectionError
-from ...terminal import printable
-from ...usage_errors import MissingExtra
+from ...foundation.errors import APIConnectionError
+from ...foundation.terminal import printable
+from ...foundation.usage_errors import MissingExtra
 from ..upstreams.redaction import Secrets
 from ..upstreams.upstream import taken_apart
 from .function_tools import Tool

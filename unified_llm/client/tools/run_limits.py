@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from ...errors import InvalidBody, UnknownModel, UnknownProvider
-from ...run_errors import ToolLoopLimitError, UnknownPrice
+from ...foundation.errors import InvalidBody, UnknownModel, UnknownProvider
+from ...foundation.run_errors import ToolLoopLimitError, UnknownPrice
 from ..results import RunResult, Step
 
 __all__ = ["Limits"]

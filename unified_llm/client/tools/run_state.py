@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from operator import index
 from typing import Any
 
-from ...errors import InvalidBody
-from ...jsonvalue import load_text
+from ...foundation.errors import InvalidBody
+from ...foundation.json_codec import load_text
 from ...losses import Loss, Losses
 from ..history import Segment
 from ..requests import check_settings

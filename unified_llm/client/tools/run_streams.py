@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
 from typing import TYPE_CHECKING, Any, Generic
 
-from ...errors import InvalidBody
+from ...foundation.errors import InvalidBody
 from ..results import RunResult, T
 from ..sending.flows import Steps, Turn
 from ..streams import EventStream
@@ -13,7 +13,7 @@ from ..structured.parsed_streams import asnapshots, snapshots
 from ..structured.snapshots import Growing
 
 if TYPE_CHECKING:
-    from ...model.events import Event
+    from ...types.events import Event
     from .tool_loop import ToolOutput, TurnDone
 
 __all__ = ["AsyncRunStream", "RunStream"]

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from ...errors import UnifiedLLMError
-from ...run_errors import OutputParseError, ToolLoopLimitError, UnknownPrice
+from ...foundation.errors import UnifiedLLMError
+from ...foundation.run_errors import OutputParseError, ToolLoopLimitError, UnknownPrice
 from ..history import Segment
 from ..requests import Call
 from ..results import Result, RunResult, Step

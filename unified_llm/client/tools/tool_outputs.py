@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...errors import UnifiedLLMError
-from ...model.base import Model
+from ...foundation.errors import UnifiedLLMError
+from ...types.base import Model
 from ..inputs.media import part_of
 
 __all__ = ["ToolError", "failed", "output_of"]

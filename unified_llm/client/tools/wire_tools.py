@@ -13,14 +13,14 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any, NamedTuple, NoReturn
 
-from ..._tables import KEYS, TOOL_CHOICE_TYPES, TOOL_TYPES
-from ...convert import write
-from ...errors import InvalidBody, UnifiedLLMError
-from ...jsonvalue import copied, detached
-from ...malformed import FAULTS
-from ...paths import pointer
-from ...reading import Reader
-from ...registry import adapter, loaded, protocols
+from ...engine.malformed import FAULTS
+from ...engine.pairs.reading import Reader
+from ...engine.registry import adapter, loaded, protocols
+from ...foundation.errors import InvalidBody, UnifiedLLMError
+from ...foundation.json_codec import copied, detached
+from ...foundation.json_paths import pointer
+from ...passes.convert import write
+from ...types._tables import KEYS, TOOL_CHOICE_TYPES, TOOL_TYPES
 from ..inputs.items import plain
 
 __all__ = ["MODES", "check_choice", "choice_from", "declared_by_server", "near", "tools_from"]
@@ -264,7 +264,7 @@ def _checked(node: Node, path: Keys) -> Node:
     """Raise `InvalidBody` for a field of a canonical tool that is of the wrong type."""
     from pydantic import ValidationError
 
-    from ...model.validate import first_problem, validate
+    from ...types.validation import first_problem, validate
 
     try:
         validate("tool", node, strict=True)

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ...convert import write
-from ...errors import InvalidRequestError
-from ...jsonarray import StreamDecoder
-from ...jsonvalue import dump, parse
-from ...registry import adapter
-from ...sse import encode, parse_data
-from ...stream import decompose
-from ...stream_writing import write_stream
+from ...engine.registry import adapter
+from ...foundation.errors import InvalidRequestError
+from ...foundation.json_codec import dump, parse
+from ...passes.convert import write
+from ...streams.folds import decompose
+from ...streams.framings.jsonarray import StreamDecoder
+from ...streams.framings.sse import encode, parse_data
+from ...streams.writing import write_stream
 from ..state.response_memory import Memory, Turn, answer, asked, keeps
 from ..state.store import takes
 from .route_matching import Match

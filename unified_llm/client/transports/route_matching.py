@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from ...adapter import Adapter, Route
-from ...registry import adapter, adapters, loaded, protocols
+from ...engine.adapter import Adapter, Route
+from ...engine.registry import adapter, adapters, loaded, protocols
 
 __all__ = ["Match", "own_headers", "recognise", "route_of", "spoken", "surface_of"]
 

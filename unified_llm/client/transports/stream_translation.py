@@ -1,7 +1,7 @@
 """The stream of an upstream as the stream of a surface: bytes in, bytes out, and an error of the surface's own.
 
-The rules of what a stream is are `bytestream.py`'s; here is what a client of a transport is owed beside them: an end in
-any case, the losses, and no credential in an error event.
+The rules of what a stream is are `byte_pipeline.py`'s; here is what a client of a transport is owed beside them: an end
+in any case, the losses, and no credential in an error event.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...bytestream import ByteStream
-from ...errors import APIError, ProtocolError
+from ...foundation.errors import APIError, ProtocolError
+from ...foundation.secret import Secret
 from ...losses import Levels, Losses
-from ...secret import Secret
-from ...vault import Vault
+from ...provenance.vault import Vault
+from ...streams.byte_pipeline import ByteStream
 from ..sending.api_errors import failed
 from ..sending.effects import Opened
 from ..telemetry.hooks import call_hook

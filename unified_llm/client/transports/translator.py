@@ -13,8 +13,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import uuid4
 
-from ...convert import Converted, convert, read, write
-from ...errors import (
+from ...engine.file_api import KINDS
+from ...engine.registry import adapter
+from ...engine.shared.error_headers import header_safe
+from ...foundation.errors import (
     APIConnectionError,
     APIError,
     APITimeoutError,
@@ -25,15 +27,13 @@ from ...errors import (
     UnknownProtocol,
     UnknownProvider,
 )
-from ...file_api import KINDS
-from ...hints import header_safe
-from ...jsonvalue import dump, parse
+from ...foundation.json_codec import dump, parse
+from ...foundation.urls import filled
+from ...foundation.usage_errors import InvalidArgument
 from ...losses import Levels, Losses
-from ...provenance import Secret, SecretLike, process_secret
-from ...registry import adapter
-from ...urls import filled
-from ...usage_errors import InvalidArgument
-from ...vault import MemoryVault, Scoped, Vault
+from ...passes.convert import Converted, convert, read, write
+from ...provenance.opaque import Secret, SecretLike, process_secret
+from ...provenance.vault import MemoryVault, Scoped, Vault
 from ..sending.api_errors import is_document
 from ..sending.effects import Answer, Ask, Hop, OnFailure, Opened, answer_kind
 from ..sending.model_list import kin, merged, page

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 import httpx2
 
-from ...errors import APIConnectionError, APIError, APITimeoutError
-from ...keywords import spelled_out, texts_in
-from ...usage_errors import InvalidArgument
+from ...foundation.errors import APIConnectionError, APIError, APITimeoutError
+from ...foundation.usage_errors import InvalidArgument
+from ...passes.keywords import spelled_out, texts_in
 from ..connections.io import TIMEOUT, AsyncWire, Wire
 from ..sending.deadline import Deadline
 from ..sending.effects import lowered
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from ...losses import Levels
     from ...models.names import ProtocolName
-    from ...provenance import SecretLike
-    from ...vault import Vault
+    from ...provenance.opaque import SecretLike
+    from ...provenance.vault import Vault
     from ..params import Key, UpstreamLike
     from ..sending.retry import Retry
     from .translator import OnLosses

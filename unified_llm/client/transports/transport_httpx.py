@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...usage_errors import MissingExtra
+from ...foundation.usage_errors import MissingExtra
 
 try:
     import httpx

@@ -14,7 +14,7 @@ from typing import Any
 import anyio.to_thread
 import httpx2
 
-from ...errors import AuthenticationError
+from ...foundation.errors import AuthenticationError
 from .redaction import Secrets, is_sendable
 from .tokens import Tokens
 

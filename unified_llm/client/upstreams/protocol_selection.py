@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ...errors import CapabilityRefused, InvalidBody, UnknownProvider
+from ...foundation.errors import CapabilityRefused, InvalidBody, UnknownProvider
 from ...models.selection import Candidate, select
 from .upstream import Upstream
 

@@ -17,13 +17,13 @@ from typing import Any
 
 import httpx2
 
-from ...adapter import Adapter
-from ...errors import InvalidBody, UnknownProtocol
+from ...engine.adapter import Adapter
+from ...engine.registry import adapter, protocols, split
+from ...foundation.errors import InvalidBody, UnknownProtocol
+from ...foundation.urls import check_headers, check_query
+from ...foundation.usage_errors import InvalidArgument, MissingExtra
 from ...models.endpoints import Endpoint, Provider, compatible, provider, table
 from ...models.selection import select
-from ...registry import adapter, protocols, split
-from ...urls import check_headers, check_query
-from ...usage_errors import InvalidArgument, MissingExtra
 from .credentials import KeyAuth
 from .known_hosts import hosts
 from .loading import loaded

@@ -12,9 +12,9 @@ from typing import Any
 
 import httpx2
 
-from ...jsonvalue import parse
-from ...sse import encode
-from ...usage_errors import InvalidArgument
+from ...foundation.json_codec import parse
+from ...foundation.usage_errors import InvalidArgument
+from ...streams.framings.sse import encode
 from ..connections.io import PATH, SECRETS
 from .redaction import Secrets, watch_logs
 

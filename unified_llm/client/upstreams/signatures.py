@@ -14,7 +14,7 @@ from typing import Any
 import anyio.to_thread
 import httpx2
 
-from ...usage_errors import InvalidArgument
+from ...foundation.usage_errors import InvalidArgument
 from .loading import loaded
 from .tokens import Tokens
 from .upstream import taken_apart

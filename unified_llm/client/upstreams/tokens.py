@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 
 import httpx2
 
-from ...errors import AuthenticationError, UnifiedLLMError
+from ...foundation.errors import AuthenticationError, UnifiedLLMError
+from ...foundation.usage_errors import InvalidArgument, MissingExtra
 from ...models.endpoints import logins
-from ...usage_errors import InvalidArgument, MissingExtra
 from .loading import loaded
 
 __all__ = ["Source", "Tokens", "check_login", "tokens_of", "unavailable"]

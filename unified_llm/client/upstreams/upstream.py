@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import httpx2
 
-from ...errors import InvalidBody
-from ...urls import check_headers, filled
+from ...foundation.errors import InvalidBody
+from ...foundation.urls import check_headers, filled
 from .credentials import KeyAuth
 from .redaction import Secrets
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from ...jsonvalue import dump, parse
+from ...foundation.json_codec import dump, parse
 from .database import conversation_items as items
 from .database import conversations
 

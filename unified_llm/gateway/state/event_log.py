@@ -15,18 +15,18 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from ...bytestream import ByteStream
 from ...client.state.response_memory import Turn, answer
-from ...errors import InvalidBody, ProtocolError
-from ...grammar import CLASS, FRAME
-from ...jsonvalue import dump, parse
-from ...reading import Reader
-from ...registry import adapter
-from ...secret import Secret
-from ...sse import encode
-from ...stream import decompose
-from ...stream_writing import write_stream
-from ...streaming import read_stream
+from ...engine.pairs.reading import Reader
+from ...engine.registry import adapter
+from ...foundation.errors import InvalidBody, ProtocolError
+from ...foundation.json_codec import dump, parse
+from ...foundation.secret import Secret
+from ...streams.byte_pipeline import ByteStream
+from ...streams.conversion import read_stream
+from ...streams.folds import decompose
+from ...streams.framings.sse import encode
+from ...streams.grammar import CLASS, FRAME
+from ...streams.writing import write_stream
 from ..replies import Refusal
 from .database import segments
 from .naming import Renaming

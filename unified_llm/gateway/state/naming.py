@@ -19,8 +19,8 @@ from uuid import uuid4
 
 from ...client.transports.route_matching import Match
 from ...client.transports.translator import Reply
-from ...jsonvalue import dump, parse
-from ...registry import adapter, split
+from ...engine.registry import adapter, split
+from ...foundation.json_codec import dump, parse
 from ..body import Peek
 from .store import StoreUnavailable
 from .turns import Recalled, Turns, data_of, named_in, with_data

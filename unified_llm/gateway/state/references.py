@@ -21,13 +21,13 @@ from ...client.state.response_memory import Turn
 from ...client.state.store import takes
 from ...client.transports.route_matching import spoken
 from ...client.upstreams.upstream import Upstream
-from ...convert import write
-from ...errors import InvalidBody, InvalidRequestError, NotFoundError
-from ...jsonvalue import copied, parse
+from ...engine.pairs.reading import Reader
+from ...engine.registry import adapter, provider_of, split
+from ...foundation.errors import InvalidBody, InvalidRequestError, NotFoundError
+from ...foundation.json_codec import copied, parse
+from ...foundation.secret import Secret
 from ...losses import Loss, Losses
-from ...reading import Reader
-from ...registry import adapter, provider_of, split
-from ...secret import Secret
+from ...passes.convert import write
 from ..replies import Refusal
 from .files import CACHE, FILE, FileStore, StoredFile
 

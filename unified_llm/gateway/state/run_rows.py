@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ...jsonvalue import dump
+from ...foundation.json_codec import dump
 from .database import responses, runs, segments
 from .event_log import Run, read_run
 from .locks import CANCEL, notify

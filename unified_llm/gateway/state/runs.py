@@ -23,11 +23,11 @@ from ...client.transports.memory_routes import kept
 from ...client.transports.route_matching import Match, recognise
 from ...client.transports.stream_translation import SurfaceStream
 from ...client.transports.translator import Incoming, Translator
-from ...convert import convert, write
-from ...errors import APIError, CapabilityLost
-from ...jsonvalue import dump, parse
-from ...registry import adapter
-from ...secret import Secret
+from ...engine.registry import adapter
+from ...foundation.errors import APIError, CapabilityLost
+from ...foundation.json_codec import dump, parse
+from ...foundation.secret import Secret
+from ...passes.convert import convert, write
 from ..access import Key, is_private
 from ..config import TelemetrySettings
 from ..loss_report import placed

@@ -15,7 +15,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from ...bytestream import ByteStream
 from ...client.state.response_memory import Memory, Turn, answer, keeps
 from ...client.state.store import takes
 from ...client.transports.memory_routes import kept, missing
@@ -23,12 +22,13 @@ from ...client.transports.report_headers import LOSSES
 from ...client.transports.route_matching import Match
 from ...client.transports.stream_translation import SurfaceStream
 from ...client.transports.translator import Reply
-from ...convert import convert, write
-from ...errors import APIError, InvalidBody
-from ...jsonvalue import dump, parse
+from ...engine.registry import adapter
+from ...foundation.errors import APIError, InvalidBody
+from ...foundation.json_codec import dump, parse
+from ...foundation.secret import Secret
 from ...losses import Losses
-from ...registry import adapter
-from ...secret import Secret
+from ...passes.convert import convert, write
+from ...streams.byte_pipeline import ByteStream
 from ..access import Key
 from ..body import Peek
 from ..config import StateSettings

@@ -1,0 +1,308 @@
+"""The contract of an adapter: what a package declares so that the hub can speak its protocol.
+
+An adapter is one declaration. It says which documents it reads and writes, how its streams are framed, where its
+settings, native fields and routes are, and where the official SDK declares the same wire; the hub holds no fact about
+any vendor. `unified_llm.suite` checks everything that is declared here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from collections.abc import Mapping as MappingABC
+from dataclasses import dataclass, field
+from functools import lru_cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from ..streams.event_fast_path import NOTHING_MORE, ReadMore, WriteMore
+
+if TYPE_CHECKING:
+    from ..passes.repair import Rules
+    from ..passes.schemas import SchemaProfile
+    from .conversation_api import ConversationApi
+    from .file_api import CacheApi, FileApi
+    from .pairs.mapping import Mapping
+    from .pairs.reading import Reader
+    from .pairs.table import Table
+    from .pairs.writing import Writer
+
+__all__ = [
+    "NOTHING_MORE",
+    "Adapter",
+    "Framing",
+    "Kind",
+    "Paging",
+    "Proof",
+    "ReadMore",
+    "ReadsMore",
+    "Route",
+    "Socket",
+    "Specification",
+    "Streams",
+    "WireReader",
+    "WireWriter",
+    "WriteMore",
+    "WritesMore",
+]
+
+Event = dict[str, Any]
+
+Proof = MappingABC[str, type | tuple[str, ...]]
+"""What makes a JSON object an answer, or an event, of a protocol: any of these keys with a value of that type, or with
+a string that begins with one of those."""
+
+
+class Kind(NamedTuple):
+    """One kind of document: a reader (wire to canonical), a writer (canonical to wire), and what it is canonically.
+
+    `node` names the canonical document ("request", "response", "error", ...); `facing` the reader of the output, by
+    default: a request goes to a provider, everything else to a client. `signs` are keys by which a document of this
+    kind is told from those of the others, `mark` a key with the one value that says so alone (`document_kind.py`).
+    `proof` is what an answer of this kind is recognized by; without one every JSON object is such an answer.
+    """
+
+    read: Callable[[Any, Reader], Any]
+    write: Callable[[Any, Writer], Any]
+    node: str
+    facing: str = "client"
+    signs: tuple[str, ...] = ()
+    mark: tuple[str, str] | None = None
+    proof: Proof = MappingProxyType({})
+
+
+class Route(NamedTuple):
+    """One HTTP route of the surface: `path` relative to the protocol's root, `{name}` for a segment."""
+
+    method: str
+    path: str
+    kind: str
+    stream: bool | None = None
+
+
+class Specification(NamedTuple):
+    """A published specification of a surface, of which clients name a version in a header, or its root in the path.
+
+    `dialect` is its form of this protocol; `versions` are the values of `header`, each with the version it stands for,
+    and `version` is the one that is followed where none is named.
+    """
+
+    header: str
+    versions: MappingABC[str, str]
+    version: str
+    dialect: str
+    root: str
+
+
+class Socket(NamedTuple):
+    """A surface over WebSocket: a message of the client is a request, and each event of a response a message.
+
+    `path` is that of the route which creates responses. A message with `type` `create` is the body of a request,
+    beside the fields of `own`. `prepares` tells of a body whether its response is only to be gone on from, without the
+    model. `lane` is the field that says which lane of the socket a message belongs to. `error` makes a message of an
+    error document, or of an event that is an error, and its HTTP status (None for an event); `refused` one of a message
+    of another type, where there is an own answer for it. `active` responses at a time, `lanes` with a name, and
+    `lifetime` seconds are the limits of a socket; the codes tell of a lane with an ill-formed name, of too many lanes,
+    and of the end of the time.
+    """
+
+    path: str
+    create: str
+    own: frozenset[str]
+    prepares: Callable[[MappingABC[str, Any]], bool]
+    error: Callable[[MappingABC[str, Any], int | None], Event]
+    refused: Callable[[MappingABC[str, Any]], Event | None]
+    lane: str
+    lane_form: str
+    active: int
+    lanes: int
+    lifetime: float
+    codes: tuple[str, str, str]
+
+
+class Paging(NamedTuple):
+    """How a list comes in pages: names in the query of a request (`size`, `after`, `before`) and keys of the answer.
+
+    `most` is the largest size that is taken, `next` the key of what `after` wants for the page behind this one, and
+    `more` the key that says whether there is one (without it: whether `next` is there).
+    """
+
+    size: str
+    after: str
+    next: str
+    most: int
+    more: str = ""
+    before: str = ""
+
+
+class WireReader(Protocol):
+    """Wire events to canonical events. No I/O, no clock: the same events give the same result."""
+
+    def feed(self, event: Event) -> list[Event]:
+        """The canonical events of one wire event `{"event": name or None, "data": value or string}`."""
+
+    def close(self) -> list[Event]:
+        """The end of the wire stream: what is still owed, an error event when it was cut off."""
+
+
+class WireWriter(Protocol):
+    """Canonical events to wire events, the mirror of `WireReader`."""
+
+    def feed(self, event: Event) -> list[Event]:
+        """The wire events of one canonical event."""
+
+    def close(self) -> list[Event]:
+        """What the surface wants at the end, its done marker for one."""
+
+
+class WritesMore(Protocol):
+    """The writer's half of the short way of a stream's bulk, which a `WireWriter` may offer.
+
+    Nearly all events of a stream are the last one over again, but for the text of their delta. After each event that
+    went the long way as one canonical event, both sides are asked whether they know how the next one like it goes.
+    The suite checks that the short way and the long way give the same.
+    """
+
+    def write_more(self) -> WriteMore | None:
+        """How more of the last delta is written; None where the last event was no delta."""
+
+
+class ReadsMore(Protocol):
+    """The reader's half, which a `WireReader` may offer."""
+
+    def read_more(self) -> ReadMore | None:
+        """How more of the last delta is read; None where the last event was no delta."""
+
+
+class Framing(NamedTuple):
+    """How a surface frames its stream as server-sent events: with `event:` names or without, and its content type.
+
+    `array` is the content type of the other framing, one JSON array of all events, where the surface has it.
+    """
+
+    named: bool = False
+    content_type: str = "text/event-stream"
+    array: str = ""
+
+
+class Streams(NamedTuple):
+    """The stream half of an adapter."""
+
+    reader: Callable[[Reader], WireReader]
+    writer: Callable[[Writer], WireWriter]
+    framing: Framing = Framing()
+    # Which of the events that say what nothing says again (`stream.ALONE`, `PASSING`) its writer has a form for.
+    alone: frozenset[str] = frozenset()
+    # What an event of this protocol is recognized by; without it every event is one.
+    proof: Proof = MappingProxyType({})
+    # The canonical fields of an answer that its writer tells before the end: after an error the others are lost.
+    opening: frozenset[str] = frozenset(("id", "model"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Adapter:
+    """One wire protocol, declared. Built at import of the adapter package and never changed, so known by identity."""
+
+    protocol: str
+    title: str
+    url: str
+    kinds: MappingABC[str, Kind]
+    streams: Streams
+    # Every family of nodes, for the completeness checks of the suite.
+    mappings: tuple[Mapping, ...] = ()
+    # Canonical types that a document's writer groups or places itself, outside the mappings.
+    by_hand: frozenset[str] = frozenset()
+    # Canonical document name to its settings table, for locating losses and for completeness.
+    settings: MappingABC[str, Table] = field(default_factory=dict)
+    # Wire fields and types that only this protocol has, with the capability they stand for. A dotted key is more exact.
+    natives: MappingABC[str, str] = field(default_factory=dict)
+    # Native keys of tools, and native types of tools, that narrow a canonical type of tool: what has one of them is
+    # never sent to another protocol without it (`restrictions.py`).
+    narrows: MappingABC[str, str] = field(default_factory=dict)
+    # Canonical type of tool -> field -> the restriction this protocol imposes where the field is absent.
+    implied: MappingABC[str, MappingABC[str, Any]] = field(default_factory=dict)
+    # The words that a marker of form may hold where the writer puts it on the wire, or the numbers it counts to
+    # (`range`): anything else that a document made by hand has there is ignored.
+    forms: MappingABC[str, Collection[Any]] = field(default_factory=dict)
+    # Canonical fields and types this protocol has no form for, with the reason.
+    refuses: MappingABC[str, str] = field(default_factory=dict)
+    routes: tuple[Route, ...] = ()
+    # A published specification that clients may ask for by its version.
+    specification: Specification | None = None
+    # How requests come over WebSocket; None where the protocol has no such form.
+    socket: Socket | None = None
+    # How a list of models comes in pages; None where it comes whole.
+    paging: Paging | None = None
+    # The key of the list in a document of models: a model alone is one entry of it.
+    entries: str = "data"
+    # How a stream that is kept is taken up again: the query parameter of its GET route that says behind which event,
+    # and the field of an event's data that is such a place; empty where streams are not kept.
+    resume: tuple[str, ...] = ()
+    # Files and cached prompts that clients upload and then name in requests; None where the protocol has none.
+    files: FileApi | None = None
+    caches: CacheApi | None = None
+    # Conversations that clients keep and then name in requests; None where the protocol has none.
+    conversations: ConversationApi | None = None
+    # HTTP header names that carry a credential, in the order they are tried; "{}" stands for the key.
+    auth: tuple[tuple[str, str], ...] = ()
+    # Kind to "module:name" of the official SDK's type, and the extra that installs it.
+    sdk: MappingABC[str, str] = field(default_factory=dict)
+    sdk_extra: str = ""
+    # Which parts of an opaque piece's origin must match for it to be sent back.
+    origin: tuple[str, ...] = ("protocol", "provider", "scope")
+    # Values that any client may put where opaque data goes. No provider made them: they are neither opaque data nor
+    # kept, and go back to their own protocol alone.
+    constants: frozenset[str] = frozenset()
+    # Protocols of one family share the stores that handles (files, containers, stored responses) name.
+    family: str = ""
+    # Bearers of opaque pieces whose foreign pieces this surface's writer seals into a slot that clients echo. Those of
+    # all others travel with their whole answer (`answer_envelope.py`), in the slot of reasoning.
+    carries: frozenset[str] = frozenset(("reasoning", "function_call", "custom_tool_call", "output_text"))
+    repair: Rules | None = None
+    # What is accepted of JSON Schema and of names, by where a schema goes: "tools", "output", each with ".strict" where
+    # strictness was asked for, and "tools.output" for what a tool gives. What is missing accepts everything. What a
+    # dialect names under "schemas" stands before a use that is different there ("openapi:tools").
+    schemas: MappingABC[str, SchemaProfile] = field(default_factory=dict)
+    dialects: MappingABC[str, MappingABC[str, Any]] = field(default_factory=dict)
+    # What a request for a response is called in telemetry (`gen_ai.operation.name`).
+    operation: str = "chat"
+    # What the ids of answers begin with, where clients of this protocol check that.
+    id_prefix: str = ""
+    # The status of a request that continues a response that is unknown.
+    unknown_previous: int = 404
+    # Headers of a request that has no document, and so no writer to set them.
+    headers: MappingABC[str, str] = field(default_factory=dict)
+    # What a client of our own asks of every stream, where the one it asks for did not say, so that the answer is whole.
+    streaming: MappingABC[str, MappingABC[str, Any]] = field(default_factory=dict)
+    # Headers of a request that belong to the protocol (versions, betas), in lower case: a conversion sees no other.
+    request_headers: tuple[str, ...] = ()
+    # Headers by which this surface's clients are known where paths are shared.
+    marks: tuple[str, ...] = ()
+    # What stands before its routes at its own provider, where that alone tells its list of models from others'.
+    roots: tuple[str, ...] = ()
+    # A module of the official SDK to "module:function", which makes an upstream of a client of it.
+    clients: MappingABC[str, str] = field(default_factory=dict)
+    # An official declaration of the wire, as module names whose types the suite walks.
+    declared: MappingABC[str, Any] = field(default_factory=dict)
+
+    def profile(self, use: str, dialect: MappingABC[str, Any]) -> SchemaProfile | None:
+        """What is accepted where a schema goes, the dialect's word first; None where everything is."""
+        found = self.schemas.get(f"{dialect.get('schemas')}:{use}") or self.schemas.get(use)
+        if found is None and use.endswith(".strict"):
+            return self.profile(use.removesuffix(".strict"), dialect)
+        return found
+
+
+class Surface(NamedTuple):
+    """A protocol in one of its dialects."""
+
+    adapter: Adapter
+    dialect: MappingABC[str, Any]
+
+    def accepts(self, uses: tuple[str, ...]) -> tuple[SchemaProfile | None, ...]:
+        """What is accepted of schemas for each use, None for everything."""
+        return _accepted(self.adapter, self.dialect.get("schemas"), uses)
+
+
+@lru_cache(maxsize=256)
+def _accepted(adapter: Adapter, schemas: str | None, uses: tuple[str, ...]) -> tuple[SchemaProfile | None, ...]:
+    return tuple(adapter.profile(use, {"schemas": schemas}) for use in uses)

@@ -1,0 +1,1 @@
+"""A shape's fields as frozen rows, and the functions compiled from them."""

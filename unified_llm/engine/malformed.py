@@ -1,0 +1,143 @@
+"""Malformed canonical input: noticed by the writer that cannot go on, explained here with path and reason.
+
+Canonical documents and events are not validated before they are written, because that would cost more than writing
+them. A writer that meets a value of an unexpected type raises one of `FAULTS`; only then the models are asked which
+value it is. What the models accept is our own mistake: `net` decides whether callers see it as an error of this library
+all the same (the default), or as it is (in this project's tests and fuzzers, which must not miss it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NoReturn
+
+from ..foundation.errors import InvalidBody, LocalProtocolError, ProtocolError, RemoteProtocolError, UnifiedLLMError
+from ..foundation.json_codec import detached
+from ..foundation.json_paths import pointer
+from .pairs.mapping import ILL_TYPED, NATIVE
+
+__all__ = ["FAULTS", "refuse_conversion", "refuse_document", "refuse_event"]
+
+Keys = tuple[Any, ...]
+
+FAULTS = (*ILL_TYPED, OverflowError, RecursionError)
+"""What Python raises for values of unexpected types, ranges and depths."""
+net = True
+"""Whether an error that nothing explains is raised as one of ours: wanted by callers, and not by tests."""
+
+
+def refuse_document(name: str, node: Any, error: Exception) -> NoReturn:
+    """Raise what is to be raised for a canonical document of kind `name` on which its writer failed with `error`."""
+    _ours(error)
+    found = _problem(name, node)
+    if found is not None:
+        raise InvalidBody(*found) from error
+    _bare(error)
+    raise InvalidBody("", f"cannot be written: {_named(error)}") from error
+
+
+def refuse_event(
+    number: int, event: Any, error: Exception, *, local: bool, before: Iterable[tuple[int, Any]] = ()
+) -> NoReturn:
+    """The same for one canonical event, the `number`th of its stream.
+
+    `before` are the earlier events with their numbers that a writer may have kept: the ill-typed one may be among them.
+    """
+    _ours(error)
+    for place, each in ((number, event), *before):
+        if type(each) is not dict or type(each.get("type")) is not str:
+            raise InvalidBody(pointer((place,)), "an event is an object with a string as its type") from error
+        found = _problem("event", each)
+        if found is not None:
+            raise InvalidBody(pointer((place,)) + found[0], found[1]) from error
+    _bare(error)
+    kind: type[ProtocolError] = LocalProtocolError if local else RemoteProtocolError
+    raise kind(f"event {number} ({event['type']}) does not fit the events before it: {_named(error)}") from error
+
+
+def refuse_conversion(path: Keys, value: Any, error: Exception) -> NoReturn:
+    """The same for a wire document, or for the wire event at this path of its stream, that could not be converted."""
+    _ours(error)
+    try:
+        detached(value)
+    except InvalidBody as refused:
+        raise InvalidBody(pointer(path) + refused.path, refused.reason) from error
+    _bare(error)
+    if path:
+        raise RemoteProtocolError(f"event {path[0]} of the stream cannot be converted: {_named(error)}") from error
+    raise InvalidBody("", f"cannot be converted: {_named(error)}") from error
+
+
+def _ours(error: Exception) -> None:
+    if isinstance(error, UnifiedLLMError):
+        raise error
+
+
+def _bare(error: Exception) -> None:
+    if not net:
+        raise error
+
+
+def _named(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _problem(name: str, node: Any) -> tuple[str, str] | None:
+    """The path and the reason of the first thing in a canonical node that is not what the models declare."""
+    try:
+        detached(node)
+    except InvalidBody as refused:
+        return refused.path, refused.reason
+    for path, reason in _extras(node):
+        return pointer(path), reason
+    from pydantic import ValidationError
+
+    from ..types.validation import KINDS, first_problem, validate
+
+    if name not in KINDS:
+        return None
+    above = ""
+    if name == "error":  # its document holds it under a key, which is not a node of its own
+        above, node = "/error", node.get("error")
+        if type(node) is not dict:
+            return above, "should be an object"
+    try:
+        validate(name, node, strict=True)
+    except ValidationError as error:
+        found = first_problem(error, node)
+        return above + found[0], found[1]
+    return None
+
+
+def _extras(root: Any) -> Iterator[tuple[Keys, str]]:
+    """What stands under `extra` and cannot: the models leave that to the protocols."""
+    stack: list[tuple[Keys, Any]] = [((), root)]
+    while stack:
+        path, node = stack.pop()
+        if type(node) is list:
+            stack += [((*path, index), each) for index, each in enumerate(node)]
+        if type(node) is not dict:
+            continue
+        stack += [((*path, key), each) for key, each in node.items() if key != "extra"]
+        extra = node.get("extra")
+        if extra is None:
+            continue
+        if type(extra) is not dict:
+            yield (*path, "extra"), "should be an object with an object for each protocol"
+            continue
+        for protocol, drawer in extra.items():
+            here = (*path, "extra", protocol)
+            if type(drawer) is not dict:
+                yield here, "should be an object"
+                continue
+            native = type(drawer.get("form")) is dict and "native" in drawer["form"]
+            if native and type(drawer.get("rest")) is not dict and node.get("type") != NATIVE:
+                yield (*here, "rest"), "should be an object"
+            for slot in ("form", "rest", "turn", "frame"):
+                if slot in drawer and type(drawer[slot]) is not dict and not (slot == "rest" and native):
+                    yield (*here, slot), "should be an object"
+            if type(drawer.get("form")) is dict:
+                for key, marker in drawer["form"].items():
+                    words = marker if type(marker) is list else ()
+                    if type(marker) is dict or not all(type(word) is str for word in words):
+                        yield (*here, "form", key), "a marker is a word, a number, a boolean or a list of words"

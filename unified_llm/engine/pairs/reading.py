@@ -1,0 +1,356 @@
+"""One reading, wire to canonical.
+
+The engine copies each node before a pair consumes it, so the caller's document stays whole, and notes which canonical
+node came from which wire node, so that a loss can be traced to the leaf it came from (`locator.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from collections.abc import Mapping as MappingABC
+from typing import TYPE_CHECKING, Any
+
+from ...foundation.errors import InvalidBody
+from .mapping import ILL_TYPED, NATIVE, IllTyped, Mapping, ReadPair, remainder
+from .outline import Outline
+
+if TYPE_CHECKING:
+    from ...provenance.opaque import Secret
+    from .writing import Writer
+
+__all__ = ["Reader"]
+
+Node = dict[str, Any]
+_JSON = {list: "list", str: "string", bool: "boolean", int: "number", float: "number", type(None): "null"}
+
+
+class Reader:
+    """One reading: what it kept, what it made, and which canonical node came from which wire node."""
+
+    __slots__ = (
+        "below",
+        "cited",
+        "context",
+        "dialect",
+        "doc",
+        "docs",
+        "escapes",
+        "facing",
+        "gathered",
+        "http",
+        "laid",
+        "model",
+        "notes",
+        "number",
+        "opens",
+        "outline",
+        "owed",
+        "placed",
+        "places",
+        "plain",
+        "protocol",
+        "provider",
+        "restored",
+        "runs",
+        "scope",
+        "secret",
+        "seed",
+        "signed",
+        "since",
+        "stands",
+        "stuffed",
+        "target",
+        "trace",
+        "turns",
+    )
+
+    def __init__(
+        self,
+        protocol: str,
+        *,
+        dialect: MappingABC[str, Any] | None = None,
+        facing: str = "provider",
+        model: str | None = None,
+        http: MappingABC[str, Any] | None = None,
+        provider: str | None = None,
+        scope: str | None = None,
+        opens: bool = False,
+        secret: Secret | None = None,
+    ) -> None:
+        self.protocol: str = protocol
+        self.dialect: MappingABC[str, Any] = dialect or {}
+        self.facing: str = facing
+        self.model: str | None = model
+        # Whose document it is, as far as it is known, and whether anything in it was signed.
+        self.provider: str | None = provider
+        self.scope: str | None = scope
+        self.signed: bool = False
+        # Whether envelopes are opened: in what a client sends, never in what a provider does. With a secret only those
+        # that were signed with it. What a provider sends that looks like one is escaped (`provenance.escaped`);
+        # `stuffed` says that there is something of the kind.
+        self.opens: bool = opens
+        self.secret: Secret | None = secret
+        self.escapes: bool = not opens
+        self.stuffed: bool = False
+        # The provider it is converted for, if known: complete answers return to their origin and to clients alone.
+        self.target: Writer | None = None
+        # A reader says so that found nothing in a conversation but texts, calls of functions, and their results as
+        # text, by the names of their calls if by any: nothing that could be a handle or have opaque data. No two
+        # messages of the model's stand side by side, where a wire has messages.
+        self.plain: bool = False
+        # What such a conversation is made of.
+        self.outline: Outline = Outline()
+        # Items put back as they were, with the origin of what they name.
+        self.restored: list[tuple[Node, Node]] = []
+        self.http: MappingABC[str, Any] = http or {}
+        self.doc: Any = None
+        self.seed: str = ""
+        self.trace: list[tuple[Node, Node]] = []
+        # The same of nodes that were read in one go, in order: put into the trace when that is asked for (`traced`).
+        self.runs: list[tuple[list[Node], list[Any]]] = []
+        # What is noted of documents that shapes read, when a loss asks for it.
+        self.owed: list[Callable[[Reader], None]] = []
+        self.below: dict[int, tuple[Any, ...]] = {}
+        self.places: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+        # Where those nodes stand in the document whose reader knew it anyway, by identity, and where the leaves of
+        # their kinds are in them: said once for all of a kind, and not of each as in `places`.
+        self.stands: dict[int, tuple[Any, ...]] = {}
+        self.laid: dict[str, dict[tuple[Any, ...], tuple[Any, ...]]] = {}
+        # Of a stream: the number of the event that is read now and of the notes before it, the leaves whose places were
+        # told, in order, the last event of which a path was asked for (`here`), the events that losses may have to be
+        # found in, and the wire nodes that were put together from several events, with where their pieces came from.
+        self.number: int | None = None
+        self.since: int = 0
+        self.placed: list[tuple[Node, tuple[Any, ...]]] = []
+        self.cited: int | None = None
+        self.docs: dict[int, Any] = {}
+        self.gathered: dict[int, tuple[Any, dict[tuple[Any, ...], tuple[Any, ...]]]] = {}
+        self.turns: list[tuple[Node, Node]] = []
+        self.notes: list[tuple[Node, tuple[Any, ...], str, str]] = []
+        self.context: dict[str, Any] = {}
+
+    def root(self, pair: ReadPair, body: Any) -> Any:
+        """Read a whole document with `pair`; a body that is not an object goes to the pair as it is."""
+        self.doc = body
+        rest = body.copy() if type(body) is dict else body
+        try:
+            node = pair(rest, self)
+        except InvalidBody:
+            raise
+        except ILL_TYPED as error:
+            found = _JSON.get(type(body), "value")
+            reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+            if type(body) is not dict:
+                reason = f"a {found} where an object is expected"
+                reason += "; JSON text is passed as bytes" if found == "string" else ""
+            raise InvalidBody("", f"not a document of {self.protocol}: {reason}") from error
+        if type(body) is dict:
+            if rest:
+                self.keep(node, rest)
+            self.trace.append((node, body))
+        return node if self.plain else self._opened(node)
+
+    def _opened(self, node: Any) -> Any:
+        """A conversation with carried answers back in their places (`returning.py`)."""
+        items = node.get("input") if type(node) is dict else None
+        if type(items) is list:
+            for item in items:
+                if "opaque" in item:
+                    from ...provenance.returning import opened
+
+                    node["input"] = opened(items, self)
+                    break
+        return node
+
+    def ran(self, items: list[Node], begin: int, wires: list[Any], letters: list[str]) -> None:
+        """Say that the items from `begin` on were read in one go from these wire nodes; `letters` are their outline.
+
+        There may be more of the latter two, of what was not read to its end.
+        """
+        count = len(items) - begin
+        del wires[count:], letters[count:]
+        if count:
+            self.runs.append((items[begin:], wires))
+            self.outline.letters += letters
+
+    def settle(self) -> None:
+        """Note what is owed, once."""
+        while self.owed:
+            self.owed.pop()(self)
+
+    def traced(self) -> list[tuple[Node, Node]]:
+        """All pairs of nodes, canonical and wire."""
+        if self.owed:
+            self.settle()
+        if self.runs:
+            self.trace += [pair for nodes, wires in self.runs for pair in zip(nodes, wires)]
+            self.runs.clear()
+        return self.trace
+
+    def latest(self) -> Iterator[tuple[Node, Node]]:
+        """The same from the end: what stands beside a conversation is read last, and mostly what is looked for."""
+        self.settle()
+        yield from reversed(self.trace)
+        for nodes, wires in reversed(self.runs):
+            yield from zip(reversed(nodes), reversed(wires))
+
+    def node(self, mapping: Mapping, wire: Any) -> Node:
+        """Read one node."""
+        return self.nodes(mapping, (wire,))[0]
+
+    def nodes(self, mapping: Mapping, wires: Any) -> list[Node]:
+        """Read a list of nodes, one canonical node for each."""
+        if type(wires) is not list and type(wires) is not tuple:
+            raise IllTyped("not a list")
+        reads, same, tag, trace = mapping.reads, mapping.same_keys, mapping.tag, self.trace
+        lists, shaped = mapping.same_lists, mapping.shaped
+        out: list[Node] = []
+        for wire in wires:
+            if type(wire) is not dict:
+                out.append(self.unread(wire, mapping.name, mapping.tag, (wires, len(out))))
+                continue
+            kind = wire.get(tag)
+            if kind is None and tag not in wire and mapping.default is not None:
+                if mapping.reads.get(mapping.default) not in shaped:
+                    out.append(self._untagged(mapping, wire))
+                    continue
+                kind = mapping.default
+            if type(kind) is not str:
+                out.append(self.unread(wire, mapping.name, mapping.tag))
+                continue
+            keys = same.get(kind)
+            if keys is not None:
+                node = wire.copy()
+                rest = {}
+                types = mapping.same_types[kind]
+                for key, value in wire.items():
+                    if key not in keys or type(value) not in types[key]:
+                        rest[key] = node.pop(key)
+                if not mapping.same_needs[kind] <= node.keys():
+                    out.append(self.unread(wire, mapping.name, mapping.tag))
+                    continue
+                if rest:
+                    node["extra"] = {self.protocol: {"rest": rest}}
+                if kind in lists:
+                    for key, family in lists[kind]:
+                        if type(node.get(key)) is list:
+                            node[key] = self.nodes(family, node[key])
+                trace.append((node, wire))
+                out.append(node)
+                continue
+            pair = reads.get(kind)
+            if pair is None:
+                out.append(self.unread(wire, mapping.name, mapping.tag))
+                continue
+            rest = {} if pair in shaped else wire.copy()
+            rest.pop(tag, None)
+            mark = len(trace)
+            try:
+                node = pair(wire if pair in shaped else rest, self)
+            except ILL_TYPED:
+                del trace[mark:]
+                out.append(self.unread(wire, mapping.name, mapping.tag))
+                continue
+            if rest:
+                self.keep(node, rest)
+            trace.append((node, wire))
+            out.append(node)
+        return out
+
+    def _untagged(self, mapping: Mapping, wire: Node) -> Node:
+        """A node that leaves its tag to be understood: read as the default kind, its spelling remembered."""
+        tagged = {mapping.tag: mapping.default, **wire}
+        mark = len(self.trace)
+        node = self.nodes(mapping, (tagged,))[0]
+        if node.get("extra", {}).get(self.protocol, {}).get("form", {}).get("native"):
+            del self.trace[mark:]
+            return self.unread(wire, mapping.name)
+        self.form(node, "tag", "absent")
+        self.trace[-1] = (node, wire)
+        return node
+
+    def parts(self, mapping: Mapping, content: Any) -> Any:
+        """Content that may be a string or a list of parts."""
+        return content if type(content) is str else self.nodes(mapping, content)
+
+    def keep(self, node: Node, rest: Node, slot: str = "rest") -> None:
+        """Keep what was not understood with the node it belongs to: nothing is lost yet."""
+        left = remainder(rest)
+        if left:
+            self.extra(node)[slot] = left
+
+    def extra(self, node: Node) -> Node:
+        """This protocol's own drawer in a canonical node."""
+        drawers = node.setdefault("extra", {})
+        drawer: Node = drawers.setdefault(self.protocol, {})
+        return drawer
+
+    def turn(self, items: list[Node], wire: Node, rest: Node, number: int) -> list[Node]:
+        """The items of one wire message: they share a turn, and what is left of the message lives on the first."""
+        if len(items) > 1:
+            for item in items:
+                item["turn"] = number
+        first = items[0]
+        self.turns.append((first, wire))
+        if rest:
+            self.keep(first, rest, "turn")
+        return items
+
+    def form(self, node: Node, key: str, marker: Any) -> None:
+        """Note a closed marker of form (string or parts, null or absent, a spelling): never a value, never a loss."""
+        self.extra(node).setdefault("form", {})[key] = marker
+
+    def made(self, node: Node, wire: Any, *keys: Any) -> Node:
+        """Say that `node`, built by hand inside a pair, came from `wire`, or from what is at `keys` below it."""
+        self.trace.append((node, wire))
+        if keys:
+            self.below[id(node)] = keys
+        return node
+
+    def place(self, node: Node, keys: tuple[Any, ...], wire: tuple[Any, ...]) -> None:
+        """Say that the canonical leaf `keys` below `node` came from the keys `wire` below the node's own wire node.
+
+        An ellipsis as the first of them says that the others start at the document's root (of the event, in a stream).
+        """
+        if self.number is not None:
+            if wire[:1] == (...,):
+                wire = (..., *self.here(*wire[1:]))
+            # With the node, since what is known of it by its identity must not outlive it.
+            self.placed.append((node, keys))
+        self.places[id(node), *keys] = wire
+
+    def here(self, *keys: Any) -> tuple[Any, ...]:
+        """The path of what stands at `keys` of the document being read; in a stream, of the event being read."""
+        if self.number is None:
+            return keys
+        self.cited = self.number
+        return (self.number, "data", *keys)
+
+    def gather(self, wire: Any, sources: dict[tuple[Any, ...], tuple[Any, ...]]) -> Any:
+        """Say that `wire` stands in no event but was put together: what is at each key path, and the path it is from.
+
+        The paths are those that `here` gave when the piece came; that of `()` is for all that has none of its own.
+        """
+        self.gathered[id(wire)] = (wire, sources)
+        return wire
+
+    def note(self, node: Node, keys: tuple[Any, ...], fate: str, detail: str) -> None:
+        """What reading itself had to approximate (a lone surrogate, an offset cut in a character): rare."""
+        self.notes.append((node, keys, fate, detail))
+
+    def unread(self, wire: Any, family: str, tag: str = "", within: tuple[Any, int] | None = None) -> Node:
+        """A wire node that no pair can read, kept whole for its own protocol; `within` is its list and place."""
+        from ...types._tables import KNOWN_TYPES
+
+        kind = wire.get(tag) if type(wire) is dict else None
+        node: Node = {"type": NATIVE}
+        rest = wire
+        if tag == "type" and type(kind) is str and kind and kind not in KNOWN_TYPES and kind != NATIVE:
+            node["type"] = kind
+            rest = {key: value for key, value in wire.items() if key != "type"}
+        node["extra"] = {self.protocol: {"rest": rest, "form": {"native": family}}}
+        if within is not None and type(wire) is not dict and type(within[0]) is list:
+            # A value without an identity of its own is found by where it stands.
+            return self.made(node, within[0], within[1])
+        self.trace.append((node, wire))
+        return node

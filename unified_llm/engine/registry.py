@@ -1,0 +1,128 @@
+"""The lookup of adapters: by name, through entry points, loaded when first used.
+
+Our own adapters are found the same way as foreign ones. Two packages that claim one name are an error, and a protocol
+that is known but not installed names what to install.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..foundation.errors import UnknownProtocol
+from .adapter import Adapter
+
+__all__ = ["adapter", "adapters", "dialect", "loaded", "protocols", "provider_of", "register", "split"]
+
+GROUP = "unified_llm.adapters"
+_loaded: dict[str, Adapter] = {}
+
+
+def register(adapter: Adapter) -> None:
+    """Make an adapter known without an entry point, e.g. in a test. `ValueError` for a name that another has taken.
+
+    >>> register(adapter("openai-chat"))  # the very same again is none
+    """
+    if _loaded.setdefault(adapter.protocol, adapter) is not adapter:
+        raise ValueError(f"the protocol {adapter.protocol!r} is registered already")
+
+
+def adapter(name: str) -> Adapter:
+    """The adapter of a protocol id; a `:dialect` behind it is ignored here.
+
+    Raises `UnknownProtocol` when nothing provides it, and `ValueError` when two packages do.
+    """
+    protocol = name.partition(":")[0] if ":" in name else name
+    found = _loaded.get(protocol)
+    if found is None:
+        found = _loaded[protocol] = _load(protocol)
+    return found
+
+
+def loaded() -> tuple[str, ...]:
+    """The protocols whose adapters were used or registered so far."""
+    return tuple(_loaded)
+
+
+def adapters() -> tuple[Adapter, ...]:
+    """The adapters that were used or registered so far.
+
+    >>> adapter("openai-chat") in adapters()
+    True
+    """
+    return tuple(_loaded.values())
+
+
+def protocols() -> list[str]:
+    """Every protocol id there is, sorted; dialects (`openai-chat:groq`) are not counted.
+
+    >>> "openai-chat" in protocols()
+    True
+    """
+    from importlib.metadata import entry_points
+
+    return sorted({*_loaded, *(point.name for point in entry_points(group=GROUP))})
+
+
+def dialect(name: str) -> Mapping[str, Any]:
+    """The dialect behind `protocol:dialect`; an empty one without a colon."""
+    protocol, colon, wanted = name.partition(":")
+    if not colon:
+        return {}
+    known = adapter(protocol).dialects
+    if wanted not in known:
+        meant = _near(wanted, known)
+        raise UnknownProtocol(
+            f"{protocol} has no dialect {wanted!r}; {f'did you mean {meant}? It' if meant else 'it'} has: "
+            f"{', '.join(sorted(known)) or 'none'}"
+        )
+    return known[wanted]
+
+
+def split(name: str) -> tuple[Adapter, Mapping[str, Any]]:
+    """The adapter and the dialect behind `protocol[:dialect]`."""
+    if not isinstance(name, str):
+        raise TypeError(f"a protocol is named by a string, protocol[:dialect], not by {type(name).__name__}")
+    found = _loaded.get(name)
+    if found is not None:
+        return found, {}
+    return adapter(name), (dialect(name) if ":" in name else {})
+
+
+def provider_of(name: str, dialect: Mapping[str, Any]) -> str | None:
+    """Whose documents `protocol[:dialect]` are: the dialect's, unless it says that it stands for no provider."""
+    if "provider" in dialect:
+        found: str | None = dialect["provider"]
+        return found
+    return name.partition(":")[2] or None if ":" in name else None
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    """Which of the known names may be meant: those that hold it, else those that look like it."""
+    from difflib import get_close_matches
+
+    low, names = name.casefold().replace("_", "-"), sorted(known)
+    return " or ".join([each for each in names if len(low) > 2 and low in each] or get_close_matches(low, names, 2))
+
+
+def _load(protocol: str) -> Adapter:
+    from importlib.metadata import entry_points
+
+    points = list(entry_points(group=GROUP, name=protocol))
+    if not points:
+        known = protocols()
+        meant = _near(protocol, known)
+        raise UnknownProtocol(
+            f"no adapter for {protocol!r}; {f'did you mean {meant}? There' if meant else 'there'} are: "
+            f"{', '.join(known) or 'none'}. An adapter is a package with an entry point in the group {GROUP!r}."
+        )
+    if len({point.value for point in points}) > 1:
+        claims = ", ".join(sorted(point.value for point in points))
+        raise ValueError(f"two packages claim the protocol {protocol!r}: {claims}")
+    try:
+        found = points[0].load()
+    except ModuleNotFoundError as error:
+        raise UnknownProtocol(f"the adapter for {protocol!r} needs {error.name}, which is not installed") from error
+    if not isinstance(found, Adapter) or found.protocol != protocol:
+        raise ValueError(f"the entry point {protocol!r} ({points[0].value}) is not the adapter of that protocol")
+    return found

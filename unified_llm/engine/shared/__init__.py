@@ -1,0 +1,1 @@
+"""What several protocols read and write alike."""

@@ -1,0 +1,56 @@
+"""How long a prompt stays cached, in the words of each protocol ("5m", "12h"): the nearest that a target knows.
+
+A lifetime is a promise of at least so long: a longer one keeps it, and the longest there is stands for what is beyond.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ..pairs.mapping import Fated, take
+
+__all__ = ["fit_lifetime", "nearest"]
+
+Node = dict[str, Any]
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_WORD = re.compile(r"(\d{1,9})([smhd])")
+
+
+def nearest(said: Any, known: tuple[str, ...]) -> str | None:
+    """The shortest of the known lifetimes that is not shorter, else the longest; None for what is not a lifetime.
+
+    >>> nearest("30m", ("5m", "1h")), nearest("12h", ("5m", "1h")), nearest("for ever", ("5m", "1h"))
+    ('1h', '1h', None)
+    """
+    seconds = _seconds(said)
+    if seconds is None:
+        return None
+    ordered = sorted(known, key=lambda word: _seconds(word) or 0)
+    return next((word for word in ordered if (_seconds(word) or 0) >= seconds), ordered[-1])
+
+
+def fit_lifetime(c: Node, wire: Node, known: tuple[str, ...]) -> None:
+    """Give the breakpoint that was written of `c["cache"]` a lifetime its target knows, and leave what is to be told.
+
+    One without a lifetime fits as it is. Raises `IllTyped` when `cache` is not an object.
+    """
+    if "ttl" not in wire:
+        take(c, "cache").clear()
+        return
+    said = wire["ttl"]
+    word = nearest(said, known)
+    own = take(c, "cache")
+    own.clear()
+    if word is None:
+        del wire["ttl"]
+        own["ttl"] = Fated("lost", "no lifetime")
+    else:
+        wire["ttl"] = word
+        own["ttl"] = Fated("approximated", f"sent as {word!r}")
+
+
+def _seconds(word: Any) -> int | None:
+    found = _WORD.fullmatch(word) if type(word) is str else None
+    return int(found[1]) * _UNITS[found[2]] if found else None

@@ -1,0 +1,127 @@
+"""Which part of a text a citation is about: bounds where none are told, and texts cut for wires that cite blocks.
+
+A citation without `start_index` is about the whole part it stands on. Wires that tell a place in the text get the
+bounds of that part; a wire whose citations stand on blocks gets a block for each cited place, where places do not
+overlap. In a stream the bounds are unknown before the text is over: such a citation waits for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..adapter import WireWriter, WriteMore
+    from ..pairs.reading import Reader
+    from ..pairs.writing import Writer
+
+__all__ = ["CitingWriter", "add_bounds", "is_placeless", "split_text"]
+
+Node = dict[str, Any]
+Event = dict[str, Any]
+
+_ADDED = "response.output_text.annotation.added"
+_DONE = "response.output_text.done"
+_ENDS = frozenset(("response.content_part.done", "response.output_item.done", "error"))
+_INDICES = ("start_index", "end_index")
+_RECENT = 64  # notes of a reading, among which those of the last event are
+
+
+def is_placeless(note: Any) -> bool:
+    """Whether a citation of a page says no place, so that it is about the whole of its part."""
+    return type(note) is dict and note.get("type") == "url_citation" and all(note.get(key) is None for key in _INDICES)
+
+
+def _is_open(note: Any) -> bool:
+    """Whether a citation of a page lacks a bound that the text has to give it."""
+    return type(note) is dict and note.get("type") == "url_citation" and any(note.get(key) is None for key in _INDICES)
+
+
+def add_bounds(wire: Node, start: int, end: int, w: Writer) -> None:
+    """Give a written citation the bounds of its part where it has none of its own, under the canonical names."""
+    for key, value in zip(_INDICES, (start, end)):
+        if wire.get(key) is None:
+            wire[key] = value
+            w.added(wire, key, "what says no place is about the whole text")
+
+
+def split_text(part: Node) -> list[Node] | None:
+    """The part as parts whose citations are about all of them; None where nothing is to be cut, or nothing can be.
+
+    The citations themselves are the same objects, so that what is reported of them is found.
+    """
+    text, notes = part.get("text"), part.get("annotations")
+    if part.get("type") != "output_text" or type(text) is not str or type(notes) is not list:
+        return None
+    if part.keys() - {"type", "text", "annotations", "extra"}:
+        return None
+    places: dict[tuple[int, int], list[Node]] = {}
+    for note in notes:
+        if type(note) is not dict:
+            return None
+        start, end = (note.get(key) for key in _INDICES)
+        if type(start) is not int or type(end) is not int or not 0 <= start < end <= len(text):
+            return None
+        places.setdefault((start, end), []).append(note)
+    spans = sorted(places)
+    if not spans or spans == [(0, len(text))] or any(one[1] > two[0] for one, two in pairwise(spans)):
+        return None
+    out: list[Node] = []
+    at = 0
+    for start, end in spans:
+        if start > at:
+            out.append({"type": "output_text", "text": text[at:start]})
+        out.append({"type": "output_text", "text": text[start:end], "annotations": places[start, end]})
+        at = end
+    if at < len(text):
+        out.append({"type": "output_text", "text": text[at:]})
+    if any(not part["text"].strip() for part in out):
+        return None  # no wire takes a block of nothing but blanks
+    return out
+
+
+class CitingWriter:
+    """A writer of wire events that hears of a citation without a place when the text that it is about is over."""
+
+    def __init__(self, writer: WireWriter, reader: Reader | None = None) -> None:
+        self.writer = writer
+        self.reader = reader
+        # With the wire node that the citation was read from, where that is known.
+        self.held: dict[tuple[Any, ...], list[tuple[Event, Any]]] = {}
+        self._more: Callable[[], WriteMore | None] | None = getattr(writer, "write_more", None)
+
+    def feed(self, event: Event) -> list[Event]:
+        kind = event["type"]
+        if kind == _ADDED and _is_open(event.get("annotation")):
+            self.held.setdefault(_place(event), []).append((event, self._source(event["annotation"])))
+            return []
+        if self.held and (kind == _DONE or kind in _ENDS):
+            out: list[Event] = []
+            text = event.get("text") if kind == _DONE else (event.get("part") or {}).get("text")
+            for held, source in self.held.pop(_place(event), ()) if kind != "error" else ():
+                if type(text) is str:
+                    note = held["annotation"]
+                    start, end = (note.get(key) for key in _INDICES)
+                    placed = {**note, "start_index": 0 if start is None else start}
+                    placed["end_index"] = len(text) if end is None else end
+                    if source is not None and self.reader is not None:
+                        self.reader.made(placed, source)
+                    out += self.writer.feed({**held, "annotation": placed})
+            return out + self.writer.feed(event)
+        return self.writer.feed(event)
+
+    def _source(self, note: Node) -> Any:
+        recent = islice(reversed(self.reader.traced()), _RECENT) if self.reader is not None else ()
+        return next((wire for node, wire in recent if node is note), None)
+
+    def write_more(self) -> WriteMore | None:
+        """How the writer would write more of the same."""
+        return self._more() if self._more is not None else None
+
+    def close(self) -> list[Event]:
+        return self.writer.close()
+
+
+def _place(event: Event) -> tuple[Any, ...]:
+    return event.get("choice", 0), event.get("output_index", 0), event.get("content_index", 0)

@@ -1,0 +1,82 @@
+"""What code gave that a provider ran: one reading of the forms that protocols have for it.
+
+A result says what was printed as one text (`output`), as two (`stdout`, `stderr`) or as logs among its `outputs`, and
+whether the code failed as a flag, an outcome, a return code or an error. A writer takes both from here in the form its
+own wire has; what is said in another form than it came in is reported as approximated, and nothing is made up.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..pairs.mapping import Fated, take_all
+
+__all__ = ["failed", "said_by", "take_printed"]
+
+Node = dict[str, Any]
+
+_STREAMS = ("stdout", "stderr")
+
+
+def failed(node: Node) -> bool | None:
+    """Whether the code of a canonical result (or of a call with its outputs) failed; None where that is not said."""
+    if type(node.get("error")) is dict and node["error"]:
+        return True
+    if type(node.get("is_error")) is bool:
+        return bool(node["is_error"])
+    outcome = node.get("outcome")
+    if type(outcome) is str and outcome != "unspecified":
+        return outcome != "ok"
+    if type(node.get("return_code")) is int:
+        return bool(node["return_code"])
+    if node.get("status") in ("failed", "completed"):
+        return bool(node["status"] == "failed")
+    return None
+
+
+def said_by(c: Node, key: str) -> None:
+    """Report of every form that says whether the code failed that the key `key` of the wire says it."""
+    for form in ("is_error", "outcome", "return_code"):
+        if c.get(form) is not None:
+            c[form] = Fated("approximated", f"said by {key}")
+
+
+def take_printed(c: Node) -> str | None:
+    """All that was printed as one text, popped from the node where one key holds it; None where nothing is said."""
+    if type(c.get("output")) is str:
+        return str(c.pop("output"))
+    output = c.get("output")
+    if type(output) is list:
+        texts = [part for part in take_all(c, "output") if type(part.get("text")) is str]
+        for part in texts:
+            part.pop("type", None)
+        return _joined([part.pop("text") for part in texts])
+    streams = [key for key in _STREAMS if type(c.get(key)) is str]
+    if streams:
+        text = _joined([c[key] for key in streams if c[key]])
+        for key in streams:
+            c[key] = Fated("approximated", "joined") if c[key] and text != c[key] else ""
+        return text
+    return _take_logs(c)
+
+
+def _take_logs(c: Node) -> str | None:
+    outputs = c.get("outputs")
+    if type(outputs) is not list or any(type(each) is not dict for each in outputs):
+        return None
+    if not any(each.get("type") == "logs" and type(each.get("logs")) is str for each in outputs):
+        return None
+    texts = []
+    for each in take_all(c, "outputs"):
+        if each.get("type") == "logs" and type(each.get("logs")) is str:
+            del each["type"]
+            texts.append(each.pop("logs"))
+    return _joined(texts)
+
+
+def _joined(texts: list[str]) -> str:
+    """Texts one after the other, each on lines of its own."""
+    out = ""
+    for text in texts:
+        out += ("\n" if out and text and not out.endswith("\n") else "") + text
+    return out

@@ -1,0 +1,49 @@
+"""A custom tool, which takes free-form text, as a function of one string, where the target has no custom tools.
+
+The description says what has changed and holds the grammar, since nothing else of the declaration can: a model told
+"do not wrap the patch in JSON" would otherwise be told the wrong thing. Calls are turned back by the exchange.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..pairs.mapping import Fated, take
+from ..pairs.writing import Writer
+
+__all__ = ["INPUT", "as_function"]
+
+Node = dict[str, Any]
+
+INPUT = "input"
+"""The one argument of the function that stands for a custom tool."""
+
+_FORM = (
+    f"This tool takes free-form text. Pass that text, raw and complete, as the string argument `{INPUT}`. "
+    "Instructions about the form of the text, such as not to wrap it in JSON, apply to the text inside that string."
+)
+_TOLD = "in the description"
+
+
+def as_function(c: Node, w: Writer) -> Node:
+    """Consume a custom tool; gives `name` (if it has one), `description` and `parameters` of the function for it."""
+    out: Node = {"name": c.pop("name")} if "name" in c else {}
+    texts = [_FORM]
+    if type(c.get("description")) is str:
+        texts.insert(0, c["description"])
+        c["description"] = Fated("approximated", "followed by how its text is passed")
+    if type(c.get("format")) is dict:
+        grammar = take(c, "format")
+        if grammar.get("type") == "text":
+            grammar["type"] = Fated("approximated", "any text is taken")
+        elif type(grammar.get("definition")) is str:
+            syntax = grammar.get("syntax")
+            texts.append(f"The text must match this {f'{syntax} ' if syntax else ''}grammar:\n{grammar['definition']}")
+            for key in ("type", "syntax", "definition"):
+                if key in grammar:
+                    grammar[key] = Fated("approximated", _TOLD)
+    out["description"] = "\n\n".join(text for text in texts if text)
+    out["parameters"] = {"type": "object", "properties": {INPUT: {"type": "string"}}, "required": [INPUT]}
+    if type(out.get("name")) is str:
+        w.context.setdefault("tools", {})[out["name"]] = "custom"
+    return out

@@ -1,0 +1,60 @@
+"""Whether a document is of the kind it is said to be.
+
+Readers are lenient: a body of which they know no key is a document that says nothing, all of it kept. So a request
+that is called a response would come out as an empty answer. What plainly is of another kind is refused instead: it has
+the mark of another, or a sign of another and none of its own. Where an adapter names no signs, nothing is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from .errors import InvalidBody
+from .json_paths import pointer
+
+if TYPE_CHECKING:
+    from ..engine.adapter import Adapter
+
+__all__ = ["check_kind"]
+
+_Other = tuple[str, tuple[str, str] | None, tuple[str, ...]]
+
+
+def check_kind(adapter: Adapter, kind: str, doc: Any, http: Mapping[str, Any] | None = None) -> None:
+    """Raise `InvalidBody` for a document that plainly is of another kind than `kind`.
+
+    What came with the `http` status of an error is one, whatever it looks like: some servers send an answer then.
+    """
+    signs, others = _signs(adapter, kind)
+    if type(doc) is not dict or not signs:
+        return
+    if kind == "error" and http:
+        status = http.get("status")
+        if type(status) is int and status >= 400:
+            return
+    own = False
+    for key in signs:
+        if doc.get(key) is not None:
+            own = True
+            break
+    for name, mark, theirs in others:
+        if mark is not None and doc.get(mark[0]) == mark[1]:
+            raise _other(mark[0], kind, name)
+        if not own:
+            for key in theirs:
+                if doc.get(key) is not None:
+                    raise _other(key, kind, name)
+
+
+@lru_cache(maxsize=256)
+def _signs(adapter: Adapter, kind: str) -> tuple[tuple[str, ...], tuple[_Other, ...]]:
+    """The signs of a kind, and of the others that have any: name, mark and signs."""
+    declared = adapter.kinds[kind]
+    others = [(name, other.mark, other.signs) for name, other in adapter.kinds.items() if other is not declared]
+    return declared.signs, tuple(other for other in others if other[1] is not None or other[2])
+
+
+def _other(key: str, kind: str, name: str) -> InvalidBody:
+    return InvalidBody(pointer((key,)), f"this is a document of kind {name!r}, and was said to be of kind {kind!r}")

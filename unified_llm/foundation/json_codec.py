@@ -1,0 +1,350 @@
+"""JSON in and out of the library: numbers keep their value, text stays Unicode, and nothing crashes on the odd ones.
+
+orjson does the work. It turns integers beyond 64 bits into floats without a word and refuses lone surrogates, so both
+are looked for: the former go to the standard library, the latter become U+FFFD and are noted. NaN and infinities are
+no JSON and are refused. So is a value nested deeper than `MAX_DEPTH`: every function behind this boundary may recurse.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import threading
+from typing import Any
+
+import orjson
+
+from .errors import InvalidBody
+
+__all__ = [
+    "MAX_DEPTH",
+    "arguments_of",
+    "copied",
+    "deep_path",
+    "detached",
+    "dump",
+    "dump_text",
+    "has_non_finite",
+    "load_all",
+    "load_exact",
+    "load_objects",
+    "load_text",
+    "parse",
+    "too_deep",
+]
+
+Keys = tuple[Any, ...]
+
+MAX_DEPTH = 200
+"""How many objects and lists may be nested in each other in one document, or in one JSON text inside a document.
+
+Fourteen times the depth of the deepest document that was recorded, and low enough that no recursion over a document
+comes near Python's own limit, also when the caller's stack is deep. Deeper input is `InvalidBody`, with the path.
+"""
+_TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
+# A text that is shorter than this cannot be too deep: each level takes two brackets.
+_SHALLOW = 2 * MAX_DEPTH + 1
+# orjson refuses to print more levels than this.
+_PRINTED = 254
+
+
+class _Shell(threading.local):
+    """Lists around a value, as many as let orjson refuse the value itself beyond `MAX_DEPTH`.
+
+    That measures depth where the value is printed anyway, and at the cost of printing where it is not: a walk in Python
+    costs several times as much. One for each thread, because it is filled and emptied for each value.
+    """
+
+    def __init__(self) -> None:
+        self.outer: list[Any] = []
+        self.inner = self.outer
+        for _ in range(_PRINTED - MAX_DEPTH - 1):
+            self.outer = [self.outer]
+
+    def dumps(self, value: Any) -> bytes:
+        """The JSON text of the value. Raises `TypeError` for one that is too deep, among others."""
+        self.inner.append(value)
+        try:
+            return orjson.dumps(self.outer)[_PRINTED - MAX_DEPTH : MAX_DEPTH - _PRINTED]
+        finally:
+            self.inner.clear()
+
+
+_SHELL = _Shell()
+
+
+def deep_path(value: Any) -> Keys | None:
+    """The path of a node beyond `MAX_DEPTH`, None where there is none. A list that contains itself has one."""
+    stack: list[tuple[Keys, Any]] = [((), value)]
+    while stack:
+        path, node = stack.pop()
+        if isinstance(node, (dict, list, tuple)):
+            if len(path) >= MAX_DEPTH:
+                return path
+            inner = node.items() if isinstance(node, dict) else enumerate(node)
+            stack += [((*path, key), each) for key, each in inner]
+    return None
+
+
+def too_deep(path: Keys) -> InvalidBody:
+    """The error for a node at this path, which is nested too deeply."""
+    return InvalidBody(_pointer(path), _TOO_DEEP)
+
+
+def _refuse_deep(value: Any) -> None:
+    path = deep_path(value)
+    if path is not None:
+        raise too_deep(path)
+
+
+def _is_deep(text: bytes, value: Any) -> bool:
+    """Whether a value that orjson made of this text is nested too deeply."""
+    # Each level takes a bracket that opens, and most texts have not so many.
+    if len(text) < _SHALLOW or text.count(b"{") + text.count(b"[") <= MAX_DEPTH:
+        return False
+    try:
+        _SHELL.dumps(value)
+    except TypeError:
+        return True
+    return False
+
+
+# Digits become "0" and everything else a space: a run of 19 may be an integer that does not fit 64 bits.
+_DIGITS = bytes(0x30 if 0x30 <= byte <= 0x39 else 0x20 for byte in range(256))
+_LONG = b"0" * 19
+# What an integer begins with that may not fit, where it is not the whole text.
+_INTEGER = re.compile(rb"[\s,:\[-]\d{19}")
+# Places that are looked at closely, before all of a text is.
+_LOOKS = 32
+
+
+def _has_long(raw: bytes) -> bool:
+    """Whether an integer may have 19 digits. So long a run covers three of every sixth byte, which are looked at first.
+
+    Runs of digits behind a point, or in the middle of a text, are no integers.
+    """
+    sparse = raw[::6].translate(_DIGITS)
+    at = sparse.find(b"000")
+    for _ in range(_LOOKS):
+        if at < 0:
+            return False
+        # Of a run, the first of every sixth byte is among its first six.
+        if _LONG in raw[max(0, 6 * at - 5) : 6 * at + 19].translate(_DIGITS):
+            break
+        at = sparse.find(b"000", at + 1)
+    return raw[:19].isdigit() or _INTEGER.search(raw) is not None
+
+
+def parse(data: bytes | bytearray | memoryview | str, notes: list[Keys] | None = None) -> Any:
+    """The value of a JSON text. `notes` collects the paths at which a lone surrogate was replaced.
+
+    Raises `InvalidBody` for what is not JSON, or is nested deeper than `MAX_DEPTH`.
+    """
+    try:
+        raw = data.encode() if isinstance(data, str) else bytes(data)
+        if not _has_long(raw):
+            value = orjson.loads(raw)
+            if _is_deep(raw, value):
+                _refuse_deep(value)
+            return value
+    except (orjson.JSONDecodeError, UnicodeEncodeError):
+        raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else bytes(data)
+    try:
+        text = raw.decode("utf-8-sig", "surrogatepass")
+        return _mended(json.loads(text, parse_constant=_finite, parse_float=_finite), (), notes)
+    except RecursionError as error:
+        raise InvalidBody("", _TOO_DEEP) from error
+    except ValueError as error:
+        raise error if isinstance(error, InvalidBody) else InvalidBody("", f"not JSON: {error}") from error
+
+
+def detached(value: Any, notes: list[Keys] | None = None) -> Any:
+    """A deep copy of a JSON value that shares nothing with the caller's.
+
+    Raises `InvalidBody` with the path of what is not JSON (NaN, sets, keys that are no strings) or is too deep.
+    """
+    try:
+        return copied(value)
+    except InvalidBody:
+        raise
+    except (TypeError, ValueError):
+        return _mended(value, (), notes)
+
+
+def copied(value: Any) -> Any:
+    """A deep copy by way of the text, the quickest there is; `TypeError` or `ValueError` where that is not the same.
+
+    Raises `InvalidBody` for a value that is nested deeper than `MAX_DEPTH`.
+    """
+    try:
+        text = _SHELL.dumps(value)
+    except TypeError:
+        _refuse_deep(value)
+        raise
+    if _has_long(text) or (b"null" in text and has_non_finite(value)):
+        raise ValueError("numbers that orjson changes")
+    return orjson.loads(text)
+
+
+def dump(value: Any) -> bytes:
+    """The JSON text of a value in UTF-8."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        return dump_text(value).encode()
+
+
+def dump_text(value: Any) -> str:
+    """The JSON text of a value as a string, for text that travels inside JSON (tool arguments)."""
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:
+        return json.dumps(_mended(value, (), None), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def load_text(text: str | bytes) -> Any:
+    """The value of a JSON text inside JSON; raises `ValueError` when it is none, or nested deeper than `MAX_DEPTH`.
+
+    Numbers keep their value; NaN, Infinity and what overflows to it are no JSON. A lone surrogate stays one.
+    """
+    try:
+        raw = text.encode() if isinstance(text, str) else text
+        if not _has_long(raw):
+            value = orjson.loads(raw)
+            if not _is_deep(raw, value):
+                return value
+    except ValueError:
+        pass
+    try:
+        value = json.loads(text, parse_constant=_finite, parse_float=_finite)
+    except RecursionError as error:
+        raise ValueError(_TOO_DEEP) from error
+    if len(text) >= _SHALLOW and deep_path(value) is not None:
+        raise ValueError(_TOO_DEEP)
+    return value
+
+
+# Between texts that are parsed at once: a string that the author of a text cannot know, so that each text has to
+# be a value of its own. Letters, so that it is not a long number.
+_BETWEEN = os.urandom(16).hex().translate(str.maketrans("0123456789", "ghijklmnop"))
+
+
+def load_all(texts: list[Any]) -> list[Any] | None:
+    """What `load_text` gives of each of these texts, at once; None where they have to be looked at one by one.
+
+    >>> load_all(['{"a": 1}', '[2]']), load_all(['{"a": 1}', 'Hi'])
+    ([{'a': 1}, [2]], None)
+    """
+    try:
+        raw = f',"{_BETWEEN}",'.join(texts).encode()
+        if _has_long(raw):
+            return None
+        values = orjson.loads(b"[" + raw + b"]")
+    except (ValueError, TypeError):
+        return None
+    if _is_deep(raw, values):
+        return None
+    whole = len(values) == 2 * len(texts) - 1 and values[1::2] == [_BETWEEN] * (len(texts) - 1)
+    return values[::2] if whole else None
+
+
+def load_objects(texts: list[Any]) -> list[dict[str, Any] | None]:
+    """The JSON objects that these texts stand for, None for what stands for none."""
+    values = load_all(texts)
+    if values is None:
+        values = list(map(_object, texts))
+    if set(map(type, values)) == {dict}:
+        return values
+    return [value if type(value) is dict else None for value in values]
+
+
+def load_exact(texts: list[Any]) -> list[dict[str, Any] | None]:
+    """The JSON objects whose text these are to the letter, as `dump_text` gives it; None for any other text."""
+    values = load_objects(texts)
+    if None in values or dump_text(values) != f"[{','.join(texts)}]":
+        return [value if value is not None and dump_text(value) == text else None for value, text in zip(values, texts)]
+    return values
+
+
+def arguments_of(items: list[dict[str, Any]], exact: bool = False) -> list[dict[str, Any] | None]:
+    """The arguments of each item, by its number, where they are the text of an object; None for any other item.
+
+    `exact` is for callers that print them again: None, too, for a text that would not come out to the letter.
+    """
+    places = [number for number, item in enumerate(items) if "arguments" in item]
+    out: list[dict[str, Any] | None] = [None] * len(items)
+    if not places:
+        return out
+    load = load_exact if exact else load_objects
+    for number, value in zip(places, load([items[number]["arguments"] for number in places])):
+        out[number] = value
+    return out
+
+
+def _object(text: Any) -> Any:
+    try:
+        return load_text(text) if type(text) is str else None
+    except ValueError:
+        return None
+
+
+def _finite(number: str) -> float:
+    value = float(number)
+    if not math.isfinite(value):
+        raise ValueError(f"{number} is not a JSON number")
+    return value
+
+
+def has_non_finite(value: Any) -> bool:
+    if type(value) is float:
+        return not math.isfinite(value)
+    if isinstance(value, dict):
+        return any(map(has_non_finite, value.values()))
+    if isinstance(value, (list, tuple)):
+        return any(map(has_non_finite, value))
+    return False
+
+
+def _mended(value: Any, path: Keys, notes: list[Keys] | None) -> Any:
+    """A copy with surrogate pairs joined and lone ones replaced; refuses what is not JSON, naming its path."""
+    if isinstance(value, str):
+        return _unicode(value, path, notes)
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise InvalidBody(_pointer(path), f"{value} is not JSON")
+        return value
+    if len(path) >= MAX_DEPTH and isinstance(value, (dict, list, tuple)):
+        raise too_deep(path)
+    if isinstance(value, dict):
+        out = {}
+        for key, inner in value.items():
+            if not isinstance(key, str):
+                raise InvalidBody(_pointer(path), f"the key {key!r} is not a string")
+            out[_unicode(key, path, notes)] = _mended(inner, (*path, key), notes)
+        return out
+    if isinstance(value, (list, tuple)):
+        return [_mended(inner, (*path, index), notes) for index, inner in enumerate(value)]
+    if hasattr(value, "model_dump"):
+        return _mended(value.model_dump(mode="json", by_alias=True, exclude_unset=True), path, notes)
+    raise InvalidBody(_pointer(path), f"{type(value).__name__} is not JSON")
+
+
+def _unicode(text: str, path: Keys, notes: list[Keys] | None) -> str:
+    try:
+        text.encode()
+        return text
+    except UnicodeEncodeError:
+        whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        if notes is not None and "\ufffd" in whole:
+            notes.append(path)
+        return whole
+
+
+def _pointer(path: Keys) -> str:
+    from .json_paths import pointer
+
+    return pointer(path)

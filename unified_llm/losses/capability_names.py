@@ -1,0 +1,175 @@
+"""What a place in a document is called: the capability behind a canonical field, or behind a wire field that was added.
+
+The tables say it for every declared field; an untyped node (usage, finish, ...) is known by where it hangs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any
+
+from ..foundation.json_paths import Keys, pointer
+from ..types._tables import CAPABILITY, CHILDREN
+from . import Fate, Loss, Side
+
+if TYPE_CHECKING:
+    from ..engine.adapter import Adapter
+
+__all__ = ["Changes", "Naming", "loss_at", "loss_of_added", "losses_below", "maker"]
+
+Node = dict[str, Any]
+Changes = tuple[tuple[Keys, str, str], ...]
+_NONE: dict[str, Any] = {}
+
+
+@cache
+def _called(field: str) -> list[str]:
+    """The capabilities that fields of this name have in the hub."""
+    return sorted({fields[field] for fields in CAPABILITY.values() if field in fields})
+
+
+@lru_cache(maxsize=2048)
+def _added(goal: Adapter, name: str, names: tuple[str, ...]) -> str:
+    """The capability of a wire field that the target demands, as its adapter declares it or the hub calls it."""
+    last = names[-1] if names else ""
+    for start in range(len(names)):
+        found = goal.natives.get(".".join(names[start:]))
+        if found is not None:
+            return found
+    table = goal.settings.get(name)
+    hub = table.hub_key(last) if table is not None else None
+    named = CAPABILITY.get(name, {}).get(hub or "")
+    if hub and named:
+        return named
+    # The hub's own name for it, where the hub has but one; else the one that its place speaks for.
+    called = _called(last)
+    near = [name for name in called if name.partition(".")[0] in names]
+    return called[0] if len(called) == 1 else near[0] if len(near) == 1 else "native.field"
+
+
+@lru_cache(maxsize=2048)
+def loss_of_added(path: Keys, goal: Adapter, name: str, detail: str, capability: str | None) -> Loss:
+    """What the target demands and the source did not say, at this path of a document of the kind `name`."""
+    names = tuple([key for key in path if type(key) is str])
+    return Loss(pointer(path), capability or _added(goal, name, names), "added", detail, "target")
+
+
+# Losses are kept, by where and what they are: most documents lose the same few things, and a conversation comes again
+# with each request.
+
+
+@lru_cache(maxsize=4096)
+def loss_at(path: Keys, capability: str, fate: Any, detail: str) -> Loss:
+    """What happened to the leaf at this path of the source."""
+    return Loss(pointer(path), capability, fate, detail)
+
+
+@lru_cache(maxsize=16)
+def maker(
+    above: Keys, below: Keys, capability: str, fate: Fate, detail: str, side: Side = "source"
+) -> Callable[[Keys], Loss]:
+    """What makes the losses of one leaf at many places."""
+
+    @lru_cache(maxsize=2048)
+    def made(place: Keys) -> Loss:
+        return Loss(pointer((*above, *place, *below)), capability, fate, detail, side)
+
+    return made
+
+
+@lru_cache(maxsize=512)
+def losses_below(above: Keys, changes: Changes) -> tuple[Loss, ...]:
+    """What became of the leaves of a schema."""
+    return tuple(Loss(pointer(above + keys), "tools.function", fate, detail) for keys, fate, detail in changes)  # type: ignore[arg-type]
+
+
+class Naming:
+    """The names of places below `root`, a canonical document of the kind `name`."""
+
+    def __init__(self, root: Any, name: str) -> None:
+        self.root = root
+        self.name = name
+        self.parents: dict[int, tuple[Any, Any]] | None = None
+        self._names: dict[int, str] = {}
+
+    def _settings_in(self, key: Any) -> list[str]:
+        """The settings in an object of a request, where one of them has another capability than the object itself."""
+        value: Any = self.root.get(key) if self.name == "request" else None
+        if type(value) is not dict or "type" in value:
+            return []
+        kinds = CHILDREN["request"].get(key, ())
+        known = CAPABILITY.get(kinds[0], {}) if len(kinds) == 1 else {}
+        inside = [each for each in value if value[each] is not None and each != "extra"] if known else []
+        return inside if any(known.get(each, known[""]) != known[""] for each in inside) else []
+
+    def _capability(self, node: Node, keys: Keys) -> str:
+        """The capability declared for the field at `keys` below `node`, or for the node itself."""
+        name, kind = self.name, node.get("type", "") if type(node) is dict else None
+        if len(keys) == 1 and node is not self.root and type(kind) is str:
+            known: dict[str, str] = CAPABILITY.get(kind, _NONE)
+            if keys[0] in known:
+                return known[keys[0]]
+        if len(keys) == 1 and node is self.root and keys[0] in CAPABILITY.get(name, ()):
+            return CAPABILITY[name][keys[0]]
+        if node is not self.root:
+            name = kind if type(kind) is str and kind in CAPABILITY else self._name_of(node)
+        found: str = CAPABILITY.get(name, _NONE).get("", "native.item")
+        value: Any = node
+        for key in keys:
+            try:
+                value = value[key] if type(value) is not str else None
+            except (KeyError, IndexError, TypeError):
+                value = None
+            if type(key) is not str:
+                kind = value.get("type") if type(value) is dict else None
+                if type(kind) is str and kind in CAPABILITY:
+                    name = kind
+                    found = CAPABILITY[name][""]
+                continue
+            table = CAPABILITY.get(name)
+            if table is None or key not in table:
+                return found if keys[0] != key else "native.field"
+            found = table[key]
+            children = CHILDREN.get(name, _NONE).get(key, ())
+            kind = value.get("type") if type(value) is dict else None
+            name = kind if type(kind) is str and kind in CAPABILITY else children[0] if len(children) == 1 else ""
+        return found
+
+    def _name_of(self, node: Node) -> str:
+        """The name of an untyped node (usage, finish, ...), from where it hangs."""
+        name = self._names.get(id(node))
+        if name is None:
+            name = self._names[id(node)] = self._named(node)
+        return name
+
+    def _named(self, node: Node) -> str:
+        if self.parents is None and type(self.root) is dict:
+            for key, value in self.root.items():
+                if value is node:  # as usage and finish are
+                    children = CHILDREN.get(self.name, {}).get(key, ())
+                    return children[0] if len(children) == 1 else ""
+        above = self._parent(node)
+        while above is not None and type(above[1]) is int:
+            above = self._parent(above[0])
+        if above is None:
+            return ""
+        parent, key = above
+        kind = parent.get("type") if type(parent) is dict else None
+        name = self.name if parent is self.root else kind if type(kind) is str else self._name_of(parent)
+        children = CHILDREN.get(name, {}).get(key, ())
+        return children[0] if len(children) == 1 else ""
+
+    def _parent(self, node: Any) -> tuple[Any, Any] | None:
+        """What holds a node, and under which key."""
+        if self.parents is None:
+            self.parents = {}
+            stack = [self.root] if type(self.root) in (dict, list) else []
+            while stack:
+                above = stack.pop()
+                children = above.items() if type(above) is dict else enumerate(above)
+                for key, value in children:
+                    if type(value) is dict or type(value) is list:
+                        self.parents[id(value)] = (above, key)
+                        stack.append(value)
+        return self.parents.get(id(node))

@@ -1,0 +1,317 @@
+"""What a conversion noted of its nodes: which came from which, where they stand, and where their leaves are.
+
+A reading notes pairs of nodes, and the place of a leaf only where it is not told by its key or its value. What is made
+of these notes here is made when a loss asks for it (`locator.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from ..engine.registry import adapter
+from ..foundation.json_paths import Keys, Paths, Search, at, follow, once
+from ..types._tables import CAPABILITY
+from .capability_names import Naming
+
+if TYPE_CHECKING:
+    from ..engine.adapter import Adapter
+    from ..engine.pairs.reading import Reader
+    from ..engine.pairs.writing import Writer
+
+__all__ = ["Notes"]
+
+Node = dict[str, Any]
+
+_NEAR = 48  # notes of a reading
+_NONE: dict[Keys, Keys] = {}
+
+
+@lru_cache(maxsize=64)
+def _settings(source: Adapter, name: str) -> dict[str, tuple[str, str]]:
+    table = source.settings.get(name)
+    flat = table.flat if table is not None else {}
+    named = CAPABILITY.get(name, {})
+    return {key: (wire, named[key]) for key, wire in flat.items() if key in named}
+
+
+class Notes(Naming):
+    """What is known of the nodes of one conversion, each found out when it is first asked for."""
+
+    def __init__(
+        self,
+        root: Any,
+        target: Any,
+        writer: Writer,
+        reader: Reader | None,
+        source: Adapter | None,
+        name: str,
+        base: Keys,
+    ) -> None:
+        super().__init__(root, name)
+        self.target = target
+        self.base = base
+        self.writer = writer
+        self.reader = reader
+        self.source = source
+        self.goal = adapter(writer.protocol)
+        self.doc: Any = writer.context.get("given", root) if reader is None else reader.doc
+        # The wire keys and the capabilities of the root's settings that a document has for themselves.
+        known = reader is not None and source is not None and type(self.doc) is dict
+        self._tells = reader is not None and bool(reader.places or reader.stands)
+        self._settings = _settings(source, name) if known else {}
+        self._inside: dict[tuple[int, int], Keys] = {}
+        self._inside_tools: Keys = ()
+        # By a wire node, the canonical nodes that were made of it and of what is in it, without those replaced.
+        self._made_below: dict[int, frozenset[int]] = {}
+
+    # Most losses are settings of the root: nothing below is walked for those.
+
+    @once
+    def _search(self) -> Search:
+        return Search()
+
+    @once
+    def wires(self) -> dict[int, Any]:
+        return {} if self.reader is None else {id(node): wire for node, wire in self.reader.traced()}
+
+    @once
+    def _near(self) -> dict[int, Any]:
+        """The last of them: what stands beside the conversation is read after it, what was made fit later still."""
+        if self.reader is None or (len(self.reader.trace) <= _NEAR and not self.reader.runs):
+            return self.wires
+        return {id(node): wire for node, wire in self.reader.trace[-_NEAR:]}
+
+    @once
+    def _read(self) -> dict[int, Any]:
+        return {} if self.reader is None else {id(node): node for node, _ in self.reader.traced()}
+
+    @once
+    def turns(self) -> dict[int, Any]:
+        return {} if self.reader is None else {id(node): wire for node, wire in self.reader.turns}
+
+    @once
+    def _given(self) -> dict[int, Any]:
+        """What repair replaced, as the caller gave it."""
+        return {id(new): old for new, old in self.writer.context.get("replaced", ())}
+
+    @once
+    def _replaced(self) -> frozenset[int]:
+        return frozenset(id(old) for old in self._given.values())
+
+    @once
+    def _made_of(self) -> dict[int, list[int]]:
+        """The canonical nodes that were read from each wire node."""
+        found: dict[int, list[int]] = {}
+        for made, wire in self.reader.traced() if self.reader is not None else ():
+            found.setdefault(id(wire), []).append(id(made))
+        return found
+
+    @once
+    def _given_root(self) -> Any:
+        """The canonical root before anything was made to fit the target."""
+        return self.writer.context.get("given", self.root)
+
+    @once
+    def _paths(self) -> Paths:
+        return Paths(self.doc)
+
+    @once
+    def _target_paths(self) -> Paths:
+        return Paths(self.target)
+
+    def _wire(self, node: Any) -> Any:
+        if node is self.root and self.reader is not None and type(self.doc) is dict:
+            return self.doc
+        if type(node) is not dict:
+            return None
+        near = self._near.get(id(node))
+        return near if near is not None else self.wires.get(id(node))
+
+    def _path(self, wire: Any) -> Keys:
+        return () if wire is self.doc else self._paths.get(id(wire), ())
+
+    def _join(self, wire: Any, keys: Keys) -> Keys:
+        """The path of what is at `keys` of a wire node."""
+        return self._path(wire) + keys
+
+    def _within(self, keys: Keys) -> Any:
+        """What is at this path of the caller's document."""
+        return at(self.doc, keys)
+
+    def _added(self, node: Any, keys: Keys) -> Keys:
+        """The path in the result of what the source did not say."""
+        remade = self.writer.context.get("remade")
+        while remade and id(node) in remade:
+            node = remade[id(node)]
+        if node is self.target:
+            return keys
+        if type(self.target) is dict:
+            # Mostly it is one of the settings.
+            for name, value in self.target.items():
+                if value is node:
+                    return (name, *keys)
+        return (*self._target_paths.get(id(node), ()), *keys)
+
+    def _stands_for(self, node: int) -> int:
+        """The node that the caller gave: the same for all that were made of it."""
+        given = self._given.get(node)
+        return node if given is None else id(given)
+
+    def _place(self, node: int, keys: Keys) -> Keys | None:
+        """Where a leaf of a node is in its wire node, if its reader told."""
+        if self.reader is None:
+            return None
+        place = self.reader.places.get((node, *keys))
+        if place is None and node in self.reader.stands:
+            return self._laid(node).get(keys)
+        return place
+
+    @once
+    def _ends(self) -> dict[Keys, dict[Keys, Keys]]:
+        """The canonical leaves with a place, each with it, by the last key of it."""
+        found: dict[Keys, dict[Keys, Keys]] = {}
+        for key, place in self.reader.places.items() if self.reader is not None else ():
+            if key[0] in self.wires:
+                found.setdefault(place[-1:], {})[key] = place
+        return found
+
+    @once
+    def _by_place(self) -> dict[Keys, dict[Keys, list[Keys]]]:
+        """The canonical leaves with a place, by its path in the caller's document; made for each last key of that."""
+        return {}
+
+    def _came_from(self, where: Keys, node: int, place: Keys) -> Iterable[Keys]:
+        """The canonical leaves that came from this path, which is that of `place` in the wire node of a node."""
+        found: list[Keys] = []
+        for last in (where[-1:], ()) if where else ((), (...,)):
+            leaves = self._by_place.get(last)
+            if leaves is None:
+                leaves = self._by_place[last] = {}
+                for key, other in self._ends.get(last, {}).items():
+                    leaves.setdefault(self._absolute(key[0], other), []).append(key)
+            found += leaves.get(where, ())
+        return found
+
+    def _absolute(self, node: int, place: Keys) -> Keys:
+        return place[1:] if place[:1] == (...,) else self._path(self._wire(self._read.get(node))) + place
+
+    def _half_said(self, node: Node, keys: Keys) -> bool:
+        """Whether another canonical leaf came from the same place, and was not lost."""
+        place = self._place(id(node), keys)
+        if place is None:
+            return False
+        where = self._absolute(id(node), place)
+        arrived = self._arrived.get(where)
+        if arrived is None:
+            came = self._came_from(where, id(node), place)
+            arrived = self._arrived[where] = {
+                (key[1:], self._stands_for(key[0]))
+                for key in came
+                if at(self._read[key[0]], key[1:]) is not None and not self._is_lost(key)
+            }
+        mine = (keys, self._stands_for(id(node)))
+        return any(other != mine for other in arrived)
+
+    @once
+    def _arrived(self) -> dict[Keys, set[tuple[Keys, int]]]:
+        """By a path of the caller's document, the canonical leaves from there that were not lost, where known."""
+        return {}
+
+    @once
+    def _lost(self) -> set[Keys]:
+        """The canonical leaves that were lost, each with the identity of its node."""
+        lost = {(id(node), *keys) for node, keys, fate, _, _ in self.writer.raw if fate == "lost"}
+        for (keys, fate, _), nodes in self.writer.alike.items():
+            if fate == "lost":
+                lost.update((id(node), *keys) for node in nodes)
+        return lost
+
+    def _is_lost(self, key: Keys) -> bool:
+        return any(key[:depth] in self._lost for depth in range(1, len(key) + 1))
+
+    def _told(self, node: Node, keys: Keys) -> Keys | None:
+        """The path of a leaf of which its reader told where it is, or what holds it, and where no other came from."""
+        known, reader = id(node), self.reader
+        if reader is None or known in reader.below or known in reader.stands:
+            return None
+        if node is self.root:
+            return self._told_of_root((known, *keys), reader.places)
+        for depth in range(len(keys), 0, -1):
+            place = reader.places.get((known, *keys[:depth]))
+            if place is not None:
+                break
+        else:
+            return None
+        wire, absolute = self._wire(node), place[:1] == (...,)
+        if type(wire) is not dict:
+            return None
+        if depth < len(keys):
+            # Below what it told, names are the same.
+            below = follow(at(wire, place), keys[depth:]) if not absolute else ()
+            return self._join(wire, place + below) if len(below) == len(keys) - depth else None
+        for last in (place[-1:], ()) if place else ((),):
+            for leaf, other in self._ends.get(last, _NONE).items():
+                if leaf[0] != known or (other[:1] == (...,)) != absolute or (other == place and leaf[1:] != keys):
+                    return None
+        for its in self._places_of[known]:
+            if its[:depth] == keys and its != keys:
+                return None
+        return place[1:] if absolute else self._join(wire, place)
+
+    def _told_of_root(self, leaf: tuple[Any, ...], places: dict[tuple[Any, ...], Keys]) -> Keys | None:
+        """The same of a leaf of the root, which is told of itself or not."""
+        place = places.get(leaf)
+        if place is None or place[:1] == (...,) or at(self.doc, place) is None:
+            return None
+        for keys in self._places_of[leaf[0]]:
+            other = (leaf[0], *keys)
+            if other == leaf:
+                continue
+            there = places[other]
+            if there[: len(place)] == place[: len(there)] or other[: len(leaf)] == leaf:
+                return None
+        return place
+
+    def _placed_below(self, node: int) -> Iterable[Keys]:
+        """The leaves of a node whose place its reader told."""
+        if self.reader is not None and node in self.reader.stands:
+            return (*self._places_of.get(node, ()), *self._laid(node))
+        return self._places_of.get(node, ())
+
+    def _laid(self, node: int) -> dict[Keys, Keys]:
+        """The places that its reader told of all nodes of its kind."""
+        if self.reader is None or node not in self.reader.stands:
+            return {}
+        return self.reader.laid.get(self._read[node]["type"], {})
+
+    @once
+    def _places_of(self) -> Mapping[int, Iterable[Keys]]:
+        """The keys that a reader told the place of, by node."""
+        found: dict[int, list[Keys]] = {}
+        for leaf in self.reader.places if self.reader is not None else ():
+            found.setdefault(leaf[0], []).append(leaf[1:])
+        return found
+
+    def _has(self, wire: str, keys: Keys) -> bool:
+        """Whether a setting of the root was handed on as it was, and has this leaf."""
+        value = self.doc[wire]
+        return type(value) is dict and value is self.root.get(keys[0]) and follow(value, keys[1:]) == keys[1:]
+
+    def _handed_on(self, key: Any) -> bool:
+        """Whether the caller's document has an object or list of the root, the same one under the same name."""
+        value = self._given_root.get(key) if type(self._given_root) is dict else None
+        if self.reader is None or self.source is None or key in self._moved or type(value) not in (dict, list):
+            return False
+        table = self.source.settings.get(self.name)
+        named = table is None or (not table.below(key) and table.wire_key((key,)) in (None, key))
+        return named and type(self.doc) is dict and key in self.doc and bool(self.doc[key] == value)
+
+    @once
+    def _moved(self) -> frozenset[Any]:
+        """The keys of the root of which its reader told the place."""
+        root = id(self.root)
+        if self.reader is None or root in self.reader.stands:
+            return frozenset(keys[0] for keys in self._placed_below(root))
+        return frozenset([leaf[1] for leaf in self.reader.places if leaf[0] == root])

@@ -1,0 +1,428 @@
+"""The library's front door for whole documents: convert, preview, read, write.
+
+Every conversion goes wire -> canonical -> wire, the same protocol on both sides too, so that identity is a property of
+the hub and not of a shortcut. Conversions do no I/O, never print, and give the same bytes for the same input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
+
+from ..engine.adapter import Adapter, Kind, Surface
+from ..engine.malformed import FAULTS, refuse_conversion, refuse_document
+from ..engine.pairs.reading import Reader
+from ..engine.pairs.writing import Writer
+from ..engine.registry import provider_of, split
+from ..foundation.document_kind import check_kind
+from ..foundation.errors import CapabilityLost, InvalidBody
+from ..foundation.exchange import Exchange
+from ..foundation.json_codec import detached, parse
+from ..foundation.usage_errors import InvalidArgument, MissingExtra
+from ..losses import Levels, Losses, check_levels, enforce
+from ..losses.defaults import Weighing, significant
+from ..losses.locator import locate
+from ..losses.reasons import with_reasons
+from ..provenance.answer_envelope import parked
+from ..provenance.opaque import Secret, SecretLike
+from ..provenance.vault import Vault
+from .keywords import ConvertKeywords, spelled_out
+from .pipeline import Repair, ends, prepare, prompt_for, recording
+from .unsupported import refuse
+
+if TYPE_CHECKING:
+    from ..models.names import KindName, ProtocolName
+    from ..types import ErrorBody, Model, Request, Response
+
+__all__ = ["Converted", "Facing", "Repair", "convert", "preview", "read", "to_sdk", "write"]
+
+Facing = Literal["provider", "client"]
+
+
+class _Recorded:
+    """The exchange of a conversion, made when it is first asked for: who needs the request alone does not."""
+
+    def __get__(self, done: Converted | None, owner: type) -> Exchange | None:
+        if done is None:
+            return None  # the default of the field
+        kept = done.__dict__
+        record = kept.get("_record")
+        if record is not None:
+            kept["exchange"] = record()
+            kept.pop("_record", None)
+        found: Exchange | None = kept["exchange"]
+        return found
+
+
+_recorded: Any = _Recorded()
+
+
+@dataclass(frozen=True)
+class Converted:
+    """A finished conversion: `value` is the target's JSON value, `losses` what did not come through as it was.
+
+    `http` holds what the target carries outside the body (`method`, `path`, `query`, `headers`, `status`), and
+    `exchange` what the conversion of the answer will want to know (None unless a request was converted).
+
+    >>> body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
+    >>> done = convert(body, source="openai-chat", target="google-generate-content")
+    >>> done.value, done.http["path"], len(done.losses), done.exchange.alias
+    ({'contents': [{'role': 'user', 'parts': [{'text': 'Hi'}]}]}, 'models/m:generateContent', 0, 'm')
+    """
+
+    value: Any
+    losses: Losses
+    http: Mapping[str, Any] = field(default_factory=dict)
+    exchange: Exchange | None = _recorded
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"value": self.value, "losses": self.losses, "http": self.http, "exchange": self.exchange}
+
+
+def _finished(value: Any, losses: Losses, writer: Writer, record: Callable[[], Exchange] | None) -> Converted:
+    done = object.__new__(Converted)
+    kept = done.__dict__
+    kept["value"], kept["losses"], kept["http"] = value, losses, writer.http
+    kept["exchange" if record is None else "_record"] = record
+    return done
+
+
+def convert(
+    body: Any,
+    *,
+    source: ProtocolName,
+    target: ProtocolName,
+    kind: KindName = "request",
+    model: str | None = None,
+    http: Mapping[str, Any] | None = None,
+    on_loss: Levels = "ignore",
+    facing: Facing | None = None,
+    exchange: Exchange | None = None,
+    vault: Vault | None = None,
+    secret: SecretLike = None,
+    scope: str | None = None,
+    repair: Repair = "auto",
+) -> Converted:
+    """Convert one document from the wire format of `source` to that of `target`.
+
+    `body` is a JSON value, JSON text as bytes, or an SDK object (anything with `model_dump`); it is not changed.
+    `source` and `target` are protocol ids, with a dialect behind a colon where one is meant (`openai-chat:deepseek`).
+    `kind` is "request" (default), "response", "error", or another the adapters declare. `model` is the target's model.
+    `http` is what the source carried outside the body. `facing` says who reads the result: "provider" (default for
+    requests) or "client" (default otherwise). `exchange` is what converting the request gave. `on_loss` is a level
+    or a mapping of `capability-glob[@fate]` to levels. `vault` remembers the opaque data that a client drops, under the
+    conversation so far: pass it to both conversions, and the request's exchange to that of the answer. `secret` (a
+    string, bytes, or a list of them: the first signs, all verify) authenticates the envelopes in which clients keep
+    other providers' data; without one they bring back less (docs/security.md). `scope` labels the credential or
+    deployment of the provider, where opaque data is bound to one (an exchange remembers it). `repair` corrects a
+    history that the target refuses: "auto" (default) where the protocols differ, "always", "never".
+
+    Raises `InvalidBody` (path and reason) for what is not a document of the source, `CapabilityLost` for a loss at
+    level `raise` (the result is in its `.converted`), `CapabilityRefused` where no meaningful document exists, and
+    `UnknownProtocol`.
+
+    >>> body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "seed": 7}
+    >>> done = convert(body, source="openai-chat", target="openai-responses")
+    >>> done.value
+    {'input': [{'type': 'message', 'role': 'user', 'content': 'Hi'}], 'model': 'm', 'store': False}
+    >>> [(loss.path, loss.fate) for loss in done.losses]
+    [('/store', 'added'), ('/seed', 'lost')]
+    """
+    if on_loss != "ignore":
+        check_levels(on_loss)
+    origin, source_dialect = split(source)
+    goal, target_dialect = split(target)
+    read_kind, write_kind = kind_of(origin, kind), kind_of(goal, kind)
+    notes: list[tuple[Any, ...]] = []
+    doc = load(body, notes)
+    side = facing or write_kind.facing
+    here, there = Surface(origin, source_dialect), Surface(goal, target_dialect)
+    reader, writer = ends(
+        source,
+        target,
+        here,
+        there,
+        side,
+        model=model,
+        http=http,
+        exchange=exchange,
+        vault=vault,
+        scope=scope,
+        secret=secret,
+        opens=read_kind.facing == "provider",
+    )
+    check_kind(origin, kind, doc, http)
+    try:
+        node = reader.root(read_kind.read, doc)
+        crossing = source != target
+        prompt = prompt_for(node, write_kind, goal, writer, reader)
+        node = prepare(node, write_kind, there, here, reader, writer, crossing, repair)
+        value = writer.root(write_kind.write, node)
+        if "carried" in writer.context:
+            parked(writer)
+        losses = locate(node, value, writer, reader, origin, read_kind.node)
+        if losses:
+            losses = significant(losses, Weighing(source, target, read_kind.node, exchange, node, origin), doc)
+            losses = with_reasons(losses, source, target, read_kind.node)
+    except FAULTS as error:
+        refuse_conversion((), doc, error)
+    if notes:
+        losses = Losses([*losses, *_surrogates(notes)])
+    record = recording(source, target, node, value, writer) if write_kind.node == "request" else None
+    done = _finished(value, losses, writer, record)
+    if on_loss != "ignore":
+        enforce(losses, on_loss, done)
+    if losses and prompt is not None and (prompt or "n" in node):
+        find = partial(locate, node, value, writer, reader, origin, read_kind.node)
+        refuse(node, prompt, losses, writer, on_loss, find)
+    return done
+
+
+@spelled_out(ConvertKeywords, convert)
+def preview(body: Any, **arguments: Unpack[ConvertKeywords]) -> Losses:
+    """The loss report of `convert` with the same arguments, without the value: the dry run.
+
+    A loss at the level `raise` of `on_loss` is in the report and raises nothing.
+
+    >>> preview({"model": "m", "messages": [], "store": True}, source="openai-chat", target="openai-responses")
+    Losses([])
+    """
+    try:
+        return convert(body, **arguments).losses
+    except CapabilityLost as lost:
+        return lost.converted.losses  # type: ignore[no-any-return]
+
+
+@overload
+def read(
+    body: Any,
+    protocol: ProtocolName,
+    kind: Literal["request"] = "request",
+    strict: bool = False,
+    *,
+    http: Mapping[str, Any] | None = None,
+    secret: SecretLike = None,
+) -> Request: ...
+@overload
+def read(
+    body: Any,
+    protocol: ProtocolName,
+    kind: Literal["response"],
+    strict: bool = False,
+    *,
+    http: Mapping[str, Any] | None = None,
+    secret: SecretLike = None,
+) -> Response: ...
+@overload
+def read(
+    body: Any,
+    protocol: ProtocolName,
+    kind: Literal["error"],
+    strict: bool = False,
+    *,
+    http: Mapping[str, Any] | None = None,
+    secret: SecretLike = None,
+) -> ErrorBody: ...
+@overload
+def read(
+    body: Any,
+    protocol: ProtocolName,
+    kind: KindName,
+    strict: bool = False,
+    *,
+    http: Mapping[str, Any] | None = None,
+    secret: SecretLike = None,
+) -> Model: ...
+def read(
+    body: Any,
+    protocol: ProtocolName,
+    kind: KindName = "request",
+    strict: bool = False,
+    *,
+    http: Mapping[str, Any] | None = None,
+    secret: SecretLike = None,
+) -> Model:
+    """The canonical object of a wire document, validated.
+
+    `protocol` may have a dialect behind a colon; `kind` is "request" (default), "response", "error", or another the
+    adapter declares, if it has a canonical class (a list of models has none; `convert` gives its JSON). `http` is what
+    the document carried outside the body, and `secret` authenticates the envelopes in a request, as in `convert`.
+    Raises `InvalidBody`, also for a kind without a class.
+
+    A node that is not what its type promises becomes an `UnknownItem` (or `UnknownPart`, ...) with its `.problems`;
+    with `strict=True` it is an `InvalidBody` instead.
+
+    >>> read({"model": "m", "messages": [{"role": "user", "content": "Hi"}]}, "openai-chat").input[0].content
+    'Hi'
+    """
+    from ..types.validation import KINDS, validate
+
+    adapter, dialect = split(protocol)
+    declared = kind_of(adapter, kind)
+    if declared.node not in KINDS:
+        raise InvalidBody("", f"a document of kind {kind!r} has no canonical class; use convert for its JSON")
+    reader = Reader(
+        adapter.protocol,
+        dialect=dialect,
+        http=http,
+        provider=provider_of(protocol, dialect),
+        opens=declared.facing == "provider",
+        secret=Secret.of(secret),
+    )
+    doc = load(body)
+    check_kind(adapter, kind, doc, http)
+    try:
+        node = reader.root(declared.read, doc)
+    except FAULTS as error:
+        refuse_conversion((), doc, error)
+    from pydantic import ValidationError
+
+    from ..engine.type_errors import misfits
+    from ..foundation.json_paths import pointer
+
+    problems: dict[int, tuple[str, ...]] = {}
+    for misfit in misfits(node, declared.node, reader, adapter):
+        if strict:
+            raise InvalidBody(pointer(misfit.path), misfit.reason)
+        told = f"{pointer((misfit.key,)) if misfit.key else '/'}: {misfit.reason}"
+        problems[id(misfit.node)] = (*problems.get(id(misfit.node), ()), told)
+    try:
+        found: Model = validate(declared.node, node, strict=strict, problems=problems)
+        return found
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        # pydantic names the union members it tried between the keys of the path; those are no keys of the document.
+        raise InvalidBody(pointer(_real_path(node, first["loc"])), first["msg"]) from error
+
+
+def write(
+    obj: Model | Mapping[str, Any] | bytes | bytearray | memoryview,
+    protocol: ProtocolName,
+    kind: KindName = "request",
+    *,
+    model: str | None = None,
+    on_loss: Levels = "ignore",
+    facing: Facing | None = None,
+    exchange: Exchange | None = None,
+    vault: Vault | None = None,
+    secret: SecretLike = None,
+    scope: str | None = None,
+    provider: str | None = None,
+    repair: Repair = "auto",
+) -> Converted:
+    """The wire document of a canonical object (or of its JSON form); the paths of losses point into that form.
+
+    `protocol` may have a dialect behind a colon; `kind`, `model`, `on_loss`, `facing`, `exchange`, `vault`, `secret`
+    and `repair` are as in `convert`, and so are the errors.
+    `provider` names the provider where the dialect does not, and `scope` the credential or deployment: what another
+    one encrypted is not sent.
+
+    >>> import unified_llm as ul
+    >>> ul.write(ul.Request(model="m", input="Hi"), "openai-chat").value
+    {'model': 'm', 'messages': [{'role': 'user', 'content': 'Hi'}]}
+    """
+    check_levels(on_loss)
+    adapter, dialect = split(protocol)
+    declared = kind_of(adapter, kind)
+    node = load(obj)
+    if type(node) is not dict:
+        raise InvalidBody("", "a canonical document is an object")
+    writer = Writer(
+        adapter.protocol,
+        dialect=dialect,
+        facing=facing or declared.facing,
+        model=model,
+        exchange=exchange,
+        vault=vault,
+        refuses=adapter.refuses,
+        provider=provider_of(protocol, dialect) or provider,
+        scope=scope,
+        origin=adapter.origin,
+        carries=adapter.carries,
+        secret=Secret.of(secret),
+    )
+    try:
+        prompt = prompt_for(node, declared, adapter, writer)
+        node = prepare(node, declared, Surface(adapter, dialect), None, None, writer, True, repair)
+        value = writer.root(declared.write, node)
+        if "carried" in writer.context:
+            parked(writer)
+        losses = locate(node, value, writer, None, None, declared.node)
+        if losses:
+            given = writer.context.get("given", node)
+            losses = significant(losses, Weighing("", protocol, declared.node, exchange, node), given)
+            losses = with_reasons(losses, "", protocol, declared.node)
+        record = recording("", protocol, node, value, writer) if declared.node == "request" else None
+    except FAULTS as error:
+        refuse_document(declared.node, load(obj), error)
+    done = _finished(value, losses, writer, record)
+    enforce(losses, on_loss, done)
+    if losses and prompt is not None:
+        refuse(node, prompt, losses, writer, on_loss, partial(locate, node, value, writer, None, None, declared.node))
+    return done
+
+
+def to_sdk(value: Any, protocol: ProtocolName, kind: KindName = "request") -> Any:
+    """The official SDK's own object for a wire document; a request stays the dict the SDK takes as keyword arguments.
+
+    `protocol` and `kind` say what the document is, as in `read`; "stream" is the data of one event of a stream.
+    Raises `MissingExtra` naming the extra to install when the SDK is missing, `InvalidBody` for a value of which the
+    SDK can make no object.
+
+    >>> answer = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": []}
+    >>> to_sdk(answer, "openai-chat", "response").id
+    'c'
+    """
+    from importlib import import_module
+
+    adapter, _ = split(protocol)
+    if kind != "stream":
+        kind_of(adapter, kind)
+    where = adapter.sdk.get(kind)
+    if not where:
+        return value
+    module, _, name = where.partition(":")
+    try:
+        type_ = getattr(import_module(module), name)
+    except ModuleNotFoundError as error:
+        raise MissingExtra(where, adapter.sdk_extra) from error
+    from ..engine.sdk_objects import built
+
+    return built(type_, value)
+
+
+def _real_path(node: Any, loc: tuple[Any, ...]) -> list[Any]:
+    path: list[Any] = []
+    for key in loc:
+        if (type(node) is dict and key in node) or (type(node) is list and type(key) is int and key < len(node)):
+            path.append(key)
+            node = node[key]
+    return path
+
+
+def load(body: Any, notes: list[tuple[Any, ...]] | None = None) -> Any:
+    """What the caller passed as a JSON tree of our own."""
+    if isinstance(body, (bytes, bytearray, memoryview)):
+        return parse(body, notes)
+    if hasattr(body, "model_dump"):
+        body = body.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    return detached(body, notes)
+
+
+def kind_of(adapter: Adapter, kind: str) -> Kind:
+    found = adapter.kinds.get(kind)
+    if found is None:
+        known = ", ".join(adapter.kinds)
+        raise InvalidArgument(f"unknown kind {kind!r} for {adapter.protocol}; choose one of: {known}")
+    return found
+
+
+def _surrogates(notes: list[tuple[Any, ...]]) -> Losses:
+    from ..foundation.json_paths import pointer
+    from ..losses import Loss
+
+    return Losses(
+        Loss(pointer(path), "text.unicode", "approximated", "a lone surrogate became U+FFFD") for path in notes
+    )

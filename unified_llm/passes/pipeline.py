@@ -1,0 +1,293 @@
+"""What happens between reading and writing a document, and what is remembered of it.
+
+Seeds are chosen, a request is made to meet what its target demands (history, schemas, names, pieces and handles of
+others), an answer is turned back to what its client asked for. Nodes that were made keep standing, in the report, where
+those stood that they are made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, partial
+from typing import Any, Literal
+
+from ..engine.adapter import Adapter, Kind, Surface
+from ..engine.pairs.outline import Outline
+from ..engine.pairs.reading import Reader
+from ..engine.pairs.writing import Writer
+from ..engine.registry import provider_of
+from ..foundation.exchange import Exchange
+from ..provenance.opaque import Secret, SecretLike
+from ..provenance.provider_references import NAMING
+from ..provenance.transfer import conversation, handed, leaving
+from ..provenance.vault import Vault, thread_of
+from .unsupported import prompt_of
+
+__all__ = ["Repair", "ends", "prepare", "prompt_for", "recording"]
+
+Repair = Literal["auto", "never", "always"]
+
+
+def ends(
+    source: str,
+    target: str,
+    origin: Surface,
+    goal: Surface,
+    facing: str,
+    *,
+    model: str | None = None,
+    http: Mapping[str, Any] | None = None,
+    exchange: Exchange | None = None,
+    vault: Vault | None = None,
+    scope: str | None = None,
+    secret: SecretLike = None,
+    opens: bool = False,
+) -> tuple[Reader, Writer]:
+    """What reads and what writes in one conversion, of a document or a stream; `facing` says who reads the result.
+
+    `opens` says that a client sent what is read, so that there may be envelopes in it.
+    """
+    keys = Secret.of(secret)
+    reader = Reader(
+        origin.adapter.protocol,
+        dialect=origin.dialect,
+        facing="client" if facing == "provider" else "provider",
+        model=exchange.model if exchange else None,
+        http=http,
+        provider=provider_of(source, origin.dialect),
+        opens=opens,
+        secret=keys,
+    )
+    if scope is None and exchange is not None:
+        scope = exchange.scope
+    if facing == "client":
+        reader.scope = scope
+    writer = Writer(
+        goal.adapter.protocol,
+        dialect=goal.dialect,
+        facing=facing,
+        model=model,
+        source=origin.adapter.protocol,
+        exchange=exchange,
+        vault=vault,
+        refuses=goal.adapter.refuses,
+        provider=provider_of(target, goal.dialect),
+        scope=scope if facing == "provider" else None,
+        origin=goal.adapter.origin,
+        carries=goal.adapter.carries,
+        secret=keys,
+    )
+    writer.same = source == target
+    reader.target = writer
+    return reader, writer
+
+
+def prepare(
+    node: Any,
+    kind: Kind,
+    goal: Surface,
+    source: Surface | None,
+    reader: Reader | None,
+    writer: Writer,
+    crossing: bool,
+    repair: Repair,
+) -> Any:
+    """What happens between reading and writing: seeds, parked pieces restored, the target's demands met or undone."""
+    if type(node) is not dict:
+        return node
+    seed = str(node.get("id") or "") or (writer.exchange.seed if writer.exchange else "")
+    items = node.get("input")
+    writer.opening = items[:1] if type(items) is list else items
+    if seed:
+        writer.seed = seed
+    elif reader is None or not reader.plain:
+        # What is done below may change an item, which it does not of a conversation that is plain.
+        writer.seed = writer.seed
+    if kind.node == "request":
+        _prepare_request(node, kind, goal, source, reader, writer, crossing, repair)
+        return node
+    if kind.node == "response" and writer.exchange is not None:
+        from .restore_response import restoring
+
+        restorer = restoring(writer.exchange)
+        if restorer is not None:
+            restored = restorer.response(node)
+            if restored is not node:
+                writer.context["given"] = {**node}
+                node.update(restored)
+                _follow(restorer.replaced, reader)
+                writer.context.setdefault("replaced", []).extend(restorer.replaced)
+    if type(node.get("output")) is list:
+        leaving(node, reader, writer, crossing)
+    return node
+
+
+def _prepare_request(
+    node: dict[str, Any],
+    kind: Kind,
+    goal: Surface,
+    source: Surface | None,
+    reader: Reader | None,
+    writer: Writer,
+    crossing: bool,
+    repair: Repair,
+) -> None:
+    to_provider = writer.facing == "provider"
+    # What a client is shown of a conversation has no provider's demands to meet.
+    meets = repair == "always" or (repair == "auto" and crossing and to_provider)
+    if writer.vault is not None:
+        writer.context["thread"] = thread_of(node)
+    items = node.get("input")
+    if type(items) is list:
+        conversation(node, reader, writer)
+    if not (meets or (crossing and to_provider)):
+        return
+    flatten, keep_restrictions, mend, fit = _passes()
+    # Nothing in the conversation declares a tool, or names what a provider keeps.
+    simple = reader is not None and reader.plain and writer.vault is None
+    if crossing and to_provider:
+        special = _is_special(node.get("tools"))
+        if special or not simple:
+            _replace(flatten(node, writer, kind, simple), reader, writer)
+        tools = node.get("tools")
+        declared = list(tools) if type(tools) is list else None
+        if reader is not None and source is not None and (special or not simple or not NAMING.isdisjoint(node)):
+            _replace(handed(node, goal.adapter, source.adapter, reader, writer), reader, writer)
+        if declared and (special or not simple or type(node.get("tool_choice")) is dict):
+            origin = source.adapter if source is not None else None
+            _replace(keep_restrictions(node, declared, writer, kind, origin), reader, writer)
+    items = node.get("input")
+    rules = goal.adapter.repair
+    if meets and rules is not None and type(items) is list:
+        plain = _plainly(items, reader, writer)
+        mended = mend(node, rules, writer, whole=kind is goal.adapter.kinds.get("request"), plain=plain)
+        if mended is not node:
+            writer.context["given"] = {**node}
+            node.clear()
+            node.update(mended)
+            _follow(writer.context.get("replaced", ()), reader)
+        else:
+            writer.plain = plain
+    if meets and (writer.plain is None or writer.plain.names or not _FITTED.isdisjoint(node)):
+        _replace(fit(node, writer, goal, source if crossing else None), reader, writer)
+
+
+def _is_special(tools: Any) -> bool:
+    """Whether anything else than functions is declared."""
+    if type(tools) is list:
+        for tool in tools:
+            if tool.get("type") != "function":
+                return True
+    return False
+
+
+# Settings that may have to fit what a target accepts of schemas and names.
+_FITTED = frozenset(("tools", "text"))
+
+
+@cache
+def _passes() -> tuple[Callable[..., Any], ...]:
+    """What a request is made to fit with, imported with the first one."""
+    from .repair import repair
+    from .tool_schemas import fit
+    from .tools.restrictions import keep_restrictions
+    from .tools.toolset import flatten
+
+    return flatten, keep_restrictions, repair, fit
+
+
+def _plainly(items: list[Any], reader: Reader | None, writer: Writer) -> Outline | None:
+    """The outline of a conversation of which its reader said that it is plain, and nothing came to it since."""
+    if reader is None or not reader.plain or writer.vault is not None or len(reader.outline.letters) != len(items):
+        return None
+    return reader.outline
+
+
+def prompt_for(node: Any, kind: Kind, goal: Adapter, writer: Writer, reader: Reader | None = None) -> list[Any] | None:
+    """What must not vanish of a request that a provider is to answer; None for anything else."""
+    answers = kind is goal.kinds.get("request") and writer.facing == "provider" and not writer.same
+    if not answers or type(node) is not dict:
+        return None
+    return [] if reader is not None and reader.plain else prompt_of(node.get("input"))
+
+
+def _replace(replaced: list[tuple[Any, Any]], reader: Reader | None, writer: Writer) -> None:
+    """Nodes that were made stand, in the report, where those stood that they are made of."""
+    if replaced:
+        _follow(replaced, reader)
+        before = {id(new): old for new, old in writer.context.get("replaced", ())}
+        pairs = [(new, before.get(id(old), old)) for new, old in replaced]
+        writer.context.setdefault("replaced", []).extend(pairs)
+
+
+def _follow(replaced: Iterable[tuple[Any, Any]], reader: Reader | None) -> None:
+    """Nodes that were made came from where those came from that they stand for."""
+    made = {id(old): new for new, old in replaced}
+    if reader is None or not made:
+        return
+    followed: dict[int, tuple[Any, Any]] = {}
+    for node, wire in reader.latest():
+        if id(node) in made:
+            followed.setdefault(id(node), (made[id(node)], wire))
+            if len(followed) == len(made):
+                break
+    reader.trace += reversed(followed.values())
+    reader.turns += [(made[id(node)], wire) for node, wire in reader.turns if id(node) in made]
+    for key, place in list(reader.places.items()):
+        if key[0] in made:
+            reader.places[id(made[key[0]]), *key[1:]] = place
+    for key_of in made.keys() & reader.stands.keys():
+        reader.stands[id(made[key_of])] = reader.stands[key_of]
+    for key_of, below in list(reader.below.items()):
+        if key_of in made:
+            reader.below[id(made[key_of])] = below
+
+
+def recording(source: str, target: str, node: Any, value: Any, writer: Writer) -> Callable[[], Exchange]:
+    """What makes the exchange of a request's conversion; the result may be changed before it is asked for."""
+    items = node.get("input") if type(node) is dict else None
+    count = len(items) if items else 0
+    return partial(_exchange, source, target, node, count, value.get("model") if type(value) is dict else None, writer)
+
+
+def _exchange(source: str, target: str, node: Any, count: int, named: Any, writer: Writer) -> Exchange:
+    """What converting the answer of a request will want to know of it."""
+    settings: dict[str, Any] = {}
+    seed, options = writer.seed, {}
+    if type(node) is dict:
+        settings = node.copy()
+        settings.pop("input", None)
+        extra = settings.pop("extra", None)
+        if count:
+            # An answer without an id has made ids of its own too: no two answers of a conversation share one.
+            seed = f"{seed}.{count}"
+        drawer = extra.get(source.partition(":")[0]) if extra else None
+        if drawer and (drawer.get("form") or {}).get("stream") == "array":
+            options["array"] = True
+    asked, context = settings.get("model"), writer.context
+    said = context.get("asked")
+    if said:
+        settings.update({key: said[key] for key in said if key != "input"})
+        settings = {key: value for key, value in settings.items() if key not in said or value is not None}
+    if not _OPTIONS.isdisjoint(settings):
+        options = {**{key: settings[key] for key in sorted(_OPTIONS) if key in settings}, **options}
+    return Exchange(
+        source=source,
+        target=target,
+        alias=asked,
+        model=writer.model or named or asked,
+        settings=settings,
+        ids=context.get("ids", {}),
+        names=context.get("renamed", {}),
+        namespaces=context.get("namespaces", {}),
+        tools=context.get("tools", {}),
+        output=context.get("output", {}),
+        options=options,
+        seed=seed,
+        thread=context.get("thread", ""),
+        scope=writer.here["scope"],
+    )
+
+
+# Settings that are options of the surface.
+_OPTIONS = frozenset(("include", "stream", "stream_options"))

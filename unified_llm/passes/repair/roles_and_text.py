@@ -1,0 +1,264 @@
+"""Turns and texts: who opens and closes a conversation, where the system speaks, what is too empty to be said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...engine.shared.text_wrappers import REMINDER, reminder_ends
+from ...provenance.opaque import is_own, withheld
+from .editor import Mending, has_asked, is_model, is_system, opens_at, text_of
+from .rules import fits
+
+__all__ = ["join_neighbours", "leave_out_blanks", "mend_end", "mend_fields", "mend_opening", "mend_system"]
+
+Node = dict[str, Any]
+
+_TURN = "item.turn"
+OPENING = "(The conversation begins here.)"
+GO_ON = "Continue exactly where your last message ends."
+_TEXTS = frozenset(("input_text", "output_text", "text"))
+
+
+def _leaf(item: Node) -> tuple[str, ...]:
+    """The key by which an item is named that is there and stays."""
+    return next(((key,) for key in ("content", "call_id", "id") if item.get(key)), ())
+
+
+def _says(role: str, text: str) -> Node:
+    return {"type": "message", "role": role, "content": text}
+
+
+# ---- fields ---------------------------------------------------------------------------------------------------------
+
+
+def mend_fields(m: Mending) -> None:
+    """Names of speakers and ids of items that are refused are not sent."""
+    form, prefixes = m.rules.name_form, m.rules.item_ids
+    for item in m.items:
+        name, kind, item_id = item.get("name"), item.get("type"), item.get("id")
+        if form is not None and kind == "message" and type(name) is str and not fits(name, form):
+            m.tell(item, ("name",), "lost", "not a name the target takes")
+            item = m.own(item, ("name",))
+        prefix = prefixes.get(kind) if type(kind) is str else None
+        if prefix is not None and type(item_id) is str and not fits(item_id, prefix + "[A-Za-z0-9_-]*", 64):
+            m.tell(item, ("id",), "lost", "not an id of this provider's")
+            m.own(item, ("id",))
+
+
+# ---- empty texts ----------------------------------------------------------------------------------------------------
+
+
+def _is_blank(m: Mending, text: Any) -> bool:
+    return type(text) is str and not (text if m.rules.blank == "empty" else text.strip())
+
+
+def leave_out_blanks(m: Mending) -> None:
+    """Texts that say nothing, and the messages that are left with nothing."""
+    gone: set[int] = set()
+    for item in m.items:
+        key = "content" if item.get("type") == "message" else "output"
+        content = item.get(key)
+        if m.writer.protocol in (item.get("extra") or ()) or item.get("opaque"):
+            continue  # what is this target's own was taken by it
+        if type(content) is list:
+            left = [part for part in content if not _is_refused(m, part)]
+            for part in content if len(left) < len(content) else ():
+                if part.get("opaque") and _is_refused(m, part):
+                    m.tell(part, ("opaque",), withheld(m.writer), "foreign")
+            if key == "content" and not left:
+                gone.add(id(item))
+            elif len(left) < len(content):
+                for part in content:
+                    if _is_refused(m, part):
+                        m.tell(part, (), "approximated", f"{m.rules.blank} text is refused")
+                        _tell_rest(m, part)
+                m.own(item, **{key: left})
+        elif key == "content" and (content is None or _is_blank(m, content)) and "content" in item:
+            gone.add(id(item))
+    for item in m.items:
+        if id(item) in gone:
+            # Of a node that is called approximated some of it should be seen: nothing is, so each leaf is named.
+            for keys in ((), *((key,) for key in item if key not in ("type", "content", "extra", "turn"))):
+                m.tell(item, keys, "approximated", f"{m.rules.blank} messages are refused")
+            for part in item["content"] if type(item["content"]) is list else ():
+                _tell_rest(m, part)
+    m.leave_out(gone)
+    instructions = m.request.get("instructions")
+    if _is_blank(m, instructions) and instructions:
+        m.writer.report(m.request, ("instructions",), "approximated", f"{m.rules.blank} text is refused")
+        m.request = {key: value for key, value in m.request.items() if key != "instructions"}
+        m.changed = True
+
+
+def _tell_rest(m: Mending, part: Node) -> None:
+    """What a text that is left out had besides."""
+    for protocol, kept in part.get("extra", {}).items():
+        if "rest" in kept:
+            m.tell(part, ("extra", protocol, "rest"), "lost", "")
+
+
+def _is_refused(m: Mending, part: Any) -> bool:
+    if type(part) is not dict or type(part.get("type")) is not str:
+        return False
+    if part["type"] not in _TEXTS or not _is_blank(m, part.get("text")):
+        return False
+    # A text may be nothing but the bearer of a signature, which says something to its maker only.
+    return not any(is_own(piece, m.writer) for piece in part.get("opaque") or ())
+
+
+# ---- the system -----------------------------------------------------------------------------------------------------
+
+
+def mend_system(m: Mending) -> None:
+    """System messages in mid conversation stay where they are; where there are none, as the user's and told apart."""
+    items, opening = [*m.items], opens_at(m.items)
+    followers: list[Node | None] = [None] * len(items)  # the next item that is not the system's
+    for place in range(len(items) - 2, opening - 1, -1):
+        after = items[place + 1]
+        followers[place] = followers[place + 1] if is_system(after) else after
+    before: Node | None = None
+    for place, item in enumerate(items):
+        if not is_system(item):
+            before = item
+        if place < opening or not is_system(item):
+            continue
+        if m.rules.system == "place":
+            behind = followers[place]
+            if before is not None and _may_go_before(before) and (behind is None or is_model(behind)):
+                continue
+        m.tell(item, ("role",), "approximated", f"sent as the user's, in <{REMINDER}>")
+        before = m.own(item, role="user", content=_reminder(m, item))
+
+
+def _reminder(m: Mending, item: Node) -> Any:
+    """The content of a system message between the ends that tell it from what the user says."""
+    before, behind = reminder_ends()
+    content = item.get("content")
+    if type(content) is not list:
+        m.tell(item, ("content",), "approximated", f"in <{REMINDER}>")
+        return f"{before}{content or ''}{behind}"
+    texts = [part.get("type") in _TEXTS and not part.get("opaque") for part in content]
+    parts = content.copy()
+    for place in {0, len(parts) - 1} if parts else ():
+        if texts[place]:
+            ends = (before if place == 0 else "", behind if place == len(parts) - 1 else "")
+            m.tell(content[place], ("text",), "approximated", f"in <{REMINDER}>")
+            parts[place] = m.copy(content[place], text=str(content[place].get("text") or "").join(ends))
+    opening = [] if parts and texts[0] else [{"type": "input_text", "text": before}]
+    closing = [] if parts and texts[-1] else [{"type": "input_text", "text": behind}]
+    return [*opening, *parts, *closing]
+
+
+def _may_go_before(item: Node) -> bool:
+    """Whether the system may speak after an item: of the user's, or of a tool that the provider ran."""
+    kind = str(item.get("type"))
+    hosted = kind not in ("function_call", "custom_tool_call") and kind.endswith(("_call", "_result"))
+    return not is_model(item) or (hosted and item.get("executor") != "client")
+
+
+def join_neighbours(m: Mending) -> None:
+    """Neighbouring messages of one role become one, part by part."""
+    opening = opens_at(m.items)
+    out = m.items[:opening]
+    joined: list[Node] | None = None  # the parts of the last message, once another was joined to it
+    for item in m.items[opening:]:
+        last = out[-1] if len(out) > opening else {}
+        if item.get("type") != "message" or (last.get("type"), last.get("role")) != ("message", item.get("role")):
+            out.append(item)
+            joined = None
+            continue
+        m.tell(item, ("content",) if item.get("content") else (), "approximated", "joined to the message before", _TURN)
+        for key, value in item.items():
+            if key not in ("type", "role", "content", "turn", "extra") and value is not None:
+                m.tell(item, (key,), "lost", "joined to the message before")
+        for protocol, drawer in (item.get("extra") or {}).items():
+            for slot in ("rest", "turn"):
+                if drawer.get(slot):
+                    m.tell(item, ("extra", protocol, slot), "lost", "joined to the message before")
+        if joined is None:
+            joined = _parts(m, last)
+            out[-1] = m.own(last, content=joined)
+        joined += _parts(m, item)
+    if len(out) < len(m.items):
+        m.put(out)
+
+
+def _parts(m: Mending, item: Node) -> list[Node]:
+    content = item.get("content")
+    if type(content) is not str:
+        return list(content or ())
+    kind = "output_text" if is_model(item) else "input_text"
+    return [{"type": kind, "text": content}]
+
+
+# ---- opening and end ------------------------------------------------------------------------------------------------
+
+
+def mend_opening(m: Mending) -> None:
+    """A conversation opens with the user, or at least not with a call."""
+    if not m.rules.opens or not m.asked:
+        return
+    items, place = m.items, opens_at(m.items)
+    asked = max((i for i, item in enumerate(items) if has_asked([item])), default=-1)
+    gone: set[int] = set()
+    first: Node | None = None  # of what the model says before anybody else
+    while True:
+        end = next((i for i in range(place, len(items)) if not is_model(items[i])), len(items))
+        run = items[place:end]
+        step = [item for item in run if item.get("type") != "message"]
+        kept = [item for item in run if item.get("type") == "message"]
+        ids = {call.get("call_id") for call in run if call.get("type") in m.rules.calls}
+        calls = bool(ids)
+        if m.rules.opens != "call" or not calls or asked < end:
+            first = first or (run[0] if run else None)
+            break
+        # The calls that it opens with are left out, with their results; what stands behind may be no better.
+        first = first or (kept[0] if kept else None)
+        behind = next((i for i in range(end, len(items)) if is_model(items[i])), len(items))
+        results = [item for item in items[end:behind] if item.get("call_id") in ids]
+        for item in [*step, *results]:
+            m.tell(item, (), "lost", "a conversation may not open with a call")
+            gone.add(id(item))
+        place = behind
+        if any(id(item) not in gone and (first or not is_system(item)) for item in items[end:behind]):
+            calls = False
+            break
+    m.leave_out(gone)
+    if first is not None and (calls or m.rules.opens == "assistant"):
+        opening = opens_at(m.items)
+        m.tell(first, _leaf(first), "approximated", "a turn of the user's was put before it", _TURN)
+        m.put([*m.items[:opening], m.make(_says("user", OPENING)), *m.items[opening:]])
+
+
+def mend_end(m: Mending, whole: bool) -> None:
+    """Something is asked, and what the model said last can be read on; `whole` says that an answer is wanted."""
+    if m.rules.filled and m.asked and opens_at(m.items) == len(m.items):
+        m.put([*m.items, m.make(_says("user", OPENING))])
+    if not m.items or not (m.rules.closes or m.rules.trailing):
+        return
+    last = m.items[-1]
+    start = next((i for i in range(len(m.items), 0, -1) if not is_model(m.items[i - 1])), 0)
+    if last.get("type") != "message" or not is_model(last):
+        return
+    if m.rules.closes:
+        only = all(item.get("type") in ("message", "reasoning") for item in m.items[start:])
+        if only and whole and m.asked:
+            m.tell(last, _leaf(last), "approximated", "no answer begins with what was said last", _TURN)
+            if m.rules.closes == "asked":
+                m.put([*m.items, m.make(_says("user", GO_ON))])
+    elif m.rules.trailing:
+        _strip(m, last)
+
+
+def _strip(m: Mending, item: Node) -> None:
+    content = item.get("content")
+    if type(content) is str:
+        if content != content.rstrip():
+            m.tell(item, ("content",), "approximated", "white space at the end is refused")
+            m.own(item, content=content.rstrip())
+    elif type(content) is list and content and content[-1].get("type") in _TEXTS:
+        part = content[-1]
+        text = text_of([part])
+        if text is not None and text != text.rstrip() and not part.get("opaque"):
+            m.tell(part, ("text",), "approximated", "white space at the end is refused")
+            m.own(item, content=[*content[:-1], m.copy(part, text=text.rstrip())])

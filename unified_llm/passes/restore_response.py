@@ -1,0 +1,358 @@
+"""An answer as its client knows it: what was changed for the provider, turned back.
+
+The exchange says what that was: ids and names that were renamed, custom tools that became functions, arguments and
+output made under a lowered schema. Of a stream, only what must be whole to be turned back is held until it is; all else
+flows on as it comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..foundation.json_codec import load_text
+from ..streams.folds import FRAME, TERMINAL
+from .schemas import Lowered, NameRule, SchemaProfile, restore_arguments
+
+if TYPE_CHECKING:
+    from ..engine.adapter import WireWriter, WriteMore
+    from ..engine.pairs.reading import Reader
+    from ..foundation.exchange import Exchange
+
+__all__ = ["Restoring", "RestoringWriter", "restoring"]
+
+Node = dict[str, Any]
+Event = dict[str, Any]
+Place = tuple[int, int]
+
+_ARGUMENTS = "response.function_call_arguments."
+_INPUT = "response.custom_tool_call_input."
+_TEXT = "response.output_text."
+_PART_DONE = "response.content_part.done"
+_ADDED = "response.output_item.added"
+_DONE = "response.output_item.done"
+
+
+def restoring(exchange: Exchange | None) -> Restoring | None:
+    """What turns answers back, None where there is nothing to turn back."""
+    if exchange is None:
+        return None
+    changed = exchange.ids or exchange.names or exchange.namespaces or exchange.tools or exchange.output
+    named = exchange.answer_id or exchange.id_prefix or exchange.previous or exchange.created_at
+    if not changed and not named:
+        return None
+    return Restoring(exchange)
+
+
+class Restoring:
+    """The changes of one exchange, undone."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        self.ids: Mapping[str, str] = exchange.ids
+        self.names: Mapping[str, str] = exchange.names
+        self.tools: Mapping[str, Any] = exchange.tools
+        self.namespaces: Mapping[str, list[str]] = exchange.namespaces
+        self.output: Mapping[str, Any] = exchange.output
+        self.created_at: int | None = exchange.created_at
+        self.answer_id: str = exchange.answer_id
+        self.id_prefix: str = exchange.id_prefix
+        self.previous: str | None = exchange.previous
+        # Nodes that were made, with those they stand for.
+        self.replaced: list[tuple[Node, Node]] = []
+
+    @property
+    def holds(self) -> bool:
+        """Whether anything has to be whole before it is turned back."""
+        return bool(self.tools or self.output)
+
+    def response(self, response: Node) -> Node:
+        """A response, or what an event holds of one: the same object where nothing had to change."""
+        changes: Node = {}
+        id_ = response.get("id")
+        if self.answer_id and not id_:
+            changes["id"] = self.answer_id
+        elif self.id_prefix and type(id_) is str and not id_.startswith(self.id_prefix):
+            changes["id"] = self.id_prefix + id_
+        if self.created_at is not None and not response.get("created_at"):
+            changes["created_at"] = self.created_at
+        if self.previous is not None:
+            changes["previous_response_id"] = self.previous
+        if type(response.get("output")) is list:
+            changes["output"] = self.items(response["output"])
+        if type(response.get("choices")) is list:
+            changes["choices"] = [
+                self._new(choice, {"output": self.items(choice["output"])})
+                if type(choice) is dict and type(choice.get("output")) is list
+                else choice
+                for choice in response["choices"]
+            ]
+            if all(new is old for new, old in zip(changes["choices"], response["choices"])):
+                del changes["choices"]
+        return self._new(response, changes)
+
+    def items(self, items: list[Node]) -> list[Node]:
+        """Items of an answer; the same list where nothing had to change."""
+        made = [self.item(item) if type(item) is dict else item for item in items]
+        return made if any(new is not old for new, old in zip(made, items)) else items
+
+    def item(self, item: Node) -> Node:
+        """One item; the same object where nothing had to change."""
+        kind = item.get("type")
+        changes: Node = {}
+        call_id = item.get("call_id")
+        if type(call_id) is str and call_id in self.ids:
+            changes["call_id"] = self.ids[call_id]
+        if kind == "message":
+            if self.output and type(item.get("content")) is list:
+                changes["content"] = [self.part(part) for part in item["content"]]
+            elif self.output and type(item.get("content")) is str:
+                changes["content"] = undone(item["content"], self.output)
+            return self._new(item, changes)
+        name = item.get("name")
+        if type(name) is not str or kind not in ("function_call", "custom_tool_call"):
+            return self._new(item, changes)
+        if name in self.names:
+            changes["name"] = self.names[name]
+        joined = self.namespaces.get(self.names.get(name, name))
+        if joined is not None:
+            space, changes["name"] = joined
+            if space:
+                changes["namespace"] = space
+        if kind == "function_call" and name in self.tools:
+            if self.tools[name] == "custom":
+                changes.update(type="custom_tool_call", input=raw_input(item.get("arguments")))
+                new = self._new(item, changes)
+                new.pop("arguments", None)
+                return new
+            if "arguments" in item:
+                changes["arguments"] = undone(item["arguments"], self.tools[name])
+        return self._new(item, changes)
+
+    def part(self, part: Any) -> Any:
+        """One part of a message's content, of which only text is bound by a schema."""
+        if type(part) is not dict or part.get("type") != "output_text" or type(part.get("text")) is not str:
+            return part
+        return self._new(part, {"text": undone(part["text"], self.output)})
+
+    def _new(self, node: Node, changes: Node) -> Node:
+        if all(key in node and node[key] == value for key, value in changes.items()):
+            return node
+        new = {**node, **changes}
+        self.replaced.append((new, node))
+        return new
+
+    def is_held(self, item: Node) -> bool:
+        """Whether what an item is built up of has to be whole to be turned back."""
+        if item.get("type") == "message":
+            return bool(self.output)
+        return item.get("type") == "function_call" and item.get("name") in self.tools
+
+
+def undone(text: Any, kept: Any) -> Any:
+    """JSON text made under a lowered schema, as the caller's own schema has it."""
+    if type(text) is not str or not isinstance(kept, dict):
+        return text
+    names = kept.get("property_names")
+    profile = SchemaProfile(property_names=NameRule(*names)) if names else None
+    restored: Any = restore_arguments(text, Lowered.from_json(kept), profile)
+    return restored
+
+
+def raw_input(arguments: Any) -> str:
+    """The text of a custom tool call that was sent as the one string argument of a function."""
+    try:
+        value = load_text(arguments)
+    except (ValueError, TypeError):
+        return arguments if type(arguments) is str else ""
+    if type(value) is dict and type(value.get("input")) is str:
+        text: str = value["input"]
+        return text
+    return str(arguments)
+
+
+class RestoringWriter:
+    """A writer of wire events that is given every canonical event as the client knows it."""
+
+    def __init__(self, writer: WireWriter, restoring: Restoring, reader: Reader, frames: str = "") -> None:
+        self.writer = writer
+        self.restoring = restoring
+        self.reader = reader
+        # The protocol whose frames are left out.
+        self.frames = frames
+        self.held: dict[Place, _Held] = {}
+        self._more = getattr(writer, "write_more", None)
+        self._passed = False
+        # The wire nodes of what was read in an event, by identity: the event's number, and how many notes were seen.
+        self._number: int | None = -1
+        self._now: dict[int, Node] = {}
+        self._noted = 0
+
+    def feed(self, event: Event) -> list[Event]:
+        if self.frames and self.frames in event.get("extra", ()):
+            if event["type"] == FRAME:
+                return []
+            event = _unframed(event, self.frames)
+        events = self.events(event)
+        self._passed = len(events) == 1 and events[0] is event
+        if self._passed:
+            return self.writer.feed(event)
+        out: list[Event] = []
+        for each in events:
+            out += self.writer.feed(each)
+        return out
+
+    def write_more(self) -> WriteMore | None:
+        """How the writer would write more of the same, where it was given the last event as it came."""
+        return self._more() if self._more is not None and self._passed else None
+
+    def close(self) -> list[Event]:
+        return self.writer.close()
+
+    def events(self, event: Event) -> list[Event]:
+        """The events the client is to see instead of one."""
+        kind = event["type"]
+        if kind == _ADDED or kind == _DONE:
+            return self._item(event, kind == _DONE)
+        if self.held and "output_index" in event:
+            held = self.held.get((event.get("choice", 0), event["output_index"]))
+            if held is not None:
+                return self._inside(event, kind, held)
+        out: list[Event] = []
+        if kind == "error" or kind in TERMINAL:
+            for (choice, index), held in self.held.items():
+                out += self._broken_off(held, {"output_index": index, **({"choice": choice} if choice else {})})
+            self.held.clear()
+        if type(event.get("response")) is dict:
+            return [*out, self._with(event, "response", self._restored(event["response"], self.restoring.response))]
+        return [*out, event]
+
+    def _broken_off(self, held: _Held, at: Event) -> list[Event]:
+        """What was held of an item that never came to its end, as far as it got."""
+        out = [
+            _delta(at, _TEXT, undone("".join(pieces), self.restoring.output), content_index=index)
+            for index, pieces in held.texts.items()
+        ]
+        if not held.told:
+            new = self.restoring.item({**held.item, "arguments": "".join(held.pieces)})
+            self.restoring.replaced.clear()
+            out += held.tell(new, at)
+        return out
+
+    def _item(self, event: Event, done: bool) -> list[Event]:
+        item = event.get("item")
+        if type(item) is not dict:
+            return [event]
+        place = (event.get("choice", 0), event.get("output_index", 0))
+        if not done and self.restoring.is_held(item):
+            self.held[place] = _Held(item)
+            opening = {**item, "arguments": ""} if item.get("arguments") else item
+            self._trace([(opening, item)], opening=True)
+            return [self._with(event, "item", self._restored(opening, self.restoring.item, opening=True))]
+        new = self._with(event, "item", self._restored(item, self.restoring.item, opening=not done))
+        held = self.held.pop(place, None) if done else None
+        if held is None or held.told:
+            return [new]
+        # An item that was never said to be complete but in its end.
+        return [*held.tell(new["item"], event), held.end(new["item"], event), new]
+
+    def _inside(self, event: Event, kind: str, held: _Held) -> list[Event]:
+        if kind.startswith(_ARGUMENTS):
+            if kind.endswith("delta"):
+                held.pieces.append(event.get("delta") or "")
+                return []
+            text = event.get("arguments")
+            item = {**held.item, "arguments": text if type(text) is str else "".join(held.pieces)}
+            new = self.restoring.item(item)
+            self.restoring.replaced.clear()
+            return [*held.tell(new, event), held.end(new, event)]
+        if kind.startswith(_TEXT) and not kind.startswith(_TEXT + "annotation"):
+            if kind.endswith("delta"):
+                held.texts.setdefault(event.get("content_index", 0), []).append(event.get("delta") or "")
+                return []
+            return self._text(event, held, event.get("text"))
+        if kind == _PART_DONE and type(event.get("part")) is dict and event["part"].get("type") == "output_text":
+            new = self._with(event, "part", self._restored(event["part"], self.restoring.part))
+            return [*self._text(event, held, event["part"].get("text"), end=False), new]
+        return [event]
+
+    def _text(self, event: Event, held: _Held, text: Any, end: bool = True) -> list[Event]:
+        """The whole of a text that was held, once."""
+        index = event.get("content_index", 0)
+        pieces = held.texts.pop(index, None)
+        new = undone(text if type(text) is str else "".join(pieces or ()), self.restoring.output)
+        out = [] if pieces is None else [_delta(event, _TEXT, new, content_index=index)]
+        return [*out, {**event, "text": new}] if end else out
+
+    def _with(self, event: Event, key: str, value: Any) -> Event:
+        return event if value is event[key] else {**event, key: value}
+
+    def _restored(self, node: Node, change: Any, opening: bool = False) -> Node:
+        new: Node = change(node)
+        if self.restoring.replaced:
+            self._trace(self.restoring.replaced, opening)
+            self.restoring.replaced.clear()
+        return new
+
+    def _trace(self, replaced: list[tuple[Node, Node]], opening: bool = False) -> None:
+        """What is lost of a node that was made is lost of the wire node behind the one it stands for.
+
+        An item that opens was read in this event, if it was read at all: nothing before it is looked through.
+        """
+        wires = self._read_now()
+        if not opening and any(id(old) not in wires for _, old in replaced):
+            wanted = {id(old) for _, old in replaced}
+            wires = {}
+            for made, wire in self.reader.latest():
+                if id(made) in wanted:
+                    wires.setdefault(id(made), wire)
+                    if len(wires) == len(wanted):
+                        break
+        self.reader.trace += [(new, wires[id(old)]) for new, old in replaced if new is not old and id(old) in wires]
+
+    def _read_now(self) -> dict[int, Node]:
+        """The wire nodes of the canonical ones that were read in this event."""
+        reader = self.reader
+        trace = reader.traced()
+        if reader.number != self._number:
+            self._number, self._now, self._noted = reader.number, {}, reader.since
+        for made, wire in trace[self._noted :]:
+            self._now[id(made)] = wire
+        self._noted = len(trace)
+        return self._now
+
+
+def _unframed(event: Event, protocol: str) -> Event:
+    own = {slot: value for slot, value in event["extra"][protocol].items() if slot != "frame"}
+    extra = {name: drawer for name, drawer in event["extra"].items() if name != protocol}
+    return {**event, "extra": {**extra, **({protocol: own} if own else {})}}
+
+
+class _Held:
+    """What is kept of an open item until it is whole."""
+
+    def __init__(self, item: Node) -> None:
+        self.item = item
+        self.pieces: list[str] = [item["arguments"]] if type(item.get("arguments")) is str else []
+        self.texts: dict[int, list[str]] = {}
+        self.told = item.get("type") == "message"
+
+    def tell(self, item: Node, event: Event) -> list[Event]:
+        """The arguments, or the input, in one piece."""
+        self.told = True
+        custom = item.get("type") == "custom_tool_call"
+        text = item.get("input" if custom else "arguments")
+        return [_delta(event, _INPUT if custom else _ARGUMENTS, text)] if text else []
+
+    def end(self, item: Node, event: Event) -> Event:
+        """The end of the arguments, or of the input."""
+        at = {key: value for key, value in event.items() if key not in ("type", "item", "arguments", "name")}
+        if item.get("type") == "custom_tool_call":
+            return {"type": _INPUT + "done", **at, "input": item.get("input") or ""}
+        if "name" in event:
+            at["name"] = item["name"]
+        return {"type": _ARGUMENTS + "done", **at, "arguments": item.get("arguments") or ""}
+
+
+def _delta(event: Event, stem: str, text: str, **more: Any) -> Event:
+    at: Event = {key: event[key] for key in ("item_id", "output_index", "choice") if key in event}
+    return {"type": stem + "delta", **at, **more, "delta": text}

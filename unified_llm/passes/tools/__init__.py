@@ -1,0 +1,1 @@
+"""Tools, made to meet what a target can declare."""

@@ -1,0 +1,69 @@
+"""What is not worth sending: requests of which the target would make something else.
+
+A loss is the caller's to judge, with two exceptions, since what came back would be no answer to what was asked. Where
+several answers are wanted of a target that gives one, the wrong number is worse than none (who names that capability in
+`on_loss` has judged already). And where nothing arrives of the last thing the user said, there is no prompt: what was
+said before does not replace it, and a text of ours even less.
+
+A level `raise` comes first: it says the same and has the value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fnmatch import fnmatchcase
+from typing import Any
+
+from ..engine.pairs.writing import Writer
+from ..foundation.errors import CapabilityRefused
+from ..losses import Levels, Losses
+
+__all__ = ["prompt_of", "refuse"]
+
+Node = dict[str, Any]
+Finding = Callable[[], Losses]
+_TEXTS = frozenset(("input_text", "text"))
+_ANSWERS = "output.choices"
+
+
+def prompt_of(items: Any) -> list[Node]:
+    """The parts of what the user says last, where all of it is something else than text; empty otherwise."""
+    parts: list[Node] = []
+    for item in reversed(items) if type(items) is list else ():
+        if item.get("type") != "message":
+            return []
+        if item.get("role") == "assistant":
+            break
+        content = item.get("content")
+        if type(content) is not list or any(part.get("type") in _TEXTS for part in content):
+            return []
+        parts += content
+    return parts
+
+
+def refuse(node: Node, prompt: list[Node], losses: Losses, writer: Writer, levels: Levels, find: Finding) -> None:
+    """Raise `CapabilityRefused` for a request that no meaningful request of the target stands for.
+
+    `find` makes the report of what the writer wrote down, or of a part of it.
+    """
+    count = node.get("n")
+    if type(count) is int and count > 1 and not _is_judged(_ANSWERS, levels):
+        for loss in losses:
+            if loss.capability == _ANSWERS and loss.fate == "lost":
+                raise CapabilityRefused(loss.path, loss.capability, f"{count} answers are asked for: {loss.detail}")
+    if prompt:
+        writer.unfold()
+        parts = {id(part) for part in prompt}
+        gone = [entry for entry in writer.raw if id(entry[0]) in parts and not entry[1] and entry[2] == "lost"]
+        if {id(entry[0]) for entry in gone} == parts:
+            writer.raw = gone[:1]
+            loss = find()[0]
+            raise CapabilityRefused(loss.path, loss.capability, f"nothing would be left of the prompt: {loss.detail}")
+
+
+def _is_judged(capability: str, levels: Levels) -> bool:
+    """Whether the caller speaks of this very capability, and not of all at once."""
+    if not isinstance(levels, Mapping):
+        return False
+    globs = [pattern.partition("@")[0] for pattern in levels]
+    return any(glob != "*" and fnmatchcase(capability, glob) for glob in globs)

@@ -1,0 +1,1 @@
+"""What belongs to one provider: opaque data, its envelope, references, the vault."""

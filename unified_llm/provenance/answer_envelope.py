@@ -1,0 +1,290 @@
+"""Complete answers in one envelope: what a client surface has no field for returns with the answer it is part of.
+
+A signature on a hosted call, the call itself, an image, encrypted search results: another surface has no field for
+them, or no form at all. Facing a client, an answer with any of those also travels complete, inside one reasoning item
+made for it, because every surface's clients echo reasoning. When the conversation comes back, what the client shows
+of the answer (its text and its calls, however cut or joined) proves that it is still the same, and the answer is put
+back as it was. The vault does the same for clients that echo nothing.
+
+Who may be believed: a complete answer is put back only from an envelope with our MAC, or from the vault, and only for
+its origin (or for another client, who gets nothing of it that a client could have said). Without a secret an envelope
+adds opaque data to the calls and messages that the client shows, and reasoning that would lose what it led to is
+withheld. An edited answer is not put back: only its calls and messages that are unchanged are restored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from ..engine.pairs.writing import NOTE
+from .opaque import TURN, is_own, is_reply, plain_text
+from .provider_references import has_handles
+
+if TYPE_CHECKING:
+    from ..engine.pairs.writing import Writer
+
+__all__ = [
+    "CALLS",
+    "carrier",
+    "carry",
+    "hides",
+    "is_hidden",
+    "leading_to_hidden",
+    "origins",
+    "parked",
+    "parts_of",
+    "pieces",
+    "refuses",
+    "regions",
+    "shown",
+    "strip_leading",
+    "uncarried",
+    "withhold_leading",
+    "words_of",
+]
+
+Node = dict[str, Any]
+Shown = tuple[str, list[tuple[str, str]]]
+
+CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
+# What every surface shows, or has a field for.
+_SHOWN = frozenset(("message", "reasoning", "function_call", "custom_tool_call"))
+_TEXTS = frozenset(("output_text", "refusal", "text", "input_text"))
+
+
+def refuses(items: Iterable[Node]) -> bool:
+    """Whether items contain a refusal part; the content of an unknown item may hold any values.
+
+    >>> refuses([{"type": "message", "content": [{"type": "refusal", "refusal": "No."}]}])
+    True
+    """
+    contents = [item["content"] for item in items if type(item.get("content")) is list]
+    return any(type(part) is dict and part.get("type") == "refusal" for content in contents for part in content)
+
+
+def regions(items: list[Node], known: frozenset[str] = frozenset()) -> Iterator[tuple[int, int]]:
+    """The places (from, to) of the answers in a conversation; results of the calls in `known` do not end one."""
+    start = None
+    for index, item in enumerate(items):
+        if is_reply(item) and item.get("call_id") not in known:
+            if start is not None:
+                yield start, index
+            start = None
+        elif start is None:
+            start = index
+    if start is not None:
+        yield start, len(items)
+
+
+# ---- what an answer shows -------------------------------------------------------------------------------------------
+
+
+def shown(items: Iterable[Node], all_words: bool = False) -> Shown:
+    """What every client sends back of an answer: its text without the spaces, and its calls, (id, arguments).
+
+    An answer may repeat words of the user's, and a surface may show them as the model's: `all_words` counts them too.
+    """
+    text: list[str] = []
+    calls = []
+    for item in items:
+        kind = item.get("type")
+        if kind == "message":
+            if all_words or not is_reply(item):
+                words_of(item.get("content"), text)
+        elif kind in CALLS:
+            calls.append((str(item.get("call_id") or ""), plain_text(item.get(CALLS[kind]))))
+    return "".join("".join(text).split()), calls
+
+
+def words_of(content: Any, out: list[str]) -> None:
+    if type(content) is str:
+        out.append(content)
+    elif type(content) is list:
+        for part in content:
+            if type(part) is dict:
+                out += [part[key] for key in ("text", "refusal", "transcript") if type(part.get(key)) is str]
+
+
+# ---- towards a client -----------------------------------------------------------------------------------------------
+
+
+def hides(items: Iterable[Any]) -> bool:
+    """True for an answer with anything that not every surface shows: hosted calls, images, items of one provider."""
+    for item in items:
+        if type(item) is dict and is_hidden(item):
+            return True
+    return False
+
+
+def is_hidden(item: Node) -> bool:
+    kind = item.get("type")
+    if kind == "message":
+        content = item.get("content")
+        if type(content) is list and not is_reply(item):
+            for part in content:
+                if part.get("type") not in _TEXTS:
+                    return True
+        return False
+    return kind not in _SHOWN and not is_reply(item)
+
+
+def uncarried(items: list[Any], writer: Writer) -> bool:
+    """True if anything in these items has no field on this surface and can come back with the complete answer.
+
+    Without a secret that is foreign opaque data of calls and messages alone: nothing else is taken from an envelope.
+    """
+    if writer.secret is None:
+        return any(_addable(item, writer) for item in items if type(item) is dict)
+    if any(_uncarried(item, writer, True) for item in items if type(item) is dict):
+        return True
+    foreign = bool(writer.source) and writer.source != writer.protocol
+    return foreign and (hides(items) or has_handles(items))
+
+
+def _addable(item: Node, writer: Writer) -> bool:
+    """Whether foreign opaque data without a field here is where an untrusted envelope may add it: calls and texts."""
+    kind = item.get("type")
+    if kind not in ("message", *CALLS) or is_reply(item):
+        return False
+    bearers = [item] if kind not in writer.carries else []
+    if kind == "message":
+        bearers += [part for part in parts_of(item) if type(part) is dict and part.get("type") not in writer.carries]
+    return any(not is_own(piece, writer) for bearer in bearers for piece in bearer.get("opaque") or ())
+
+
+def _uncarried(node: Node, writer: Writer, outside: bool) -> bool:
+    pieces = node.get("opaque")
+    # What a provider sends may have a key of this name anywhere.
+    if type(pieces) is list and pieces and not (outside and node.get("type") in writer.carries):
+        if any(type(piece) is dict and not is_own(piece, writer) for piece in pieces):
+            return True
+    below = outside and node.get("type") == "message" and node.get("role") in ("assistant", None)
+    for key, value in node.items():
+        if type(value) is dict:
+            if key != "extra" and _uncarried(value, writer, False):
+                return True
+        elif type(value) is list and key != "opaque":
+            for each in value:
+                if type(each) is dict and _uncarried(each, writer, below and key == "content"):
+                    return True
+    return False
+
+
+def withhold_leading(items: list[Any], writer: Writer) -> None:
+    """Without a secret: take from reasoning the opaque data that would come back without the item it led to.
+
+    A provider refuses reasoning whose follower is missing, and a client cannot return what its surface does not show.
+    """
+    for item in leading_to_hidden(items):
+        strip_leading(item, writer)
+
+
+def leading_to_hidden(items: list[Any]) -> list[Node]:
+    """The reasoning that is followed, behind more reasoning at most, by an item that not every surface shows."""
+    out: list[Node] = []
+    hidden = False
+    for item in reversed(items):
+        if type(item) is not dict or item.get("type") != "reasoning":
+            hidden = type(item) is dict and is_hidden(item)
+        elif hidden:
+            out.append(item)
+    return out[::-1]
+
+
+def strip_leading(item: Node, writer: Writer) -> None:
+    pieces = item.get("opaque")
+    if pieces and any(not is_own(piece, writer) for piece in pieces):
+        fate = "lost" if writer.vault is None else "parked"
+        writer.report(item, ("opaque",), fate, "without a secret, the item it led to cannot come back")
+        del item["opaque"]
+
+
+def carrier(items: list[Node], writer: Writer) -> Node:
+    """The reasoning item that holds these items in its envelope and nothing else."""
+    if writer.secret is None:
+        items = [item for item in items if _addable(item, writer)]
+    # What a client says is never restored from an answer.
+    items = [item for item in items if not (item.get("type") == "message" and is_reply(item))]
+    origin = next(origins(items), {"protocol": writer.source})
+    writer.context.setdefault("carried", []).append(items)
+    at, before = 0, None
+    for bearer, piece in pieces(items) if writer.secret is not None else _added_pieces(items):
+        at = at + 1 if bearer is before else 0
+        before = bearer
+        while bearer["opaque"][at] is not piece:
+            at += 1
+        writer.report(bearer, ("opaque", at), "parked", NOTE)
+    turn = {"items": items, "origin": origin}
+    piece = {"kind": TURN, "data": TURN, "origin": origin, "turn": turn}
+    item = {"type": "reasoning", "summary": [], "opaque": [piece]}
+    writer.context.setdefault("carriers", []).append(item)
+    return item
+
+
+def _added_pieces(items: list[Node]) -> Iterator[tuple[Node, Node]]:
+    for item in items:
+        for bearer in (item, *parts_of(item)):
+            for piece in bearer.get("opaque") or ():
+                yield bearer, piece
+
+
+def parts_of(item: Node) -> list[Any]:
+    content = item.get("content")
+    return content if type(content) is list else []
+
+
+def origins(value: Any) -> Iterator[Node]:
+    for _, piece in pieces(value):
+        if piece.get("origin"):
+            yield piece["origin"]
+
+
+def pieces(value: Any) -> Iterator[tuple[Node, Node]]:
+    """Every opaque piece of a canonical value with its bearer, in document order."""
+    if type(value) is list:
+        for inner in value:
+            yield from pieces(inner)
+    elif type(value) is dict:
+        opaque = value.get("opaque")
+        for piece in opaque if type(opaque) is list else ():
+            if type(piece) is dict and piece.get("data"):
+                yield value, piece
+        for key, inner in value.items():
+            if key not in ("opaque", "extra"):
+                yield from pieces(inner)
+
+
+def carry(items: list[Node], writer: Writer, answer: bool) -> list[Node]:
+    """`items` with a carrier behind each answer that needs one; `answer` says that all of them are one answer."""
+    if not uncarried(items, writer):
+        return items
+    out: list[Node] = []
+    done = 0
+    for start, end in [(0, len(items))] if answer else regions(items):
+        if uncarried(items[start:end], writer):
+            out += [*items[done:end], carrier(items[start:end], writer)]
+            done = end
+    return out + items[done:]
+
+
+def parked(writer: Writer) -> None:
+    """Say of what is called lost, and is in a carried answer, that it waits there; of the carriers say nothing."""
+    writer.unfold()
+    carriers = {id(item) for item in writer.context.get("carriers", ())}
+    writer.raw[:] = [entry for entry in writer.raw if id(entry[0]) not in carriers]
+    if writer.secret is None:
+        return  # nothing but the opaque data reported by now
+    inside: set[int] = set()
+    stack: list[Any] = list(writer.context.get("carried") or ())
+    while stack:
+        value = stack.pop()
+        if type(value) is dict:
+            inside.add(id(value))
+            stack.extend(value.values())
+        elif type(value) is list:
+            stack.extend(value)
+    if inside:
+        for at, (node, keys, fate, _, capability) in enumerate(writer.raw):
+            if fate == "lost" and id(node) in inside:
+                writer.raw[at] = (node, keys, "parked", NOTE, capability)

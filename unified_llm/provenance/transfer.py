@@ -1,0 +1,195 @@
+"""What belongs to one provider, on its way through a conversion: opaque data and provider references.
+
+Towards a provider: what is kept is restored, what is foreign is withheld (and kept, where there is a vault). Towards
+a client: everything goes along, in an envelope where the surface has no field of its own, and into the vault. A
+document with nothing of the kind is not looked at twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ..engine.registry import adapter
+from ..foundation.errors import UnknownProtocol
+from ..foundation.json_codec import detached
+from ..streams.folds import TERMINAL
+from .answer_envelope import (
+    carrier,
+    carry,
+    hides,
+    is_hidden,
+    parked,
+    pieces,
+    strip_leading,
+    uncarried,
+    withhold_leading,
+)
+from .opaque import is_own, is_sealed, unescaped
+from .provider_references import has_handles, is_foreign_here, withhold
+from .vault import park, parked_answers, unpark
+
+if TYPE_CHECKING:
+    from ..engine.adapter import Adapter, WireWriter, WriteMore
+    from ..engine.pairs.reading import Reader
+    from ..engine.pairs.writing import Writer
+
+__all__ = ["LeavingWriter", "conversation", "handed", "leaving"]
+
+Node = dict[str, Any]
+Event = dict[str, Any]
+# Nodes that were made, each with the one it stands for.
+Made = list[tuple[Node, Node]]
+
+
+def leaving(node: Node, reader: Reader | None, writer: Writer, crossing: bool) -> None:
+    """An answer on its way to a client: what it holds in the vault, and what carries it home beside it."""
+    output = node["output"]
+    signed = reader is None or reader.signed
+    if not (signed or (crossing and (has_handles(output) or hides(output)))):
+        return
+    if writer.vault is not None:
+        park(output, writer.vault, writer.exchange.thread if writer.exchange else "")
+    if writer.facing == "client":
+        if writer.secret is None:
+            withhold_leading(output, writer)
+        _put(node, "output", carry(output, writer, True), writer)
+
+
+_HISTORY = frozenset(("reasoning", "function_call", "custom_tool_call"))
+
+
+class LeavingWriter:
+    """A writer of a stream's wire events, which leaves its answer in the vault, and carries home what has no slot.
+
+    What an answer holds is known when it ends: the carrier is its last item.
+    """
+
+    write_more: Callable[[], WriteMore | None]
+
+    def __init__(self, writer: WireWriter, reading: Reader | None, writing: Writer, crossing: bool) -> None:
+        self.writer = writer
+        self.reading = reading
+        self.writing = writing
+        self.crossing = crossing
+        self.items: dict[int, Node] = {}
+        # Without a secret: the ends of reasoning items that wait for what they lead to.
+        self.waiting: list[Event] = []
+        if hasattr(writer, "write_more"):
+            self.write_more = writer.write_more
+
+    def feed(self, event: Event) -> list[Event]:
+        kind = event["type"]
+        out = self._follow(event) if self.waiting else []
+        if kind == "response.output_item.done":
+            item = event["item"]
+            if not event.get("choice"):
+                self.items[event.get("output_index", 0)] = item
+                if item.get("opaque") and item.get("type") == "reasoning" and self.writing.secret is None:
+                    self.waiting.append(event)
+                    return out
+        elif kind in TERMINAL and self.items:
+            return out + self._end(event)
+        return out + self.writer.feed(event)
+
+    def close(self) -> list[Event]:
+        out = [each for event in self.waiting for each in self.writer.feed(event)]
+        self.waiting.clear()
+        return out + self.writer.close()
+
+    def _follow(self, event: Event) -> list[Event]:
+        """The ends of reasoning that waited, now that it is known what they lead to."""
+        item = event.get("item")
+        if type(item) is dict and item.get("type") == "reasoning":
+            return []
+        if type(item) is dict and is_hidden(item) and event["type"] == "response.output_item.added":
+            if self.writing.vault is not None:
+                self.items = {place: detached(each) for place, each in self.items.items()}
+            for each in self.waiting:
+                strip_leading(each["item"], self.writing)
+        out = [done for each in self.waiting for done in self.writer.feed(each)]
+        self.waiting.clear()
+        return out
+
+    def _end(self, event: Event) -> list[Event]:
+        items = [self.items[place] for place in sorted(self.items)]
+        signed = self.reading is None or self.reading.signed
+        if not (signed or (self.crossing and (has_handles(items) or hides(items)))):
+            return self.writer.feed(event)
+        if self.writing.vault is not None:
+            park(items, self.writing.vault, self.writing.exchange.thread if self.writing.exchange else "")
+        if not uncarried(items, self.writing):
+            return self.writer.feed(event)
+        item = carrier(items, self.writing)
+        at = {"output_index": max(self.items) + 1}
+        opening = {**item, "opaque": []}
+        self.writing.context["carriers"].append(opening)
+        out = self.writer.feed({"type": "response.output_item.added", **at, "item": opening})
+        out += self.writer.feed({"type": "response.output_item.done", **at, "item": item})
+        response = event.get("response")
+        if type(response) is dict and type(response.get("output")) is list:
+            # In place: what is reported of a response is known by its identity.
+            response["output"] = [*response["output"], item]
+        out += self.writer.feed(event)
+        parked(self.writing)
+        return out
+
+
+def conversation(node: Node, reader: Reader | None, writer: Writer) -> None:
+    """The items of a request get back what was parked, and go with what has to travel."""
+    items: list[Any] = node["input"]
+    answers = []
+    if writer.vault is not None:
+        # Without opaque data there is nothing to park, and no thread to work out for each answer.
+        if writer.facing == "provider" and (reader is None or reader.signed) and any(True for _ in pieces(items)):
+            answers = list(parked_answers(items, node))
+        node["input"] = items = unpark(node, writer.vault, reader, writer)
+    if writer.facing == "provider" and (reader is None or reader.stuffed or writer.vault is not None):
+        _spell_out(items, writer)
+    if reader is not None and not reader.signed:
+        return
+    if writer.facing == "client":
+        # A history has no slot for the pieces of texts on some surfaces where an answer has one.
+        writer.carries &= _HISTORY
+        _put(node, "input", carry(items, writer, False), writer)
+    elif writer.vault is not None:
+        for answer, thread in answers:
+            if any(not is_own(piece, writer) for _, piece in pieces(answer)):
+                park(answer, writer.vault, thread)
+
+
+def _spell_out(items: list[Any], writer: Writer) -> None:
+    """Opaque data as its provider spelled it; what only looks like an envelope has no origin and is not sent."""
+    for bearer, piece in pieces(items):
+        if is_sealed(piece["data"]):
+            writer.report(bearer, ("opaque",), "lost", "an envelope in a field that holds none")
+            bearer["opaque"] = [each for each in bearer["opaque"] if each is not piece]
+        else:
+            if type(piece.get("data")) is str:
+                piece["data"] = unescaped(piece["data"])
+
+
+def _put(node: Node, key: str, items: list[Any], writer: Writer) -> None:
+    """Put the items in their place; what was given stays known, for the report."""
+    if items is not node[key]:
+        writer.context.setdefault("given", {**node})
+        node[key] = items
+
+
+def handed(node: Node, goal: Adapter, source: Adapter, reader: Reader, writer: Writer) -> Made:
+    """Withhold from a request the handles that mean nothing to its target, or something else."""
+    target = writer.here["provider"]
+    foreign = is_foreign_here(source.family, reader.provider, goal.family, target)
+    restored: dict[int, bool] = {}
+    for item, origin in reader.restored:
+        family = _family(origin.get("protocol"))
+        restored[id(item)] = is_foreign_here(family, origin.get("provider"), goal.family, target)
+    plain = reader.plain and writer.vault is None
+    return withhold(node, writer, foreign, restored, plain) if foreign or True in restored.values() else []
+
+
+def _family(protocol: Any) -> str:
+    try:
+        return adapter(str(protocol)).family
+    except UnknownProtocol:
+        return ""

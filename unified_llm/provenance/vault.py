@@ -1,0 +1,322 @@
+"""The vault: where answers are kept whose opaque data a client drops, until the conversation comes back.
+
+The key of an answer covers everything it depends on: the instructions, every earlier turn, and what the client sends
+back of the answer itself (its text, its calls with their arguments). A conversation that differs anywhere before an
+answer never gets that answer's data. Keys are digests, so that a store learns nothing from them. A scope keeps callers
+apart whose conversations are equal; memory is bounded.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from collections.abc import Iterator
+from hashlib import blake2b
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..foundation.generated_ids import is_made
+from ..foundation.json_codec import detached, dump, dump_text
+from .answer_envelope import Shown, origins, pieces, regions, shown, words_of
+from .opaque import is_reply
+from .returning import goes_home, readdress, restored, returned
+
+if TYPE_CHECKING:
+    from ..engine.pairs.reading import Reader
+    from ..engine.pairs.writing import Writer
+
+__all__ = ["MemoryVault", "Scoped", "Vault", "park", "thread_of", "unpark"]
+
+Node = dict[str, Any]
+
+
+class Vault(Protocol):
+    """Where answers are kept. Keys are made by the library; values are plain JSON, so that a database can hold them.
+
+    A vault is used by one caller. What serves several callers gives each a scope of it: `Scoped(vault, caller)`.
+    Its methods may be called from several threads.
+
+    >>> class Shelf(dict):
+    ...     def put(self, key, items): self[key] = items
+    >>> vault: Vault = Shelf()
+    >>> vault.put("call:a", []); vault.get("call:a"), vault.get("call:b")
+    ([], None)
+    """
+
+    def put(self, key: str, items: list[Node]) -> None:
+        """Remember items under a key, replacing what was there."""
+
+    def get(self, key: str) -> list[Node] | None:
+        """The items under a key, None when there are none (any more)."""
+
+
+class MemoryVault:
+    """A bounded vault in memory: the entries used longest ago go first.
+
+    `scope` keeps callers apart, `limit` is the number of entries kept over all scopes, `max_bytes` the size of their
+    JSON over all scopes. `within` gives another scope of the same memory. It may be used by several threads.
+
+    >>> vault = MemoryVault(limit=1)
+    >>> vault.put("call:a", []); vault.put("call:b", []); vault.get("call:a") is None
+    True
+    >>> vault.within("another").get("call:b") is None
+    True
+    """
+
+    def __init__(self, scope: str = "", limit: int = 10_000, max_bytes: int = 256_000_000) -> None:
+        self.scope = scope
+        self.limit = limit
+        self.max_bytes = max_bytes
+        self._store = _Store()
+
+    def within(self, scope: str) -> MemoryVault:
+        """The same memory, and the same limits, seen by another caller."""
+        other = MemoryVault(scope, self.limit, self.max_bytes)
+        other._store = self._store
+        return other
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is kept, for anybody; a vault that can say so quickly spares the looking."""
+        return not self._store.entries
+
+    def put(self, key: str, items: list[Node]) -> None:
+        self._store.put((self.scope, key), dump(items), self.limit, self.max_bytes)
+
+    def get(self, key: str) -> list[Node] | None:
+        found = self._store.get((self.scope, key))
+        return None if found is None else json.loads(found)
+
+
+class _Store:
+    """The entries of all scopes, as bytes, which cannot be changed by a reader."""
+
+    def __init__(self) -> None:
+        self.entries: OrderedDict[tuple[str, str], bytes] = OrderedDict()
+        self.size = 0
+        self.lock = Lock()
+
+    def put(self, key: tuple[str, str], value: bytes, limit: int, max_bytes: int) -> None:
+        with self.lock:
+            self.size += len(value) - len(self.entries.pop(key, b""))
+            self.entries[key] = value
+            while self.entries and (len(self.entries) > limit or self.size > max_bytes):
+                self.size -= len(self.entries.popitem(last=False)[1])
+
+    def get(self, key: tuple[str, str]) -> bytes | None:
+        with self.lock:
+            found = self.entries.get(key)
+            if found is not None:
+                self.entries.move_to_end(key)
+            return found
+
+
+class Scoped:
+    """Any vault, seen by one caller: nothing that another scope keeps is found.
+
+    >>> memory = MemoryVault()
+    >>> Scoped(memory, "a").put("key", []); Scoped(memory, "b").get("key") is None
+    True
+    """
+
+    def __init__(self, vault: Vault, scope: str) -> None:
+        self._vault = vault
+        self._scope = blake2b(scope.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+    @property
+    def empty(self) -> bool:
+        return bool(getattr(self._vault, "empty", False))
+
+    def put(self, key: str, items: list[Node]) -> None:
+        self._vault.put(f"{self._scope}:{key}", items)
+
+    def get(self, key: str) -> list[Node] | None:
+        return self._vault.get(f"{self._scope}:{key}")
+
+
+# ---- what a key covers ----------------------------------------------------------------------------------------------
+
+
+def thread_of(node: Node) -> str:
+    """A digest of a whole conversation as every client sends it: instructions, and all that was said up to its end."""
+    items = node.get("input")
+    if type(items) is str:
+        items = [{"type": "message", "role": "user", "content": items}]
+    if type(items) is not list or not items:
+        return ""
+    return [behind for _, _, _, behind in _walk(items, _opening(node))][-1]
+
+
+def _opening(node: Node) -> str:
+    instructions = node.get("instructions")
+    return _added("", _said({"role": "system", "content": instructions})) if instructions else ""
+
+
+def _walk(items: list[Node], thread: str) -> Iterator[tuple[int, int, str, str]]:
+    """The answers and what stands between them: from, to ("from" is -1 for the latter), thread before and behind."""
+    done = 0
+    for start, end in regions(items):
+        if start > done:
+            yield -1, start, thread, (thread := _between(items[done:start], thread))
+        before, thread = thread, _behind(items[start:end], thread)
+        yield start, end, before, thread
+        done = end
+    if done < len(items):
+        yield -1, len(items), thread, _between(items[done:], thread)
+
+
+def _between(items: list[Node], thread: str) -> str:
+    """The thread behind what a client said. A surface may join messages, or have instructions apart."""
+    for item in items:
+        if item.get("type") in ("message", None) or str(item.get("type")).endswith("_output"):
+            thread = _added(thread, _said(item))
+    return thread
+
+
+def _said(item: Node) -> list[Any]:
+    role = item.get("role") if item.get("type") in ("message", None) else "result"
+    content = item.get("output") if role == "result" else item.get("content")
+    words: list[str] = []
+    words_of(content, words)
+    others = [part for part in content if type(part) is dict and "text" not in part] if type(content) is list else []
+    media = [{k: v for k, v in part.items() if k not in ("extra", "cache", "opaque", "detail")} for part in others]
+    return ["system" if role == "developer" else role, "".join("".join(words).split()), media]
+
+
+def _behind(answer: list[Node], thread: str) -> str:
+    """The thread behind an answer, or behind its beginning; ids of calls may be made anew on a surface."""
+    if not answer:
+        return thread
+    text, calls = shown(answer, True)
+    return _added(thread, [text, [said for _, said in calls]]) if text or calls else thread
+
+
+def _added(thread: str, said: list[Any]) -> str:
+    return blake2b(dump_text([thread, said]).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def _keys(told: Shown, thread: str) -> list[str]:
+    """The keys of an answer that shows this, the best first: with the ids of its calls, then without."""
+    text, calls = told
+    if not thread or not (text or calls):
+        return []
+    found = [calls]
+    if calls:
+        found.append([("", arguments) for _, arguments in calls])
+    return ["turn:" + _added(thread, [text, said]) for said in found]
+
+
+# ---- keeping and restoring ------------------------------------------------------------------------------------------
+
+
+def park(items: list[Node], vault: Vault, thread: str) -> None:
+    """Remember an answer with opaque data, given to the conversation `thread`; without one nothing is kept.
+
+    What two answers would claim without the ids of their calls is kept for neither. An answer that holds results of
+    its calls is several, where a client sends them back.
+    """
+    if not thread or not any(pieces(items)):
+        return
+    answers = [(items, thread)]
+    if any(is_reply(item) for item in items):
+        answers.append(([item for item in items if not (item.get("type") == "message" and is_reply(item))], thread))
+        answers += [(items[a:b], before) for a, b, before, _ in _walk(items, thread) if a >= 0]
+    for answer, before in answers:
+        if any(pieces(answer)):
+            for number, key in enumerate(_keys(shown(answer, True), before)):
+                known = vault.get(key) if number else None
+                vault.put(key, detached(answer) if known is None or _pieces(known) == _pieces(answer) else [])
+
+
+def parked_answers(items: list[Node], node: Node) -> Iterator[tuple[list[Node], str]]:
+    """The answers of a conversation, each with the thread it was given to."""
+    for start, end, before, _ in _walk(items, _opening(node)):
+        if start >= 0:
+            yield items[start:end], before
+
+
+def _pieces(items: list[Node]) -> list[str]:
+    """What tells the opaque pieces of items apart; a document made by hand may have anything as their data."""
+    return [repr((piece.get("kind"), piece.get("data"))) for _, piece in pieces(items)]
+
+
+# Ways to cut the items between two messages of the client's into answers, before the rest is taken as it is.
+_TRIES = 64
+
+
+def unpark(node: Node, vault: Vault, reader: Reader | None = None, target: Writer | None = None) -> list[Node]:
+    """The items of a request with the opaque data of kept answers, where the client dropped it."""
+    items: list[Node] = node["input"]
+    if getattr(vault, "empty", False):
+        return items
+    out: list[Node] = []
+    done = 0
+    wires: dict[int, Any] = {}
+    scratch: Any = reader or _Scratch()
+    signed = reader is not None and reader.secret is not None
+    names: dict[str, str] = {}
+    clean = 0
+    for start, end, before, _ in list(_walk(items, _opening(node))):
+        if start < 0:
+            continue
+        readdress(items, clean, end, names, scratch, wires)
+        clean = end
+        there = items[start:end]
+        # A client may keep what is signed and drop the ids of its calls, which the signature may be for. And what it
+        # keeps is all there is only where envelopes were signed: without a secret they hold what it shows.
+        echoed = set(_pieces(there))
+        named = not any(is_made(item.get("call_id")) for item in there)
+        if echoed and signed and named:
+            continue
+        for at, last, found in _kept(there, before, vault):
+            origin = next(origins(found), {})
+            if not goes_home(origin, target) or (echoed and named and echoed.issuperset(_pieces(found))):
+                continue
+            at, last = start + at, start + last
+            there = items[at:last]
+            if reader is not None and not wires:
+                wires = {id(item): wire for item, wire in reader.traced()}
+            wire = next((wires[id(item)] for item in there if id(item) in wires), None)
+            turn = {"items": found, "origin": origin}
+            new = returned(turn, there)
+            if new:
+                items = items if names else [*items]
+                names = {**new, **names}
+                readdress(items, last, end, names, scratch, wires)
+            out += items[done:at] + restored(turn, there, wire, scratch, wires)
+            done = last
+    readdress(items, clean, len(items), names, scratch, wires)
+    return out + items[done:] if done else items
+
+
+def _kept(there: list[Node], before: str, vault: Vault) -> Iterator[tuple[int, int, list[Node]]]:
+    """The kept answers among the items between two messages of the client's: from, to, and the answer as it was."""
+    told = [shown((item,), True) for item in there]
+    at, tries = 0, _TRIES
+    while at < len(there) and tries > 0:
+        thread = _behind(there[:at], before)
+        for last in range(len(there), at, -1):
+            tries -= 1
+            text, calls = _together(told[at:last])
+            found = next((one for one in map(vault.get, _keys((text, calls), thread)) if one), None)
+            if found:
+                yield at, last, found
+                at = last
+                break
+            if tries <= 0:
+                break
+        else:
+            at += 1
+
+
+def _together(told: list[Shown]) -> Shown:
+    """What items show together, of what each of them does."""
+    return "".join(text for text, _ in told), [call for _, calls in told for call in calls]
+
+
+class _Scratch:
+    """What stands for a reader where there is none."""
+
+    def __init__(self) -> None:
+        self.trace: list[Any] = []
+        self.restored: list[Any] = []

@@ -1,0 +1,1 @@
+"""Streams: the grammar of canonical events, and the pipeline from bytes to bytes."""

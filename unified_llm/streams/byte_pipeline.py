@@ -1,0 +1,276 @@
+"""The front door for streams as bytes: what comes from an upstream's socket, as the target's own clients read it.
+
+Around the pipe of `conversion.py` stand the two framings there are: server-sent events, and one JSON array of them all.
+The short way of a stream's bulk is shorter here: a frame that is known by its bytes is neither parsed nor built
+(`byte_fast_path.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Unpack
+
+from ..engine.adapter import NOTHING_MORE, ReadMore, WriteMore
+from ..foundation.errors import RemoteProtocolError, UnifiedLLMError
+from ..foundation.exchange import Exchange
+from ..foundation.usage_errors import InvalidArgument
+from ..passes.convert import convert
+from ..passes.keywords import BytesKeywords, spelled_out
+from ..provenance.opaque import escaped_json
+from .byte_fast_path import reader_of, writer_of
+from .folds import aclose
+from .framings.jsonarray import JSONArrayEncoder, StreamDecoder
+from .framings.sse import Passing, SSEDecoder, encode, is_garbled, parse_data
+from .pipeline import Pipe
+from .surrogates import Halves
+
+if TYPE_CHECKING:
+    from ..models.names import ProtocolName
+
+__all__ = ["ByteStream", "atranslate_sse", "translate_sse"]
+
+Event = dict[str, Any]
+
+_END = b"\n\n"
+_TRIES = 3  # frames that went the short way may still be told in other bytes each time
+
+
+class ByteStream:
+    """Bytes in, bytes out around a pipe, one write per event; options are those of `translate_sse`."""
+
+    def __init__(self, source: str, target: str, *, array: bool | None = None, **options: Any) -> None:
+        self.pipe: Pipe = Pipe(source, target, **options)
+        self.decoder: StreamDecoder | SSEDecoder = (
+            StreamDecoder() if self.pipe.origin.streams.framing.array else SSEDecoder()
+        )
+        framing = self.pipe.goal.streams.framing
+        self.named: bool = framing.named
+        self.halves: Halves = Halves()
+        self.heads: dict[str | None, bytes] = {}
+        # How more of the last frame is read the short way, what becomes of frames known by their bytes, the last such.
+        self.reads_more: ReadMore | None = None
+        self.known: Callable[[bytes], list[bytes] | None] | None = None
+        self.tries: int = 0
+        self.latest: bytes = b""
+        self.over: bool = False
+        # What text from the wire goes through before an error quotes a part of it.
+        self.clean: Callable[[str], str] = str
+        # What a frame raised, while the frames before it in the same chunk are handed out.
+        self.error: UnifiedLLMError | None = None
+        if array and not framing.array:
+            raise InvalidArgument(f"a stream of {target} has no form as a JSON array")
+        if array is None:
+            exchange: Exchange | None = options.get("exchange")
+            array = bool(framing.array and exchange is not None and exchange.options.get("array"))
+        self.array: JSONArrayEncoder | None = JSONArrayEncoder() if array else None
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """The target's events for these bytes. An error is raised once all that comes before it was handed out."""
+        out = self._feed(chunk)
+        if self.error is not None and not out:
+            raise self.error
+        return out
+
+    def _feed(self, chunk: bytes) -> list[bytes]:
+        if self.over or self.error is not None:
+            return []
+        if self.known is not None and self.decoder.plain:
+            out = self.known(chunk)
+            if out is not None:
+                return out
+        if chunk.count(_END) > 1:
+            *frames, rest = chunk.split(_END)
+            return [done for frame in frames for done in self._feed(frame + _END)] + self._feed(rest)
+        return self._frames(chunk)
+
+    def _frames(self, chunk: bytes) -> list[bytes]:
+        """The way of bytes that nothing is known of."""
+        pipe, plain = self.pipe, self.decoder.plain
+        self._read_latest()
+        events = self.decoder.feed(chunk)
+        out = self._through(events)
+        if pipe.reads_more is not self.reads_more:
+            self.reads_more, self.known, self.tries = pipe.reads_more, None, 0
+        elif self.reads_more is not None and self.known is None and plain and len(events) == 1 and self.tries < _TRIES:
+            self.tries += 1
+            self._learn(chunk, out, self.reads_more, pipe.writes_more)
+        return out
+
+    def _read_latest(self) -> None:
+        """The last of the frames that were known by their bytes is read for what counts of it alone."""
+        latest, self.latest = self.latest, b""
+        if latest and self.reads_more is not None and self.reads_more.counts is not None:
+            for event in SSEDecoder().feed(latest):
+                self.reads_more.counts({"event": event["event"], "data": parse_data(event["data"])})
+
+    def _learn(self, frame: bytes, out: list[bytes], reads: ReadMore, writes: WriteMore) -> None:
+        """A frame went the short way: remember what it is like, and what became of it."""
+        if reads.beside and self.pipe.origin is self.pipe.goal:
+            return  # what is beside its text is for its own protocol's writer
+        read, said, pipe, halves = reader_of(frame, reads), reads.said, self.pipe, self.halves
+        write = writer_of(out[0], writes) if len(out) == 1 else None
+        if read is None or (write is None and not (writes is NOTHING_MORE and not out)):
+            return
+
+        def known(chunk: bytes) -> list[bytes] | None:
+            text = read(chunk)
+            if not text or halves.held:
+                return None
+            said(text)
+            self.latest = chunk
+            pipe.passed += 1
+            return [write(text)] if write is not None else []
+
+        self.known = known
+
+    def close(self) -> list[bytes]:
+        if self.error is None:
+            self._read_latest()
+        out = self._through(self.decoder.close()) if not self.over and self.error is None else []
+        if self.error is not None:
+            raise self.error
+        if self.over:
+            return out
+        out += [self._encode(event) for event in self.pipe.close()]
+        return [*out, self.array.close()] if self.array is not None else out
+
+    def fail(self, error: Mapping[str, Any]) -> list[bytes]:
+        """The end of a stream whose bytes stopped coming: a canonical error in the target's own form."""
+        events = [*self.pipe.writer.feed({"type": "error", "error": dict(error)}), *self.pipe.writer.close()]
+        out = [self._encode(event) for event in events]
+        return [*out, self.array.close()] if self.array is not None else out
+
+    def _through(self, events: Iterable[Any]) -> list[bytes]:
+        out: list[bytes] = []
+        for event in events:
+            data = parse_data(event["data"])
+            if is_garbled(data) and (self.pipe.aloud or self.pipe.crossing):
+                reason = f"an event of the stream is not JSON: {self.clean(data)[:300]!r}"
+                if self.pipe.aloud:
+                    self.error = RemoteProtocolError(reason)
+                    return out
+                # Its content is unknown: a response without it must not look complete.
+                self.over = True
+                return [*out, *self.fail({"type": "server_error", "code": "unreadable_event", "message": reason})]
+            try:
+                found = self.pipe.feed({"event": event["event"], "data": data})
+            except UnifiedLLMError as error:
+                self.error = error
+                return out
+            out += [self._encode(done) for done in found]
+        return out
+
+    def _encode(self, event: Event) -> bytes:
+        data = event["data"]
+        if self.array is not None:
+            return self.array.encode(self.halves.dump(data))
+        name = event["event"] if self.named else None
+        if isinstance(data, str):
+            return _encoded(name, data)
+        head = self.heads.get(name)
+        if head is None:
+            # What follows it is JSON on one line.
+            head = _encoded(name, b"").removesuffix(b"\n\n")
+            if len(self.heads) < _HEADS:  # a provider may make up a name for each event
+                self.heads[name] = head
+        return b"%b%b\n\n" % (head, self.halves.dump(data))
+
+
+class _Unchanged:
+    """Bytes handed on line by line as they came, but for dressed keepalives (`Passing`) and look-alikes of envelopes.
+
+    What a provider sends is never to be taken for an envelope of ours when the client returns it (`opaque.py`).
+    """
+
+    def __init__(self) -> None:
+        self._passing = Passing()
+        self._line: list[bytes] = []  # a line that has no end yet
+
+    def feed(self, chunk: bytes) -> bytes:
+        part = self._passing.feed(chunk)
+        cut = max(part.rfind(b"\n"), part.rfind(b"\r")) + 1
+        if not cut:
+            self._line.append(part)
+            return b""
+        whole = b"".join([*self._line, part[:cut]]) if self._line else part[:cut]
+        self._line = [part[cut:]] if cut < len(part) else []
+        return escaped_json(whole)
+
+    def close(self) -> bytes:
+        return escaped_json(b"".join([*self._line, self._passing.close()]))
+
+
+_HEADS = 256
+
+
+def _encoded(name: str | None, data: str | bytes) -> bytes:
+    """One event, without its name where no line can hold that: its data say it too."""
+    try:
+        return encode(name, data)
+    except ValueError:
+        return encode(None, data)
+
+
+@spelled_out(BytesKeywords, convert)
+def translate_sse(
+    chunks: Iterable[bytes], *, source: ProtocolName, target: ProtocolName, **options: Unpack[BytesKeywords]
+) -> Iterator[bytes]:
+    """Translate the bytes of an event stream to the bytes the target's own clients read, as they come.
+
+    Takes what `convert_stream` takes, and `array`: whether to write one JSON array instead of server-sent events, where
+    the target has that framing (ValueError where it has not); None, the default, is as the client of `exchange` asked.
+    A source that has both framings may come in either. The same protocol on both sides, with nothing to change, passes
+    the bytes through untouched, line by line, but for keepalives dressed as data, which become comments, and for data
+    that look like an envelope of this library. Between two protocols an
+    event that is half of its JSON ends the stream, in the target's own error.
+
+    >>> chunk = (b'data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,'
+    ...          b'"delta":{"content":"Hi"},"finish_reason":"stop"}]}\\n\\ndata: [DONE]\\n\\n')
+    >>> events = translate_sse([chunk[:50], chunk[50:]], source="openai-chat", target="anthropic-messages")
+    >>> b"".join(events).partition(b"\\n")[0]
+    b'event: message_start'
+    """
+    if source == target and not options:
+        passing = _Unchanged()
+        yield from filter(None, map(passing.feed, chunks))
+        if rest := passing.close():
+            yield rest
+        return
+    stream = ByteStream(source, target, **options)
+    for chunk in chunks:
+        yield from stream.feed(chunk)
+    yield from stream.close()
+
+
+@spelled_out(BytesKeywords, convert)
+async def atranslate_sse(
+    chunks: AsyncIterable[bytes], *, source: ProtocolName, target: ProtocolName, **options: Unpack[BytesKeywords]
+) -> AsyncIterator[bytes]:
+    """`translate_sse` for async byte streams.
+
+    >>> import asyncio
+    >>> async def main():
+    ...     async def chunks():
+    ...         yield b"data: [DO"
+    ...         yield b"NE]\\n\\n"
+    ...     return b"".join([out async for out in atranslate_sse(chunks(), source="openai-chat", target="openai-chat")])
+    >>> asyncio.run(main())
+    b'data: [DONE]\\n\\n'
+    """
+    passing = _Unchanged() if source == target and not options else None
+    stream = ByteStream(source, target, **options) if passing is None else None
+    try:
+        if passing is not None:
+            async for chunk in chunks:
+                if out := passing.feed(chunk):
+                    yield out
+            if rest := passing.close():
+                yield rest
+        if stream is not None:
+            async for chunk in chunks:
+                for out in stream.feed(chunk):
+                    yield out
+            for out in stream.close():
+                yield out
+    finally:
+        await aclose(chunks)

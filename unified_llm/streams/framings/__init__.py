@@ -1,0 +1,1 @@
+"""How events stand in bytes."""

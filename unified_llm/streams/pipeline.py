@@ -1,0 +1,277 @@
+"""The pipe that every converted stream goes through, an event at a time.
+
+A wire reader, the grammar, a wire writer, and the report. It holds back nothing but what a target demands, and hands
+out an event only after its losses were weighed. Wire events are dicts `{"event": name or None, "data": JSON value or
+string}`.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap, deque
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+from ..engine.adapter import NOTHING_MORE, Adapter, ReadMore, Surface, WireReader, WireWriter, WriteMore
+from ..engine.malformed import FAULTS, refuse_conversion
+from ..engine.pairs.reading import Reader
+from ..engine.pairs.writing import Writer
+from ..engine.registry import split
+from ..engine.shared.citation_spans import CitingWriter
+from ..foundation.exchange import Exchange
+from ..losses import Levels, Loss, Losses, StreamLosses, at_level, check_levels, enforce
+from ..losses.defaults import Weighing, significant
+from ..losses.reasons import with_reasons
+from ..passes.convert import Facing
+from ..passes.pipeline import ends
+from ..provenance.opaque import escaped_all, looks_sealed
+from ..provenance.transfer import LeavingWriter
+from .broken_off import BrokenOff, new_losses
+from .event_fast_path import ShortWay, short_way
+from .folds import ADDRESS, ALONE, PASSING, Grammar, framed
+from .locator import Trail
+from .unsent import HeldFrames, replayed
+
+__all__ = ["Pipe"]
+
+Event = dict[str, Any]
+
+
+class Pipe:
+    """One stream on its way from a wire (`source`) to another."""
+
+    reads = True  # whether it starts from a wire
+    aloud = False  # whether a stream that was cut off is told to a client of its own protocol too
+    repeats = True  # whether the short way is taken where both sides know one; the suite compares it with the long one
+    reading: Reader
+    writing: Writer
+
+    def __init__(
+        self,
+        source: str,
+        target: str,
+        *,
+        on_loss: Levels = "ignore",
+        facing: Facing | None = None,
+        exchange: Exchange | None = None,
+        trial: Literal["silent", "reporting", ""] = "",  # of what a stream that broke off left unsent
+        **options: Any,
+    ) -> None:
+        check_levels(on_loss)
+        self.trial = trial
+        self.options: dict[str, Any] = {**options, "facing": facing, "exchange": exchange, "vault": None}
+        here, there = Surface(*split(source)), Surface(*split(target))
+        self.origin: Adapter = here.adapter
+        self.goal: Adapter = there.adapter
+        self.crossing: bool = source != target
+        self.reading, self.writing = ends(source, target, here, there, facing or "client", exchange=exchange, **options)
+        self.writing.seed = self.reading.seed = exchange.seed if exchange else ""
+        if self.origin is self.goal:
+            self.reading.escapes = False  # done to the whole event
+        self.reader: WireReader = self.origin.streams.reader(self.reading)
+        self.writer: WireWriter = self._writer(exchange)
+        self.grammar: Grammar = Grammar()
+        self.on_loss = on_loss
+        self.losses: StreamLosses = StreamLosses()
+        # The last events, of which no more is kept than the reader's notes need: losses are often told a little later.
+        self.recent: deque[tuple[int, Any]] = deque(maxlen=64)
+        self.weighing: Weighing = Weighing(source, target, "response", exchange, None, here.adapter)
+        self.trail: Trail = Trail(self.reading, self.writing, self.origin, self.goal)
+        self.broken: BrokenOff = BrokenOff(self.reader, self.reading, self.writing, self.origin, self.goal)
+        tries = not trial and self.origin is not self.goal and self.reads
+        self.unsent: HeldFrames | None = HeldFrames() if tries else None
+        self.sent: int = 0
+        self.turned: int = 0
+        # The short way of the next event, where there is one, what it is made of, and how many went it since the last
+        # that did not.
+        self.short: ShortWay | None = None
+        self.reads_more: ReadMore | None = None
+        self.writes_more = NOTHING_MORE
+        self.passed: int = 0
+        self.anew: Callable[[Event], list[Event]] = self._feeder()
+
+    def _writer(self, exchange: Exchange | None) -> WireWriter:
+        """The target's writer, behind what turns the answer back where the request was changed."""
+        undoing = None
+        if exchange is not None:
+            from ..passes.restore_response import RestoringWriter, restoring
+
+            undoing = restoring(exchange)
+        # What is held and told later has no place in the frames it came in: they are written anew.
+        anew = undoing is not None and undoing.holds and self.origin is self.goal
+        if anew:
+            self.writing.source = ""
+        writer = self.goal.streams.writer(self.writing)
+        if self.crossing:
+            writer = CitingWriter(writer, self.reading if self.reads else None)
+        if self.writing.facing == "client" and (self.crossing or not self.reads or self.writing.vault is not None):
+            writer = LeavingWriter(writer, self.reading if self.reads else None, self.writing, self.crossing)
+        if undoing is None:
+            return writer
+        return RestoringWriter(writer, undoing, self.reading, self.goal.protocol if anew else "")
+
+    def feed(self, event: Event) -> list[Event]:
+        """The wire events of the next wire event."""
+        found = self.short.event(event) if self.short is not None else None
+        if found is None:
+            return self.anew(event)
+        self.passed += 1
+        return [found] if found else []
+
+    def _feeder(self) -> Callable[[Event], list[Event]]:
+        """The long way of an event, with everything it needs at hand."""
+        reading, traced, notes, writing = self.reading, self.reading.traced, self.reading.notes, self.writing
+        reader, check, writer = self.reader, self.grammar.feed, self.writer
+        read, write = reader.feed, writer.feed
+        read_more = getattr(reader, "read_more", None)
+        write_more = getattr(writer, "write_more", None) if self.repeats and read_more is not None else None
+        noted, own, reading.number, recent = 0, self.origin is self.goal, -1, self.recent
+        unsent = self.unsent
+
+        def anew(event: Event) -> list[Event]:
+            nonlocal noted
+            self.short = self.reads_more = None
+            self._count_passed()
+            reading.number += 1  # type: ignore[operator]
+            event = framed(event, reading.number)
+            try:
+                if own and looks_sealed(event["data"]):
+                    # Its frames go on as they came, and a client must not be handed what it would take for ours.
+                    event = {**event, "data": escaped_all(event["data"])}
+                reading.doc = event["data"]
+                recent.append((reading.number, reading.doc))
+                reading.since = mark = noted
+                events = read(event)
+                if len(traced()) != noted:
+                    # What is kept of a frame is kept with a note, otherwise its place would be unknown.
+                    noted = len(traced())
+                    self._tell(events)
+                out = []
+                for canonical in events:
+                    check(canonical)
+                    out += write(canonical)
+                if unsent is not None:
+                    unsent.feed(reading.number, event, events)
+                if not own and events:
+                    self._follow(events, out)
+                if events and write_more is not None:
+                    # Nearly all of a stream is more of what the last event brought (see `WritesMore`).
+                    how: WriteMore | None = write_more()
+                    more: ReadMore | None = read_more() if how is not None else None  # type: ignore[misc]
+                    if more is not None and how is not None:
+                        self.short = short_way(more, how, as_it_came=own and out == [event])
+                        self.reads_more, self.writes_more = more, how
+                if notes or writing.noted:
+                    self._report(events, out)
+                if noted != mark:
+                    self.trail.forget(events, mark)
+                    noted = len(traced())
+                self.sent += len(out)
+                return out
+            except FAULTS as error:
+                refuse_conversion((reading.number or 0,), event, error)
+
+        return anew
+
+    def _count_passed(self) -> None:
+        passed, self.passed = self.passed, 0
+        if passed:
+            self.reading.number += passed  # type: ignore[operator]
+            if self.writes_more is not NOTHING_MORE:
+                self.sent += passed
+
+    def close(self) -> list[Event]:
+        self._count_passed()
+        out: list[Event] = []
+        events = self.reader.close()
+        for canonical in events:
+            self.grammar.feed(canonical)
+            if self.aloud and canonical["type"] == "error":
+                canonical = {key: value for key, value in canonical.items() if key != "extra"}
+            out += self.writer.feed(canonical)
+        out += self.writer.close()
+        self._tell(events)
+        if self.origin is not self.goal:
+            self._follow(events, out)
+        if self.reading.notes or self.writing.noted:
+            self._report(events, out)
+        return out
+
+    def _tell(self, events: list[Event]) -> None:
+        """What a reader kept of frames and messages is lost to every other protocol, whatever its writer does with it.
+
+        What a message had beside its items may be known only when the first of them is long done.
+        """
+        reading = self.reading
+        reading.docs[reading.number or 0] = reading.doc
+        for event in events:
+            self._tell_event(event)
+        if len(reading.turns) != self.turned:
+            for node, _ in reading.turns[self.turned :]:
+                self._tell_kept(node, "turn")
+            self.turned = len(reading.turns)
+
+    def _follow(self, events: list[Event], out: list[Event]) -> None:
+        """Note what is said of the answer, and report what of it no frame says, where an error ends the stream."""
+        for event in events:
+            if "response" in event:
+                self.broken.feed(event)
+            elif event["type"] == "error":
+                self._report(events, out)
+                self.writing.raw += self.broken.entries(self.sent > 0 or len(out) > 1)
+                self._report(events, out, new=True)
+            if event["type"] in ("error", "response.failed"):
+                self._report(events, out)
+                self._report_unsent()
+
+    def _report_unsent(self) -> None:
+        """Report what the frames before an error said, and no frame of the target's."""
+        unsent, self.unsent = self.unsent, None
+        if unsent is None:
+            return
+
+        def find() -> Losses:
+            found = unsent.losses(self._replay, self.losses.report(), self.grammar.items, self.trail)
+            return self._told(found, self.weighing, unsent.documents())
+
+        if self.on_loss == "ignore":
+            self.losses.defer(find)  # it costs as much as many conversions
+        else:
+            self._enforce(find(), unsent=True)
+
+    def _replay(self, events: list[Event], reports: bool) -> Any:
+        """What becomes of frames and, with `reports`, what is reported; nothing of it is kept."""
+        trial: Any = "reporting" if reports else "silent"
+        return replayed(Pipe(self.weighing.source, self.weighing.target, trial=trial, **self.options), events)
+
+    def _tell_event(self, event: Event) -> None:
+        if "extra" in event:
+            self._tell_kept(event, "rest")
+        if event["type"] in PASSING and event["type"] not in self.goal.streams.alone:
+            if event["response"].get("continuation_token") is not None:
+                self.writing.report(event["response"], ("continuation_token",), "lost")
+        if event["type"] in ALONE and event["type"] not in self.goal.streams.alone:
+            self.writing.raw += [(event, (key,), "lost", "", None) for key in event if key not in ADDRESS]
+
+    def _tell_kept(self, node: Event, slot: str) -> None:
+        for protocol, drawer in node.get("extra", {}).items():
+            if slot in drawer and protocol != self.goal.protocol:
+                self.writing.raw.append((node, ("extra", protocol, slot), "lost", "", None))
+
+    def _report(self, events: list[Event], out: list[Event], new: bool = False) -> None:
+        if self.trial == "silent":
+            self.writing.raw.clear()
+            self.reading.notes.clear()
+            return
+        found = self.trail.report(events, [event["data"] for event in out], self.sent)
+        if new:
+            found = new_losses(found, [*self.losses.report()])
+        here = self.weighing._replace(answer=next((x["response"] for x in events if "response" in x), None))
+        self._enforce(self._told(found, here, ChainMap(self.reading.docs, dict(self.recent))), new)
+
+    def _told(self, found: list[Loss], here: Weighing, docs: Mapping[int, Any]) -> Losses:
+        return with_reasons(significant(found, here, docs, stream=True), here.source, here.target, here.kind)
+
+    def _enforce(self, told: Losses, unsent: bool) -> None:
+        added = self.losses.add(told)
+        # What an error left unsent stops nothing: the client is to get the error itself.
+        enforce(at_level(added, self.on_loss, "warn") if unsent else added, self.on_loss)
