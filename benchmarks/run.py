@@ -25,7 +25,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[0] = str(ROOT)
 
-from benchmarks import calls, complexity, gateways, losscount, measure, recorded, silence  # noqa: E402
+from benchmarks import calls, complexity, gateways, losscount, measure, recorded, silence, startup  # noqa: E402
 from benchmarks.contenders import Contender, Floor, Ours, Unsupported  # noqa: E402
 from benchmarks.peers import CONTENDERS  # noqa: E402
 from benchmarks.workloads import workloads  # noqa: E402
@@ -33,7 +33,7 @@ from benchmarks.workloads import workloads  # noqa: E402
 Row = dict[str, Any]
 Results = dict[str, Any]
 Table = tuple[list[str], list[list[str]], list[str]]
-IMPORT_BUDGET_MS, SIZE_BUDGET_MB = 100.0, 25.0
+IMPORT_BUDGET_MS, SIZE_BUDGET_MB = 60.0, 25.0
 MARKS = "<!-- {}:begin -->", "<!-- {}:end -->"
 
 
@@ -58,7 +58,7 @@ def _options(argv: list[str] | None) -> argparse.Namespace:
         "--only",
         metavar="GLOB",
         default="*",
-        help="rows by name: 'stream-*', 'recorded-*', 'client-*', 'gateway-*', 'growth'",
+        help="rows by name: 'stream-*', 'recorded-*', 'startup', 'client-*', 'gateway-*', 'growth'",
     )
     parser.add_argument("--rounds", type=int, help="rounds to take the least of (default 15; 5 with --quick)")
     parser.add_argument("--json", metavar="FILE", help="write the results as JSON")
@@ -94,6 +94,9 @@ def measured(contenders: list[Contender], options: argparse.Namespace) -> Result
         first = {Ours.title: spent.pop("first conversion", "not installed")}
         rows.append(_row("import", "import, over bare Python", "ms", spent, IMPORT_BUDGET_MS))
         rows.append(_row("import-convert", "import and a first conversion", "ms", first, None))
+    if fnmatch.fnmatch("startup", options.only):
+        _progress("start-up time")
+        rows += startup.rows(5 if options.quick else startup.RUNS)
     if fnmatch.fnmatch("size", options.only):
         sizes = measure.installed_mb(contenders)
         alone = {Ours.title: sizes.pop("unified_llm alone", "not installed")}

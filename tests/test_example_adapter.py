@@ -16,7 +16,6 @@ import pytest
 import unified_llm as ul
 from corpus import fixtures
 from unified_llm import suite
-from unified_llm.client.transports import route_matching
 from unified_llm.engine import registry
 
 FILE = Path(__file__).parents[1] / "examples" / "adapter" / "acme_talk.py"
@@ -81,7 +80,6 @@ def acme() -> Iterator[None]:
     ul.register(runpy.run_path(str(FILE))["adapter"])
     yield
     del registry._loaded[ACME]
-    route_matching._installed.cache_clear()  # it may have seen this one
 
 
 def test_identity_and_edits() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from importlib.metadata import EntryPoint, EntryPoints
 from typing import Any
 
@@ -16,7 +17,7 @@ from unified_llm.engine.registry import adapter, protocols
 
 
 @pytest.fixture
-def points(monkeypatch: pytest.MonkeyPatch) -> list[EntryPoint]:
+def points(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[EntryPoint]]:
     """Entry points of the test's own making, and an empty cache."""
     found: list[EntryPoint] = []
 
@@ -25,7 +26,9 @@ def points(monkeypatch: pytest.MonkeyPatch) -> list[EntryPoint]:
 
     monkeypatch.setattr("importlib.metadata.entry_points", entry_points)
     monkeypatch.setattr(registry, "_loaded", {})
-    return found
+    registry._points.cache_clear()
+    yield found
+    registry._points.cache_clear()
 
 
 def point(name: str, value: str) -> EntryPoint:

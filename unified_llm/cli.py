@@ -298,9 +298,9 @@ def _out(data: bytes, end: bytes = b"\n") -> None:
 
 def _doubt(data: bytes, source: str, kind: str, losses: Losses) -> None:
     """Where much of a request is lost because it is of another protocol, that is the reason worth telling."""
-    from .client.cli.run import meant_instead
-
     if kind == "request" and any(loss.capability.startswith("native.") for loss in losses):
+        from .client.cli.detection import meant_instead
+
         meant = meant_instead(parse(data), source)
         if meant:
             _err(f"hint: input looks like {meant}; use --from {meant}")

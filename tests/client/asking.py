@@ -51,7 +51,7 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         waited.append(seconds)
 
     monkeypatch.setattr(io.time, "sleep", waited.append)
-    monkeypatch.setattr(io.anyio, "sleep", sleep)
+    monkeypatch.setattr("anyio.sleep", sleep)
     return waited
 
 

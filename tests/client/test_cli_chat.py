@@ -17,7 +17,7 @@ from client.commandline import run
 from client.providers import PROTOCOLS, Canned, stream, upstream
 from unified_llm.client.cli.chat import Chat
 from unified_llm.client.cli.commands import chat
-from unified_llm.client.cli.run import format_of
+from unified_llm.client.cli.detection import format_of
 
 TOOLS = '''
 import unified_llm as ul

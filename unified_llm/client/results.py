@@ -14,11 +14,11 @@ from pydantic import PrivateAttr
 from typing_extensions import TypeVar
 
 from ..losses import Losses
-from ..types import Response
 from ..types.items import CustomToolCall, CustomToolCallOutput, FunctionCall, FunctionCallOutput, Item
 from ..types.usage import Usage
 from ..types.validation import validate
 from .history import Segment, continued
+from .late_response import LateResponse
 
 if TYPE_CHECKING:
     from ..foundation.exchange import Exchange
@@ -67,7 +67,7 @@ def _made(found: Node) -> Made:
     return Made(**found)
 
 
-class Result(Response, Generic[T]):
+class Result(LateResponse, Generic[T]):
     """An answer: the canonical `Response`, and beside it `losses`, `cost`, `raw`, `exchange`, `upstream`, `hops`.
 
     It can be copied and pickled. In a pickle its upstream has neither credentials nor connections; what the caller
@@ -81,7 +81,6 @@ class Result(Response, Generic[T]):
     """
 
     _made: Made = PrivateAttr()
-    _node: Node = PrivateAttr()
     _parsed: Any = PrivateAttr(default=None)
     _strategy: str | None = PrivateAttr(default=None)
 
@@ -174,14 +173,7 @@ class Result(Response, Generic[T]):
 
 def result_of(node: Node, made: Made) -> Result[Any]:
     """The result for a canonical response in JSON form."""
-    base: Response = validate("response", node)
-    result = Result.__new__(Result)
-    # Validated once; the same values under the class that knows more.
-    object.__setattr__(result, "__dict__", base.__dict__)
-    object.__setattr__(result, "__pydantic_fields_set__", base.__pydantic_fields_set__)
-    object.__setattr__(result, "__pydantic_extra__", base.__pydantic_extra__)
-    private = {"_made": made, "_node": node, "_parsed": None, "_strategy": None}
-    object.__setattr__(result, "__pydantic_private__", private)
+    result: Result[Any] = Result.late(node, {"_made": made, "_parsed": None, "_strategy": None})
     return result
 
 

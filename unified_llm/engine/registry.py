@@ -7,10 +7,14 @@ that is known but not installed names what to install.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from ..foundation.errors import UnknownProtocol
 from .adapter import Adapter
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 __all__ = ["adapter", "adapters", "dialect", "loaded", "protocols", "provider_of", "register", "split"]
 
@@ -59,9 +63,7 @@ def protocols() -> list[str]:
     >>> "openai-chat" in protocols()
     True
     """
-    from importlib.metadata import entry_points
-
-    return sorted({*_loaded, *(point.name for point in entry_points(group=GROUP))})
+    return sorted({*_loaded, *_points()})
 
 
 def dialect(name: str) -> Mapping[str, Any]:
@@ -105,10 +107,19 @@ def _near(name: str, known: Iterable[str]) -> str:
     return " or ".join([each for each in names if len(low) > 2 and low in each] or get_close_matches(low, names, 2))
 
 
-def _load(protocol: str) -> Adapter:
+@lru_cache(1)  # to look through all installed packages takes longer than a conversion
+def _points() -> Mapping[str, tuple[EntryPoint, ...]]:
+    """The entry points of adapters by name, as they were when first needed."""
     from importlib.metadata import entry_points
 
-    points = list(entry_points(group=GROUP, name=protocol))
+    found: dict[str, tuple[EntryPoint, ...]] = {}
+    for point in entry_points(group=GROUP):
+        found[point.name] = (*found.get(point.name, ()), point)
+    return found
+
+
+def _load(protocol: str) -> Adapter:
+    points = _points().get(protocol, ())
     if not points:
         known = protocols()
         meant = _near(protocol, known)

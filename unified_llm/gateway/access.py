@@ -15,8 +15,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import NamedTuple
 
-from ..client.transports.route_matching import spoken
-from ..engine.registry import adapter
+from ..engine.registry import adapter, protocols
 from .config import Config, is_loopback
 from .replies import Refusal, Whole
 
@@ -144,7 +143,7 @@ class Access:
 @lru_cache(1)
 def credential_headers() -> tuple[tuple[str, str], ...]:
     """The headers in which the installed protocols carry a key, each with what stands before it."""
-    found = (each for name in spoken() for each in adapter(name).auth)
+    found = (each for name in protocols() for each in adapter(name).auth)
     return tuple(dict.fromkeys((header, template.replace("{}", "")) for header, template in found))
 
 

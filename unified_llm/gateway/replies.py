@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 from ..client.connections.io import AsyncWire
 from ..client.sending.effects import Answer, Opened
 from ..client.transports.report_headers import told
-from ..client.transports.route_matching import recognise, spoken, surface_of
+from ..client.transports.route_matching import recognise, surface_of
 from ..client.transports.stream_translation import SurfaceStream
 from ..client.transports.translator import Reply
-from ..engine.registry import adapter
+from ..engine.registry import adapter, protocols
 from ..engine.shared.error_headers import header_safe
 from ..foundation.errors import APIError, APITimeoutError, CapabilityLost
 from ..foundation.json_codec import dump
@@ -99,7 +99,7 @@ def protocol_for(path: str, headers: Mapping[str, str]) -> str:
     for method in _METHODS:
         if (found := recognise(method, path, headers)) is not None:
             return surface_of(found, path, headers)
-    known = [adapter(name) for name in spoken()]
+    known = [adapter(name) for name in protocols()]
     for each in known:
         if any(mark in headers for mark in each.marks) or any(f"/{root}/" in path for root in each.roots):
             return each.protocol

@@ -17,12 +17,14 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from ..foundation.errors import InvalidBody, UnknownModel, UnknownProvider
-from .entries import CatalogModel
+
+if TYPE_CHECKING:
+    from .entries import CatalogModel
 
 __all__ = ["ENVIRONMENT", "Catalog", "current", "find", "get", "load", "refresh", "use"]
 
@@ -123,6 +125,8 @@ class Catalog:
     def _model(self, provider: str, name: str) -> CatalogModel:
         key = (provider, name)
         if key not in self._read:
+            from .entries import CatalogModel
+
             self._read[key] = CatalogModel.read(provider, self.raw[provider]["models"][name])
         return self._read[key]
 

@@ -16,12 +16,24 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any
 
+from ..engine.registry import protocols
 from ..foundation.errors import UnknownProvider
 from ..foundation.urls import filled
 from ..foundation.usage_errors import InvalidArgument
 from .catalog import Catalog, current, near_providers
 
-__all__ = ["Endpoint", "Provider", "aliases", "compatible", "framings", "logins", "provider", "providers", "table"]
+__all__ = [
+    "Endpoint",
+    "Provider",
+    "aliases",
+    "by_preference",
+    "compatible",
+    "framings",
+    "logins",
+    "provider",
+    "providers",
+    "table",
+]
 
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
@@ -166,9 +178,13 @@ def provider(name: str, *, model: str | None = None, known: Catalog | None = Non
     >>> models.provider("together").id, models.provider("xai").protocols
     ('togetherai', ('openai-responses', 'openai-chat', 'anthropic-messages'))
     """
-    listing = current() if known is None else known
     id_ = aliases().get(name, name)
-    entry, row = listing.raw.get(id_), table().get(id_)
+    row = table().get(id_)
+    if known is None and row is not None and "transports" in row:
+        entry = None  # it answers in this process: no catalog lists it, and reading one takes longer than its answer
+    else:
+        listing = current() if known is None else known
+        entry = listing.raw.get(id_)
     if entry is None and row is None:
         raise UnknownProvider(name, near_providers(name, listing))
     said = entry or {}
@@ -216,6 +232,13 @@ def table() -> Mapping[str, Mapping[str, Any]]:
     """Our own table, its rows as they are written, `like` resolved."""
     rows: dict[str, Any] = _data()["providers"]
     return {name: _unlike(row, rows) for name, row in rows.items()}
+
+
+def by_preference() -> list[str]:
+    """The protocols, those first that an SDK's own makers recommend: the order of our table."""
+    ranked = [endpoint["protocol"] for row in table().values() for endpoint in row.get("endpoints", ())]
+    there = protocols()
+    return list(dict.fromkeys([*(each for each in ranked if each in there), *there]))
 
 
 def compatible() -> str:

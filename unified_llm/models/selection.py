@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..engine.pairs.reading import Reader
 from ..engine.registry import adapter, split
@@ -25,8 +25,10 @@ from ..losses.severity import weight_of
 from ..passes.convert import kind_of, load, preview, write
 from .catalog import current
 from .endpoints import Endpoint, Provider, provider
-from .entries import CatalogModel
 from .profiles import profile
+
+if TYPE_CHECKING:
+    from .entries import CatalogModel
 
 __all__ = ["Candidate", "ProtocolChoice", "Reason", "select"]
 
@@ -183,6 +185,8 @@ def select(
 
 
 def _listed(owner: Provider, model: str) -> CatalogModel | None:
+    if owner.transports:
+        return None
     try:
         return current().get(f"{owner.id}/{model}")
     except (UnknownModel, UnknownProvider):

@@ -4,8 +4,6 @@ The provider defines the tool; the client, or the provider's sandbox, executes i
 https://platform.openai.com/docs/api-reference/responses/object
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, ClassVar, Literal
 
 from .base import Model, cap

@@ -4,8 +4,6 @@ Offsets count characters of the part's text, ends are exclusive; adapters conver
 wire hangs on a whole block has no `start_index`. Proof that must go back with a citation is `opaque` on it.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field

@@ -8,12 +8,10 @@ Only a caller's own code calls a constructor: documents are validated past it, n
 alone refuses keywords that are no fields, and a wire document keeps every key it has.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Self, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, PrivateAttr
 from pydantic.fields import FieldInfo
@@ -44,7 +42,7 @@ __all__ = [
 NATIVE_TYPE: Final = "unified_llm:native"
 """The `type` of a node that stands for a wire node whose own type name means something else in the hub."""
 
-KNOWN: Final[dict[str, dict[str, type[Model]]]] = {}
+KNOWN: Final[dict[str, dict[str, "type[Model]"]]] = {}
 """kind ("item", "part", "annotation", "tool", "tool_choice", "event") -> type -> class."""
 
 
@@ -310,7 +308,7 @@ class Unknown(Node):
         return self._problems
 
     @classmethod
-    def holding(cls, data: dict[str, Any], problems: tuple[str, ...]) -> Unknown:
+    def holding(cls, data: dict[str, Any], problems: tuple[str, ...]) -> Self:
         """The node for ill-typed `data`: kept whole, unchecked, with the reasons."""
         given = {key: value for key, value in data.items() if key in cls.__pydantic_fields__}
         node = cls.model_construct(set(given), **data)

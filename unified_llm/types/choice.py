@@ -3,8 +3,6 @@
 Modes are none, auto, required and validated (text or a schema-valid call). https://www.openresponses.org/specification
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field

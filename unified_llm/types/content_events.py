@@ -3,8 +3,6 @@
 https://platform.openai.com/docs/api-reference/responses-streaming
 """
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal
 
 from .annotations import Annotation

@@ -3,8 +3,6 @@
 https://platform.openai.com/docs/api-reference/responses/create
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, ClassVar, Literal
 
 from .base import cap

@@ -3,8 +3,6 @@
 https://www.openresponses.org/specification https://docs.claude.com/en/api/errors https://google.aip.dev/193
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, ClassVar
 
 from .base import Node, cap

@@ -3,8 +3,6 @@
 https://platform.openai.com/docs/api-reference/responses-streaming
 """
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from .base import Node, cap

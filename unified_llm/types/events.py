@@ -6,8 +6,6 @@ Deltas are in `content_events.py`, events of hosted tools in `hosted_events.py`.
 https://platform.openai.com/docs/api-reference/responses-streaming
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field

@@ -4,8 +4,6 @@
 them where a wire keeps them apart. https://platform.openai.com/docs/api-reference/responses/object
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, ClassVar, Literal
 
 from .base import Model, Node, Opaque, cap

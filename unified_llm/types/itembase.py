@@ -3,8 +3,6 @@
 https://www.openresponses.org/specification
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, ClassVar
 
 from .base import Cache, Node, Opaque, cap

@@ -6,8 +6,6 @@ A call and its result are two items paired by `call_id`; a hosted call may hold 
 others in `context.py`, `hosted.py` and `actions.py`.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import Field

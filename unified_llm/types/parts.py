@@ -5,8 +5,6 @@ search results of the other protocols beside them. Text is never merged or trimm
 they came.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
@@ -54,7 +52,7 @@ class LogProb(Model):
     logprob: Annotated[int | float | None, cap("output.logprobs")] = None
     bytes: Annotated[list[int] | None, cap("output.logprobs")] = None
     token_id: Annotated[int | None, cap("output.logprobs")] = None
-    top_logprobs: Annotated[list[LogProb] | None, cap("output.logprobs")] = None
+    top_logprobs: Annotated[list["LogProb"] | None, cap("output.logprobs")] = None
 
 
 class MediaProcessing(Model):
@@ -146,7 +144,7 @@ class OutputText(PartBase):
     type: Literal["output_text"] = "output_text"
     text: Annotated[str, cap("text.output")]
     annotations: Annotated[list[Annotation] | None, cap("citations.url")] = None
-    logprobs: Annotated[list[LogProb] | None, cap("output.logprobs")] = None
+    logprobs: Annotated[list["LogProb"] | None, cap("output.logprobs")] = None
 
 
 class Refusal(PartBase):
@@ -159,7 +157,7 @@ class Refusal(PartBase):
 
     type: Literal["refusal"] = "refusal"
     refusal: Annotated[str | None, cap("output.refusal")] = None
-    logprobs: Annotated[list[LogProb] | None, cap("output.logprobs")] = None
+    logprobs: Annotated[list["LogProb"] | None, cap("output.logprobs")] = None
 
 
 class InputImage(MediaBase):
@@ -186,7 +184,7 @@ class InputFile(MediaBase):
     file_data: Annotated[str | None, cap("file.input")] = None
     file_url: Annotated[str | None, cap("file.input")] = None
     text: Annotated[str | None, cap("file.input")] = None
-    content: Annotated[str | list[Part] | None, cap("file.input")] = None
+    content: Annotated[str | list["Part"] | None, cap("file.input")] = None
     title: Annotated[str | None, cap("file.input")] = None
     context: Annotated[str | None, cap("file.input")] = None
     citations: Annotated[CitationsConfig | None, cap("citations.document")] = None
@@ -311,7 +309,7 @@ class SearchResult(PartBase):
     type: Literal["search_result"] = "search_result"
     source: Annotated[str | None, cap("citations.document")] = None
     title: Annotated[str | None, cap("citations.document")] = None
-    content: Annotated[str | list[Part] | None, cap("text.input")] = None
+    content: Annotated[str | list["Part"] | None, cap("text.input")] = None
     citations: Annotated[CitationsConfig | None, cap("citations.document")] = None
 
 

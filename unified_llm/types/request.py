@@ -3,8 +3,6 @@
 https://platform.openai.com/docs/api-reference/responses/create https://www.openresponses.org/specification
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, ClassVar
 
 from .base import Cache, Model, cap

@@ -4,8 +4,6 @@
 `incomplete_details` are the Responses wire's words for the same. https://www.openresponses.org/specification
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, ClassVar
 
 from .actions import ApplyPatchCall, ComputerCall, LocalShellCall, McpApprovalRequest, ShellCall

@@ -4,8 +4,6 @@ What only other protocols know stands beside them where two can express it: stop
 audio, safety_settings. https://platform.openai.com/docs/api-reference/responses/create
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field

@@ -4,8 +4,6 @@ Shapes are those of the Responses wire (https://platform.openai.com/docs/api-ref
 flat, hosted tools go by their bare names. Hosted tools that two vendors offer carry the options of both.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
@@ -107,7 +105,7 @@ class NamespaceTool(ToolBase):
     type: Literal["namespace"] = "namespace"
     name: Annotated[str | None, cap("tools.namespace"), FREE] = None
     description: Annotated[str | None, cap("tools.namespace"), FREE] = None
-    tools: Annotated[list[Tool] | None, cap("tools.namespace"), FREE] = None
+    tools: Annotated[list["Tool"] | None, cap("tools.namespace"), FREE] = None
 
 
 class ToolSearchTool(ToolBase):

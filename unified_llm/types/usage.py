@@ -4,8 +4,6 @@
 reasoning. A disjoint split follows by subtraction. https://platform.openai.com/docs/api-reference/responses/object
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, ClassVar
 
 from .base import Model, Node, cap
@@ -77,7 +75,7 @@ class Usage(Node):
     output_tokens_details: Annotated[OutputTokensDetails | None, cap("usage.detail")] = None
     hosted_tools: Annotated[dict[str, Any] | None, cap("usage.detail")] = None
 
-    def __add__(self, other: Usage) -> Usage:
+    def __add__(self, other: "Usage") -> "Usage":
         if not isinstance(other, Usage):
             return NotImplemented
         return type(self).model_validate(_sum(self.dump(), other.dump()))

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from unified_llm.engine.adapter import Adapter
+from unified_llm.engine.malformed import FAULTS, refuse_conversion
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.foundation.document_kind import check_kind
+from unified_llm.passes.convert import kind_of, load
 
 Node = dict[str, Any]
 MEDIA = {"input_image": "image", "input_audio": "audio", "input_video": "video", "input_file": "file"}
@@ -24,6 +30,18 @@ class Refused(Exception):
         super().__init__(message)
         kind = TYPES.get(status, "invalid_request" if status < 500 else "server_error")
         self.error: Node = {"type": kind, "message": message, "status": status, **more}
+
+
+def canonical(body: Any, adapter: Adapter, kind: str, http: Mapping[str, Any]) -> Node:
+    """The canonical JSON of a client's document: no objects, whose classes take longer to load than an answer takes."""
+    declared, doc = kind_of(adapter, kind), load(body)
+    check_kind(adapter, kind, doc, http)
+    reader = Reader(adapter.protocol, http=http, opens=declared.facing == "provider")
+    try:
+        node: Node = reader.root(declared.read, doc)
+    except FAULTS as error:
+        refuse_conversion((), doc, error)
+    return node
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,9 @@ from unified_llm.engine.adapter import Adapter
 from unified_llm.engine.registry import adapter
 from unified_llm.foundation.json_codec import dump, parse
 from unified_llm.foundation.urls import whole_number
-from unified_llm.passes.convert import load
 from unified_llm.streams.folds import TERMINAL
 from unified_llm_local.echo.answer import Stamp, digest_of, events, opening, plain, response, size
-from unified_llm_local.echo.facts import Facts, Node, Refused, items_of
+from unified_llm_local.echo.facts import Facts, Node, Refused, canonical, items_of
 from unified_llm_local.echo.plan import Plan, plan_of
 
 NOW = 1_700_000_000
@@ -177,7 +176,7 @@ class Service:
         if asked.kind == "models":
             return self._models(asked)
         if asked.kind == "count_tokens_request":
-            request = load(ul.read(asked.body, asked.protocol, asked.kind, http=asked.http))
+            request = canonical(asked.body, asked.adapter, asked.kind, asked.http)
             return self._written(asked, {"input_tokens": size(request)}, "count_tokens_response")
         held = self.stored.get(asked.names.get("id", ""))
         if held is None or held.protocol != asked.protocol:
@@ -199,7 +198,7 @@ class Service:
     # ---- creating
 
     def _created(self, asked: Asked) -> Reply:
-        request: Node = load(ul.read(asked.body, asked.protocol, http=asked.http))
+        request = canonical(asked.body, asked.adapter, "request", asked.http)
         exchange = ul.convert(asked.body, source=asked.protocol, target=asked.protocol, http=asked.http).exchange
         assert exchange is not None
         model = request.get("model") or asked.names.get("model") or "echo"

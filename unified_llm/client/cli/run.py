@@ -1,8 +1,6 @@
 """One request from a file, in any wire format, to any model; the answer in the format it was asked in.
 
-A request says by its shape which protocol it is of: the one that understands most of it. Where two understand it
-equally well, it is the one whose official SDK declares most of its fields, and then the order in which providers
-recommend them decides.
+Which protocol a request is of is found by `detection`.
 """
 
 from __future__ import annotations
@@ -10,94 +8,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from ...engine.pairs.reading import Reader
-from ...engine.registry import adapter, split
-from ...foundation.errors import InvalidBody, RemoteProtocolError, UnknownProvider
+from ...engine.registry import split
+from ...foundation.errors import RemoteProtocolError, UnknownProvider
 from ...foundation.json_codec import parse
 from ...foundation.usage_errors import InvalidArgument
 from ...losses import Levels, Losses
 from ...models.endpoints import provider
-from ...passes.convert import kind_of
 from ...streams.conversion import convert_stream
 from ..connections.io import Stream, Wire
 from ..opening import Opening
 from ..sending.api_errors import failed
 from ..sending.decoding import read_answer
 from ..sending.effects import Answer, Ask
-from ..upstreams.resolve import _by_preference, upstream
+from ..upstreams.resolve import upstream
+from .detection import format_of
 
-__all__ = ["Outcome", "format_of", "meant_instead", "send"]
+__all__ = ["Outcome", "send"]
 
 Node = dict[str, Any]
-
-
-def format_of(body: Any) -> str:
-    """The protocol a request is of; raises `InvalidBody` for one that is of none.
-
-    >>> format_of({"model": "m", "messages": [{"role": "user", "content": "Hi"}], "seed": 7})
-    'openai-chat'
-    >>> format_of({"contents": [{"parts": [{"text": "Hi"}]}]})
-    'google-generate-content'
-    >>> format_of({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}], "system": "Short."})
-    'anthropic-messages'
-    """
-    found = [
-        (misread, _undeclared(body, name), place, name)
-        for place, name in enumerate(_by_preference())
-        if (misread := _misread(body, name)) is not None
-    ]
-    if not found:
-        raise InvalidBody("", f"a request of none of the protocols: {', '.join(sorted(_by_preference()))}")
-    return min(found)[3]
-
-
-def meant_instead(body: Any, source: str) -> str | None:
-    """The protocol that understands more of a request than the one it is said to be of; None where none does.
-
-    >>> meant_instead({"model": "m", "messages": [{"role": "user", "content": "Hi"}]}, "openai-responses")
-    'openai-chat'
-    >>> meant_instead({"model": "m", "input": "Hi", "from_tomorrow": 1}, "openai-responses") is None
-    True
-    """
-    name = split(source)[0].protocol
-    here = _misread(body, name)
-    try:
-        best = format_of(body)
-    except InvalidBody:
-        return None
-    there = _misread(body, best)
-    return best if best != name and there is not None and (here is None or there < here) else None
-
-
-def _misread(body: Any, name: str) -> int | None:
-    """How many keys of a request a protocol does not understand; None where it finds no prompt in it."""
-    spoken = adapter(name)
-    reader = Reader(spoken.protocol, facing="client")
-    try:
-        node = reader.root(kind_of(spoken, "request").read, body)
-    except InvalidBody:
-        return None
-    return _unread(node) if node.get("input") else None
-
-
-def _undeclared(body: Any, protocol: str) -> int:
-    """How many fields of a request its own SDK does not declare; readers understand other vendors' words too."""
-    from ...drift.sdk import pinned
-
-    known = pinned(protocol)
-    fields = known.nodes.get("request") if known is not None else None
-    return len(body.keys() - fields.keys()) if fields and isinstance(body, dict) else 0
-
-
-def _unread(value: Any) -> int:
-    """How many keys of a document its reader could only keep."""
-    if type(value) is list:
-        return sum(map(_unread, value))
-    if type(value) is not dict:
-        return 0
-    drawers = (value.get("extra") or {}).values()
-    kept = sum(len(drawer[slot]) for drawer in drawers for slot in ("rest", "turn") if type(drawer.get(slot)) is dict)
-    return kept + sum(_unread(inner) for key, inner in value.items() if key != "extra")
 
 
 class Outcome(NamedTuple):

@@ -12,8 +12,6 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-import anyio
-
 from ...engine.registry import split
 from ...foundation.errors import APIError
 from ...passes.convert import Converted
@@ -228,6 +226,8 @@ class AsyncStream(_Received):
 
     async def aclose(self) -> None:
         """Close the connection."""
+        import anyio
+
         self._closed = True
         if self._left is not None:
             self._left.detach()

@@ -8,14 +8,11 @@ cancelling what the innermost of them waits for.
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator
 from contextlib import suppress
 from functools import partial
 from typing import Any
-
-import anyio
 
 __all__ = ["Chunks", "at_end_of", "current_loop", "has_ended", "run_later"]
 
@@ -27,6 +24,8 @@ _ends: dict[Any, _End] = {}
 
 def current_loop() -> Any:
     """The running event loop: asyncio's, or trio's token for it."""
+    import asyncio
+
     trio = sys.modules.get("trio")
     if trio is not None:
         try:
@@ -38,6 +37,8 @@ def current_loop() -> Any:
 
 def has_ended(loop: Any) -> bool:
     """Whether an event loop of asyncio is closed; trio's are forgotten when they end."""
+    import asyncio
+
     return isinstance(loop, asyncio.AbstractEventLoop) and loop.is_closed()
 
 
@@ -60,6 +61,8 @@ def run_later(loop: Any, function: Function) -> None:
 
 async def _quietly(function: Function) -> None:
     """Close something and ignore its errors."""
+    import anyio
+
     with suppress(Exception), anyio.CancelScope(shield=True):
         await function()
 
@@ -147,6 +150,8 @@ class Chunks:
 
     async def aclose(self) -> None:
         """End the iterator where it stands. Another task that waits for a chunk goes on waiting."""
+        import anyio
+
         if self._begun and self._waits:
             with suppress(Exception), anyio.CancelScope(shield=True) as scope:
                 scope.cancel()

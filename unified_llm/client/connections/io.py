@@ -14,7 +14,6 @@ from email.utils import formatdate
 from functools import lru_cache
 from typing import Any
 
-import anyio
 import httpx2
 
 from ..sending.deadline import Deadline
@@ -232,6 +231,8 @@ class AsyncWire(_Driver):
 
     async def run(self, doing: Any, deadline: Deadline | None = None) -> Any:
         """Do what a generator of effects asks for until `deadline`, and return what it returns."""
+        import anyio
+
         opened: list[Any] = []
         try:
             effect: Effect = next(doing)
@@ -306,6 +307,8 @@ class AsyncWire(_Driver):
 
     async def _sleep(self, opened: list[Any], deadline: Deadline | None, seconds: float) -> bool:
         """Whether there was time for it."""
+        import anyio
+
         if deadline is not None and seconds >= deadline.left:
             return False
         await anyio.sleep(seconds)

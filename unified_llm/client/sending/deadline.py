@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
-import anyio
 import httpx2
 
 from ...foundation.usage_errors import InvalidArgument
@@ -89,6 +88,8 @@ class Deadline:
 
     async def wait(self, doing: Callable[..., Awaitable[R]], *arguments: Any) -> R:
         """Await something until then. Raises `DeadlineReached`."""
+        import anyio
+
         self.check()
         with anyio.move_on_after(self.left):
             return await doing(*arguments)

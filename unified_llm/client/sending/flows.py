@@ -6,17 +6,12 @@ sleeps or sends by itself, so the same flow serves a thread and an event loop, a
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import functools
 import inspect
 import time
 from collections.abc import Awaitable, Callable, Generator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
-
-import anyio
-import anyio.to_thread
 
 __all__ = ["Do", "Effect", "Hook", "Send", "Sleep", "Steps", "Turn", "ado", "adrive", "do", "drive"]
 
@@ -106,6 +101,8 @@ async def adrive(steps: Steps[R], perform: Callable[[Any], Awaitable[Any]]) -> R
 
 def do(effect: Any) -> Any:
     """An effect that needs no connection, here and now; calls at once are in threads of their own."""
+    from concurrent.futures import ThreadPoolExecutor
+
     if isinstance(effect, Hook):
         return _waited(effect.function(*effect.arguments, **effect.keywords))
     if isinstance(effect, Sleep):
@@ -121,6 +118,8 @@ def do(effect: Any) -> Any:
 
 async def ado(effect: Any) -> Any:
     """An effect that needs no connection, in an event loop: plain functions of tools run in threads beside it."""
+    import anyio.to_thread
+
     if isinstance(effect, Hook):
         function = effect.function
         # Tools come with their arguments; hooks are the caller's own, and quick.
@@ -141,6 +140,8 @@ async def ado(effect: Any) -> Any:
 
 async def _at_once(flows: list[Steps[Any]]) -> list[Any]:
     """What the flows return, in their order. The first error ends them all, and is raised as it is."""
+    import anyio
+
     found: list[Any] = [None] * len(flows)
     failure: Exception | None = None
 
@@ -166,6 +167,8 @@ def _is_async(function: Any) -> bool:
 
 def _waited(value: Any) -> Any:
     """What an async function gives, waited for in a loop of its own."""
+    import asyncio
+
     if not inspect.isawaitable(value):
         return value
 

@@ -10,9 +10,9 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any
 
 from ...engine.adapter import Adapter, Paging
-from ...engine.registry import adapter
+from ...engine.registry import adapter, protocols
 from ...foundation.errors import APIError, CapabilityRefused, InvalidRequestError
-from ..transports.route_matching import route_of, spoken
+from ..transports.route_matching import route_of
 from ..upstreams.upstream import Upstream
 from .decoding import read_answer
 from .effects import Answer, Ask, Hop
@@ -29,7 +29,7 @@ def kin(upstream: Upstream, kind: str) -> Upstream | None:
     own = adapter(upstream.protocol)
     if kind in own.kinds:
         return upstream
-    for name in spoken():
+    for name in protocols():
         other = adapter(name)
         if other.family == own.family and kind in other.kinds:
             dialect = upstream.protocol.partition(":")[2]

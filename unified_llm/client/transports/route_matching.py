@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from ...engine.adapter import Adapter, Route
-from ...engine.registry import adapter, adapters, loaded, protocols
+from ...engine.registry import adapter, adapters, protocols
 
-__all__ = ["Match", "own_headers", "recognise", "route_of", "spoken", "surface_of"]
+__all__ = ["Match", "own_headers", "recognise", "route_of", "surface_of"]
 
 _FIELD = re.compile(r"\{(\w+)\}")
 _VERSION = r"^(?:.*?/v\d+(?:alpha|beta)?\d*/|/?)"
@@ -47,7 +47,7 @@ def recognise(method: str, path: str, headers: Mapping[str, str], surface: str |
     """
     if surface is not None:
         return _recognised(method.upper(), path, surface, (adapter(surface.partition(":")[0]),), ())
-    known, marks = _known(_installed(), adapters())
+    known, marks = _known(tuple(protocols()), adapters())
     return _recognised(method.upper(), path, None, known, tuple(mark for mark in marks if mark in headers))
 
 
@@ -95,16 +95,6 @@ def surface_of(match: Match, path: str, headers: Mapping[str, str]) -> str:
     if known.header not in headers and known.root not in path.removesuffix(match.path).split("/"):
         return match.protocol
     return f"{match.protocol}:{known.dialect}"
-
-
-def spoken() -> tuple[str, ...]:
-    """Every protocol there is, sorted. Installed packages are looked at once: that takes longer than a request."""
-    return tuple(sorted({*_installed(), *loaded()}))
-
-
-@lru_cache(1)
-def _installed() -> tuple[str, ...]:
-    return tuple(protocols())
 
 
 def _marked(known: Adapter, headers: Container[str]) -> int:

@@ -14,7 +14,7 @@ from typing import Any
 from uuid import uuid4
 
 from ...engine.file_api import KINDS
-from ...engine.registry import adapter
+from ...engine.registry import adapter, protocols
 from ...engine.shared.error_headers import header_safe
 from ...foundation.errors import (
     APIConnectionError,
@@ -47,7 +47,7 @@ from ..upstreams.resolve import upstream as choose
 from ..upstreams.upstream import Upstream
 from .memory_routes import Kept, kept, missing
 from .report_headers import CALLER, ESTIMATE, HOPS, LOSSES, PROTOCOL, UPSTREAM, told
-from .route_matching import Match, own_headers, recognise, spoken
+from .route_matching import Match, own_headers, recognise
 from .stream_translation import SurfaceStream
 
 __all__ = ["HOPS", "LOSSES", "PROTOCOL", "UPSTREAM", "Incoming", "Reply", "Translator"]
@@ -402,6 +402,6 @@ def _open(ref: Any) -> bool:
 
 def _likeliest(headers: Mapping[str, str]) -> str:
     """A surface to say in that there is no such route."""
-    named = spoken()
+    named = protocols()
     marked = [name for name in named if any(mark in headers for mark in adapter(name).marks)]
     return (marked or [name for name in named if not adapter(name).marks] or named)[0]

