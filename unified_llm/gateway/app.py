@@ -13,11 +13,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import NoReturn
 
 from ..client.connections.aiohttp_wire import AiohttpWire
 from ..client.connections.pool import LIMITS
-from ..client.transports.route_matching import Match, recognise
+from ..client.transports.route_matching import Match
 from ..client.transports.stream_translation import SurfaceStream
 from ..client.transports.translator import Incoming, OnUsage, Reply, Translator
 from ..engine.conversation_api import CONVERSATIONS
@@ -25,6 +24,7 @@ from ..engine.file_api import CACHE_KINDS, KINDS
 from ..foundation.errors import APIConnectionError, APIError, APITimeoutError, CapabilityLost, InvalidRequestError
 from ..foundation.secret import Secret
 from .access import Access, Key
+from .admission import Admission, Admitted, Known, known_by, probe
 from .background import again, begin
 from .body import Disconnected, Peek, check_media_type, peek, read_body
 from .caches import Caches
@@ -44,16 +44,14 @@ from .replies import (
     Refusal,
     Scope,
     Send,
+    Watch,
     Whole,
-    allowed_methods,
     error_reply,
-    json_reply,
     protocol_for,
     send_events,
     send_passed,
     send_stream,
     send_whole,
-    until_gone,
     with_status,
 )
 from .routing import ModelList, Route, Router, model_list, requested_model
@@ -66,13 +64,10 @@ from .state.runs import Runs
 from .state.store import Store, StoreUnavailable
 from .state.turns import Pending, Turns, unavailable
 from .telemetry import OWN_PATHS, Recorder, note
-from .versions import answered_version, versioned
 
 __all__ = ["Gateway"]
 
 _log = logging.getLogger("unified_llm.gateway")
-_LIVE = frozenset(("/health/live", "/health/liveliness", "/health/liveness"))
-_READY = frozenset(("/health/ready", "/health/readiness", "/health"))
 
 
 class Gateway:
@@ -120,6 +115,8 @@ class Gateway:
         self.sockets: Counter[str] = Counter[str]()  # requests, and the WebSockets of each key
         self._secret = self.config.gateway.secret()
         self._interim: bytes | None = None
+        self._admission: Admission = Admission(self.access, self.files)
+        self._watch = Watch()
         self._looking: asyncio.Future[None] | None = None
 
     def load(self, config: Config, router: Router) -> None:
@@ -133,6 +130,7 @@ class Gateway:
         self.quota.load(config)
         router.cooldown = self.router.cooldown
         self.config, self.router, self.access, self.models = config, router, access, models
+        self._admission = Admission(access, self.files)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -140,9 +138,12 @@ class Gateway:
         elif scope["type"] == "websocket":
             await serve(self, Head.of(scope), scope, receive, send)
         elif scope["type"] == "http":
-            head = Head.of(scope)
+            known, length = known_by(scope)
+            found = self._admission.kept(known)
+            head = Head.of(scope) if found is None else found.head
             with self.recorder.request(head.method, head.path, head.headers) as record:
-                await self._http(head, receive, send if record is None else record.sending(send))
+                sending = send if record is None else record.sending(send)
+                await self._http(head, found, known, length, receive, sending)
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         while (await receive())["type"] != "lifespan.shutdown":
@@ -193,20 +194,25 @@ class Gateway:
 
     # ---- one request ------------------------------------------------------------------------------------------------
 
-    async def _http(self, head: Head, receive: Receive, send: Send) -> None:
+    async def _http(
+        self, head: Head, found: Admitted | None, known: Known, length: str, receive: Receive, send: Send
+    ) -> None:
         try:
-            found = self._by_itself(head)
-            if found is not None:
-                await send_whole(send, found, body=head.method != "HEAD")
-                return
-            route = recognise(head.method, head.path, head.headers)
-            note(match=route)
-            key = await self._admitted(head, route)
-            note(key=key)
-            match = versioned(route if route is not None else self._unmatched(head), head.path, head.headers)
-            with self.counted(key):
-                content = await self._content(head, match, receive)
-                await until_gone(self._answer(head, match, key, content, send), receive)
+            if found is None:
+                if head.path in OWN_PATHS:
+                    self.access.check_admin(head.headers, head.query)
+                    own: Whole | None = self.recorder.shown(head.method, head.path, head.query)
+                else:
+                    own = probe(head, self.draining) or self.access.preflight(head.method, head.headers)
+                if own is not None:
+                    await send_whole(send, own, body=head.method != "HEAD")
+                    return
+                found = await self._admission.admit(head, known)
+            else:
+                note(match=found.route, key=found.key)
+            with self.counted(found.key):
+                content = await self._content(found, length, receive)
+                await self._watch.until_gone(self._answer(found, content, send), receive)
         except Refusal as refusal:
             note(refused=refusal.code or refusal.type)
             reply = error_reply(refusal, protocol_for(head.path, head.headers))
@@ -227,53 +233,21 @@ class Gateway:
             self.busy -= 1
             self.quota.leave(key)
 
-    def _by_itself(self, head: Head) -> Whole | None:
-        """What needs neither key nor protocol: probes, and preflight requests of configured pages."""
-        if head.path in _LIVE or head.path in _READY or head.path == "/":
-            if head.method not in ("GET", "HEAD"):
-                raise Refusal(
-                    405, "invalid_request", f"{head.path} has no {head.method}", headers={"allow": "GET, HEAD"}
-                )
-            if head.path in _READY and self.draining:
-                return json_reply({"status": "stopping"}, 503, {"retry-after": "5"})
-            return json_reply({"status": "ok"})
-        if head.path in OWN_PATHS:
-            self.access.check_admin(head.headers, head.query)
-            return self.recorder.shown(head.method, head.path, head.query)
-        return self.access.preflight(head.method, head.headers)
-
-    def _unmatched(self, head: Head) -> NoReturn:
-        allowed = allowed_methods(head.path, head.headers)
-        if allowed:
-            reason = f"{head.path} has no {head.method}; it has {', '.join(allowed)}"
-            raise Refusal(
-                405, "invalid_request", reason, code="method_not_allowed", headers={"allow": ", ".join(allowed)}
-            )
-        raise Refusal(404, "not_found", f"unknown route {head.method} {head.path}", code="unknown_route")
-
-    async def _admitted(self, head: Head, match: Match | None) -> Key:
-        """The key of a request. Raises `Refusal`."""
-        if secret := self.files.secret(match, head.query, head.headers):
-            try:
-                return await self.files.admit(secret, head.headers, self.access)
-            except StoreUnavailable:
-                raise unavailable() from None
-        return self.access.admit(head.headers, head.query)
-
-    async def _content(self, head: Head, match: Match, receive: Receive) -> bytes:
-        most = self.files.limit(match)
-        content = await read_body(receive, head.headers, self.config.gateway, most)
-        if content and most is None:
-            check_media_type(head.headers)
+    async def _content(self, found: Admitted, length: str, receive: Receive) -> bytes:
+        headers = found.head.headers
+        coding = headers.get("content-encoding", "identity")
+        content = await read_body(receive, coding, length, self.config.gateway, found.most)
+        if content and found.most is None:
+            check_media_type(headers)
         return content
 
-    async def _answer(self, head: Head, match: Match, key: Key, content: bytes, send: Send) -> None:
+    async def _answer(self, found: Admitted, content: bytes, send: Send) -> None:
         """Answer one request, errors included; only the disconnection of the client ends it early."""
-        cors = {**self.access.cors(head.headers), **answered_version(match, head.headers)}
+        head, match, cors = found.head, found.match, found.headers
         finish: Finish | None = None
         reply: Whole | Reply | Passed | Events
         try:
-            reply, finish = await self.reply(head, match, key, content, self.turns)
+            reply, finish = await self.reply(head, match, found.key, content, self.turns, found.shown)
         except Refusal as refusal:
             note(refused=refusal.code or refusal.type)
             reply = error_reply(refusal, match.protocol)
@@ -292,9 +266,18 @@ class Gateway:
             await send_stream(send, self.wire, reply, cors, finish)
 
     async def reply(
-        self, head: Head, match: Match, key: Key, content: bytes, turns: Turns
+        self,
+        head: Head,
+        match: Match,
+        key: Key,
+        content: bytes,
+        turns: Turns,
+        headers: dict[str, str],
     ) -> tuple[Whole | Reply | Passed | Events, Finish | None]:
-        """The response, and what has to be done before a stream may end; `turns` know what it may go on from."""
+        """The response, and what has to be done before a stream may end.
+
+        `turns` know what it may go on from, `headers` are those that are part of a conversion.
+        """
         if match.route.kind == "models":
             return model_list(await self.models.all(self.wire, key), match, head.query), None
         if match.route.kind in self._kept:
@@ -304,12 +287,11 @@ class Gateway:
                 return await self._kept[match.route.kind].reply(sent, await self.secret()), None
             except StoreUnavailable:
                 raise unavailable() from None
-        secret = await self.secret()
+        secret = self._secret or await self.secret()
         if not match.route.kind.endswith("request"):
             return await self._stored(match, key, head.query, secret), None
         found = peek(match.protocol, content)
         route = self.route(head, match, key, found)
-        headers = head.shown
         meter = self.quota.meter(key, content)
         plain = meter is None and turns is self.turns  # what goes through is neither counted nor stored
         straight = direct(match, found, route, headers, head.query, content) if plain else None

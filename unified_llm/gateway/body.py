@@ -92,14 +92,16 @@ class _Zstandard:
 
 
 async def read_body(
-    receive: Receive, headers: Mapping[str, str], limits: GatewaySettings, most: int | None = None
+    receive: Receive, coding: str, declared: str, limits: GatewaySettings, most: int | None = None
 ) -> bytes:
     """The body of a request, decompressed; `most` are the bytes that it may have, by default `max_body`.
+
+    `coding` and `declared` are what the headers `content-encoding` and `content-length` say.
 
     Raises `Refusal` (400, 413, 415) and `Disconnected`.
     """
     most = limits.max_body if most is None else most
-    coding = headers.get("content-encoding", "identity").strip().lower()
+    coding = coding.strip().lower()
     taken = made = 0
 
     def check(size: int) -> None:
@@ -110,7 +112,6 @@ async def read_body(
         if made > _FREE and made > taken * limits.max_ratio:
             raise Refusal(413, "too_large", f"the body expands more than {limits.max_ratio} times", code="body_ratio")
 
-    declared = headers.get("content-length", "")
     size = whole_number(declared)
     if declared.isdecimal() and (size is None or size > most):
         raise _too_large(most)

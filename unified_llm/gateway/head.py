@@ -8,15 +8,19 @@ from urllib.parse import parse_qsl
 from ..client.transports.report_headers import CALLER
 from .replies import Scope
 
-__all__ = ["Head"]
+__all__ = ["LENGTH", "Head"]
 
+LENGTH = "content-length"
 _UPSTREAM = "x-llm-upstream"
 _CLIENT = "x-client-id"
 _OWN = frozenset((CALLER, _UPSTREAM, _CLIENT, "cookie"))  # never part of a conversion
 
 
 class Head(NamedTuple):
-    """A request without its body; header names are lower case, and a repeated header is one, joined by commas."""
+    """A request without its body; header names are lower case, and a repeated header is one, joined by commas.
+
+    The length of the body is not among the headers.
+    """
 
     method: str
     path: str
@@ -30,6 +34,7 @@ class Head(NamedTuple):
         for raw, value in scope["headers"]:
             name, text = raw.decode("latin-1").lower(), value.decode("latin-1")
             headers[name] = f"{headers[name]}, {text}" if name in headers else text
+        headers.pop(LENGTH, None)
         quoted = scope.get("raw_path") or scope["path"].encode()  # a quoted slash is not a separator
         query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
         path = quoted.decode("latin-1").partition("?")[0]

@@ -105,7 +105,7 @@ def direct(
     plan = _planned(route.upstreams[0], match, stream, headers, query)
     if plan.outgoing is None or (plan.upstream.model is not None and plan.upstream.model != model):
         return None
-    if has_references(content):
+    if has_references(match.protocol, content):
         return None
     if looks_sealed(content.decode("latin-1")):
         return None

@@ -30,6 +30,7 @@ __all__ = [
     "Refusal",
     "Scope",
     "Send",
+    "Watch",
     "Whole",
     "allowed_methods",
     "error_reply",
@@ -40,7 +41,6 @@ __all__ = [
     "send_passed",
     "send_stream",
     "send_whole",
-    "until_gone",
     "with_status",
 ]
 
@@ -231,38 +231,64 @@ async def send_events(send: Send, found: Events, cors: Mapping[str, str]) -> Non
     await send({"type": "http.response.body", "body": b""})
 
 
-async def until_gone(work: Coroutine[Any, Any, None], receive: Receive) -> None:
-    """Do the work of a response; cancel it when the client disconnects, which is looked for once it takes a while."""
-    task = asyncio.current_task()
-    assert task is not None
-    watch: list[asyncio.Task[None]] = []
-    gone = False
+class _Work:
+    """A response that is being made, and the task that waits for its client to disconnect, once there is one."""
 
-    async def look() -> None:
-        nonlocal gone
-        await _disconnected(receive)
-        gone = True
-        task.cancel()
+    __slots__ = ("is_left", "receive", "task", "watch")
 
-    def begin() -> None:
-        watch.append(asyncio.ensure_future(look()))
+    def __init__(self, task: asyncio.Task[Any], receive: Receive) -> None:
+        self.task, self.receive = task, receive
+        self.watch: asyncio.Task[None] | None = None
+        self.is_left = False
 
-    # Most responses are complete by then, and a task for each would cost as much as the rest of the server.
-    timer = asyncio.get_running_loop().call_later(_UNWATCHED, begin)
-    try:
-        await work
-    except asyncio.CancelledError:
-        if not gone or task.uncancel():
-            raise
-    finally:
-        timer.cancel()
-        for each in watch:
-            each.cancel()
+    async def look(self) -> None:
+        """Cancel the work when the client disconnects."""
+        while (await self.receive())["type"] != "http.disconnect":
+            pass
+        self.is_left = True
+        self.task.cancel()
 
 
-async def _disconnected(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
+class Watch:
+    """Cancels the work of responses whose clients disconnect, which is looked for once a response takes a while.
+
+    Most are complete by then: a task for each would cost as much as the rest of the server. One timer is for all.
+    """
+
+    def __init__(self) -> None:
+        self._new: set[_Work] = set()
+        self._old: set[_Work] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def until_gone(self, work: Coroutine[Any, Any, None], receive: Receive) -> None:
+        """Do the work of a response until it is done, or its client is gone."""
+        loop = asyncio.get_running_loop()
+        task = asyncio.current_task(loop)
+        assert task is not None
+        mine = _Work(task, receive)
+        self._new.add(mine)
+        if self._loop is not loop:
+            self._loop = loop
+            loop.call_later(_UNWATCHED, self._tick)
+        try:
+            await work
+        except asyncio.CancelledError:
+            if not mine.is_left or task.uncancel():
+                raise
+        finally:
+            self._new.discard(mine)
+            self._old.discard(mine)
+            if mine.watch is not None:
+                mine.watch.cancel()
+
+    def _tick(self) -> None:
+        """Watch what was there at the last tick."""
+        for each in self._old:
+            each.watch = asyncio.ensure_future(each.look())
+        self._old, self._new = self._new, set()
+        self._loop = asyncio.get_running_loop() if self._old else None
+        if self._loop is not None:
+            self._loop.call_later(_UNWATCHED, self._tick)
 
 
 async def _start(send: Send, status: int, headers: Mapping[str, str]) -> None:

@@ -242,7 +242,7 @@ class Session:
         with gateway.counted(key):
             if self._socket.prepares(body):
                 return await self._prepare(lane, key, content)
-            reply, finish = await gateway.reply(self._head, self._match, key, content, self._turns)
+            reply, finish = await gateway.reply(self._head, self._match, key, content, self._turns, self._head.shown)
             if not isinstance(reply, Reply) or reply.stream is None:
                 assert isinstance(reply, (Reply, Whole))
                 await self._tell_error(lane, parse(reply.content), reply.status)

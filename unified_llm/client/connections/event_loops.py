@@ -26,6 +26,9 @@ def current_loop() -> Any:
     """The running event loop: asyncio's, or trio's token for it."""
     import asyncio
 
+    loop = asyncio._get_running_loop()
+    if loop is not None and asyncio.current_task(loop) is not None:
+        return loop  # as a guest of asyncio, trio runs in callbacks and not in a task
     trio = sys.modules.get("trio")
     if trio is not None:
         try:

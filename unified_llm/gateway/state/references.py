@@ -13,7 +13,7 @@ import base64
 import re
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -22,8 +22,8 @@ from ...client.state.store import takes
 from ...client.upstreams.upstream import Upstream
 from ...engine.pairs.reading import Reader
 from ...engine.registry import adapter, protocols, provider_of, split
-from ...foundation.errors import InvalidBody, InvalidRequestError, NotFoundError
-from ...foundation.json_codec import copied, parse
+from ...foundation.errors import CapabilityRefused, InvalidBody, InvalidRequestError, NotFoundError
+from ...foundation.json_codec import copied, dump, parse
 from ...foundation.secret import Secret
 from ...losses import Loss, Losses
 from ...passes.convert import write
@@ -47,15 +47,26 @@ _FORMATS = {"mpeg": "mp3", "x-wav": "wav", "wave": "wav"}
 _TEXTS = ("text/", "application/json", "application/xml", "application/yaml", "application/x-yaml")
 _MOST = 500  # different files of one request and its history
 # JSON may spell a key with escapes, which clients do not do for these letters by accident.
+_ESCAPE = rb"\u00"
 _ESCAPED = re.compile(rb"\\u00[2-7]")
 
 
-@lru_cache(1)
-def _marks() -> tuple[bytes, ...]:
-    """The keys with which requests of the installed protocols name files and cached prompts."""
-    found = [
-        api.marks for name in protocols() for api in (adapter(name).files, adapter(name).caches) if api is not None
-    ]
+@lru_cache(64)
+def _marks(surface: str) -> tuple[bytes, ...]:
+    """The keys with which requests of a protocol name files and cached prompts.
+
+    They are those of its own APIs, and of the APIs whose keys it writes for a file or a prompt.
+    """
+    apis = [api for name in protocols() for api in (adapter(name).files, adapter(name).caches) if api is not None]
+    known = adapter(surface.partition(":")[0])
+    written = b""
+    for part in [{"type": each, name: "x"} for each in _MEDIA for name in ("file_id", "file_uri")]:
+        node = {"input": [{"type": "message", "role": "user", "content": [part]}], "cached_content": "x", "model": "m"}
+        with suppress(CapabilityRefused, InvalidBody):
+            written += dump(write(node, surface, "request").value)
+    own = [each for each in apis if each in (known.files, known.caches)]
+    found = [each.marks for each in apis if each in own or any(mark.encode() in written for mark in each.marks)]
+    found = found or [each.marks for each in apis]
     return tuple(dict.fromkeys(mark.encode() for marks in found for mark in marks))
 
 
@@ -92,9 +103,16 @@ def has_prompt(surface: str, body: Any, secret: Secret) -> bool:
     return any(node.get(key) for key in ("input", *_CACHED))
 
 
-def has_references(content: bytes) -> bool:
-    """Whether a request may name files or a cached prompt: a look at its bytes."""
-    return any(mark in content for mark in _marks()) or _ESCAPED.search(content) is not None
+def has_references(surface: str, content: bytes) -> bool:
+    """Whether a request may name files or a cached prompt: a look at its bytes.
+
+    >>> has_references("openai-chat", b'{"file": {"file_id": "file-1"}}'), has_references("openai-chat", b'{"a": "b"}')
+    (True, False)
+    """
+    for mark in _marks(surface):
+        if mark in content:
+            return True
+    return _ESCAPE in content and _ESCAPED.search(content) is not None
 
 
 class _Named(NamedTuple):
@@ -329,8 +347,8 @@ async def find_references(
     Raises `Refusal` (404 for a cached prompt, 413) and `StoreUnavailable`.
     """
     surface, kind, content = request
-    documents = [(turn.surface, "request", turn.asked) for turn in turns if has_references(turn.asked)]
-    own, cache = _names(surface, kind, content, secret) if has_references(content) else ([], None)
+    documents = [(turn.surface, "request", turn.asked) for turn in turns if has_references(turn.surface, turn.asked)]
+    own, cache = _names(surface, kind, content, secret) if has_references(surface, content) else ([], None)
     names = [*own, *(name for each in documents for name in _names(*each, secret)[0])]
     if not names and cache is None:
         return None
