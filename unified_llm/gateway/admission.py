@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from ..client.transports.route_matching import Match, recognise
 from .access import Access, Key
+from .body import has_json
 from .files import Files
 from .head import LENGTH, Head
 from .replies import Refusal, Scope, Whole, allowed_methods, json_reply
@@ -33,8 +34,9 @@ _RAW_LENGTH = LENGTH.encode()
 class Admitted(NamedTuple):
     """A head that was admitted. `route` is the match before a version of its protocol was chosen.
 
-    `most` are the bytes that the body may have, where it may be larger than others; `headers` are those of the
-    response, and `shown` those of the request that are part of a conversion.
+    `most` are the bytes that the body may have, where it may be larger than others, and `coding` is how it is
+    compressed; `is_json` is whether it has a media type of JSON. `headers` are those of the response, and `shown` those
+    of the request that are part of a conversion.
     """
 
     head: Head
@@ -44,6 +46,8 @@ class Admitted(NamedTuple):
     most: int | None
     headers: Mapping[str, str]
     shown: dict[str, str]
+    coding: str
+    is_json: bool
 
 
 def known_by(scope: Scope) -> tuple[Known, str]:
@@ -86,7 +90,8 @@ class Admission:
         matched = route if route is not None else _unmatched(head)
         match = versioned(matched, head.path, head.headers)
         headers = {**self._access.cors(head.headers), **answered_version(match, head.headers)}
-        found = Admitted(head, matched, match, key, self._files.limit(match), headers, head.shown)
+        coding, is_json = head.headers.get("content-encoding", "").strip().lower(), has_json(head.headers)
+        found = Admitted(head, matched, match, key, self._files.limit(match), headers, head.shown, coding, is_json)
         if not secret and _size(known) <= _LONGEST:
             self._kept[known] = found
             if len(self._kept) > _MOST:

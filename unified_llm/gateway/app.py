@@ -210,9 +210,12 @@ class Gateway:
                 found = await self._admission.admit(head, known)
             else:
                 note(match=found.route, key=found.key)
-            with self.counted(found.key):
+            self.enter(found.key)
+            try:
                 content = await self._content(found, length, receive)
                 await self._watch.until_gone(self._answer(found, content, send), receive)
+            finally:
+                self.leave(found.key)
         except Refusal as refusal:
             note(refused=refusal.code or refusal.type)
             reply = error_reply(refusal, protocol_for(head.path, head.headers))
@@ -223,22 +226,28 @@ class Gateway:
     @contextmanager
     def counted(self, key: Key) -> Iterator[None]:
         """Count a request while it is answered. Raises `Refusal` (429) where there are too many."""
+        self.enter(key)
+        try:
+            yield
+        finally:
+            self.leave(key)
+
+    def enter(self, key: Key) -> None:
+        """Count a request that begins; `leave` ends it. Raises `Refusal` (429) where there are too many."""
         if self.busy >= self.config.gateway.max_parallel:
             raise Refusal(429, "rate_limit", "too many requests at the same time", headers={"retry-after": "1"})
         self.quota.enter(key)
         self.busy += 1
-        try:
-            yield
-        finally:
-            self.busy -= 1
-            self.quota.leave(key)
+
+    def leave(self, key: Key) -> None:
+        """The end of a request that was counted."""
+        self.busy -= 1
+        self.quota.leave(key)
 
     async def _content(self, found: Admitted, length: str, receive: Receive) -> bytes:
-        headers = found.head.headers
-        coding = headers.get("content-encoding", "identity")
-        content = await read_body(receive, coding, length, self.config.gateway, found.most)
-        if content and found.most is None:
-            check_media_type(headers)
+        content = await read_body(receive, found.coding, length, self.config.gateway, found.most)
+        if content and not found.is_json and found.most is None:
+            check_media_type(found.head.headers)
         return content
 
     async def _answer(self, found: Admitted, content: bytes, send: Send) -> None:
@@ -294,9 +303,10 @@ class Gateway:
         route = self.route(head, match, key, found)
         meter = self.quota.meter(key, content)
         plain = meter is None and turns is self.turns  # what goes through is neither counted nor stored
-        straight = direct(match, found, route, headers, head.query, content) if plain else None
+        telemetry = self.recorder.telemetry
+        straight = direct(match, found, route, headers, head.query, content, telemetry) if plain else None
         if straight is not None:
-            passed = await self._passed(straight._replace(telemetry=self.recorder.telemetry), secret)
+            passed = await self._passed(straight, secret)
             if passed is not None:
                 return passed, None
         translator = await self.translator(match.protocol, route, key, meter, secret, found)

@@ -19,14 +19,14 @@ from ..client.state.store import takes
 from ..engine.registry import adapter
 from ..foundation.errors import InvalidBody
 from ..foundation.json_codec import parse
-from ..foundation.urls import whole_number
 from .config import GatewaySettings
 from .replies import Refusal
 
-__all__ = ["Disconnected", "Peek", "check_media_type", "peek", "read_body"]
+__all__ = ["Disconnected", "Peek", "check_media_type", "has_json", "peek", "read_body"]
 
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 _CHUNK = 1 << 16
+_DIGITS = 20  # of a length
 _FREE = 1_000_000  # decompressed bytes below which the ratio does not matter
 
 
@@ -96,12 +96,42 @@ async def read_body(
 ) -> bytes:
     """The body of a request, decompressed; `most` are the bytes that it may have, by default `max_body`.
 
-    `coding` and `declared` are what the headers `content-encoding` and `content-length` say.
+    `coding` and `declared` are the headers `content-encoding` (in lower case) and `content-length`.
 
     Raises `Refusal` (400, 413, 415) and `Disconnected`.
     """
     most = limits.max_body if most is None else most
-    coding = coding.strip().lower()
+    size = int(declared) if declared.isdecimal() and len(declared) < _DIGITS else None
+    if declared.isdecimal() and (size is None or size > most):
+        raise _too_large(most)
+    if coding in ("", "identity"):
+        chunk, more = await _piece(receive)
+        if len(chunk) > most:
+            raise _too_large(most)
+        return chunk if not more else await _joined(chunk, receive, most)
+    return await _decompressed(receive, coding, most, limits.max_ratio)
+
+
+async def _piece(receive: Receive) -> tuple[bytes, bool]:
+    """The next piece of a body, and whether there are more. Raises `Disconnected`."""
+    message = await receive()
+    if message["type"] == "http.disconnect":
+        raise Disconnected
+    return message.get("body", b""), message.get("more_body", False)
+
+
+async def _joined(chunk: bytes, receive: Receive, most: int) -> bytes:
+    pieces, taken, more = [chunk], len(chunk), True
+    while more:
+        chunk, more = await _piece(receive)
+        pieces.append(chunk)
+        taken += len(chunk)
+        if taken > most:
+            raise _too_large(most)
+    return b"".join(pieces)
+
+
+async def _decompressed(receive: Receive, coding: str, most: int, ratio: int) -> bytes:
     taken = made = 0
 
     def check(size: int) -> None:
@@ -109,47 +139,45 @@ async def read_body(
         made += size
         if made > most:
             raise _too_large(most)
-        if made > _FREE and made > taken * limits.max_ratio:
-            raise Refusal(413, "too_large", f"the body expands more than {limits.max_ratio} times", code="body_ratio")
+        if made > _FREE and made > taken * ratio:
+            raise Refusal(413, "too_large", f"the body expands more than {ratio} times", code="body_ratio")
 
-    size = whole_number(declared)
-    if declared.isdecimal() and (size is None or size > most):
-        raise _too_large(most)
     inner = _decompressor(coding, check)
     pieces: list[bytes] = []
     more = True
     while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise Disconnected
-        chunk: bytes = message.get("body", b"")
-        more = message.get("more_body", False)
+        chunk, more = await _piece(receive)
         taken += len(chunk)
         if taken > most:
             raise _too_large(most)
-        if inner is None:
-            pieces.append(chunk)
-            continue
         try:
             pieces += inner.feed(chunk)
         except (zlib.error, zstandard.ZstdError) as error:
             raise Refusal(400, "invalid_request", f"the body is not valid {coding}: {error}") from None
-    if inner is not None and taken and not inner.eof:
+    if taken and not inner.eof:
         raise Refusal(400, "invalid_request", f"the {coding} body is incomplete")
     return b"".join(pieces)
 
 
+def has_json(headers: Mapping[str, str]) -> bool:
+    """Whether a body is JSON, and says so."""
+    kind = _media_type(headers)
+    return kind == "application/json" or kind.endswith("+json")
+
+
 def check_media_type(headers: Mapping[str, str]) -> None:
     """Raise `Refusal` (415) for a body that is not JSON, or does not say so."""
-    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json" and not kind.endswith("+json"):
+    if not has_json(headers):
+        kind = _media_type(headers)
         reason = f"content-type must be application/json, got {kind!r}" if kind else "content-type is missing"
         raise Refusal(415, "invalid_request", reason, code="unsupported_media_type")
 
 
-def _decompressor(coding: str, check: Callable[[int], None]) -> _Decompressor | None:
-    if coding in ("", "identity"):
-        return None
+def _media_type(headers: Mapping[str, str]) -> str:
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def _decompressor(coding: str, check: Callable[[int], None]) -> _Decompressor:
     if coding in ("gzip", "x-gzip"):
         return _Deflate(zlib.MAX_WBITS | 16, check)
     if coding == "deflate":
@@ -189,7 +217,7 @@ def peek(protocol: str, content: bytes) -> Peek:
     fields, decoder = _decoder(protocol.partition(":")[0])
     try:
         found = decoder.decode(content)
-        return Peek(**{name: getattr(found, name) for name in fields})
+        return Peek(found.model, found.stream, found.store, found.background, found.previous, found.conversation)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
     # What is not quite JSON (a lone surrogate, a long number) is read as everywhere else, or refused in the same words.
@@ -210,5 +238,6 @@ def _decoder(protocol: str) -> tuple[Mapping[str, str], msgspec.json.Decoder[Any
     fields = {name: key for name in names if (key := takes(known, name))}
     if key := keeps(protocol):
         fields["previous"] = key
-    struct = msgspec.defstruct("Body", [(name, Any, None) for name in fields], rename=fields)
+    missing = {name: None for name in Peek._fields if name not in fields}
+    struct = msgspec.defstruct("Body", [(name, Any, None) for name in fields], rename=fields, namespace=missing)
     return fields, msgspec.json.Decoder(struct)

@@ -87,7 +87,13 @@ class Direct(NamedTuple):
 
 
 def direct(
-    match: Match, found: Peek, route: Route, headers: Mapping[str, str], query: Mapping[str, Any], content: bytes
+    match: Match,
+    found: Peek,
+    route: Route,
+    headers: Mapping[str, str],
+    query: Mapping[str, Any],
+    content: bytes,
+    telemetry: Telemetry = SILENT,
 ) -> Direct | None:
     """The request as one that needs no conversion; None where it has to be converted.
 
@@ -109,7 +115,8 @@ def direct(
         return None
     if looks_sealed(content.decode("latin-1")):
         return None
-    return Direct(match.protocol, plan.upstream, plan.outgoing._replace(content=content), stream, route.on_failure)
+    outgoing = plan.outgoing._replace(content=content)
+    return Direct(match.protocol, plan.upstream, outgoing, stream, route.on_failure, telemetry)
 
 
 def _planned(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Container, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -95,7 +95,7 @@ async def exchange(
             told: Any = {"status": error.code, "message": error.message, "headers": error.headers}
             raise aiohttp.ClientResponseError(target.request_info, (), **told) from error
         raise
-    response = Response(message.code, message.raw_headers, payload, connection.close, free, silence)
+    response = Response(message.code, message.raw_headers, message.headers, payload, connection.close, free, silence)
 
     def complete() -> None:
         if silence is not None:
@@ -176,16 +176,15 @@ class Silences:
 
 
 class _Headers:
-    """Names and values as they came."""
+    """Names and values as they came, and the names in any case."""
 
-    __slots__ = ("raw",)
+    __slots__ = ("_names", "raw")
 
-    def __init__(self, raw: list[tuple[bytes, bytes]]) -> None:
-        self.raw = raw
+    def __init__(self, raw: list[tuple[bytes, bytes]], names: Container[str]) -> None:
+        self.raw, self._names = raw, names
 
     def __contains__(self, name: str) -> bool:
-        key = name.encode()
-        return any(each.lower() == key for each, _ in self.raw)
+        return name in self._names
 
     def __setitem__(self, name: str, value: str) -> None:
         self.raw.append((name.encode(), value.encode()))
@@ -199,14 +198,15 @@ class Response:
     def __init__(
         self,
         status: int,
-        headers: Any,
+        raw: Any,
+        names: Container[str],
         content: aiohttp.StreamReader,
         close: Callable[[], Any],
         free: Callable[[], None],
         silence: Silence | None = None,
     ) -> None:
         self.status_code = status
-        self.headers = _Headers(list(headers))
+        self.headers = _Headers(list(raw), names)
         self.extensions: Mapping[str, Any] = {}
         self._content, self._close, self._free, self._silence = content, close, free, silence
         if silence is not None:

@@ -57,7 +57,7 @@ class AiohttpWire(AsyncWire):
         login = None
         if type(auth) is KeyAuth:
             login = await auth.login() if auth.is_asked else auth.header_now()
-        ready = await self._ready(session, upstream, outgoing, login)
+        ready = session.known(upstream, outgoing, login) or await self._ready(session, upstream, outgoing, login)
         if ready.target is None:
             return await super()._send(opened, deadline, upstream, outgoing)
         timeout = outgoing.timeout if outgoing.timeout is not None else self._timeout
@@ -191,8 +191,10 @@ class _Session:
     async def post(self, target: Target, headers: Mapping[str, str], content: bytes | None, patience: _Patience) -> Any:
         """The response, once its head is here."""
         slots = self._slots
-        if slots is not None:
+        if slots is not None and slots.locked():
             await self._enter(slots, patience.pool)
+        elif slots is not None:
+            await slots.acquire()
         try:
             if target.head is not None and len(content or b"") <= _SMALL:
                 return await exchange(
@@ -205,7 +207,7 @@ class _Session:
         if found is None:
             self._leave()
             raise httpx2.WriteTimeout("")
-        response = Response(found.status, found.raw_headers, found.content, found.close, self._leave)
+        response = Response(found.status, found.raw_headers, found.headers, found.content, found.close, self._leave)
         return response.decoded() if "content-encoding" in found.headers else response
 
     async def _posted(
@@ -225,9 +227,6 @@ class _Session:
             return None
 
     async def _enter(self, slots: asyncio.Semaphore, seconds: float | None) -> None:
-        if not slots.locked():
-            await slots.acquire()
-            return
         try:
             await asyncio.wait_for(slots.acquire(), seconds)
             return

@@ -46,7 +46,10 @@ def is_event(adapter: Adapter, event: dict[str, Any]) -> bool:
 
 
 def _proven(proof: Proof, value: dict[str, Any]) -> bool:
-    return not proof or any(_fits(value.get(key), wanted) for key, wanted in proof.items())
+    for key, wanted in proof.items():
+        if _fits(value.get(key), wanted):
+            return True
+    return not proof
 
 
 def _fits(value: Any, wanted: type | tuple[str, ...]) -> bool:
