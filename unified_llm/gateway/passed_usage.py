@@ -21,6 +21,7 @@ __all__ = ["Tap"]
 
 _MOST = 256_000  # bytes of the end of a stream that are kept
 _LAST = 4  # events of the end that are read in any case
+_BETWEEN = b"\n\n"
 _NAMED = b"sage"  # usage, usageMetadata, tokenUsage
 
 
@@ -58,11 +59,8 @@ class Tap:
         whole = b"".join((self._first or b"", *self._kept))
         if b"\r" in whole:  # JSON has none but those between lines
             whole = whole.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        raw = [each + b"\n\n" for each in whole.split(b"\n\n")]
-        chosen = [each for place, each in enumerate(raw) if not place or place >= len(raw) - _LAST - 1
-                  or _NAMED in each]  # fmt: skip
         decoder = SSEDecoder()
-        events = [*decoder.feed(b"".join(chosen)), *decoder.close()]
+        events = [*decoder.feed(_chosen(whole)), *decoder.close()]
         reader = known.streams.reader(Reader(known.protocol, facing="client"))
         found: Mapping[str, Any] | None = None
         try:
@@ -74,6 +72,33 @@ class Tap:
         except (UnifiedLLMError, KeyError, TypeError, ValueError):
             pass  # what is left out may be what the reader needs
         return found
+
+
+def _chosen(whole: bytes) -> bytes:
+    """The first event, those that name a usage, and the last ones.
+
+    They are searched for: to take all events apart would cost more than to send them.
+    """
+    spans = {0: _end(whole, 0)}
+    at = whole.find(_NAMED, spans[0])
+    while at >= 0:
+        end = _end(whole, at)
+        spans[whole.rfind(_BETWEEN, 0, at) + 2] = end
+        at = whole.find(_NAMED, end)
+    end = len(whole)
+    for _ in range(_LAST + (not whole.endswith(_BETWEEN))):
+        start = max(whole.rfind(_BETWEEN, 0, max(end - 2, 0)) + 2, spans[0])
+        if start >= end:
+            break
+        spans[start] = end
+        end = start
+    return b"".join(whole[start:end] for start, end in sorted(spans.items()))
+
+
+def _end(whole: bytes, at: int) -> int:
+    """Where the event at a place ends."""
+    found = whole.find(_BETWEEN, at)
+    return len(whole) if found < 0 else found + 2
 
 
 def _usage(event: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -196,9 +196,10 @@ async def send_passed(send: Send, wire: AsyncWire, passed: Passed, cors: Mapping
     failure: Exception | None = None
     complete = False
     try:
+        feed = None if tap is None else tap.feed
         async for chunk in stream:
-            if tap is not None:
-                tap.feed(chunk)
+            if feed is not None:
+                feed(chunk)
             if b'"error' in chunk:  # some servers repeat what they were sent
                 text = found.upstream.hide(chunk.decode("utf-8", "surrogateescape"))
                 chunk = text.encode("utf-8", "surrogateescape")

@@ -198,27 +198,30 @@ class AsyncStream(_Received):
         return self
 
     async def __anext__(self) -> bytes:
-        if not self._closed:
-            for chunk in self._first:
-                return chunk
-            found = await self._read() if self._opened.rest is not None else None
-            if found is not None:
-                return found
-            await self.aclose()
-        raise StopAsyncIteration
-
-    async def _read(self) -> bytes | None:
+        if self._closed:
+            raise StopAsyncIteration
+        for chunk in self._first:
+            return chunk
         failure = None
-        try:
-            if self._deadline is None:
-                return await anext(self._opened.rest, None)
-            return await self._deadline.wait(anext, self._opened.rest, None)
-        except Exception as error:
-            failure = self._broken(error)
-            if failure is None:
-                raise
+        rest = self._opened.rest
+        if rest is not None:
+            try:
+                found: bytes
+                if self._deadline is None:
+                    found = await rest.__anext__()
+                else:
+                    found = await self._deadline.wait(rest.__anext__)
+                return found
+            except StopAsyncIteration:
+                pass
+            except Exception as error:
+                failure = self._broken(error)
+                if failure is None:
+                    raise
         await self.aclose()
-        raise failure
+        if failure is not None:
+            raise failure
+        raise StopAsyncIteration
 
     def events(self) -> AsyncIterator[dict[str, Any]]:
         """Its wire events."""

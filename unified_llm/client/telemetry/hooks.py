@@ -30,7 +30,7 @@ async def acall_hook(hook: Callable[[Any], Any], event: Any) -> None:
     """Call a hook of a client for event loops, and wait for it."""
     try:
         found = hook(event)
-        if inspect.isawaitable(found):
+        if found is not None and inspect.isawaitable(found):
             await found
     except Exception:
         _log.exception("a hook failed for %s", type(event).__name__)

@@ -249,8 +249,8 @@ class Operation:
         complete: bool,
     ) -> ResponseEvent:
         found: Any = self._found if self._found is not None else error
-        told = {"id": node.get("id"), "model": node.get("model"), "finish": _finish(node)}
-        texts = {name: self._upstream.hide(text) for name, text in told.items() if isinstance(text, str)}
+        told = (("id", node.get("id")), ("model", node.get("model")), ("finish", _finish(node)))
+        texts = {name: self._upstream.hide(text) for name, text in told if isinstance(text, str)}
         given = node.get("usage")
         return ResponseEvent(
             request=request,
