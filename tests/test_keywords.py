@@ -11,6 +11,7 @@ import pytest
 from unified_llm.client import params
 from unified_llm.client.tools import function_tools
 from unified_llm.client.transports import transport
+from unified_llm.client.upstreams import options
 from unified_llm.passes.keywords import texts_in
 
 
@@ -23,7 +24,7 @@ def parsed(file: str) -> dict[str, str]:
     return out
 
 
-@pytest.mark.parametrize("module", [params, transport, function_tools], ids=lambda each: each.__name__)
+@pytest.mark.parametrize("module", [params, transport, options, function_tools], ids=lambda each: each.__name__)
 def test_the_texts_are_those_that_a_parser_finds(module: ModuleType) -> None:
     assert module.__file__ is not None
     found = texts_in(module.__file__)

@@ -19,6 +19,8 @@ from pathlib import Path
 
 import pytest
 
+import unified_llm
+
 ROOT = Path(__file__).parents[1]
 HUB = ROOT / "unified_llm"
 ADAPTERS = sorted(p for p in (ROOT / "adapters").iterdir() if p.is_dir() and p.name != "__pycache__")
@@ -264,6 +266,11 @@ def test_the_front_door_lists_its_public_names() -> None:
     bound = {alias.asname or alias.name for node in tree_of(HUB / "__init__.py").body
              if isinstance(node, ast.ImportFrom) and node.level for alias in node.names}  # fmt: skip
     assert {name for name in bound if not name.startswith("_")} <= set(names)
+
+
+def test_a_name_of_the_client_and_one_of_the_model_are_not_the_same() -> None:
+    assert set(unified_llm.client.__all__) & set(unified_llm.types.__all__) == {"Tool"}
+    assert unified_llm.ResponseEvent is unified_llm.types.ResponseEvent
 
 
 def for_checkers(path: Path) -> dict[str, str]:

@@ -67,11 +67,11 @@ if TYPE_CHECKING:
     from . import client, drift, models, suite, types
     from .client import (
         AsyncBackground, AsyncClient, AsyncEventStream, AsyncParsedStream, AsyncRunStream, AsyncToolServer,
-        Background, Client, EventStream, Hooks, MemoryStore, ModelInfo, ParsedStream, RequestEvent, ResponseEvent,
-        Result, Retry, RetryEvent, RunResult, RunStream, Step, Store, TokenCount, Tool, ToolContext, ToolError,
+        Background, Client, EventStream, Hooks, MemoryStore, ModelInfo, ParsedStream, RequestInfo, ResponseInfo,
+        Result, Retry, RetryInfo, RunResult, RunStream, Step, Store, TokenCount, Tool, ToolContext, ToolError,
         ToolOutput, ToolServer, TurnDone, Upstream, async_http_client, file, http_client, image, tool,
     )
-    from .types import (  # without its `Tool` and `ResponseEvent`: under these names the client's are at the front
+    from .types import (  # without its `Tool`: the client's is at the front
         AdditionalTools, AgentMessage, AllowedTools, Annotation, AnnotationAdded, ApplyPatchCall,
         ApplyPatchCallOutput, ApplyPatchDiffDelta, ApplyPatchDiffDone, ApplyPatchTool, AudioConfig, AudioEvent, Cache,
         Capability, Choice, CitationsConfig, CodeInterpreterCall, CodeInterpreterCallCodeDelta,
@@ -95,8 +95,8 @@ if TYPE_CHECKING:
         Program, ProgramOutput, ProgrammaticToolCallingTool, PromptCacheOptions, PromptTemplate, Reasoning,
         ReasoningConfig, ReasoningSummaryPartAdded, ReasoningSummaryPartDone, ReasoningSummaryTextDelta,
         ReasoningSummaryTextDone, ReasoningText, ReasoningTextDelta, ReasoningTextDone, Refusal, RefusalDelta,
-        RefusalDone, Request, Response, RetrievalCall, RetrievalResult, RetrievalTool, SafetySetting, SearchFilters,
-        SearchResult, SearchResultCitation, Settings, ShellAction, ShellCall, ShellCallCommandAdded,
+        RefusalDone, Request, Response, ResponseEvent, RetrievalCall, RetrievalResult, RetrievalTool, SafetySetting,
+        SearchFilters, SearchResult, SearchResultCitation, Settings, ShellAction, ShellCall, ShellCallCommandAdded,
         ShellCallCommandDelta, ShellCallCommandDone, ShellCallOutput, ShellCallOutputContentDelta,
         ShellCallOutputContentDone, ShellOutput, ShellTool, SpeechMetadata, SteerEvent, StreamOptions, SummaryText,
         Text, TextConfig, TextFormat, ToolChange, ToolChoice, ToolChoiceCustom, ToolChoiceFunction, ToolChoiceMcp,
@@ -143,8 +143,8 @@ __all__ = [
     "QuotaExceededError", "RateLimitError", "Reasoning", "ReasoningConfig", "ReasoningSummaryPartAdded",
     "ReasoningSummaryPartDone", "ReasoningSummaryTextDelta", "ReasoningSummaryTextDone", "ReasoningText",
     "ReasoningTextDelta", "ReasoningTextDone", "Refusal", "RefusalDelta", "RefusalDone", "RemoteProtocolError",
-    "Request", "RequestEvent", "Response", "ResponseEvent", "Result", "RetrievalCall", "RetrievalResult",
-    "RetrievalTool", "Retry", "RetryEvent", "RunResult", "RunStream", "SafetySetting", "SearchFilters", "SearchResult",
+    "Request", "RequestInfo", "Response", "ResponseEvent", "ResponseInfo", "Result", "RetrievalCall", "RetrievalResult",
+    "RetrievalTool", "Retry", "RetryInfo", "RunResult", "RunStream", "SafetySetting", "SearchFilters", "SearchResult",
     "SearchResultCitation", "ServerError", "Settings", "Severity", "ShellAction", "ShellCall", "ShellCallCommandAdded",
     "ShellCallCommandDelta", "ShellCallCommandDone", "ShellCallOutput", "ShellCallOutputContentDelta",
     "ShellCallOutputContentDone", "ShellOutput", "ShellTool", "SpeechMetadata", "SteerEvent", "Step", "Store",

@@ -44,6 +44,7 @@ CLIENT = {
     "vault": (1, {}.keys(), ul.MemoryVault),
     "secret": (1, [1], {"a": 1}),
     "retry": (1, {}, ul.Retry),
+    "max_retries": (-1, 1.5, "2"),
     "http_client": (1, "x", httpx2.Client),
     "limits": (1, {}),
     "store": (1, {}, ul.MemoryStore),

@@ -143,7 +143,7 @@ def test_a_model_without_a_provider() -> None:
     ("system_prompt", "'instructions'"),
     ("max_tokens", "'max_output_tokens'"),
     ("temprature", "'temperature'"),
-    ("max_retries", r"Client\(retry="),
+    ("max_retries", r"Client\(max_retries="),
     ("zzz", "extra_body"),
 ])  # fmt: skip
 def test_an_unknown_argument(argument: str, hint: str) -> None:

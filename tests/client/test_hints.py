@@ -38,7 +38,7 @@ def told(method: str = "create", **given: Any) -> str:
         ("max_turns", "max_turns= is an argument of client.responses.run()"),
         ("max_turn", "max_turns= is an argument of client.responses.run()"),
         ("strategy", "strategy= is an argument of client.responses.parse()"),
-        ("max_retries", "Client(retry=Retry(attempts=...))"),
+        ("max_retries", "Client(max_retries=...)"),
         ("new_thing", "pass provider-specific fields in extra_body="),
     ],
 )

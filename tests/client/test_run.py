@@ -97,7 +97,7 @@ def test_and_as_a_stream(protocol: str) -> None:
     check(stream.get_final_result())
     told = [event for event in events if isinstance(event, (ToolOutput, TurnDone))]
     assert [type(event) for event in told] == [ToolOutput, ToolOutput, TurnDone, TurnDone]
-    assert [event.item["output"] for event in told[:2]] == OUTPUTS
+    assert [event.item.output for event in told[:2]] == OUTPUTS
     ends = [event.type for event in events if event.type.startswith("response.completed")]
     assert len(ends) == 2
     text = "".join(event.delta for event in events if event.type == "response.output_text.delta")
@@ -257,18 +257,21 @@ class Watch(ul.Hooks):
 
     def before_turn(self, number: int, request: Any) -> Any:
         self.seen.append(f"turn {number}")
-        return {**request, "instructions": "Be brief."} if number == 2 else None
+        assert isinstance(request, ul.Request)
+        return request.model_copy(update={"instructions": "Be brief."}) if number == 2 else None
 
     def after_turn(self, step: Step) -> None:
         self.seen.append(f"step {step.number} {len(step.outputs)}")
 
     def before_call(self, call: Any, context: Any) -> Any:
-        self.seen.append(f"call {call['name']} {context.data}")
-        return "not allowed" if "Rome" in call["arguments"] else None
+        assert isinstance(call, ul.FunctionCall)
+        self.seen.append(f"call {call.name} {context.data}")
+        return "not allowed" if call.parsed_arguments["city"] == "Rome" else None
 
     def after_call(self, call: Any, output: Any) -> Any:
-        self.seen.append(f"output {output['output']}")
-        return {**output, "output": "changed"} if "Oslo" in call["arguments"] else None
+        assert isinstance(output, ul.FunctionCallOutput)
+        self.seen.append(f"output {output.output}")
+        return output.model_copy(update={"output": "changed"}) if call.parsed_arguments["city"] == "Oslo" else None
 
 
 class AsyncWatch(ul.Hooks):

@@ -54,7 +54,7 @@ class Heard(list[Any]):
 
     @property
     def names(self) -> list[str]:
-        return [type(each).__name__.removesuffix("Event") for each in self]
+        return [type(each).__name__.removesuffix("Info") for each in self]
 
     @property
     def hooks(self) -> dict[str, Callable[[Any], Any]]:
@@ -106,7 +106,7 @@ def test_a_response_has_a_request(ask: Any, stream: bool) -> None:
     assert (request.attempt, request.method, request.protocol, request.stream) == (1, "POST", "openai-chat", stream)
     assert request.url.endswith("/chat/completions")
     assert response.status == 200 and response.model == "gpt-up" and response.finish == "stop"
-    assert response.usage["input_tokens"] == 3 and response.usage["output_tokens"] == 1
+    assert (response.usage.input_tokens, response.usage.output_tokens) == (3, 1)
     assert (response.time_to_first_event is not None) == stream
     assert 0 <= (response.time_to_first_event or 0) <= response.duration
 
@@ -190,7 +190,7 @@ def test_a_hook_that_fails_ends_no_call(ask: Any, caplog: pytest.LogCaptureFixtu
     heard = Heard()
     ask(heard, Canned(BUSY, CHAT), on_request=fail, on_retry=fail)
     assert heard.names == ["Response"]
-    assert caplog.text.count("a hook failed for RequestEvent") == 2 and "my own mistake" in caplog.text
+    assert caplog.text.count("a hook failed for RequestInfo") == 2 and "my own mistake" in caplog.text
 
 
 def test_an_async_hook_needs_an_async_client(caplog: pytest.LogCaptureFixture) -> None:
@@ -206,7 +206,7 @@ def test_lists_and_counts_are_told_too() -> None:
     client = ul.Client(**heard.hooks)
     client.models.list("local")
     client.count_tokens(model="local/echo", protocol="anthropic-messages", input="Hi")
-    kinds = [each.kind for each in heard if isinstance(each, ul.client.RequestEvent)]
+    kinds = [each.kind for each in heard if isinstance(each, ul.client.RequestInfo)]
     assert kinds == ["models", "count_tokens_request"] and heard.names == ["Request", "Response"] * 2
 
 

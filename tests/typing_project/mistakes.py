@@ -16,6 +16,10 @@ def weather(city: str) -> str:
 ul.Clent()  # error
 ul.alike_names  # error
 ul.Client(api_keys="k")  # error
+ul.Client(model=5)  # error
+ul.Client(protocol=5)  # error
+ul.Client(api_key=5)  # error
+ul.Client(timeout="long")  # error
 client.responses.create(input="Hi", max_tokens=5)  # error
 client.responses.create(input="Hi", temperature="hot")  # error
 client.responses.create(input="Hi", reasoning={"effrt": "high"})  # error
@@ -28,6 +32,7 @@ client.responses.parse(text_format=int, input="Hi", strategy="fast")  # error
 client.responses.parse(text_format=int, input="Hi").output_parsed.upper()  # error
 client.responses.run(input="Hi", max_turns="3")  # error
 client.responses.run(input="Hi", turns=3)  # error
+client.responses.retrieve(5)  # error
 client.count_tokens(input="Hi", max_token=1)  # error
 client.responses.create(input="Hi").output_txt  # error
 client.responses.create(input="Hi", stream=True).output_text  # error

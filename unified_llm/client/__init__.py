@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .state.store import MemoryStore, Store
     from .streams import AsyncEventStream, EventStream
     from .structured.parsed_streams import AsyncParsedStream, ParsedStream
-    from .telemetry.events import RequestEvent, ResponseEvent, RetryEvent
+    from .telemetry.events import RequestInfo, ResponseInfo, RetryInfo
     from .tools.function_tools import Tool, ToolContext, tool
     from .tools.mcp import AsyncToolServer, ToolServer
     from .tools.run_streams import AsyncRunStream, RunStream
@@ -41,11 +41,11 @@ __all__ = [
     "MemoryStore",
     "ModelInfo",
     "ParsedStream",
-    "RequestEvent",
-    "ResponseEvent",
+    "RequestInfo",
+    "ResponseInfo",
     "Result",
     "Retry",
-    "RetryEvent",
+    "RetryInfo",
     "RunResult",
     "RunStream",
     "Step",
@@ -78,7 +78,7 @@ if not TYPE_CHECKING:
             "streams": "AsyncEventStream EventStream",
             "tools.run_streams": "AsyncRunStream RunStream",
             "structured.parsed_streams": "AsyncParsedStream ParsedStream",
-            "telemetry.events": "RequestEvent ResponseEvent RetryEvent",
+            "telemetry.events": "RequestInfo ResponseInfo RetryInfo",
             "tools.function_tools": "Tool ToolContext tool",
             "tools.mcp": "AsyncToolServer ToolServer",
             "tools.tool_loop": "Hooks ToolOutput TurnDone",

@@ -6,10 +6,11 @@ Both are a `Core` (what is asked, and what comes of it) and a wire (who waits fo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, Unpack
 
 import httpx2
 
+from ..foundation.usage_errors import InvalidArgument
 from ..losses import Levels
 from ..passes.keywords import spelled_out
 from ..provenance.opaque import SecretLike
@@ -17,14 +18,18 @@ from ..provenance.vault import Vault
 from .connections.io import AsyncWire, Wire
 from .core import Core
 from .inputs.argument_types import SETTINGS, check_arguments
-from .params import Given, meanings
+from .params import Given, Key, UpstreamLike, meanings
 from .responses import AsyncResponses, Responses
 from .results import ModelInfo, TokenCount
 from .sending.flows import Send, Steps, ado, adrive, do, drive
 from .sending.retry import Retry
 from .state.store import Store
-from .telemetry.events import RequestEvent, ResponseEvent, RetryEvent
+from .telemetry.events import RequestInfo, ResponseInfo, RetryInfo
 from .telemetry.operation import Telemetry
+
+if TYPE_CHECKING:
+    from ..models.names import ModelName, ProtocolName
+    from .upstreams.upstream import Upstream
 
 __all__ = ["AsyncClient", "Client"]
 
@@ -40,30 +45,35 @@ class _Both(Generic[H, W]):
 
     def __init__(
         self,
-        upstream: Any = None,
+        upstream: UpstreamLike | None = None,
         *,
-        model: str | None = None,
-        models: Sequence[Any] = (),
-        protocol: str | None = None,
-        api_key: Any = None,
+        model: ModelName | Upstream | None = None,
+        models: Sequence[ModelName | Upstream] = (),
+        protocol: ProtocolName | None = None,
+        api_key: Key | None = None,
         base_url: str | None = None,
         on_loss: Levels = "ignore",
         vault: Vault | None = None,
         secret: SecretLike = None,
-        timeout: Any = None,
+        timeout: float | httpx2.Timeout | None = None,
         total_timeout: float | None = None,
         retry: Retry | None = None,
+        max_retries: int | None = None,
         headers: Mapping[str, str] | None = None,
         http_client: H | None = None,
         limits: httpx2.Limits | None = None,
         store: Store | None = None,
-        on_request: Callable[[RequestEvent], Any] | None = None,
-        on_response: Callable[[ResponseEvent], Any] | None = None,
-        on_retry: Callable[[RetryEvent], Any] | None = None,
+        on_request: Callable[[RequestInfo], Any] | None = None,
+        on_response: Callable[[ResponseInfo], Any] | None = None,
+        on_retry: Callable[[RetryInfo], Any] | None = None,
         tracer_provider: Any = None,
         meter_provider: Any = None,
     ) -> None:
         check_arguments(locals(), SETTINGS)
+        if max_retries is not None:
+            if retry is not None:
+                raise InvalidArgument("pass retry= or max_retries=, not both")
+            retry = Retry(attempts=max_retries + 1)
         self._core = Core(
             upstream,
             model=model,
@@ -95,6 +105,9 @@ class _Both(Generic[H, W]):
     def _equip(self) -> None:
         raise NotImplementedError
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(self._core.shown())})"
+
 
 class Client(_Both[httpx2.Client, Wire]):
     """A client of any provider.
@@ -104,7 +117,8 @@ class Client(_Both[httpx2.Client, Wire]):
     `models` are its fallbacks. `protocol` forces a wire format, else the one that loses least for the request is
     spoken. `api_key` and `base_url` stand in for what environment and registry say. `on_loss` is the level of losses
     (`convert(on_loss=)`), `vault` remembers opaque data that a conversation drops, `secret` authenticates envelopes
-    (`convert(secret=)`; by default random, of this process), `retry` says when to try again,
+    (`convert(secret=)`; by default random, of this process), `retry` says when to try again (`max_retries`, as official
+    SDKs call it, is short for `Retry(attempts=max_retries + 1)`),
     `timeout` is seconds or the HTTP library's own; it restarts with every piece of an answer that arrives.
     `total_timeout` is the seconds that a call may take with everything in it, retries, sleeps, the turns of a tool
     loop and the reading of a stream included (default: no limit); with a pool of the caller's own it is looked at
@@ -113,8 +127,8 @@ class Client(_Both[httpx2.Client, Wire]):
     the connection pool, 100 connections by default. `http_client` brings a pool; it is not closed.
     `store` (a `MemoryStore`) keeps answers, so that `previous_response_id=`, `background=True` and
     `responses.retrieve` work over providers that keep none.
-    `on_request`, `on_retry` and `on_response` are called with a `RequestEvent` for each request that is sent, a
-    `RetryEvent` where another one follows, and a `ResponseEvent` at the end; an `AsyncClient` awaits async functions.
+    `on_request`, `on_retry` and `on_response` are called with a `RequestInfo` for each request that is sent, a
+    `RetryInfo` where another one follows, and a `ResponseInfo` at the end; an `AsyncClient` awaits async functions.
     An exception of a hook is logged. Spans and metrics go to the `tracer_provider` and `meter_provider` of
     OpenTelemetry, by default to the global ones.
 
@@ -168,7 +182,9 @@ class Models:
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    def list(self, upstream: Any = None, *, limit: int | None = None) -> list[ModelInfo]:
+    def list(
+        self, upstream: UpstreamLike | Sequence[UpstreamLike] | None = None, *, limit: int | None = None
+    ) -> list[ModelInfo]:
         """The models that an upstream says it serves: the client's own, one that is named ("provider"), or several.
 
         Lists that come in pages are read to their end, or until there are `limit` models. Of several upstreams those
@@ -232,6 +248,8 @@ class AsyncModels:
     def __init__(self, client: AsyncClient) -> None:
         self._client = client
 
-    async def list(self, upstream: Any = None, *, limit: int | None = None) -> list[ModelInfo]:
+    async def list(
+        self, upstream: UpstreamLike | Sequence[UpstreamLike] | None = None, *, limit: int | None = None
+    ) -> list[ModelInfo]:
         """As `Models.list`."""
         return await self._client._run(self._client._core.listing(upstream, limit))

@@ -42,9 +42,10 @@ from .structured.strategies import STRATEGIES, Parser, choose
 from .telemetry.operation import SILENT, Telemetry
 from .token_estimate import estimate
 from .upstreams.protocol_selection import settled
+from .upstreams.references import respelled
 from .upstreams.resolve import credited
 from .upstreams.resolve import upstream as choose_upstream
-from .upstreams.upstream import Upstream
+from .upstreams.upstream import Upstream, taken_apart
 
 __all__ = ["Core"]
 
@@ -58,7 +59,7 @@ class Core:
         self,
         upstream: Any = None,
         *,
-        model: str | None = None,
+        model: Any = None,
         models: tuple[Any, ...] = (),
         protocol: str | None = None,
         api_key: Any = None,
@@ -91,6 +92,18 @@ class Core:
         self._known: dict[Any, Upstream] = {}
         self._ref = upstream
         self.upstream: Upstream | None = None if upstream is None else self._upstream(upstream, None)
+
+    def shown(self) -> list[str]:
+        """The arguments of a client that name its upstream and models, without credentials."""
+        base_url = taken_apart(self.base_url).base if self.base_url else None
+        named = {"model": self.model, "models": self.models, "protocol": self.protocol, "base_url": base_url}
+        upstream = self.upstream.base_url if self.upstream is not None else None
+        if isinstance(self._ref, str) and "://" not in self._ref:
+            upstream = self._ref
+        return [
+            *([repr(upstream)] if upstream else []),
+            *(f"{name}={value!r}" for name, value in named.items() if value),
+        ]
 
     # ---- upstreams --------------------------------------------------------------------------------------------------
 
@@ -133,8 +146,8 @@ class Core:
             # The user's own server at a URL, and a model on it.
             return self._upstream(call.base_url or self.base_url, call).with_(model=name)
         if isinstance(name, str) and "/" not in name:
-            owner = owner_of(name) or "provider"
-            reason = f"{name!r} has no provider prefix; use '{owner}/{name}' or pass Client(upstream=...)"
+            meant = respelled(name) or f"{owner_of(name) or 'provider'}/{name}"
+            reason = f"{name!r} has no provider prefix; use {meant!r} or pass Client(upstream=...)"
             raise InvalidBody("/model", reason)
         return self._upstream(name, call)
 

@@ -39,7 +39,7 @@ class once(Generic[T]):
 
     def __init__(self, find: Callable[[Any], T]) -> None:
         self.find = find
-        self.name = find.__name__
+        self.name: str = find.__name__
 
     def __get__(self, holder: Any, owner: Any = None) -> T:
         found = holder.__dict__[self.name] = self.find(holder)

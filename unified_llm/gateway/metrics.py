@@ -16,7 +16,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.utils import floatToGoString
 
-from ..client.telemetry.events import ResponseEvent, RetryEvent
+from ..client.telemetry.events import ResponseInfo, RetryInfo
 from ..losses import Losses
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class Metrics:
         if record.first is not None:
             self._first.observe(where, record.first)
 
-    def response(self, event: ResponseEvent, record: Record | None) -> None:
+    def response(self, event: ResponseInfo, record: Record | None) -> None:
         """An upstream has answered, or failed."""
         request = event.request
         provider, model = request.provider or "", self._models(request.model or "")
@@ -146,8 +146,8 @@ class Metrics:
         self._upstream.values[provider, model, request.protocol, outcome] += 1
         self._upstream_seconds.observe((provider, request.protocol), event.duration)
         key, client = self._who(record)
-        for kind, path in _TOKENS.items() if event.usage else ():
-            value: Any = event.usage
+        for kind, path in _TOKENS.items() if event.usage_node else ():
+            value: Any = event.usage_node
             for name in path:
                 value = value.get(name) if isinstance(value, dict) else None
             if type(value) is int and value > 0:
@@ -159,7 +159,7 @@ class Metrics:
             return "", ""
         return record.key.name, self._clients(record.client)
 
-    def retry(self, event: RetryEvent) -> None:
+    def retry(self, event: RetryInfo) -> None:
         """A request to an upstream is repeated."""
         self._retries.values[event.request.provider or "", event.reason] += 1
 

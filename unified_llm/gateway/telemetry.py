@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from ..client.telemetry.events import ResponseEvent, RetryEvent
+from ..client.telemetry.events import ResponseInfo, RetryInfo
 from ..client.telemetry.opentelemetry import incoming_context
 from ..client.telemetry.operation import SILENT, Telemetry
 from ..client.transports.route_matching import Match
@@ -94,8 +94,8 @@ class Record:
         self.refused = ""
         self.run = ""  # the id of a response in the background
         self.bytes = 0
-        self.answered: list[ResponseEvent] = []
-        self.retries: list[RetryEvent] = []
+        self.answered: list[ResponseInfo] = []
+        self.retries: list[RetryInfo] = []
         self.losses: Losses = _NOTHING
         self.is_over = self.is_complete = False
         self._at, self._began = time.time(), time.monotonic()
@@ -161,7 +161,7 @@ class Record:
         )
 
 
-def _retried(event: RetryEvent) -> dict[str, str]:
+def _retried(event: RetryInfo) -> dict[str, str]:
     return {"upstream": event.request.upstream, "reason": event.reason, "error": type(event.error).__name__}
 
 
@@ -274,14 +274,14 @@ class Recorder:
 
     # ---- events of the client ----------------------------------------------------------------------------------------
 
-    def _responded(self, event: ResponseEvent) -> None:
+    def _responded(self, event: ResponseInfo) -> None:
         record = _current.get()
         if record is not None:
             record.answered.append(event)
         if self.metrics is not None:
             self.metrics.response(event, record)
 
-    def _retried(self, event: RetryEvent) -> None:
+    def _retried(self, event: RetryInfo) -> None:
         record = _current.get()
         if record is not None:
             record.retries.append(event)
@@ -297,8 +297,8 @@ class Recorder:
             self.metrics.lost(losses)
 
 
-def _usage(event: ResponseEvent) -> dict[str, int]:
-    given: Mapping[str, Any] = event.usage or {}
+def _usage(event: ResponseInfo) -> dict[str, int]:
+    given: Mapping[str, Any] = event.usage_node or {}
     found = {name: given[name] for name in _COUNTS if type(given.get(name)) is int}
     for group, name in _DETAILS:
         count = (given.get(group) or {}).get(name)

@@ -83,9 +83,11 @@ class Demands:
 
     def __init__(self, profiles: tuple[SchemaProfile | None, ...]) -> None:
         # By what is strict of a tool and what is not, and what it gives; None where all of them are accepted.
-        self.tools = profiles[:3] if any(profiles[:3]) else None
+        self.tools: tuple[SchemaProfile | None, ...] | None = profiles[:3] if any(profiles[:3]) else None
+        self.output: SchemaProfile | None
+        self.output_strict: SchemaProfile | None
         self.output, self.output_strict = profiles[3:]
-        self.names = profiles[0].names if profiles[0] is not None else None
+        self.names: NameRule | None = profiles[0].names if profiles[0] is not None else None
 
 
 @lru_cache(maxsize=256)

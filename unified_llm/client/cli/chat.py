@@ -137,10 +137,10 @@ class Chat:
             self._item(event.item)
         elif isinstance(event, ToolOutput):
             self._end()
-            output = event.item.get("output")
+            output = event.item_node.get("output")
             told = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
-            sign = "failed" if event.item.get("is_error") else "gave"
-            print(self._dim(f"  {event.call.get('name')} {sign} {_short(told)}"), file=self.err, flush=True)
+            sign = "failed" if event.item_node.get("is_error") else "gave"
+            print(self._dim(f"  {event.call_node.get('name')} {sign} {_short(told)}"), file=self.err, flush=True)
         elif isinstance(event, TurnDone):
             self._end()
 

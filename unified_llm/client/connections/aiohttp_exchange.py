@@ -113,7 +113,8 @@ class Silence:
     __slots__ = ("_all", "_protocol", "content", "seconds", "since")
 
     def __init__(self, silences: Silences, protocol: Any, seconds: float) -> None:
-        self._all, self._protocol, self.seconds = silences, protocol, seconds
+        self._all, self._protocol = silences, protocol
+        self.seconds: float = seconds
         self.content: Any = None
         self.since: float | None = time.monotonic()
         silences.add(self)
@@ -181,7 +182,8 @@ class _Headers:
     __slots__ = ("_names", "raw")
 
     def __init__(self, raw: list[tuple[bytes, bytes]], names: Container[str]) -> None:
-        self.raw, self._names = raw, names
+        self.raw: list[tuple[bytes, bytes]] = raw
+        self._names = names
 
     def __contains__(self, name: str) -> bool:
         return name in self._names
@@ -205,8 +207,8 @@ class Response:
         free: Callable[[], None],
         silence: Silence | None = None,
     ) -> None:
-        self.status_code = status
-        self.headers = _Headers(list(raw), names)
+        self.status_code: int = status
+        self.headers: _Headers = _Headers(list(raw), names)
         self.extensions: Mapping[str, Any] = {}
         self._content, self._close, self._free, self._silence = content, close, free, silence
         if silence is not None:

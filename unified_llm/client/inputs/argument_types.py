@@ -164,6 +164,7 @@ SETTINGS: Mapping[str, Expected] = {
     "vault": Expected("a Vault, such as MemoryVault()", _has("get", "put")),
     "secret": Expected("a string, bytes, or a list of them", _secret),
     "retry": Expected("a Retry", _has("delay")),
+    "max_retries": Expected("a whole number of at least 0", _count),
     "http_client": Expected("an HTTP client", _has("build_request", "send")),
     "limits": Expected("an httpx2.Limits", _is(httpx2.Limits)),
     "store": Expected("a Store, such as MemoryStore()", _has("get", "put", "delete")),

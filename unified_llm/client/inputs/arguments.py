@@ -49,7 +49,7 @@ _DONE = {
     "images": "images are parts of the input: input=['...', unified_llm.image(...)]",
     "json_schema": _STRUCTURED,
     "max_iterations": _LOOP,
-    "max_retries": "retries are set by Client(retry=Retry(attempts=...))",
+    "max_retries": "retries are set by Client(max_retries=...) or Client(retry=Retry(...))",
     "max_steps": _LOOP,
     "output_type": _STRUCTURED,
     "reasoning_effort": _EFFORT,

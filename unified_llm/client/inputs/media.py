@@ -11,7 +11,9 @@ import io
 import mimetypes
 import os
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
+
+from ...foundation.usage_errors import InvalidArgument
 
 __all__ = ["Drawn", "file", "image", "part_of", "recognized"]
 
@@ -42,16 +44,22 @@ _BRANDS = {
 _FORMATS = {"mp4": "m4a", "mpeg": "mp3", "vnd.wave": "wav", "wave": "wav", "x-flac": "flac", "x-wav": "wav"}
 
 
+_MEDIA = (bytes, bytearray, memoryview, str, os.PathLike)
+Media: TypeAlias = "bytes | bytearray | memoryview | str | os.PathLike[str]"
+
+
 class Drawn(Protocol):
     """An image or a plot of a library that draws for notebooks, such as Pillow's."""
 
     def _repr_png_(self) -> bytes | None: ...
 
 
-def image(data: bytes | str | Path, media_type: str | None = None, *, detail: str | None = None) -> Node:
-    """An image as a tool's result, or as a part of a message: bytes, a path, or a URL (which the provider fetches).
+def image(data: Media | Drawn, media_type: str | None = None, *, detail: str | None = None) -> Node:
+    """An image as a tool's result, or as a part of a message: bytes, a path, a URL (which the provider fetches), or an
+    image of a library such as Pillow.
 
-    `media_type` is guessed from the bytes or the name. `detail` is low, high or auto.
+    `media_type` is guessed from the bytes or the name. `detail` is low, high or auto. Raises `InvalidArgument` for
+    anything else, and `OSError` for a file that cannot be read.
 
     >>> image(b"\\x89PNG")
     {'type': 'input_image', 'image_url': 'data:image/png;base64,iVBORw=='}
@@ -60,17 +68,18 @@ def image(data: bytes | str | Path, media_type: str | None = None, *, detail: st
     if (isinstance(data, str) and "://" in data[:12]) or (isinstance(data, str) and data.startswith("data:")):
         part["image_url"] = data
     else:
-        raw, kind, _ = _loaded(data, media_type)
+        png = None if isinstance(data, _MEDIA) else _drawn(data)
+        raw, kind, _ = _loaded(data, media_type) if png is None else (png, "image/png", "")
         part["image_url"] = _data_url(raw, kind)
     if detail is not None:
         part["detail"] = detail
     return part
 
 
-def file(data: bytes | str | Path, media_type: str | None = None, *, filename: str | None = None) -> Node:
+def file(data: Media, media_type: str | None = None, *, filename: str | None = None) -> Node:
     """A file as a tool's result, or as a part of a message: bytes, a path, or a URL (which the provider fetches).
 
-    `media_type` is guessed from the name or the bytes where it is not given.
+    `media_type` is guessed from the name or the bytes where it is not given. Raises as `image` does.
 
     >>> file(b"%PDF-", filename="a.pdf")["file_data"]
     'data:application/pdf;base64,JVBERi0='
@@ -123,12 +132,14 @@ def _drawn(value: Any) -> bytes | None:
     return None
 
 
-def _loaded(data: bytes | str | Path, media_type: str | None, filename: str | None = None) -> tuple[bytes, str, str]:
-    if isinstance(data, (str, Path)):
+def _loaded(data: Any, media_type: str | None, filename: str | None = None) -> tuple[bytes, str, str]:
+    if isinstance(data, (str, os.PathLike)):
         path = Path(data)
         raw, name = path.read_bytes(), filename or path.name
-    else:
+    elif isinstance(data, (bytes, bytearray, memoryview)):
         raw, name = bytes(data), filename or ""
+    else:
+        raise InvalidArgument(f"an image or a file should be bytes, a path or a URL, not {type(data).__name__}")
     guessed = mimetypes.guess_type(name)[0] if name else None
     return raw, media_type or guessed or recognized(raw) or "application/octet-stream", name
 

@@ -10,27 +10,74 @@ import re
 from functools import lru_cache
 
 from ...engine.registry import split
-from ...foundation.errors import APIConnectionError, APIError, AuthenticationError, NotFoundError
+from ...foundation.errors import (
+    APIConnectionError,
+    APIError,
+    APITimeoutError,
+    AuthenticationError,
+    ContentFilterError,
+    ContextOverflowError,
+    NotFoundError,
+    OverloadedError,
+    PermissionDeniedError,
+    QuotaExceededError,
+    RateLimitError,
+    ServerError,
+)
 from ...models.catalog import current
 from ...models.endpoints import provider, table
+from ..upstreams.redaction import SCHEME
 from ..upstreams.upstream import Upstream, taken_apart
 
 __all__ = ["advice", "owner_of"]
 
 _VERSION = re.compile(r"/v\d+(alpha|beta)?\d*$")
 _MISSING = frozenset((404, 405))
-_MODEL = "model"
+_NO_TLS = "WRONG_VERSION_NUMBER"  # of OpenSSL, where a server answers in plain text
+_STORED = re.compile(r"\b(response|interaction|conversation)\b", re.IGNORECASE)
+_LATER = "try again later, or name fallbacks in models="
+# The first class that fits.
+_USUAL: tuple[tuple[type[APIError], str], ...] = (
+    (ContextOverflowError, "shorten the input, or use a model with a larger context window"),
+    (ContentFilterError, "change the input: the provider's policy refuses it"),
+    (PermissionDeniedError, "check that the key may use this model"),
+    (QuotaExceededError, "check the plan and the billing of the account"),
+    (RateLimitError, _LATER),
+    (OverloadedError, _LATER),
+    (ServerError, _LATER),
+    (APITimeoutError, _LATER),
+)
+_BY_CODE = {
+    "unreadable_answer": "check base_url",
+    "timeout": "raise timeout=, or use stream=True",
+    "total_timeout": "raise total_timeout=",
+}
 
 
 def advice(error: APIError, upstream: Upstream, model: str | None, kind: str) -> str:
     """What to do about an error of a request of that kind; "" where nothing is known."""
     if isinstance(error, APIConnectionError) and error.code == "connection_failed":
-        return "check that the server is running and that base_url is right" if not _is_hosted(upstream) else ""
+        return _connection(error, upstream)
     if isinstance(error, AuthenticationError):
-        return _key(upstream)
+        # Without a status nothing was sent, and the message is about the key.
+        return _key(upstream) if error.status is not None else ""
     if isinstance(error, NotFoundError) or error.status in _MISSING:
-        return _url(upstream) or (_model(upstream, model) if kind == "request" else "")
-    return ""
+        return _url(upstream) or (_missing(error, upstream, model) if kind == "request" else "")
+    if error.code in _BY_CODE:
+        return _BY_CODE[error.code]
+    usual = next((text for type_, text in _USUAL if isinstance(error, type_)), "")
+    if usual == _LATER and error.retry_after:
+        return usual.replace("try again later", f"wait {error.retry_after:g} s")
+    return usual
+
+
+def _connection(error: APIError, upstream: Upstream) -> str:
+    base = upstream.base_url
+    if _NO_TLS in error.message:
+        return f"the server does not use TLS; use base_url={'http' + base.removeprefix('https')!r}"
+    if _is_hosted(upstream):
+        return "check the network connection and the proxy settings"
+    return "check that the server is running and that base_url is right"
 
 
 def _is_hosted(upstream: Upstream) -> bool:
@@ -64,8 +111,10 @@ def _usual_version(protocol: str) -> str:
     return ""
 
 
-def _model(upstream: Upstream, model: str | None) -> str:
-    """Whose the model is, where it is another provider's."""
+def _missing(error: APIError, upstream: Upstream, model: str | None) -> str:
+    """What was meant by what is not there: mostly a model, and whose it is, where it is another provider's."""
+    if _STORED.search(f"{error.code} {error.message}"):
+        return "pass previous=<the result>, or the id of a response that this provider stores"
     if not model:
         return ""
     owner = owner_of(model)
@@ -87,7 +136,9 @@ def _key(upstream: Upstream) -> str:
         return f"the API key looks like one of {found}"
     row = table().get(upstream.provider or "")
     names = provider(upstream.provider or "").key_env if row else ()
-    return f"check the key in {' or '.join(names)}, or pass api_key=" if names else ""
+    if upstream.secrets.has_scheme():
+        return f"pass the key without {SCHEME!r}"
+    return f"check the key in {' or '.join(names)}, or pass api_key=" if names else "check the key passed as api_key="
 
 
 def _issuer(upstream: Upstream) -> str | None:

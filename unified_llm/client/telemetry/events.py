@@ -1,6 +1,6 @@
-"""The events of a call, as hooks receive them: a request is sent, it is repeated, its response is complete.
+"""What hooks are told of a call: a request is sent, it is repeated, its response is complete.
 
-Each `RequestEvent` is followed by one `RetryEvent` or one `ResponseEvent` that refers to it. No event contains a
+Each `RequestInfo` is followed by one `RetryInfo` or one `ResponseInfo` that refers to it. None contains a
 credential or any content of the conversation.
 """
 
@@ -8,18 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ...losses import Losses
+from ...types.validation import validate
 
-__all__ = ["RequestEvent", "ResponseEvent", "RetryEvent", "RetryReason"]
+if TYPE_CHECKING:
+    from ...types.usage import Usage
+
+__all__ = ["RequestInfo", "ResponseInfo", "RetryInfo", "RetryReason"]
 
 RetryReason = Literal["retry", "repair", "fallback"]
 """Why there is another request: the error is temporary, the history was repaired, or the next upstream is tried."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RequestEvent:
+class RequestInfo:
     """A request is about to be sent.
 
     `call` is the same for all requests of one call, `attempt` counts the requests to this upstream from 1. `url` has
@@ -48,7 +52,7 @@ class RequestEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RetryEvent:
+class RetryInfo:
     """A request failed, and another one follows: to the same upstream after `wait` seconds, or to `next_upstream`.
 
     `duration` is how many seconds the failed request took.
@@ -61,7 +65,7 @@ class RetryEvent:
     'Good morning.'
     """
 
-    request: RequestEvent
+    request: RequestInfo
     reason: RetryReason
     error: Exception
     duration: float
@@ -70,21 +74,21 @@ class RetryEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResponseEvent:
+class ResponseInfo:
     """A call is over: its response is complete, it failed (`error`), or its stream was closed early.
 
     `complete` is False for the last two. `duration` and `time_to_first_event` (of streams) are seconds since the
-    request was sent. `usage` is canonical (`input_tokens`, `output_tokens`, ...), as the provider counted it; None
-    where it did not. `response_id` is the id of the result, `model` the name that the provider returned, `finish` the
-    canonical reason why the model stopped.
+    request was sent. `usage` are the tokens that the provider counted, None where it did not; `usage_node` is the same
+    as JSON. `response_id` is the id of the result, `model` the name that the provider returned, `finish` the canonical
+    reason why the model stopped.
 
     >>> import unified_llm as ul
-    >>> client = ul.Client(on_response=lambda event: print(event.status, event.usage["output_tokens"], event.finish))
+    >>> client = ul.Client(on_response=lambda event: print(event.status, event.usage.output_tokens, event.finish))
     >>> _ = client.responses.create(model="local/echo", input="Good morning.")
     200 2 stop
     """
 
-    request: RequestEvent
+    request: RequestInfo
     status: int | None
     duration: float
     complete: bool = True
@@ -93,5 +97,11 @@ class ResponseEvent:
     response_id: str | None = None
     model: str | None = None
     finish: str | None = None
-    usage: Mapping[str, Any] | None = None
+    usage_node: Mapping[str, Any] | None = None
     error: Exception | None = None
+
+    @property
+    def usage(self) -> Usage | None:
+        """The tokens that the provider counted."""
+        found: Usage | None = None if self.usage_node is None else validate("usage", dict(self.usage_node))
+        return found

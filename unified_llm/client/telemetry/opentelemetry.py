@@ -22,7 +22,7 @@ from ..upstreams.upstream import Upstream, taken_apart
 
 if TYPE_CHECKING:
     from ..sending.effects import Ask
-    from .events import ResponseEvent
+    from .events import ResponseInfo
 
 __all__ = ["Instruments", "Span", "incoming_context", "instruments"]
 
@@ -163,7 +163,7 @@ class Instruments:
         if self._metrics:
             self._retries.add(1, {**base, "unified_llm.retry.reason": reason})
 
-    def ended(self, base: Mapping[str, Any], event: ResponseEvent) -> None:
+    def ended(self, base: Mapping[str, Any], event: ResponseInfo) -> None:
         """Record the metrics of an operation."""
         if not self._metrics:
             return
@@ -171,7 +171,7 @@ class Instruments:
         if event.model:
             attributes["gen_ai.response.model"] = event.model
         for field, kind in (("input_tokens", "input"), ("output_tokens", "output")):
-            count = (event.usage or {}).get(field)
+            count = (event.usage_node or {}).get(field)
             if type(count) is int and count >= 0:
                 self._tokens.record(count, {**attributes, "gen_ai.token.type": kind})
         if event.time_to_first_event is not None:
@@ -203,7 +203,7 @@ class Span:
             fields = {"unified_llm.retry.reason": reason, "error.type": type(error).__name__}
             self._span.add_event("unified_llm.retry", {**fields, "unified_llm.retry.wait": wait})
 
-    def end(self, event: ResponseEvent | None) -> None:
+    def end(self, event: ResponseInfo | None) -> None:
         """End the span and record the metrics; None where nothing was sent."""
         if event is not None:
             self._instruments.ended(self._base, event)
@@ -268,7 +268,7 @@ def _settings(body: Any) -> dict[str, Any]:
     return found
 
 
-def _response(event: ResponseEvent) -> dict[str, Any]:
+def _response(event: ResponseInfo) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if event.response_id:
         found["gen_ai.response.id"] = event.response_id
@@ -279,7 +279,7 @@ def _response(event: ResponseEvent) -> dict[str, Any]:
     if event.time_to_first_event is not None:
         found["gen_ai.response.time_to_first_chunk"] = event.time_to_first_event
     for path, name in _USAGE.items():
-        value: Any = event.usage
+        value: Any = event.usage_node
         for key in path:
             value = value.get(key) if isinstance(value, Mapping) else None
         if type(value) is int:

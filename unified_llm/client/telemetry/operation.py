@@ -19,7 +19,7 @@ from ...foundation.terminal import printable
 from ...losses import Losses
 from ..sending.decoding import read_answer
 from ..upstreams.upstream import Upstream
-from .events import RequestEvent, ResponseEvent, RetryEvent, RetryReason
+from .events import RequestInfo, ResponseInfo, RetryInfo, RetryReason
 from .opentelemetry import Instruments, Span, instruments
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Operation:
         if self._span is not None:
             self._span.losses(upstream, self.losses)
         self._over = False
-        self._event: RequestEvent | None = None
+        self._event: RequestInfo | None = None
         self._found: Answer | Opened | None = None
         self._first: float | None = None
         self._began = self._sent = time.monotonic()
@@ -122,7 +122,7 @@ class Operation:
         """A request is about to be sent."""
         upstream = self._upstream
         self._sent = time.monotonic()
-        self._event = RequestEvent(
+        self._event = RequestInfo(
             call=self.call,
             attempt=attempt,
             upstream=upstream.name,
@@ -160,7 +160,7 @@ class Operation:
         if hook is None or event is None:
             return None
         lasted = time.monotonic() - self._sent
-        return Hooked(hook, RetryEvent(request=event, reason=reason, error=error, duration=lasted, wait=wait,
+        return Hooked(hook, RetryInfo(request=event, reason=reason, error=error, duration=lasted, wait=wait,
                                        next_upstream=after))  # fmt: skip
 
     # ---- the end -----------------------------------------------------------------------------------------------------
@@ -234,7 +234,7 @@ class Operation:
             return None
         if _log.isEnabledFor(logging.INFO):
             how = "complete" if complete else f"failed: {self._told(error)}" if error is not None else "closed early"
-            counts = event.usage or {}
+            counts = event.usage_node or {}
             tokens = f", {counts.get('input_tokens')} + {counts.get('output_tokens')} tokens" if counts else ""
             _log.info("%s: %s in %.3f s%s", self._name, how, event.duration, tokens)
         hook = self._telemetry.on_response
@@ -242,17 +242,17 @@ class Operation:
 
     def _response(
         self,
-        request: RequestEvent,
+        request: RequestInfo,
         node: Mapping[str, Any],
         usage: Mapping[str, Any] | None,
         error: Exception | None,
         complete: bool,
-    ) -> ResponseEvent:
+    ) -> ResponseInfo:
         found: Any = self._found if self._found is not None else error
         told = (("id", node.get("id")), ("model", node.get("model")), ("finish", _finish(node)))
         texts = {name: self._upstream.hide(text) for name, text in told if isinstance(text, str)}
         given = node.get("usage")
-        return ResponseEvent(
+        return ResponseInfo(
             request=request,
             status=getattr(found, "status", None),
             duration=time.monotonic() - self._began,
@@ -262,7 +262,7 @@ class Operation:
             response_id=texts.get("id"),
             model=texts.get("model"),
             finish=texts.get("finish"),
-            usage=given if isinstance(given, Mapping) else usage,
+            usage_node=given if isinstance(given, Mapping) else usage,
             error=error,
         )
 

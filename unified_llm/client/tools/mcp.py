@@ -14,7 +14,7 @@ from typing import Any
 
 from ...foundation.errors import APIConnectionError
 from ...foundation.terminal import printable
-from ...foundation.usage_errors import MissingExtra
+from ...foundation.usage_errors import InvalidArgument, MissingExtra
 from ..upstreams.redaction import Secrets
 from ..upstreams.upstream import taken_apart
 from .function_tools import Tool
@@ -35,16 +35,22 @@ def _package() -> Any:
 class AsyncToolServer:
     """A connection to an MCP server, for event loops. `.tools` are its tools; so is the server itself, in `tools=`.
 
-    `server` is a URL (streamable HTTP), a command as a list of words (started here, over stdin and stdout), a server
-    object of the `mcp` package, or its connected `Client`. `only` are the names to be offered, `prefix` goes before
-    each name, which keeps the tools of several servers apart. Raises `MissingExtra` naming the extra.
+    It is connected in an `async with` block; outside of one `.tools` raises `InvalidArgument`. `server` is a URL
+    (streamable HTTP), a command as a list of words (started here, over stdin and stdout), a server object of the `mcp`
+    package, or its connected `Client`. `only` are the names to be offered, `prefix` goes before each name, which keeps
+    the tools of several servers apart. Raises `MissingExtra` naming the extra.
     https://modelcontextprotocol.io; an example is in docs/tools.md.
     """
 
     def __init__(self, server: Any, *, only: Container[str] | None = None, prefix: str = "") -> None:
         self._server, self._only, self._prefix = server, only, prefix
         self._stack = AsyncExitStack()
-        self.tools: list[Tool] = []
+        self._tools: list[Tool] | None = None
+
+    @property
+    def tools(self) -> list[Tool]:
+        """The tools of the server, while it is connected."""
+        return _connected(self, self._tools)
 
     async def __aenter__(self) -> AsyncToolServer:
         failure: BaseException | None = None
@@ -80,17 +86,19 @@ class AsyncToolServer:
                 server = package.StdioServerParameters(command=command, args=list(words))
             self._client = await self._stack.enter_async_context(package.Client(server))
         cursor = None
+        found: list[Tool] = []
         while True:
             page = await self._client.list_tools(cursor=cursor)
             for each in page.tools:
                 if self._only is None or each.name in self._only:
-                    self.tools.append(self._tool(each))
+                    found.append(self._tool(each))
             cursor = page.next_cursor
             if not cursor:
+                self._tools = found
                 return self
 
     async def __aexit__(self, *_: object) -> None:
-        self.tools.clear()
+        self._tools = None
         await self._stack.aclose()
 
     def _tool(self, told: Any) -> Tool:
@@ -114,7 +122,12 @@ class ToolServer:
     def __init__(self, server: Any, *, only: Container[str] | None = None, prefix: str = "") -> None:
         self._there = AsyncToolServer(server, only=only, prefix=prefix)
         self._stack = ExitStack()
-        self.tools: list[Tool] = []
+        self._tools: list[Tool] | None = None
+
+    @property
+    def tools(self) -> list[Tool]:
+        """The tools of the server, while it is connected."""
+        return _connected(self, self._tools)
 
     def __enter__(self) -> ToolServer:
         from anyio.from_thread import start_blocking_portal
@@ -122,13 +135,21 @@ class ToolServer:
         with ExitStack() as stack:
             portal = stack.enter_context(start_blocking_portal())
             stack.enter_context(portal.wrap_async_context_manager(self._there))
-            self.tools = [_blocking(each, portal.call) for each in self._there.tools]
+            self._tools = [_blocking(each, portal.call) for each in self._there.tools]
             self._stack = stack.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.tools = []
+        self._tools = None
         self._stack.close()
+
+
+def _connected(server: ToolServer | AsyncToolServer, tools: list[Tool] | None) -> list[Tool]:
+    if tools is None:
+        name = type(server).__name__
+        block = "async with" if isinstance(server, AsyncToolServer) else "with"
+        raise InvalidArgument(f"this {name} is not connected; use it in a block: {block} {name}(...) as server")
+    return tools
 
 
 def _cause(error: BaseException) -> BaseException:

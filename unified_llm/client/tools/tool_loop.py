@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ...foundation.errors import UnifiedLLMError
 from ...foundation.run_errors import OutputParseError, ToolLoopLimitError, UnknownPrice
+from ...types.validation import validate
 from ..history import Segment
+from ..inputs.items import plain
 from ..requests import Call
 from ..results import Result, RunResult, Step
 from ..sending.flows import Do, Hook, Steps, Turn
@@ -21,6 +23,11 @@ from ..structured.strategies import Parser, correction
 from .approval import Approve, Decisions, answered_by, decision, id_of, output_for
 from .function_tools import ToolContext, answering
 from .run_limits import Limits
+
+if TYPE_CHECKING:
+    from ...types.actions import McpApprovalRequest, McpApprovalResponse
+    from ...types.items import CustomToolCall, CustomToolCallOutput, FunctionCall, FunctionCallOutput
+    from ...types.request import Request
 
 __all__ = ["Hooks", "Loop", "ToolOutput", "TurnDone"]
 
@@ -34,37 +41,58 @@ class Hooks:
 
     >>> class NoDeletes(Hooks):
     ...     def before_call(self, call, context):
-    ...         return "not allowed" if call["name"] == "delete" else None
+    ...         return "not allowed" if call.name == "delete" else None
     """
 
-    def before_turn(self, number: int, request: Node) -> Any:
-        """Before the model is asked: return another canonical request to send that instead, None to go on."""
+    def before_turn(self, number: int, request: Request) -> Any:
+        """Before the model is asked: return another `Request` to send that instead, None to go on.
+
+        `request.model_copy(update={...})` makes one.
+        """
 
     def after_turn(self, step: Step) -> Any:
         """Once for each turn: its tools have answered or wait for a decision, or the run ends with it."""
 
-    def before_call(self, call: Node, context: ToolContext[Any]) -> Any:
+    def before_call(self, call: FunctionCall | CustomToolCall, context: ToolContext[Any]) -> Any:
         """Before a tool runs: return a text to be the call's output without running it, None to run it."""
 
-    def after_call(self, call: Node, output: Node) -> Any:
-        """After a tool has run: return another output item to send that instead, None to go on."""
+    def after_call(self, call: FunctionCall | CustomToolCall, output: FunctionCallOutput | CustomToolCallOutput) -> Any:
+        """After a tool has run: return a text or another output item to send that instead, None to go on."""
 
 
 class ToolOutput:
     """In the stream of a tool loop: a tool has answered. `call` and `item` are canonical items.
 
-    >>> ToolOutput({"type": "function_call", "name": "now"}, {"type": "function_call_output", "output": "noon"}).type
-    'unified_llm:tool_output'
+    `call_node` and `item_node` are the same as JSON.
+
+    >>> import unified_llm as ul
+    >>> def now() -> str:
+    ...     return "noon"
+    >>> stream = ul.Client().responses.run(model="local/echo", input="[[call now]]", tools=[now], stream=True)
+    >>> [(event.call.name, event.item.output) for event in stream if event.type == "unified_llm:tool_output"]
+    [('now', 'noon')]
     """
 
     type: Literal["unified_llm:tool_output"] = "unified_llm:tool_output"
 
     def __init__(self, call: Node, item: Node) -> None:
-        self.call: Node = call
-        self.item: Node = item
+        self.call_node: Node = call
+        self.item_node: Node = item
+
+    @property
+    def call(self) -> FunctionCall | CustomToolCall | McpApprovalRequest:
+        """The call that is answered."""
+        found: FunctionCall | CustomToolCall | McpApprovalRequest = validate("item", self.call_node)
+        return found
+
+    @property
+    def item(self) -> FunctionCallOutput | CustomToolCallOutput | McpApprovalResponse:
+        """The output, or the decision about a call that a provider runs."""
+        found: FunctionCallOutput | CustomToolCallOutput | McpApprovalResponse = validate("item", self.item_node)
+        return found
 
     def __repr__(self) -> str:
-        return f"ToolOutput({self.call.get('name')!r}, {self.item.get('output')!r})"
+        return f"ToolOutput({self.call_node.get('name')!r}, {self.item_node.get('output')!r})"
 
 
 class TurnDone:
@@ -143,9 +171,10 @@ class Loop:
             while True:
                 self.limits.check_turns(self.steps)
                 number = len(self.steps) + 1
-                changed = yield Hook(self.hooks.before_turn, (number, self.call.body))
-                if changed is not None:
-                    self.call.body = changed
+                if self._hooked("before_turn"):
+                    changed = yield Hook(self.hooks.before_turn, (number, validate("request", self.call.body)))
+                    if changed is not None:
+                        self.call.body = plain(changed)
                 response: Result = yield Turn(self.call)
                 done = yield from self._answered(response, number, Decisions())
                 if done is not None:
@@ -234,7 +263,7 @@ class Loop:
                 found[place] = said
             elif said and mine:
                 running.append((place, node, at))
-        flows = [self._hooked(node, at) for _, node, at in running]
+        flows = [self._watched(node, at) for _, node, at in running]
         for (place, _, _), item in zip(running, (yield Do(flows, self.parallel)) if flows else ()):
             found[place] = item
         for place in sorted(found):
@@ -243,15 +272,24 @@ class Loop:
         self._earlier = ()
         return [found[place] for place in sorted(found)]
 
-    def _hooked(self, node: Node, context: ToolContext[Any]) -> Steps[Node]:
+    def _watched(self, node: Node, context: ToolContext[Any]) -> Steps[Node]:
         """One call with the hooks around it."""
-        said = yield Hook(self.hooks.before_call, (node, context))
+        said = None
+        if self._hooked("before_call"):
+            said = yield Hook(self.hooks.before_call, (validate("item", node), context))
         if said is None:
             item = yield from answering(self.call.tools.get(context.name), node, context)
         else:
             item = output_for(node, said)
-        changed = yield Hook(self.hooks.after_call, (node, item))
-        return item if changed is None else changed
+        if self._hooked("after_call"):
+            changed = yield Hook(self.hooks.after_call, (validate("item", node), validate("item", item)))
+            if changed is not None:
+                item = output_for(node, changed) if isinstance(changed, str) else plain(changed)
+        return item
+
+    def _hooked(self, name: str) -> bool:
+        """Whether a hook is one of the caller's: objects are made for those only."""
+        return getattr(type(self.hooks), name, None) is not getattr(Hooks, name)
 
     def _done(self, response: Result, number: int, outputs: Sequence[Node]) -> Steps[Step]:
         step = Step(number, response, tuple(outputs))

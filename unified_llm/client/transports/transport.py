@@ -7,10 +7,10 @@ loops, and either HTTP library, because every rule is in `translator.py` and eve
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from email.utils import formatdate
-from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 import httpx2
 
@@ -20,6 +20,8 @@ from ...passes.keywords import spelled_out, texts_in
 from ..connections.io import TIMEOUT, AsyncWire, Wire
 from ..sending.deadline import Deadline
 from ..sending.effects import lowered
+from ..upstreams import options as upstream_options
+from ..upstreams.options import UpstreamKeywords
 from .stream_translation import SurfaceStream
 from .translator import Incoming, Reply, Translator
 
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from ...models.names import ProtocolName
     from ...provenance.opaque import SecretLike
     from ...provenance.vault import Vault
-    from ..params import Key, UpstreamLike
+    from ..params import UpstreamLike
     from ..sending.retry import Retry
     from .translator import OnLosses
 
@@ -39,13 +41,9 @@ __all__ = ["async_http_client", "http_client", "transport"]
 Library = Literal["httpx2", "httpx"]
 
 
-class TransportKeywords(TypedDict, total=False):
-    """What `http_client` takes; the fields of an `Upstream` are the last of it."""
+class TransportKeywords(UpstreamKeywords, total=False):
+    """What `http_client` takes beside the upstream."""
 
-    http_client: httpx2.Client | None
-    """The HTTP client that reaches the upstream; it is not closed."""
-    async_http_client: httpx2.AsyncClient | None
-    """The async one."""
     limits: httpx2.Limits | None
     """Limits of the connection pool, without an HTTP client."""
     total_timeout: float | None
@@ -62,38 +60,10 @@ class TransportKeywords(TypedDict, total=False):
     """A function that is called with the losses of each response."""
     retry: Retry | None
     """When to retry; by default never, because the SDK retries."""
-    protocol: ProtocolName | None
-    """The protocol to use; "auto" is the one with the fewest losses for each request."""
-    base_url: str | None
-    """The base URL of the server."""
-    api_key: Key | None
-    """The API key, for the origin of the first upstream, or keys by provider."""
-    auth: httpx2.Auth | None
-    """Authentication in place of an API key."""
-    headers: Mapping[str, str] | None
-    """HTTP headers of each request."""
-    query: Mapping[str, Any] | None
-    """Query parameters of each request."""
-    variables: Mapping[str, str] | None
-    """Values of the variables in the URL of a provider."""
-    model: str | None
-    """The model, where the upstream names none."""
-    provider: str | None
-    """The provider, where the URL does not tell."""
-    scope: str | None
-    """A label of the credential or deployment that opaque data is bound to."""
-    defaults: Mapping[str, Any]
-    """Fields of the body that a request need not have."""
-    fixed: Mapping[str, Any]
-    """Fields of the body that replace those of a request."""
-    omitted: tuple[str, ...]
-    """Fields of the body that are left out."""
-    path: str
-    """The path of requests, where it is not the protocol's own."""
-    stream_path: str
-    """The path of requests for a stream."""
-    timeout: float | httpx2.Timeout | None
-    """Seconds to wait for each piece of a response."""
+
+
+def _meanings() -> dict[str, str]:
+    return {**upstream_options.meanings(), **texts_in(__file__)}
 
 
 @overload
@@ -112,7 +82,7 @@ def http_client(
     library: Literal["httpx"],
     **options: Unpack[TransportKeywords],
 ) -> httpx.Client: ...
-@spelled_out(TransportKeywords, meanings=partial(texts_in, __file__))
+@spelled_out(TransportKeywords, meanings=_meanings)
 def http_client(
     upstream: Any = None, surface: ProtocolName | None = None, *, library: Library = "httpx2", **options: Any
 ) -> Any:
@@ -166,7 +136,7 @@ def async_http_client(
     library: Literal["httpx"],
     **options: Unpack[TransportKeywords],
 ) -> httpx.AsyncClient: ...
-@spelled_out(TransportKeywords, meanings=partial(texts_in, __file__))
+@spelled_out(TransportKeywords, meanings=_meanings)
 def async_http_client(
     upstream: Any = None, surface: ProtocolName | None = None, *, library: Library = "httpx2", **options: Any
 ) -> Any:

@@ -34,6 +34,7 @@ _PLAIN = frozenset(
 _PLAIN_ENDS = ("-version", "-beta", "-timeout")
 _NAMED = {"&": "amp", "<": "lt", ">": "gt", '"': "quot"}
 _CONTROL = {"\n": "n", "\r": "r", "\t": "t"}
+SCHEME = "Bearer "
 
 
 def is_sendable(text: str) -> bool:
@@ -106,7 +107,11 @@ class Secrets:
 
     def has_prefix(self, prefix: str) -> bool:
         """Whether one of the credentials begins so, which tells who issued it."""
-        return any(each.removeprefix("Bearer ").startswith(prefix) for each in tuple(self._known))
+        return any(each.removeprefix(SCHEME).startswith(prefix) for each in tuple(self._known))
+
+    def has_scheme(self) -> bool:
+        """Whether one of the credentials itself begins with the scheme of a header, which is sent before each."""
+        return any(each.startswith(SCHEME) for each in tuple(self._known))
 
     def hide(self, text: str) -> str:
         """The text without any of the credentials, in whatever spelling; the very same text where it has none."""

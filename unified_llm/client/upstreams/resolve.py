@@ -8,7 +8,6 @@ Nothing is connected to here, and no key is looked at before a request leaves.
 from __future__ import annotations
 
 import os
-import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -19,7 +18,7 @@ import httpx2
 
 from ...engine.adapter import Adapter
 from ...engine.registry import adapter, split
-from ...foundation.errors import InvalidBody, UnknownProtocol
+from ...foundation.errors import UnknownProtocol
 from ...foundation.urls import check_headers, check_query
 from ...foundation.usage_errors import InvalidArgument, MissingExtra
 from ...models.endpoints import Endpoint, Provider, by_preference, compatible, provider
@@ -27,13 +26,13 @@ from ...models.selection import select
 from .credentials import KeyAuth
 from .known_hosts import hosts
 from .loading import loaded
+from .references import check_names, check_reference, check_url
 from .signatures import Signature, service_of
 from .tokens import check_login, tokens_of
 from .upstream import Upstream, taken_apart
 
 __all__ = ["AUTO", "credited", "from_env", "from_sdk", "load", "upstream", "with_key"]
 
-_HOST = re.compile(r"(localhost|\d+\.\d+\.\d+\.\d+|[\w.-]+:\d+)(:\d+)?")
 _BEARER = ("authorization", "Bearer {key}")
 AUTO = "auto"
 """In the place of a protocol: whichever carries most of a request."""
@@ -74,6 +73,7 @@ provider='anthropic', scope=None, defaults={}, fixed={}, omitted=(), path='', st
     >>> upstream("http://localhost:8000/v1", model="qwen3").protocol
     'openai-chat'
     """
+    check_names(changes)
     if isinstance(auth, str):
         check_login(auth)  # before anything else is looked for
         made = upstream(
@@ -97,14 +97,14 @@ provider='anthropic', scope=None, defaults={}, fixed={}, omitted=(), path='', st
         return there.with_(**changes) if changes else there
     if not isinstance(ref, str):
         return from_sdk(ref, protocol=AUTO if auto else protocol, **changes)
-    if base_url is not None and "://" not in base_url:
-        shown = base_url if not {"@", "?"} & {*base_url} else "..."  # without a password or a key
-        raise InvalidBody("/base_url", f"{shown!r} has no scheme; did you mean 'http://{shown}'?")
+    if base_url is not None:
+        check_url(base_url)
     if "://" in ref:
+        check_url(ref)
         return _at(ref, protocol, api_key, changes)
     name, _, model = ref.partition("/")
-    if base_url is None and _HOST.fullmatch(name):
-        raise InvalidBody("/base_url", f"{ref!r} has no scheme; did you mean 'http://{ref}'?")
+    if base_url is None:
+        check_reference(name, ref)
     others: tuple[Endpoint, ...] = ()
     if base_url is None:
         owner = provider(name, model=model or None)

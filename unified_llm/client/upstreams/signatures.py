@@ -33,11 +33,13 @@ class Signature(httpx2.Auth):
     A request that is refused because they have expired is sent once more with new ones.
     """
 
-    one_time = frozenset(("authorization", "x-amz-date"))
+    one_time: frozenset[str] = frozenset(("authorization", "x-amz-date"))
     """Headers that are of no use for another request."""
 
     def __init__(self, tokens: Tokens, service: str, region: str) -> None:
-        self._tokens, self.service, self.region = tokens, service, region
+        self._tokens = tokens
+        self.service: str = service
+        self.region: str = region
 
     def __repr__(self) -> str:
         return f"Signature({self.service!r}, {self.region!r})"

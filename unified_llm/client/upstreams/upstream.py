@@ -9,14 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import httpx2
 
 from ...foundation.errors import InvalidBody
 from ...foundation.urls import check_headers, filled
+from ...passes.keywords import spelled_out
 from .credentials import KeyAuth
+from .options import UpstreamKeywords, meanings
 from .redaction import Secrets
+
+if TYPE_CHECKING:
+    from ..params import UpstreamLike
 
 __all__ = ["Upstream", "join", "taken_apart"]
 
@@ -87,8 +92,21 @@ class Upstream:
             self.auth.register(self.secrets)
 
     @staticmethod
-    def of(ref: Any, **options: Any) -> Upstream:
-        """The upstream of a name, a URL or an SDK client; see `unified_llm.client.upstreams.resolve.upstream`."""
+    @spelled_out(UpstreamKeywords, meanings=meanings)
+    def of(ref: UpstreamLike, **options: Unpack[UpstreamKeywords]) -> Upstream:
+        """The upstream that `ref` names: "provider/model", "provider", a base URL, an SDK's client, or an `Upstream`.
+
+        Without a `protocol` a provider that has several is sent each request in the one with the fewest losses, and a
+        URL of an unknown host in the one that most servers are compatible with. Without an `api_key` the environment
+        variables of the provider are read as a request leaves.
+
+        Raises `UnknownProvider`, `UnknownProtocol`, `MissingExtra` where the library of a login is not installed,
+        `InvalidBody` for a URL without a scheme, and `InvalidArgument` where no protocol is known to serve the model,
+        or a variable of the URL is missing.
+
+        >>> Upstream.of("http://localhost:8000/v1", model="qwen3").protocol
+        'openai-chat'
+        """
         from .resolve import upstream
 
         return upstream(ref, **options)
