@@ -8,9 +8,9 @@ import pytest
 
 import unified_llm as ul
 from unified_llm import suite
-from unified_llm.engine.adapter import ReadMore, WriteMore
 from unified_llm.streams.byte_fast_path import reader_of, writer_of
 from unified_llm.streams.byte_pipeline import ByteStream
+from unified_llm.streams.event_fast_path import ReadMore, WriteMore
 
 CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"
 GENERATE, INTERACTIONS = "google-generate-content", "google-interactions"

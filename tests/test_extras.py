@@ -54,7 +54,7 @@ ASKING = {
         'print(CliRunner().invoke(app, ["gateway", "check"]).stderr.strip())',
     ),
     "mcp": ('from unified_llm.client.tools.mcp import ToolServer; ToolServer("http://127.0.0.1:9").__enter__()',),
-    "models": ('from unified_llm.models import _snapshot; _snapshot.main("2026-11-21")',),
+    "models": ('from unified_llm.models.snapshots import models_dev as _snapshot; _snapshot.main("2026-11-21")',),
     "azure": (
         "from unified_llm_openai.credentials import access_token; access_token('', False)",
         'ul.Upstream.of("azure/gpt-5.5", auth="azure", variables={"resource": "r"})',

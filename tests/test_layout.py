@@ -36,14 +36,12 @@ FLOORS = [["foundation"], ["types"], ["losses"], ["engine"], ["passes", "provena
 MOST = 12
 """Modules in a folder, beside its `__init__.py`."""
 
-# Where the house is not yet as these laws have it; either list may only become shorter.
+# Where the house is not yet as these laws have it; each list may only become shorter.
 UPWARDS = {
     "unified_llm.client.cli.detection -> drift",
-    "unified_llm.engine.adapter -> streams",
     "unified_llm.engine.pairs.reading -> provenance",
-    "unified_llm.engine.pairs.writing -> provenance",
-    "unified_llm.losses.source_map -> engine",
 }
+CIRCLING = {"client"}
 CROWDED = {"client/tools", "foundation", "gateway", "gateway/state", "types"}
 
 # What a conversion runs through. It declares nothing in pydantic and opens no connection, so it imports neither.
@@ -175,6 +173,19 @@ def test_the_packages_import_downwards() -> None:
             if own in floor and floor.get(room(name), -1) > floor[own]:
                 found.add(f"{name_of(path)} -> {room(name)}")
     assert found == UPWARDS
+
+
+def test_no_imports_go_round_in_a_circle() -> None:
+    modules = {name_of(path): path for path in SOURCES if path.is_relative_to(HUB)}
+    left = {name: imported(when_run(tree_of(path)), path) - {name} for name, path in modules.items()}
+    while True:
+        wanted = set(chain.from_iterable(left.values()))
+        # Who imports nothing that is left, or is imported by nothing that is left, is in no circle.
+        inside = {name: names & left.keys() for name, names in left.items() if names & left.keys() and name in wanted}
+        if inside == left:
+            break
+        left = inside
+    assert {room(name) for name in left} == CIRCLING, left
 
 
 def room(name: str) -> str:

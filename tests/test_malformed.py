@@ -13,7 +13,8 @@ import httpx2
 import pytest
 
 import unified_llm as ul
-from unified_llm.foundation.json_codec import MAX_DEPTH, detached, load_text, parse
+from unified_llm.foundation.json_codec import detached, load_text, parse
+from unified_llm.foundation.json_paths import MAX_DEPTH
 from unified_llm.streams.byte_pipeline import _encoded
 from unified_llm.streams.framings.sse import SSEDecoder
 

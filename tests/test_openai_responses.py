@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
-from unified_llm.passes.convert import load
+from unified_llm.foundation.json_codec import load
 from unified_llm.provenance.opaque import is_sealed
 
 P = "openai-responses"

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import unified_llm as ul
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.foundation.secret import Secret
 from unified_llm.provenance.opaque import (
-    Secret,
     anchor_of,
     escaped,
     is_sealed,

@@ -13,14 +13,16 @@ import pytest
 import unified_llm as ul
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.registry import adapter
 from unified_llm.foundation.errors import CapabilityRefused
+from unified_llm.foundation.secret import Secret
 from unified_llm.losses import Losses
 from unified_llm.losses.locator import locate
 from unified_llm.passes.unsupported import refuse
 from unified_llm.provenance.answer_envelope import parked
-from unified_llm.provenance.opaque import Secret
 
 Node = dict[str, Any]
+GOAL = adapter("openai-chat")
 
 
 def written(*nodes: Node) -> Writer:
@@ -37,7 +39,7 @@ def test_what_is_in_a_carried_answer_waits_there() -> None:
     writer.context["carried"] = [[inside]]
     parked(writer)
     root = {"input": [inside, outside]}
-    losses = locate(root, {}, writer, None, None, "request")
+    losses = locate(root, {}, writer, None, None, GOAL, "request")
     assert {loss.path: loss.fate for loss in losses} == {"/input/0/status": "parked", "/input/1/status": "lost"}
 
 
@@ -46,14 +48,14 @@ def test_nothing_is_said_of_carriers() -> None:
     writer = written(carrier)
     writer.context["carriers"] = [carrier]
     parked(writer)
-    assert locate({"input": [carrier]}, {}, writer, None, None, "request") == Losses()
+    assert locate({"input": [carrier]}, {}, writer, None, None, GOAL, "request") == Losses()
 
 
 def test_nothing_is_lost_of_what_repair_made_up() -> None:
     made, said = ({"type": "function_call_output", "call_id": "c", "output": "x", "status": "done"} for _ in "12")
     writer = written(made, said)
     writer.context["made up"] = [made]
-    losses = locate({"input": [made, said]}, {}, writer, None, None, "request")
+    losses = locate({"input": [made, said]}, {}, writer, None, None, GOAL, "request")
     assert [loss.path for loss in losses] == ["/input/1/status"]
 
 
@@ -66,7 +68,7 @@ def test_a_word_that_was_read_twice_is_lost_where_both_are() -> None:
         reader.place(reader.made(node, wire), (key,), ("word",))
     writer = written(other)
     writer.report(one, ("role",), "lost")
-    losses = locate({"input": [one, other]}, {}, writer, reader, None, "request")
+    losses = locate({"input": [one, other]}, {}, writer, reader, None, GOAL, "request")
     assert {(loss.path, loss.fate) for loss in losses} == {("/word", "lost")}
 
 
@@ -77,7 +79,7 @@ def test_a_prompt_that_is_lost_at_once_is_refused() -> None:
     root = {"input": [{"type": "message", "role": "user", "content": [part]}]}
 
     def find() -> Losses:
-        return locate(root, {}, writer, None, None, "request")
+        return locate(root, {}, writer, None, None, GOAL, "request")
 
     with pytest.raises(CapabilityRefused) as refused:
         refuse(root, [part], find(), writer, "ignore", find)

@@ -14,7 +14,8 @@ import unified_llm as ul
 from unified_llm.foundation.capabilities import CAPABILITIES, is_known
 from unified_llm.losses import FATES, Loss, Losses
 from unified_llm.losses.advice import _advice, advice
-from unified_llm.losses.reasons import _data, is_bookkeeping, is_default, with_reasons
+from unified_llm.losses.reasons import _data, is_bookkeeping, is_default
+from unified_llm.losses.report import with_reasons
 
 PROTOCOLS = list(corpus.PROTOCOLS.values())
 EVERY = 5  # of recorded documents; fixtures are all looked at

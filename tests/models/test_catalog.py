@@ -13,9 +13,10 @@ import pytest
 
 import unified_llm as ul
 from models.catalogues import DATA, ENTRY, SMALL, SNAPSHOT
-from unified_llm.models import _snapshot, catalog
+from unified_llm.models import catalog
 from unified_llm.models.catalog import Catalog, find, get, load, refresh
 from unified_llm.models.entries import CatalogModel
+from unified_llm.models.snapshots import models_dev
 
 pytestmark = pytest.mark.usefixtures("own_catalogue")
 
@@ -110,7 +111,7 @@ def test_the_snapshot_is_what_the_package_holds(tmp_path: Path) -> None:
     raw = gzip.decompress((resources.files("models_dev") / "data.json.gz").read_bytes())
     assert SNAPSHOT.raw == json.loads(raw)
     made = SNAPSHOT.source.rpartition(", ")[2].rstrip(")")
-    _snapshot.main(made, tmp_path)
+    models_dev.main(made, tmp_path)
     for name in ("models_dev.json.gz", "SNAPSHOT.txt"):
         old, new = (DATA / name).read_bytes(), (tmp_path / name).read_bytes()
         # The compressor may differ from one Python to the next, what is in it may not.

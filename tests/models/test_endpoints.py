@@ -10,9 +10,10 @@ import pytest
 
 import unified_llm as ul
 from unified_llm.engine.registry import adapter
-from unified_llm.models import catalog, endpoints
+from unified_llm.models import catalog, provider_table
 from unified_llm.models.catalog import Catalog, load
-from unified_llm.models.endpoints import provider, providers, table
+from unified_llm.models.endpoints import provider, providers
+from unified_llm.models.provider_table import table
 from unified_llm.types._tables import CAPABILITY
 
 DATA = Path(catalog.__file__).parent / "data"
@@ -51,7 +52,7 @@ def test_a_row_of_the_table(name: str) -> None:
 
 
 def test_the_table_is_dated() -> None:
-    assert endpoints._data()["checked"].isoformat() >= "2026-11-21"
+    assert provider_table.data()["checked"].isoformat() >= "2026-11-21"
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -70,7 +71,7 @@ def test_a_target_is_one_that_conversions_know(name: str) -> None:
 
 
 def test_aliases_are_no_names_of_others() -> None:
-    assert not set(endpoints.aliases()) & ({*SNAPSHOT.raw, *table()})
+    assert not set(provider_table.aliases()) & ({*SNAPSHOT.raw, *table()})
 
 
 # ---- who serves what ------------------------------------------------------------------------------------------------

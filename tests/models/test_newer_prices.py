@@ -10,8 +10,9 @@ import pytest
 
 import unified_llm as ul
 from models.catalogues import DATA, ENTRY, SMALL, SNAPSHOT
-from unified_llm.models import _prices, catalog
+from unified_llm.models import catalog
 from unified_llm.models.catalog import Catalog, find, get, refresh
+from unified_llm.models.snapshots import prices as making
 
 pytestmark = pytest.mark.usefixtures("own_catalogue")
 
@@ -100,7 +101,7 @@ def test_only_what_is_newer_is_in_the_table_of_prices() -> None:
     }
     since = {"since": "2026-10-01", "source": "https://p.example"}
     bound = {"tier": {"type": "context", "size": 6}, "input": 4, "output": 5}
-    assert _prices.newer(snapshot, {"acme": {"models": listed}}) == {
+    assert making.newer(snapshot, {"acme": {"models": listed}}) == {
         "acme/dearer": {"cost": {"input": 3, "output": 2}, **since},
         "acme/new": {"cost": {"input": 6}, "status": "deprecated", **since},
         "acme/tiered": {"cost": {"input": 1, "output": 2, "tiers": [bound]}, **since},

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
-from unified_llm.passes.convert import load
+from unified_llm.foundation.json_codec import load
 
 P = "openai-responses"
 C = "openai-chat"

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import unified_llm as ul
-from unified_llm.passes.convert import load
+from unified_llm.foundation.json_codec import load
 
 P = "openai-responses"
 Node = dict[str, Any]

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, Unpack
 
 import httpx2
 
+from ..foundation.secret import SecretLike
 from ..foundation.usage_errors import InvalidArgument
 from ..losses import Levels
 from ..passes.keywords import spelled_out
-from ..provenance.opaque import SecretLike
 from ..provenance.vault import Vault
 from .connections.io import AsyncWire, Wire
 from .core import Core

@@ -20,8 +20,9 @@ from ..foundation.errors import (
     UnknownProvider,
 )
 from ..foundation.exchange import Exchange
+from ..foundation.secret import Secret, SecretLike
 from ..losses import Levels, Losses, enforce
-from ..provenance.opaque import Secret, SecretLike, process_secret
+from ..provenance.opaque import process_secret
 from ..provenance.vault import Vault
 from .history import Segment
 from .inputs.argument_types import check_arguments

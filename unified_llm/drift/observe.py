@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 from ..engine.pairs.reading import Reader
 from ..engine.registry import provider_of, split
 from ..foundation.errors import CapabilityRefused, UnifiedLLMError
+from ..foundation.json_codec import load
 from ..foundation.secret import Secret
 from ..losses import Loss
 from ..losses.defaults import needs_no_field
-from ..passes.convert import convert, kind_of, load, write
+from ..passes.convert import convert, kind_of, write
 from ..streams.conversion import convert_stream
 from ..streams.folds import checked, collect, decompose
 from ..streams.writing import write_stream

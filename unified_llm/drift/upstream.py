@@ -19,9 +19,9 @@ from ..engine.pairs.reading import Reader
 from ..engine.registry import adapter, protocols, split
 from ..foundation.errors import CapabilityRefused, InvalidBody
 from ..foundation.exchange import Exchange
-from ..foundation.json_codec import dump, parse
+from ..foundation.json_codec import dump, load, parse
 from ..losses import Loss, Losses
-from ..passes.convert import convert, load, write
+from ..passes.convert import convert, write
 from ..streams.conversion import convert_stream
 from ..streams.folds import decompose
 from ..streams.framings.sse import encode

@@ -14,11 +14,10 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from ..streams.event_fast_path import NOTHING_MORE, ReadMore, WriteMore
-
 if TYPE_CHECKING:
     from ..passes.repair import Rules
     from ..passes.schemas import SchemaProfile
+    from ..streams.event_fast_path import ReadMore, WriteMore
     from .conversation_api import ConversationApi
     from .file_api import CacheApi, FileApi
     from .pairs.mapping import Mapping
@@ -27,13 +26,11 @@ if TYPE_CHECKING:
     from .pairs.writing import Writer
 
 __all__ = [
-    "NOTHING_MORE",
     "Adapter",
     "Framing",
     "Kind",
     "Paging",
     "Proof",
-    "ReadMore",
     "ReadsMore",
     "Route",
     "Socket",
@@ -41,7 +38,6 @@ __all__ = [
     "Streams",
     "WireReader",
     "WireWriter",
-    "WriteMore",
     "WritesMore",
 ]
 

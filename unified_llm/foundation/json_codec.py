@@ -17,9 +17,9 @@ from typing import Any
 import orjson
 
 from .errors import InvalidBody
+from .json_paths import MAX_DEPTH, Keys, pointer
 
 __all__ = [
-    "MAX_DEPTH",
     "arguments_of",
     "copied",
     "deep_path",
@@ -27,6 +27,7 @@ __all__ = [
     "dump",
     "dump_text",
     "has_non_finite",
+    "load",
     "load_all",
     "load_exact",
     "load_objects",
@@ -35,14 +36,6 @@ __all__ = [
     "too_deep",
 ]
 
-Keys = tuple[Any, ...]
-
-MAX_DEPTH = 200
-"""How many objects and lists may be nested in each other in one document, or in one JSON text inside a document.
-
-Fourteen times the depth of the deepest document that was recorded, and low enough that no recursion over a document
-comes near Python's own limit, also when the caller's stack is deep. Deeper input is `InvalidBody`, with the path.
-"""
 _TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
 # A text that is shorter than this cannot be too deep: each level takes two brackets.
 _SHALLOW = 2 * MAX_DEPTH + 1
@@ -90,7 +83,7 @@ def deep_path(value: Any) -> Keys | None:
 
 def too_deep(path: Keys) -> InvalidBody:
     """The error for a node at this path, which is nested too deeply."""
-    return InvalidBody(_pointer(path), _TOO_DEEP)
+    return InvalidBody(pointer(path), _TOO_DEEP)
 
 
 def _refuse_deep(value: Any) -> None:
@@ -315,7 +308,7 @@ def _mended(value: Any, path: Keys, notes: list[Keys] | None) -> Any:
         return value
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise InvalidBody(_pointer(path), f"{value} is not JSON")
+            raise InvalidBody(pointer(path), f"{value} is not JSON")
         return value
     if len(path) >= MAX_DEPTH and isinstance(value, (dict, list, tuple)):
         raise too_deep(path)
@@ -323,14 +316,14 @@ def _mended(value: Any, path: Keys, notes: list[Keys] | None) -> Any:
         out = {}
         for key, inner in value.items():
             if not isinstance(key, str):
-                raise InvalidBody(_pointer(path), f"the key {key!r} is not a string")
+                raise InvalidBody(pointer(path), f"the key {key!r} is not a string")
             out[_unicode(key, path, notes)] = _mended(inner, (*path, key), notes)
         return out
     if isinstance(value, (list, tuple)):
         return [_mended(inner, (*path, index), notes) for index, inner in enumerate(value)]
     if hasattr(value, "model_dump"):
         return _mended(value.model_dump(mode="json", by_alias=True, exclude_unset=True), path, notes)
-    raise InvalidBody(_pointer(path), f"{type(value).__name__} is not JSON")
+    raise InvalidBody(pointer(path), f"{type(value).__name__} is not JSON")
 
 
 def _unicode(text: str, path: Keys, notes: list[Keys] | None) -> str:
@@ -344,7 +337,10 @@ def _unicode(text: str, path: Keys, notes: list[Keys] | None) -> str:
         return whole
 
 
-def _pointer(path: Keys) -> str:
-    from .json_paths import pointer
-
-    return pointer(path)
+def load(body: Any, notes: list[tuple[Any, ...]] | None = None) -> Any:
+    """What the caller passed as a JSON tree of our own."""
+    if isinstance(body, (bytes, bytearray, memoryview)):
+        return parse(body, notes)
+    if hasattr(body, "model_dump"):
+        body = body.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    return detached(body, notes)

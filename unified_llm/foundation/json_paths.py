@@ -10,9 +10,9 @@ from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 from .errors import InvalidBody
-from .json_codec import MAX_DEPTH
 
 __all__ = [
+    "MAX_DEPTH",
     "Keys",
     "Paths",
     "Search",
@@ -29,6 +29,13 @@ __all__ = [
 T = TypeVar("T")
 
 Keys = tuple[Any, ...]
+
+MAX_DEPTH = 200
+"""How many objects and lists may be nested in each other in one document, or in one JSON text inside a document.
+
+Fourteen times the depth of the deepest document that was recorded, and low enough that no recursion over a document
+comes near Python's own limit, also when the caller's stack is deep. Deeper input is `InvalidBody`, with the path.
+"""
 
 # A canonical document has more levels than the one that it was read from.
 _DEEPEST = 2 * MAX_DEPTH

@@ -32,7 +32,8 @@ from ..foundation.errors import APIError, CapabilityRefused, InvalidRequestError
 from ..foundation.usage_errors import MissingExtra
 from ..losses import Levels
 from ..models.catalog import current
-from ..models.endpoints import aliases, provider, providers, table
+from ..models.endpoints import provider, providers
+from ..models.provider_table import aliases, table
 from ..passes.convert import write
 from .access import Key
 from .config import Config, ConfigError, ModelRoute

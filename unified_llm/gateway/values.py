@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from ..models.endpoints import logins
+from ..models.provider_table import logins
 
 __all__ = ["LOGINS", "BudgetText", "Cooling", "Digest", "Duration", "Limit", "LimitText", "Listen", "Login", "Names",
            "Origin", "Size", "Variable", "Variables", "limit"]  # fmt: skip

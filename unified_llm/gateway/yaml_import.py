@@ -19,7 +19,8 @@ import yaml
 from ..client.upstreams.upstream import taken_apart
 from ..foundation.errors import InvalidBody, UnknownProvider
 from ..models.catalog import current
-from ..models.endpoints import Provider, provider, table
+from ..models.endpoints import Provider, provider
+from ..models.provider_table import table
 from .config import Config, ConfigError
 
 __all__ = ["Imported", "imported"]

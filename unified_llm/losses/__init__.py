@@ -2,7 +2,9 @@
 
 from .grouping import LossGroup
 from .levels import Level, Levels, at_level, check_levels, enforce, level_of, levels_from
-from .report import FATES, SEVERITIES, Fate, Loss, Losses, Severity, Side, StreamLosses
+from .loss import FATES, Fate, Loss, Side
+from .report import Losses, StreamLosses
+from .severity import SEVERITIES, Severity
 
 __all__ = [
     "FATES",

@@ -8,7 +8,7 @@ from functools import cache
 from ..foundation.capabilities import CAPABILITIES, is_capability, near
 from ..foundation.usage_errors import InvalidArgument
 from .grouping import at, grouped
-from .report import Loss
+from .loss import Loss
 
 __all__ = ["advice", "explain"]
 

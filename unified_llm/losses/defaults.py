@@ -17,7 +17,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..foundation.generated_ids import is_made
-from ..foundation.json_codec import MAX_DEPTH
+from ..foundation.json_paths import MAX_DEPTH
 from . import Loss, Losses
 
 if TYPE_CHECKING:

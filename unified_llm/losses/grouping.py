@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .report import SEVERITIES, Fate, Loss, Severity, Side
+from .loss import Fate, Loss, Side
+from .severity import SEVERITIES, Severity
 
 __all__ = ["LossGroup", "grouped", "summary"]
 

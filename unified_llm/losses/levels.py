@@ -8,7 +8,9 @@ from typing import Any, Literal
 
 from ..foundation.capabilities import is_known, near
 from ..foundation.usage_errors import InvalidArgument
-from .report import FATES, SEVERITIES, Loss, Losses
+from .loss import FATES, Loss
+from .report import Losses
+from .severity import SEVERITIES
 
 __all__ = ["Level", "Levels", "at_level", "check_levels", "enforce", "level_of", "levels_from"]
 

@@ -35,14 +35,24 @@ PARTS: dict[Keys, str] = {
 
 
 def locate(
-    root: Any, target: Any, writer: Writer, reader: Reader | None, source: Adapter | None, name: str, base: Keys = ()
+    root: Any,
+    target: Any,
+    writer: Writer,
+    reader: Reader | None,
+    source: Adapter | None,
+    goal: Adapter,
+    name: str,
+    base: Keys = (),
 ) -> Losses:
-    """The report of one conversion: `root` canonical, `target` the result, `name` the canonical kind of the root."""
+    """The report of one conversion, from `source` to `goal`.
+
+    `root` is the canonical document, `target` the result, `name` the canonical kind of the root.
+    """
     if not (writer.noted or (reader and reader.notes)):
         return Losses()
     if reader is not None and reader.owed:
         reader.settle()
-    finder = Finder(root, target, writer, reader, source, name, base)
+    finder = Finder(root, target, writer, reader, source, goal, name, base)
     # What repair made up was never said, so nothing of it can be lost.
     up = writer.context.get("made up")
     made = {id(node) for node in up} if up else None

@@ -10,9 +10,7 @@ from fnmatch import fnmatchcase, translate
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from .report import Loss, Losses
-
-__all__ = ["is_bookkeeping", "is_default", "with_reasons"]
+__all__ = ["is_bookkeeping", "is_default", "reason_of"]
 
 _INDEX = re.compile(r"/\d+(?=/|$)")
 # What stands before the path in an event of a stream: its number, its data, and the object that it completes.
@@ -27,18 +25,6 @@ class _Row(NamedTuple):
     target: str
     path: re.Pattern[str]
     reason: str
-
-
-def with_reasons(losses: Losses, source: str, target: str, kind: str) -> Losses:
-    """The report with a reason in every entry.
-
-    `source` ("" for the canonical form) and `target` are protocol ids with their dialects, `kind` is that of the
-    document; events of streams are parts of a "response".
-
-    >>> with_reasons(Losses([Loss("/seed", "sampling.seed", "lost")]), "a", "b", "request")[0].detail
-    'b has no seed'
-    """
-    return Losses([loss if loss[3] else _reasoned(loss, source, target, kind) for loss in losses])
 
 
 def is_bookkeeping(detail: str) -> bool:
@@ -59,11 +45,13 @@ def is_default(detail: str) -> bool:
     return _matches("default", detail)
 
 
-@lru_cache(maxsize=8192)
-def _reasoned(loss: Loss, source: str, target: str, kind: str) -> Loss:
-    # Kept, since the losses of a conversation come again with each request.
-    place = _INDEX.sub("/*", _EVENT.sub("", loss.path)) or "/"
-    return loss._replace(detail=_reason(place, loss.capability, loss.fate, source, target, kind))
+def reason_of(path: str, capability: str, fate: str, source: str, target: str, kind: str) -> str:
+    """The reason of an entry that gives none, from the canonical form ("") or a `source` to a `target`.
+
+    >>> reason_of("/seed", "sampling.seed", "lost", "a", "b", "request")
+    'b has no seed'
+    """
+    return _reason(_INDEX.sub("/*", _EVENT.sub("", path)) or "/", capability, fate, source, target, kind)
 
 
 @lru_cache(maxsize=4096)

@@ -8,68 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Literal, NamedTuple, overload
+from functools import lru_cache
+from typing import overload
 
 from ..foundation.capabilities import is_known, near
 from ..foundation.usage_errors import InvalidArgument
+from .grouping import LossGroup, grouped, summary
+from .loss import Loss
+from .reasons import reason_of
+from .severity import by_severity
 
-if TYPE_CHECKING:
-    from .grouping import LossGroup
+__all__ = ["Losses", "StreamLosses", "with_reasons"]
 
-__all__ = ["FATES", "SEVERITIES", "Fate", "Loss", "Losses", "Severity", "Side", "StreamLosses"]
-
-Fate = Literal["lost", "approximated", "emulated", "added", "parked"]
-"""What happened to a value; `FATES` defines each in a sentence."""
-
-Severity = Literal["high", "medium", "low"]
-"""How much a loss matters; `SEVERITIES` defines each in a sentence."""
-
-Side = Literal["source", "target"]
-
-FATES: dict[str, str] = {
-    "lost": "not sent: the target has no equivalent",
-    "approximated": "sent as the closest equivalent; the meaning is similar, not equal",
-    "emulated": "the target lacks the feature; the library implements it with another one",
-    "added": "the target requires it and the source has none; the library supplied a value",
-    "parked": "not visible to the target; kept in an envelope or vault, and restored on return",
-}
-
-SEVERITIES: dict[str, str] = {
-    "high": "content, tools, reasoning or state do not reach the target: the result differs",
-    "medium": "a setting or a detail does not reach the target: the result may differ",
-    "low": "bookkeeping, a label, or a value that was carried in another form",
-}
-
-
-class Loss(NamedTuple):
-    """One value that did not reach the target unchanged.
-
-    `path` is a JSON Pointer: into the document the caller passed (`side="source"`), or into the result for what was
-    added to it (`side="target"`). In streams it starts with the number of the input event: `/12/data/...`.
-    `capability` is a name from the closed list (`unified_llm.foundation.capabilities`), `detail` the reason in a few
-    words, and `severity` how much it matters.
-
-    >>> loss = Loss("/seed", "sampling.seed", "lost", "anthropic-messages has no seed")
-    >>> loss.fate, loss.severity
-    ('lost', 'medium')
-    """
-
-    path: str
-    capability: str
-    fate: Fate
-    detail: str = ""
-    side: Side = "source"
-
-    @property
-    def severity(self) -> Severity:
-        """How much it matters: `high`, `medium` or `low`, by `weights.toml`.
-
-        >>> Loss("/messages/0", "image.input", "lost").severity, Loss("/id", "metadata", "added").severity
-        ('high', 'low')
-        """
-        from .severity import severity_of
-
-        return severity_of(self)
+ALIKE = 1_000
 
 
 class Losses(Sequence[Loss]):
@@ -133,8 +84,6 @@ class Losses(Sequence[Loss]):
         >>> [loss.path for loss in report.significant]
         ['/seed']
         """
-        from .severity import by_severity
-
         return Losses(by_severity(loss for loss in self._entries if loss.severity != "low"))
 
     @property
@@ -146,8 +95,6 @@ class Losses(Sequence[Loss]):
         >>> Losses().summary
         'no losses'
         """
-        from .grouping import summary
-
         return summary(self._entries)
 
     def grouped(self) -> list[LossGroup]:
@@ -157,8 +104,6 @@ class Losses(Sequence[Loss]):
         >>> [(group.path, group.size) for group in report.grouped()]
         [('/tools/*/strict', 50000)]
         """
-        from .grouping import grouped
-
         return grouped(self._entries)
 
     def explain(self, capability: str) -> str:
@@ -244,4 +189,19 @@ class StreamLosses:
         return Losses([*self._entries, *together])
 
 
-ALIKE = 1_000
+def with_reasons(losses: Losses, source: str, target: str, kind: str) -> Losses:
+    """The report with a reason in every entry.
+
+    `source` ("" for the canonical form) and `target` are protocol ids with their dialects, `kind` is that of the
+    document; events of streams are parts of a "response".
+
+    >>> with_reasons(Losses([Loss("/seed", "sampling.seed", "lost")]), "a", "b", "request")[0].detail
+    'b has no seed'
+    """
+    return Losses([loss if loss[3] else _reasoned(loss, source, target, kind) for loss in losses])
+
+
+@lru_cache(maxsize=8192)
+def _reasoned(loss: Loss, source: str, target: str, kind: str) -> Loss:
+    # Kept, since the losses of a conversation come again with each request.
+    return loss._replace(detail=reason_of(loss.path, loss.capability, loss.fate, source, target, kind))

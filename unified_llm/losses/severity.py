@@ -8,17 +8,29 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from .reasons import is_bookkeeping
-from .report import SEVERITIES, Loss, Severity
 
-__all__ = ["by_severity", "severity_of", "weight_of"]
+if TYPE_CHECKING:
+    from .loss import Loss
+
+__all__ = ["SEVERITIES", "Severity", "by_severity", "severity_of", "weight_of"]
+
+Severity = Literal["high", "medium", "low"]
+"""How much a loss matters; `SEVERITIES` defines each in a sentence."""
+
+SEVERITIES: dict[str, str] = {
+    "high": "content, tools, reasoning or state do not reach the target: the result differs",
+    "medium": "a setting or a detail does not reach the target: the result may differ",
+    "low": "bookkeeping, a label, or a value that was carried in another form",
+}
 
 
 def weight_of(loss: Loss) -> float:
     """What a loss weighs when protocols are compared.
 
+    >>> from unified_llm.losses import Loss
     >>> weight_of(Loss("/input/0", "image.input", "lost")), weight_of(Loss("/store", "state.store", "added"))
     (12.0, 0.0)
     """
@@ -35,6 +47,7 @@ def weight_of(loss: Loss) -> float:
 def severity_of(loss: Loss) -> Severity:
     """The severity of a loss: `SEVERITIES` defines each in a sentence.
 
+    >>> from unified_llm.losses import Loss
     >>> severity_of(Loss("/tools/0", "tools.hosted.web_search", "lost"))
     'high'
     >>> severity_of(Loss("/tools/0/user_location", "tools.hosted.web_search", "lost"))

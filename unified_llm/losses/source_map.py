@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from ..engine.registry import adapter
 from ..foundation.json_paths import Keys, Paths, Search, at, follow, once
 from ..types._tables import CAPABILITY
 from .capability_names import Naming
@@ -46,6 +45,7 @@ class Notes(Naming):
         writer: Writer,
         reader: Reader | None,
         source: Adapter | None,
+        goal: Adapter,
         name: str,
         base: Keys,
     ) -> None:
@@ -55,7 +55,7 @@ class Notes(Naming):
         self.writer = writer
         self.reader = reader
         self.source = source
-        self.goal = adapter(writer.protocol)
+        self.goal = goal
         self.doc: Any = writer.context.get("given", root) if reader is None else reader.doc
         # The wire keys and the capabilities of the root's settings that a document has for themselves.
         known = reader is not None and source is not None and type(self.doc) is dict

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..engine.registry import adapter, protocols
 from .catalog import find
-from .endpoints import table
+from .provider_table import table
 
 __all__ = ["main", "text"]
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from ..foundation.errors import InvalidBody, UnknownModel, UnknownProvider
+from .provider_table import aliases, table
 
 if TYPE_CHECKING:
     from .entries import CatalogModel
@@ -146,8 +147,6 @@ class Catalog:
 
 def near_providers(name: str, known: Catalog) -> list[str]:
     """Providers that may be meant by an unknown name."""
-    from .endpoints import aliases
-
     low = name.casefold()
     names = {*known.raw, *_table(), *aliases()}
     holding = sorted((each for each in names if len(low) > 2 and low in each), key=len)
@@ -320,13 +319,9 @@ def _at_most(model: CatalogModel, price: Any) -> bool:
 
 
 def _resolve(name: str) -> str:
-    from .endpoints import aliases
-
     return aliases().get(name, name)
 
 
 @lru_cache(1)
 def _table() -> frozenset[str]:
-    from .endpoints import table
-
     return frozenset(table())

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from functools import lru_cache
-from importlib import resources
 from typing import Any
 
 from ..engine.registry import protocols
@@ -21,19 +18,9 @@ from ..foundation.errors import UnknownProvider
 from ..foundation.urls import filled
 from ..foundation.usage_errors import InvalidArgument
 from .catalog import Catalog, current, near_providers
+from .provider_table import aliases, data, table
 
-__all__ = [
-    "Endpoint",
-    "Provider",
-    "aliases",
-    "by_preference",
-    "compatible",
-    "framings",
-    "logins",
-    "provider",
-    "providers",
-    "table",
-]
+__all__ = ["Endpoint", "Provider", "by_preference", "provider", "providers"]
 
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
@@ -221,19 +208,6 @@ def providers(*, protocol: str | None = None, known: Catalog | None = None) -> l
     return [each for each in found if protocol is None or protocol in each.protocols]
 
 
-@lru_cache(1)
-def _data() -> dict[str, Any]:
-    text = (resources.files(__package__) / "data" / "providers.toml").read_text("utf-8")
-    return tomllib.loads(text)
-
-
-@lru_cache(1)
-def table() -> Mapping[str, Mapping[str, Any]]:
-    """Our own table, its rows as they are written, `like` resolved."""
-    rows: dict[str, Any] = _data()["providers"]
-    return {name: _unlike(row, rows) for name, row in rows.items()}
-
-
 def by_preference() -> list[str]:
     """The protocols, those first that an SDK's own makers recommend: the order of our table."""
     ranked = [endpoint["protocol"] for row in table().values() for endpoint in row.get("endpoints", ())]
@@ -241,47 +215,11 @@ def by_preference() -> list[str]:
     return list(dict.fromkeys([*(each for each in ranked if each in there), *there]))
 
 
-def compatible() -> str:
-    """The protocol of a server that says nothing of itself but its URL."""
-    return str(_data()["compatible"])
-
-
-def logins() -> Mapping[str, Mapping[str, Any]]:
-    """The logins with the credentials of a cloud, by name."""
-    found: Mapping[str, Mapping[str, Any]] = _data()["logins"]
-    return found
-
-
-def framings() -> Mapping[str, str]:
-    """The media types of streams in other frames than server-sent events, and what decodes each ("module:class")."""
-    found: Mapping[str, str] = _data()["framings"]
-    return found
-
-
-@lru_cache(1)
-def aliases() -> Mapping[str, str]:
-    """Short names of providers to the catalogue's names."""
-    return {alias: name for name, row in _data()["providers"].items() for alias in row.get("aliases", ())}
-
-
-def _unlike(row: dict[str, Any], rows: Mapping[str, Any]) -> dict[str, Any]:
-    if "like" not in row:
-        return row
-    pattern = {key: value for key, value in rows[row["like"]].items() if key not in ("aliases", "name")}
-    endpoints = []
-    for each in pattern["endpoints"]:
-        base = each["base_url"]
-        for old, new in row.get("replace", {}).items():
-            base = base.replace(old, new)
-        endpoints.append({**each, "base_url": base})
-    return {**pattern, **row, "endpoints": endpoints}
-
-
 def _endpoint(said: Mapping[str, Any], row: Mapping[str, Any]) -> Endpoint:
     own = {key: value for key, value in said.items() if key not in ("auth", "only", "not", "omitted")}
     return Endpoint(
         **own,
-        auth=tuple(_data()["auth"][said.get("auth") or row.get("auth", "bearer")]),
+        auth=tuple(data()["auth"][said.get("auth") or row.get("auth", "bearer")]),
         variables={name: tuple(where) for name, where in row.get("variables", {}).items()},
         hosts=row.get("hosts", {}),
         only=tuple(said.get("only", ())),
@@ -299,8 +237,8 @@ def _implied(id_: str, said: Mapping[str, Any], model: str | None) -> Provider:
     )
     override = (said["models"].get(model) or {}).get("provider") if model else None
     override = override if type(override) is dict else {}
-    package = _data()["packages"].get(override.get("npm") or said.get("npm"), {})
-    protocol = _data()["shapes"].get(override.get("shape")) or package.get("protocol")
+    package = data()["packages"].get(override.get("npm") or said.get("npm"), {})
+    protocol = data()["shapes"].get(override.get("shape")) or package.get("protocol")
     base = override.get("api") or said.get("api")
     if not protocol or not base:
         return implied
@@ -309,7 +247,7 @@ def _implied(id_: str, said: Mapping[str, Any], model: str | None) -> Provider:
     endpoint = Endpoint(
         protocol=protocol,
         base_url=_VARIABLE.sub(r"{\1}", base),
-        auth=tuple(_data()["auth"][package.get("auth", "bearer")]),
+        auth=tuple(data()["auth"][package.get("auth", "bearer")]),
         variables=variables,
         note="implied by the catalogue's client package",
     )

@@ -14,8 +14,8 @@ from typing import Any
 from ..foundation.errors import InvalidBody
 from ..foundation.usage_errors import InvalidArgument
 from .catalog import get
-from .endpoints import table
 from .entries import CatalogModel, Prices, Rates
+from .provider_table import table
 
 __all__ = ["Cost", "Missing", "Part", "cost"]
 

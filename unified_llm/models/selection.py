@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any
 from ..engine.pairs.reading import Reader
 from ..engine.registry import adapter, split
 from ..foundation.errors import CapabilityRefused, UnknownModel, UnknownProtocol, UnknownProvider
+from ..foundation.json_codec import load
 from ..foundation.usage_errors import InvalidArgument
 from ..losses import Loss, Losses
 from ..losses.defaults import needs_no_field
 from ..losses.severity import weight_of
-from ..passes.convert import kind_of, load, preview, write
+from ..passes.convert import kind_of, preview, write
 from .catalog import current
 from .endpoints import Endpoint, Provider, provider
 from .profiles import profile

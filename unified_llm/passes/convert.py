@@ -19,14 +19,14 @@ from ..engine.registry import provider_of, split
 from ..foundation.document_kind import check_kind
 from ..foundation.errors import CapabilityLost, InvalidBody
 from ..foundation.exchange import Exchange
-from ..foundation.json_codec import detached, parse
+from ..foundation.json_codec import load
+from ..foundation.secret import Secret, SecretLike
 from ..foundation.usage_errors import InvalidArgument, MissingExtra
 from ..losses import Levels, Losses, check_levels, enforce
 from ..losses.defaults import Weighing, significant
 from ..losses.locator import locate
-from ..losses.reasons import with_reasons
+from ..losses.report import with_reasons
 from ..provenance.answer_envelope import parked
-from ..provenance.opaque import Secret, SecretLike
 from ..provenance.vault import Vault
 from .keywords import ConvertKeywords, spelled_out
 from .pipeline import Repair, ends, prepare, prompt_for, recording
@@ -162,7 +162,7 @@ def convert(
         value = writer.root(write_kind.write, node)
         if "carried" in writer.context:
             parked(writer)
-        losses = locate(node, value, writer, reader, origin, read_kind.node)
+        losses = locate(node, value, writer, reader, origin, goal, read_kind.node)
         if losses:
             losses = significant(losses, Weighing(source, target, read_kind.node, exchange, node, origin), doc)
             losses = with_reasons(losses, source, target, read_kind.node)
@@ -175,7 +175,7 @@ def convert(
     if on_loss != "ignore":
         enforce(losses, on_loss, done)
     if losses and prompt is not None and (prompt or "n" in node):
-        find = partial(locate, node, value, writer, reader, origin, read_kind.node)
+        find = partial(locate, node, value, writer, reader, origin, goal, read_kind.node)
         refuse(node, prompt, losses, writer, on_loss, find)
     return done
 
@@ -349,7 +349,7 @@ def write(
         value = writer.root(declared.write, node)
         if "carried" in writer.context:
             parked(writer)
-        losses = locate(node, value, writer, None, None, declared.node)
+        losses = locate(node, value, writer, None, None, adapter, declared.node)
         if losses:
             given = writer.context.get("given", node)
             losses = significant(losses, Weighing("", protocol, declared.node, exchange, node), given)
@@ -360,7 +360,8 @@ def write(
     done = _finished(value, losses, writer, record)
     enforce(losses, on_loss, done)
     if losses and prompt is not None:
-        refuse(node, prompt, losses, writer, on_loss, partial(locate, node, value, writer, None, None, declared.node))
+        find = partial(locate, node, value, writer, None, None, adapter, declared.node)
+        refuse(node, prompt, losses, writer, on_loss, find)
     return done
 
 
@@ -400,15 +401,6 @@ def _real_path(node: Any, loc: tuple[Any, ...]) -> list[Any]:
             path.append(key)
             node = node[key]
     return path
-
-
-def load(body: Any, notes: list[tuple[Any, ...]] | None = None) -> Any:
-    """What the caller passed as a JSON tree of our own."""
-    if isinstance(body, (bytes, bytearray, memoryview)):
-        return parse(body, notes)
-    if hasattr(body, "model_dump"):
-        body = body.model_dump(mode="json", by_alias=True, exclude_unset=True)
-    return detached(body, notes)
 
 
 def kind_of(adapter: Adapter, kind: str) -> Kind:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 if TYPE_CHECKING:
     from ..foundation.exchange import Exchange
+    from ..foundation.secret import SecretLike
     from ..losses import Levels
     from ..models.names import ProtocolName
-    from ..provenance.opaque import SecretLike
     from ..provenance.vault import Vault
     from .convert import Facing
     from .pipeline import Repair

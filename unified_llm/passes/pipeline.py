@@ -17,7 +17,7 @@ from ..engine.pairs.reading import Reader
 from ..engine.pairs.writing import Writer
 from ..engine.registry import provider_of
 from ..foundation.exchange import Exchange
-from ..provenance.opaque import Secret, SecretLike
+from ..foundation.secret import Secret, SecretLike
 from ..provenance.provider_references import NAMING
 from ..provenance.transfer import conversation, handed, leaving
 from ..provenance.vault import Vault, thread_of

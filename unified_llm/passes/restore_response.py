@@ -15,9 +15,10 @@ from ..streams.folds import FRAME, TERMINAL
 from .schemas import Lowered, NameRule, SchemaProfile, restore_arguments
 
 if TYPE_CHECKING:
-    from ..engine.adapter import WireWriter, WriteMore
+    from ..engine.adapter import WireWriter
     from ..engine.pairs.reading import Reader
     from ..foundation.exchange import Exchange
+    from ..streams.event_fast_path import WriteMore
 
 __all__ = ["Restoring", "RestoringWriter", "restoring"]
 

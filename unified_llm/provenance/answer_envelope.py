@@ -17,8 +17,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from ..engine.pairs.origins import is_own
 from ..engine.pairs.writing import NOTE
-from .opaque import TURN, is_own, is_reply, plain_text
+from .opaque import TURN, is_reply, plain_text
 from .provider_references import has_handles
 
 if TYPE_CHECKING:

@@ -20,6 +20,7 @@ from hashlib import blake2b
 from hmac import compare_digest
 from typing import TYPE_CHECKING, Any
 
+from ..engine.pairs.origins import is_own
 from ..foundation.json_codec import dump, dump_text, load_text
 from ..foundation.secret import DIGEST, Secret, SecretLike, process_secret
 from .untrusted import TURN, is_reply, joined_parts, untrusted, valid_pieces
@@ -39,7 +40,6 @@ __all__ = [
     "escaped_json",
     "is_constant",
     "is_envelope",
-    "is_own",
     "is_reply",
     "is_sealed",
     "joined_parts",
@@ -170,27 +170,6 @@ def matches(origin: Node, here: Node, keys: Iterable[str]) -> bool:
         theirs, ours = origin.get(key), here.get(key)
         if theirs is not None and ours is not None and theirs != ours:
             return False
-    return True
-
-
-def is_own(piece: Any, writer: Writer) -> bool:
-    """True when a piece goes into the target's own slot as it is.
-
-    A provider gets what its own origin rule (`Adapter.origin`) lets match. A client surface stands for no provider in
-    particular: a piece that says more of its maker than the surface does has to say it in an envelope.
-    """
-    origin = piece.get("origin") if type(piece) is dict else None
-    if not origin:
-        return True
-    if type(origin) is not dict:
-        return False
-    here, client = writer.here, writer.facing == "client"
-    for key in writer.origin:
-        theirs = origin.get(key)
-        if theirs is not None:
-            ours = here.get(key)
-            if ours != theirs and (ours is not None or (client and key != "model")):
-                return False
     return True
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..engine.pairs.origins import is_own
 from ..foundation.generated_ids import is_made
 from .answer_envelope import CALLS, Shown, leading_to_hidden, parts_of, pieces, shown, words_of
-from .opaque import TURN, is_own, is_reply, joined_parts
+from .opaque import TURN, is_reply, joined_parts
 
 if TYPE_CHECKING:
     from ..engine.pairs.reading import Reader

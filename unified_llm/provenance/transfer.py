@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ..engine.pairs.origins import is_own
 from ..engine.registry import adapter
 from ..foundation.errors import UnknownProtocol
 from ..foundation.json_codec import detached
@@ -25,14 +26,15 @@ from .answer_envelope import (
     uncarried,
     withhold_leading,
 )
-from .opaque import is_own, is_sealed, unescaped
+from .opaque import is_sealed, unescaped
 from .provider_references import has_handles, is_foreign_here, withhold
 from .vault import park, parked_answers, unpark
 
 if TYPE_CHECKING:
-    from ..engine.adapter import Adapter, WireWriter, WriteMore
+    from ..engine.adapter import Adapter, WireWriter
     from ..engine.pairs.reading import Reader
     from ..engine.pairs.writing import Writer
+    from ..streams.event_fast_path import WriteMore
 
 __all__ = ["LeavingWriter", "conversation", "handed", "leaving"]
 

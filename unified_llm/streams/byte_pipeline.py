@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
-from ..engine.adapter import NOTHING_MORE, ReadMore, WriteMore
 from ..foundation.errors import RemoteProtocolError, UnifiedLLMError
 from ..foundation.exchange import Exchange
 from ..foundation.usage_errors import InvalidArgument
@@ -18,6 +17,7 @@ from ..passes.convert import convert
 from ..passes.keywords import BytesKeywords, spelled_out
 from ..provenance.opaque import escaped_json
 from .byte_fast_path import reader_of, writer_of
+from .event_fast_path import NOTHING_MORE, ReadMore, WriteMore
 from .folds import aclose
 from .framings.jsonarray import JSONArrayEncoder, StreamDecoder
 from .framings.sse import Passing, SSEDecoder, encode, is_garbled, parse_data

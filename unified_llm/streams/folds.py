@@ -10,6 +10,7 @@ from typing import Any
 
 from ..engine.malformed import FAULTS, refuse_conversion, refuse_document, refuse_event
 from ..foundation.errors import InvalidBody, RemoteProtocolError
+from ..foundation.json_codec import load
 from ..foundation.json_paths import pointer
 from ..types._tables import KNOWN_TYPES
 from .grammar import (
@@ -191,8 +192,6 @@ def decompose(response: Node) -> Iterator[Event]:
     ['response.created', 'response.in_progress', 'response.completed']
     """
     if hasattr(response, "model_dump"):
-        from ..passes.convert import load
-
         response = load(response)
     if type(response) is not dict:
         raise InvalidBody("", "a canonical response is an object")

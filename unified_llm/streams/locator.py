@@ -256,7 +256,7 @@ class _StreamFinder(Finder):
     """The same search, in a document that is a list of events of which only some are still there."""
 
     def __init__(self, trail: Trail, events: list[Node], target: list[Any], sent: int) -> None:
-        super().__init__(events, target, trail.writer, trail.reader, trail.source, "response", ())
+        super().__init__(events, target, trail.writer, trail.reader, trail.source, trail.goal, "response", ())
         self.trail, self.sent = trail, sent
         self.wires, self._read, self.turns = trail.wires, trail.nodes, trail.turns
         self._made_of, self._places_of, self._ends = trail.made_of, trail.places_of, trail.ends

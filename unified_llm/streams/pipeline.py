@@ -11,7 +11,7 @@ from collections import ChainMap, deque
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from ..engine.adapter import NOTHING_MORE, Adapter, ReadMore, Surface, WireReader, WireWriter, WriteMore
+from ..engine.adapter import Adapter, Surface, WireReader, WireWriter
 from ..engine.malformed import FAULTS, refuse_conversion
 from ..engine.pairs.reading import Reader
 from ..engine.pairs.writing import Writer
@@ -20,13 +20,13 @@ from ..engine.shared.citation_spans import CitingWriter
 from ..foundation.exchange import Exchange
 from ..losses import Levels, Loss, Losses, StreamLosses, at_level, check_levels, enforce
 from ..losses.defaults import Weighing, significant
-from ..losses.reasons import with_reasons
+from ..losses.report import with_reasons
 from ..passes.convert import Facing
 from ..passes.pipeline import ends
 from ..provenance.opaque import escaped_all, looks_sealed
 from ..provenance.transfer import LeavingWriter
 from .broken_off import BrokenOff, new_losses
-from .event_fast_path import ShortWay, short_way
+from .event_fast_path import NOTHING_MORE, ReadMore, ShortWay, WriteMore, short_way
 from .folds import ADDRESS, ALONE, PASSING, Grammar, framed
 from .locator import Trail
 from .unsent import HeldFrames, replayed

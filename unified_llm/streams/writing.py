@@ -11,7 +11,7 @@ from ..foundation.secret import SecretLike
 from ..losses import Levels, enforce
 from ..losses.defaults import Weighing, significant
 from ..losses.locator import locate
-from ..losses.reasons import with_reasons
+from ..losses.report import with_reasons
 from .conversion import ConvertedStream
 from .grammar import ANNOTATION, CLASS, PARTS, Grammar, Place, place_of
 from .pipeline import Pipe
@@ -82,7 +82,7 @@ class _WritePipe(Pipe):
             target = [each["data"] for each in out]
             # An error is the one event that has its type's name in common with a node.
             name = "event:error" if canonical["type"] == "error" else canonical["type"]
-            found = locate(canonical, target, self.writing, None, None, name, (self.count,))
+            found = locate(canonical, target, self.writing, None, None, self.goal, name, (self.count,))
             here = Weighing("", self.goal.protocol, "response", self.writing.exchange, canonical.get("response"))
             found = significant(found, here, {self.count: canonical}, stream=True)
             found = with_reasons(found, here.source, here.target, here.kind)

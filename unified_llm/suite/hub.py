@@ -12,7 +12,7 @@ from typing import Any
 import unified_llm as ul
 
 from ..foundation.generated_ids import is_made
-from ..passes.convert import load
+from ..foundation.json_codec import load
 from .defaults import is_default
 from .laws import NOTHING
 from .outcome import Failure, in_short, plain, returned, show, without_form

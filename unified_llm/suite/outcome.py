@@ -14,8 +14,8 @@ import unified_llm as ul
 from ..engine.pairs.reading import Reader
 from ..engine.registry import provider_of, split
 from ..foundation.generated_ids import is_made
+from ..foundation.json_codec import load
 from ..foundation.secret import Secret
-from ..passes.convert import load
 from ..streams.folds import checked
 from .walk import Path, dumps, get, is_prefix, pointer, same
 

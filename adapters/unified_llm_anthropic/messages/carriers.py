@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from unified_llm.engine.pairs.origins import is_own
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.provenance.opaque import anchor_of, is_envelope, is_own, is_reply, joined_parts, open_sealed, seal
+from unified_llm.provenance.opaque import anchor_of, is_envelope, is_reply, joined_parts, open_sealed, seal
 
 from .blocks import ordered
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.engine.adapter import ReadMore
+from unified_llm.streams.event_fast_path import ReadMore
 from unified_llm.streams.folds import FRAME
 
 from .carriers import carried_by, join_carried

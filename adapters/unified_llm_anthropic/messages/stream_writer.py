@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.engine.adapter import WriteMore
+from unified_llm.streams.event_fast_path import WriteMore
 from unified_llm.streams.folds import FRAME, TERMINAL
 
 from .blocks import blocks

@@ -12,10 +12,11 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.engine.pairs.mapping import Fated
+from unified_llm.engine.pairs.origins import is_own
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.foundation.json_codec import dump_text
-from unified_llm.provenance.opaque import anchor_of, is_constant, is_envelope, is_own, opaque_piece, open_sealed, seal
+from unified_llm.provenance.opaque import anchor_of, is_constant, is_envelope, opaque_piece, open_sealed, seal
 
 from ..constants import CONSTANTS
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from unified_llm.engine.adapter import ReadMore, WriteMore
+from unified_llm.streams.event_fast_path import ReadMore, WriteMore
 
 if TYPE_CHECKING:
     from .stream import GenerateContentReader

@@ -13,9 +13,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from unified_llm.engine.adapter import NOTHING_MORE, WriteMore
 from unified_llm.engine.pairs.mapping import fill
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.streams.event_fast_path import NOTHING_MORE, WriteMore
 
 from ..inturn import InTurn
 from .calls import names_of

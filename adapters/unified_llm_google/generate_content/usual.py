@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator
 from typing import Any
 
+from unified_llm.engine.pairs.origins import is_own
 from unified_llm.engine.pairs.outline import CALL, RESULT, ROLES, USER
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.foundation.generated_ids import is_made, made_among, made_id, seed_of
 from unified_llm.foundation.json_codec import dump_text, load_objects
-from unified_llm.provenance.opaque import is_constant, is_envelope, is_own, opaque_piece
+from unified_llm.provenance.opaque import is_constant, is_envelope, opaque_piece
 
 from .signature import KIND, SLOT
 from .waiting import waiting_of

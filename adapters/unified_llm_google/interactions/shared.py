@@ -10,11 +10,12 @@ from functools import cache
 from typing import Any
 
 from unified_llm.engine.pairs.mapping import ANY, Fated, IllTyped, json_types
+from unified_llm.engine.pairs.origins import is_own
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.foundation.generated_ids import made_id
 from unified_llm.foundation.json_codec import dump_text, load_text
-from unified_llm.provenance.opaque import is_constant, is_envelope, is_own, opaque_piece
+from unified_llm.provenance.opaque import is_constant, is_envelope, opaque_piece
 
 from ..constants import CONSTANTS
 from .content import user_parts

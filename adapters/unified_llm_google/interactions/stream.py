@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from unified_llm.engine.adapter import ReadMore
 from unified_llm.engine.pairs.mapping import ILL_TYPED, IllTyped, Owned, lookup, remainder, take
 from unified_llm.engine.pairs.reading import Reader
+from unified_llm.streams.event_fast_path import ReadMore
 from unified_llm.streams.folds import FRAME
 
 from .content import Span, citations, summaries

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from unified_llm.engine.adapter import ReadMore, WriteMore
+from unified_llm.streams.event_fast_path import ReadMore, WriteMore
 
 __all__ = ["Plain", "more_deltas"]
 

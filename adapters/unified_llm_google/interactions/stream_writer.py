@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.engine.adapter import WriteMore
 from unified_llm.engine.pairs.mapping import fill
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.streams.event_fast_path import WriteMore
 from unified_llm.streams.folds import FRAME, TERMINAL
 from unified_llm.types._tables import EVENT_TYPES
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from unified_llm.engine.pairs.origins import is_own
 from unified_llm.engine.pairs.outline import CALL, RESULT, ROLES, USER
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.foundation.json_codec import dump_text
-from unified_llm.provenance.opaque import is_constant, is_envelope, is_own, opaque_piece
+from unified_llm.provenance.opaque import is_constant, is_envelope, opaque_piece
 
 from ..constants import PLACEHOLDER
 from .shared import KIND

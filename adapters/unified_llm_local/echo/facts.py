@@ -10,7 +10,8 @@ from unified_llm.engine.adapter import Adapter
 from unified_llm.engine.malformed import FAULTS, refuse_conversion
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.foundation.document_kind import check_kind
-from unified_llm.passes.convert import kind_of, load
+from unified_llm.foundation.json_codec import load
+from unified_llm.passes.convert import kind_of
 
 Node = dict[str, Any]
 MEDIA = {"input_image": "image", "input_audio": "audio", "input_video": "video", "input_file": "file"}

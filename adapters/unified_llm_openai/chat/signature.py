@@ -12,9 +12,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from unified_llm.engine.pairs.mapping import take
+from unified_llm.engine.pairs.origins import is_own
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.provenance.opaque import anchor_of, is_constant, is_envelope, is_own, opaque_piece, open_sealed, seal
+from unified_llm.provenance.opaque import anchor_of, is_constant, is_envelope, opaque_piece, open_sealed, seal
 
 from .tables import CONSTANTS
 

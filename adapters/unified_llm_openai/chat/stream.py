@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.engine.adapter import ReadMore
 from unified_llm.engine.pairs.reading import Reader
+from unified_llm.streams.event_fast_path import ReadMore
 from unified_llm.streams.folds import FRAME
 
 from .errors import read_error_node

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from unified_llm.engine.adapter import ReadMore
+from unified_llm.streams.event_fast_path import ReadMore
 
 if TYPE_CHECKING:
     from .stream_choice import ChoiceReader

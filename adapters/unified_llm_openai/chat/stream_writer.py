@@ -16,9 +16,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from unified_llm.engine.adapter import WriteMore
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.foundation.generated_ids import made_id
+from unified_llm.streams.event_fast_path import WriteMore
 from unified_llm.streams.folds import FRAME, TERMINAL, index_of
 
 from ..deltas import spot_of

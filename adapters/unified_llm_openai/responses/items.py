@@ -12,9 +12,10 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, take_all
+from unified_llm.engine.pairs.origins import is_own
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.provenance.opaque import is_own, opaque_piece
+from unified_llm.provenance.opaque import opaque_piece
 
 from .content import PICTURE, answer_parts, assistant_parts, parts, pick, user_parts
 from .summaries import summarize, wants_summary

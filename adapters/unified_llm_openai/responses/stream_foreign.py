@@ -12,10 +12,10 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
-from unified_llm.engine.adapter import WriteMore
 from unified_llm.engine.pairs.mapping import NATIVE
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.foundation.generated_ids import made_id
+from unified_llm.streams.event_fast_path import WriteMore
 from unified_llm.streams.folds import FRAME
 
 from ..deltas import spot_of

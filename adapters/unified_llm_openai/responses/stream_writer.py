@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.engine.adapter import WriteMore
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.streams.event_fast_path import WriteMore
 
 from .history import is_own
 from .response import is_born_here

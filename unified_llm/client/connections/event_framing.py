@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx2
 
-from ...models.endpoints import framings
+from ...models.provider_table import framings
 from ..upstreams.loading import loaded
 
 __all__ = ["AsyncEvents", "decoder_of", "events"]

@@ -25,7 +25,8 @@ from ...foundation.errors import (
     ServerError,
 )
 from ...models.catalog import current
-from ...models.endpoints import provider, table
+from ...models.endpoints import provider
+from ...models.provider_table import table
 from ..upstreams.redaction import SCHEME
 from ..upstreams.upstream import Upstream, taken_apart
 

@@ -18,8 +18,9 @@ from ...engine.pairs.reading import Reader
 from ...engine.registry import adapter, provider_of, split
 from ...foundation.errors import ProtocolError
 from ...foundation.json_codec import parse
+from ...foundation.secret import Secret
 from ...passes.convert import write
-from ...provenance.opaque import Secret, looks_sealed, seal
+from ...provenance.opaque import looks_sealed, seal
 from ...provenance.returning import opened
 from ...streams.folds import checked, collect
 from ...streams.framings.jsonarray import StreamDecoder

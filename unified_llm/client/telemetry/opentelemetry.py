@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...engine.registry import split
 from ...losses import Losses
-from ...models.endpoints import table
+from ...models.provider_table import table
 from ..upstreams.upstream import Upstream, taken_apart
 
 if TYPE_CHECKING:

@@ -28,11 +28,12 @@ from ...foundation.errors import (
     UnknownProvider,
 )
 from ...foundation.json_codec import dump, parse
+from ...foundation.secret import Secret, SecretLike
 from ...foundation.urls import filled
 from ...foundation.usage_errors import InvalidArgument
 from ...losses import Levels, Losses
 from ...passes.convert import Converted, convert, read, write
-from ...provenance.opaque import Secret, SecretLike, process_secret
+from ...provenance.opaque import process_secret
 from ...provenance.vault import MemoryVault, Scoped, Vault
 from ..sending.api_errors import is_document
 from ..sending.effects import Answer, Ask, Hop, OnFailure, Opened, answer_kind

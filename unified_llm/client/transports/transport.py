@@ -28,9 +28,9 @@ from .translator import Incoming, Reply, Translator
 if TYPE_CHECKING:
     import httpx
 
+    from ...foundation.secret import SecretLike
     from ...losses import Levels
     from ...models.names import ProtocolName
-    from ...provenance.opaque import SecretLike
     from ...provenance.vault import Vault
     from ..params import UpstreamLike
     from ..sending.retry import Retry

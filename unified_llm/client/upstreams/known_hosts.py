@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import httpx2
 
 from ...foundation.usage_errors import InvalidArgument
-from ...models.endpoints import Endpoint, Provider, provider, table
+from ...models.endpoints import Endpoint, Provider, provider
+from ...models.provider_table import table
 from .upstream import taken_apart
 
 __all__ = ["hosts"]

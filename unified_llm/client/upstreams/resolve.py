@@ -21,7 +21,8 @@ from ...engine.registry import adapter, split
 from ...foundation.errors import UnknownProtocol
 from ...foundation.urls import check_headers, check_query
 from ...foundation.usage_errors import InvalidArgument, MissingExtra
-from ...models.endpoints import Endpoint, Provider, by_preference, compatible, provider
+from ...models.endpoints import Endpoint, Provider, by_preference, provider
+from ...models.provider_table import compatible
 from ...models.selection import select
 from .credentials import KeyAuth
 from .known_hosts import hosts

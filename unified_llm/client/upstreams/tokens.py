@@ -20,7 +20,7 @@ import httpx2
 
 from ...foundation.errors import AuthenticationError, UnifiedLLMError
 from ...foundation.usage_errors import InvalidArgument, MissingExtra
-from ...models.endpoints import logins
+from ...models.provider_table import logins
 from .loading import loaded
 
 __all__ = ["Source", "Tokens", "check_login", "tokens_of", "unavailable"]

@@ -15,7 +15,7 @@ from .mapping import ILL_TYPED, NATIVE, IllTyped, Mapping, ReadPair, remainder
 from .outline import Outline
 
 if TYPE_CHECKING:
-    from ...provenance.opaque import Secret
+    from ...foundation.secret import Secret
     from .writing import Writer
 
 __all__ = ["Reader"]

@@ -11,10 +11,11 @@ from collections.abc import Mapping as MappingABC
 from typing import Any
 
 from ...foundation.generated_ids import is_made, seed_of
-from ...provenance.opaque import Secret, is_own
+from ...foundation.secret import Secret
 from ..registry import adapter
 from .mapping import NATIVE, Fated, IllTyped, Mapping, Owned, WritePair, alike, fill, remade, says_nothing
 from .markers import is_marker
+from .origins import is_own
 from .outline import Outline
 
 __all__ = ["NOTE", "REPEATED", "Writer"]

@@ -12,7 +12,8 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..adapter import WireWriter, WriteMore
+    from ...streams.event_fast_path import WriteMore
+    from ..adapter import WireWriter
     from ..pairs.reading import Reader
     from ..pairs.writing import Writer
 

