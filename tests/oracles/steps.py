@@ -57,7 +57,7 @@ TOOLS = {
     "file_search": "type! file_search_store_names:a metadata_filter:s top_k:i",
     "computer_use": "type! environment:s excluded_predefined_functions:a enable_prompt_injection_detection:b "
     "disabled_safety_policies:a",
-    "mcp_server": "type! name:s url:s headers:o allowed_tools:a",
+    "mcp_server": "type! name:s url:s headers:o allowed_tools:a defer_loading:b",
     "retrieval": "type! retrieval_types:a vertex_ai_search_config:o rag_store_config:o exa_ai_search_config:o "
     "parallel_ai_search_config:o",
     "tool_search": "type! execution=server|client name:s description:s parameters:o",
