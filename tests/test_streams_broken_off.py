@@ -250,3 +250,14 @@ def test_values_of_frames_alike_are_reported_where_they_are() -> None:
         at: Any = frames
         for key in path.split("/")[1:]:
             at = at[int(key) if type(at) is list else key]
+
+
+@pytest.mark.parametrize("target", ["openai-chat", "openai-chat:ollama", "google-generate-content"])
+def test_frames_nested_too_deeply_to_be_compared_are_not_tried(target: str) -> None:
+    deep: Any = "no"
+    for _ in range(1500):
+        deep = {"a": deep}
+    events = named({"event_type": "error", "error": {"message": deep}})
+    done = ul.convert_stream(events, source="google-interactions", target=target)
+    list(done)
+    assert "/0/data" in [loss.path for loss in done.losses]

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..foundation.errors import UnifiedLLMError
+from ..foundation.json_codec import deep_path
 from ..foundation.json_paths import pointer
 from ..losses import Loss, Losses
 from .broken_off import DETAIL
@@ -83,6 +84,9 @@ class HeldFrames:
             else:
                 self.alike.setdefault(alike[-1].number, []).append(number)
 
+    def _size(self) -> int:
+        return sum(len(keys) for frame in self.frames for keys, _ in _leaves(frame.event["data"]))
+
     def documents(self) -> dict[int, Any]:
         """The data of the frames that were tried, by their numbers and by those of the frames they stand for."""
         found = {frame.number: frame.event["data"] for frame in self.frames}
@@ -94,8 +98,8 @@ class HeldFrames:
         """The values that are in none of the target's frames and in no report."""
         self._choose(items)
         named, found, frames = _Named(report), list[Loss](), self.frames
-        if sum(len(keys) for frame in frames for keys, _ in _leaves(frame.event["data"])) > _EFFORT // 4:
-            # Too large for more than a few trials: nothing is said of single values.
+        if any(deep_path(frame.event["data"]) is not None for frame in frames) or self._size() > _EFFORT // 4:
+            # Too deep to be compared, or too large for more than a few trials: nothing is said of single values.
             return [Loss(pointer((frame.number, "data")), "native.field", "lost", DETAIL) for frame in frames]
         trial = _Trial([frame.event for frame in frames], replay)
         for index, frame in enumerate(frames):
