@@ -16,7 +16,7 @@ from unified_llm.suite.mutate import altered
 from unified_llm.suite.outcome import document, noticed, outcome
 from unified_llm.suite.walk import pointer, replaced
 
-TABLE: dict[str, Any] = tomllib.loads((Path(ul.__file__).parent / "defaults.toml").read_text("utf-8"))
+TABLE: dict[str, Any] = tomllib.loads((Path(ul.__file__).parent / "losses" / "defaults.toml").read_text("utf-8"))
 
 
 @pytest.mark.parametrize(("source", "target", "kind"), pairs("request", "response", "stream"))
