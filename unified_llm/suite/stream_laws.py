@@ -38,24 +38,30 @@ def sse_bytes(events: Iterable[dict[str, Any]], line: bytes = b"\n") -> bytes:
     return out if line == b"\n" else out.replace(b"\n", line)
 
 
-def chunking(records: Iterable[Record], target: str) -> list[Failure]:
-    """However the bytes arrive (whole, event by event, byte by byte, other line ends), the same bytes leave."""
+_WAYS: dict[str, Callable[[list[dict[str, Any]], bytes], list[bytes]]] = {
+    "event by event": lambda events, whole: [sse_bytes([event]) for event in events],
+    "byte by byte": lambda events, whole: _pieces(whole, 1 if len(whole) < 30_000 else 1000),
+    "in pieces of 7 bytes": lambda events, whole: _pieces(whole, 7),
+    "with CRLF": lambda events, whole: [sse_bytes(events, b"\r\n")],
+    "with CR, in pieces of 5": lambda events, whole: _pieces(sse_bytes(events, b"\r"), 5),
+    "after a BOM and a comment": lambda events, whole: [b"\xef\xbb\xbf: hello\n\n" + whole],
+    "without the last blank line": lambda events, whole: [whole.removesuffix(b"\n")],
+}
+"""The chunks that the bytes of a stream may arrive in."""
+
+
+def chunking(records: Iterable[Record], target: str, share: int = 1) -> list[Failure]:
+    """However the bytes arrive (whole, event by event, byte by byte, other line ends), the same bytes leave.
+
+    With a `share` of three the ways take turns: each stream arrives in a third of them, and three in a row in all.
+    """
     failures = []
-    for record in records:
+    for number, record in enumerate(records):
         source, events = record["protocol"], record["events"]
         whole = sse_bytes(events)
-        ways: dict[str, list[bytes]] = {
-            "event by event": [sse_bytes([event]) for event in events],
-            "byte by byte": _pieces(whole, 1 if len(whole) < 30_000 else 1000),
-            "in pieces of 7 bytes": _pieces(whole, 7),
-            "with CRLF": [sse_bytes(events, b"\r\n")],
-            "with CR, in pieces of 5": _pieces(sse_bytes(events, b"\r"), 5),
-            "after a BOM and a comment": [b"\xef\xbb\xbf: hello\n\n" + whole],
-            "without the last blank line": [whole.removesuffix(b"\n")],
-        }
         wanted = _translated([whole], source, target)
-        for name, chunks in ways.items():
-            got = _translated(chunks, source, target)
+        for name in list(_WAYS)[number % share :: share]:
+            got = _translated(_WAYS[name](events, whole), source, target)
             if got != wanted:
                 at = next((i for i, pair in enumerate(zip(got[0], wanted[0])) if pair[0] != pair[1]), -1)
                 detail = f"read {name} it comes out otherwise, from byte {at} ({got[1] or 'no error'})"
