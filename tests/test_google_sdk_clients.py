@@ -194,12 +194,12 @@ def test_the_sdk_hears_what_was_said(source: str, target: str) -> None:
     with warnings.catch_warnings(), asyncio.Runner() as runner:
         warnings.filterwarnings("ignore", message="Interaction stopped before completion")
         warnings.filterwarnings("ignore", message=".* is not a valid ")
-        for record, wanted in spoken(source):
+        ways = {"sync": listen, "async": lambda body: runner.run(alisten(body))}
+        for number, (record, wanted) in enumerate(spoken(source)):
             body = b"".join(ul.translate_sse([suite.sse_bytes(record["events"])], source=source, target=target))
-            for how, got in (
-                ("sync", heard_by(listen, body, heard)),
-                ("async", heard_by(lambda body: runner.run(alisten(body)), body, heard)),
-            ):
+            # Recorded streams are long, and the iterators differ in how bytes are read: they take turns.
+            for how in ways if record["vendor"] == "fixture" else [list(ways)[number % 2]]:
+                got = heard_by(ways[how], body, heard)
                 # A block is told by its reason, which is an answer too.
                 if not got.failed if wanted.failed else got[:2] != wanted[:2]:
                     failures.append(suite.Failure(record["id"], "", f"{how}: {got} for {wanted}"))
