@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import logging
+import pickle
 import subprocess
 import sys
 from typing import Any
@@ -168,6 +170,28 @@ def test_the_same_input_gives_the_same_bytes() -> None:
     first, second = to_responses(BODY), to_responses(copy.deepcopy(BODY))
     assert dump(first.value) == dump(second.value)
     assert first.losses == second.losses
+
+
+def test_an_exchange_is_the_same_whenever_it_is_asked_for() -> None:
+    body = {**BODY, "tools": [{"type": "function", "function": {"name": "f", "parameters": {}}}]}
+    early, late = to_responses(body).exchange, to_responses(body)
+    late.value["model"] = "other"
+    late.value["input"].clear()
+    late.value["input"].append({"type": "message"})
+    late.value.pop("tools")
+    assert late.exchange == early is not None
+    assert late.exchange is late.exchange
+
+
+def test_a_finished_conversion_is_a_value() -> None:
+    done = to_responses(BODY)
+    assert done == to_responses(BODY) and done != to_responses({**BODY, "seed": 8})
+    assert pickle.loads(pickle.dumps(to_responses(BODY))) == done == copy.copy(to_responses(BODY))
+    assert "exchange=Exchange(" in repr(to_responses(BODY))
+    assert dataclasses.replace(to_responses(BODY), value=1).exchange == done.exchange
+    assert ul.Converted(1, ul.Losses()).exchange is None and ul.Converted(1, ul.Losses()).http == {}
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        done.value = 2  # type: ignore[misc]
 
 
 def test_an_exchange_is_json_and_remembers_the_alias() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from unified_llm.foundation.json_paths import Search
+from unified_llm.foundation.json_paths import Search, exists
 
 
 @pytest.mark.parametrize("before", [0, 2])
@@ -25,6 +25,14 @@ def test_the_very_object_is_found_before_an_equal_one(before: int) -> None:
     assert search.value(node, 5, "d") == ("d",)
     assert search.value(node, {"b": 5}) == ("c",)
     assert search.object(node, {"b": 5}) == ()
+
+
+@pytest.mark.parametrize(
+    "keys, there",
+    [((), True), (("a", 1), True), (("a", 2), False), (("a", 1, 0), False), (("b",), False), (("t", 0), False)],
+)
+def test_what_stands_at_a_path_may_be_null(keys: tuple[Any, ...], there: bool) -> None:
+    assert exists({"a": [0, None], "t": "text"}, keys) is there
 
 
 def test_time_grows_in_proportion_to_the_depth() -> None:

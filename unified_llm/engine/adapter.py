@@ -289,10 +289,11 @@ class Adapter:
 
 
 class Surface(NamedTuple):
-    """A protocol in one of its dialects."""
+    """A protocol in one of its dialects, and whose documents these are where that is known."""
 
     adapter: Adapter
     dialect: MappingABC[str, Any]
+    provider: str | None = None
 
     def accepts(self, uses: tuple[str, ...]) -> tuple[SchemaProfile | None, ...]:
         """What is accepted of schemas for each use, None for everything."""

@@ -11,15 +11,16 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..foundation.errors import UnknownProtocol
-from .adapter import Adapter
+from .adapter import Adapter, Surface
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["adapter", "adapters", "dialect", "loaded", "protocols", "provider_of", "register", "split"]
+__all__ = ["adapter", "adapters", "dialect", "loaded", "protocols", "provider_of", "register", "split", "surface"]
 
 GROUP = "unified_llm.adapters"
 _loaded: dict[str, Adapter] = {}
+_surfaces: dict[str, Surface] = {}
 
 
 def register(adapter: Adapter) -> None:
@@ -89,6 +90,18 @@ def split(name: str) -> tuple[Adapter, Mapping[str, Any]]:
     if found is not None:
         return found, {}
     return adapter(name), (dialect(name) if ":" in name else {})
+
+
+def surface(name: str) -> Surface:
+    """What `split` gives, with the provider. It is kept by name, since every conversion asks for two."""
+    try:
+        found = _surfaces.get(name)
+    except TypeError:
+        found = None
+    if found is None or _loaded.get(found.adapter.protocol) is not found.adapter:
+        known, own = split(name)
+        found = _surfaces[name] = Surface(known, own, provider_of(name, own))
+    return found
 
 
 def provider_of(name: str, dialect: Mapping[str, Any]) -> str | None:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["check_kind"]
 
-_Other = tuple[str, tuple[str, str] | None, tuple[str, ...]]
+_Mark = tuple[str, tuple[str, str]]
+_Signs = tuple[str, tuple[str, ...]]
 
 
 def check_kind(adapter: Adapter, kind: str, doc: Any, http: Mapping[str, Any] | None = None) -> None:
@@ -27,33 +28,32 @@ def check_kind(adapter: Adapter, kind: str, doc: Any, http: Mapping[str, Any] | 
 
     What came with the `http` status of an error is one, whatever it looks like: some servers send an answer then.
     """
-    signs, others = _signs(adapter, kind)
+    signs, marks, others = _signs(adapter, kind)
     if type(doc) is not dict or not signs:
         return
     if kind == "error" and http:
         status = http.get("status")
         if type(status) is int and status >= 400:
             return
-    own = False
+    for name, (key, value) in marks:
+        if doc.get(key) == value:
+            raise _other(key, kind, name)
     for key in signs:
         if doc.get(key) is not None:
-            own = True
-            break
-    for name, mark, theirs in others:
-        if mark is not None and doc.get(mark[0]) == mark[1]:
-            raise _other(mark[0], kind, name)
-        if not own:
-            for key in theirs:
-                if doc.get(key) is not None:
-                    raise _other(key, kind, name)
+            return
+    for name, theirs in others:
+        for key in theirs:
+            if doc.get(key) is not None:
+                raise _other(key, kind, name)
 
 
 @lru_cache(maxsize=256)
-def _signs(adapter: Adapter, kind: str) -> tuple[tuple[str, ...], tuple[_Other, ...]]:
-    """The signs of a kind, and of the others that have any: name, mark and signs."""
+def _signs(adapter: Adapter, kind: str) -> tuple[tuple[str, ...], tuple[_Mark, ...], tuple[_Signs, ...]]:
+    """The signs of a kind, and the marks and the signs of the others, by name."""
     declared = adapter.kinds[kind]
-    others = [(name, other.mark, other.signs) for name, other in adapter.kinds.items() if other is not declared]
-    return declared.signs, tuple(other for other in others if other[1] is not None or other[2])
+    others = [(name, other) for name, other in adapter.kinds.items() if other is not declared]
+    marks = tuple((name, other.mark) for name, other in others if other.mark is not None)
+    return declared.signs, marks, tuple((name, other.signs) for name, other in others if other.signs)
 
 
 def _other(key: str, kind: str, name: str) -> InvalidBody:

@@ -17,6 +17,7 @@ __all__ = [
     "Paths",
     "Search",
     "at",
+    "exists",
     "follow",
     "ids_below",
     "kept",
@@ -87,15 +88,21 @@ class Paths:
         found = self._found
         while key not in found and self._level:
             node, path = self._level.pop()
+            below = self._below
             for name, value in node.items() if type(node) is dict else enumerate(node):
-                if type(value) is dict or type(value) is list:
+                kind = type(value)
+                if kind is dict or kind is list:
                     here = found[id(value)] = (*path, name)
-                    self._below.append((value, here))
+                    below.append((value, here))
             if not self._level:
-                self._level, self._below = self._below, []
-                if len(self._level) > 1:
-                    self._level.sort(key=_size, reverse=True)
+                self._level, self._below = below, []
+                if len(below) > _FEW:
+                    below.sort(key=_size, reverse=True)
         return found.get(key, default)
+
+
+# Objects and lists of a level that are opened in any order.
+_FEW = 8
 
 
 def _size(entry: tuple[Any, Keys]) -> int:
@@ -149,6 +156,18 @@ def at(node: Any, keys: Keys) -> Any:
         except (KeyError, IndexError, TypeError):
             return None
     return node
+
+
+def exists(node: Any, keys: Keys) -> bool:
+    """Whether there is something at a path, be it null."""
+    for key in keys:
+        if type(node) is str:
+            return False
+        try:
+            node = node[key]
+        except (KeyError, IndexError, TypeError):
+            return False
+    return True
 
 
 def follow(node: Any, keys: Keys) -> Keys:

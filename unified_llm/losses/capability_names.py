@@ -84,6 +84,38 @@ def losses_below(above: Keys, changes: Changes) -> tuple[Loss, ...]:
     return tuple(Loss(pointer(above + keys), "tools.function", fate, detail) for keys, fate, detail in changes)  # type: ignore[arg-type]
 
 
+@lru_cache(maxsize=2048)
+def _declared(name: str, keys: Keys) -> str:
+    """The capability of the field at `keys` below a node of this name, where no typed node is on the way."""
+    return _walked(name, keys, _NONE)
+
+
+def _walked(name: str, keys: Keys, value: Any) -> str:
+    found: str = CAPABILITY.get(name, _NONE).get("", "native.item")
+    for key in keys:
+        value = _inner(value, key)
+        kind = value.get("type") if type(value) is dict else None
+        if type(key) is not str:
+            if type(kind) is str and kind in CAPABILITY:
+                name = kind
+                found = CAPABILITY[name][""]
+            continue
+        table = CAPABILITY.get(name)
+        if table is None or key not in table:
+            return found if keys[0] != key else "native.field"
+        found = table[key]
+        children = CHILDREN.get(name, _NONE).get(key, ())
+        name = kind if type(kind) is str and kind in CAPABILITY else children[0] if len(children) == 1 else ""
+    return found
+
+
+def _inner(value: Any, key: Any) -> Any:
+    try:
+        return value[key] if type(value) is not str else None
+    except (KeyError, IndexError, TypeError):
+        return None
+
+
 class Naming:
     """The names of places below `root`, a canonical document of the kind `name`."""
 
@@ -114,27 +146,12 @@ class Naming:
             return CAPABILITY[name][keys[0]]
         if node is not self.root:
             name = kind if type(kind) is str and kind in CAPABILITY else self._name_of(node)
-        found: str = CAPABILITY.get(name, _NONE).get("", "native.item")
         value: Any = node
         for key in keys:
-            try:
-                value = value[key] if type(value) is not str else None
-            except (KeyError, IndexError, TypeError):
-                value = None
-            if type(key) is not str:
-                kind = value.get("type") if type(value) is dict else None
-                if type(kind) is str and kind in CAPABILITY:
-                    name = kind
-                    found = CAPABILITY[name][""]
-                continue
-            table = CAPABILITY.get(name)
-            if table is None or key not in table:
-                return found if keys[0] != key else "native.field"
-            found = table[key]
-            children = CHILDREN.get(name, _NONE).get(key, ())
-            kind = value.get("type") if type(value) is dict else None
-            name = kind if type(kind) is str and kind in CAPABILITY else children[0] if len(children) == 1 else ""
-        return found
+            value = _inner(value, key)
+            if type(value) is dict and "type" in value:
+                return _walked(name, keys, node)
+        return _declared(name, keys)
 
     def _name_of(self, node: Node) -> str:
         """The name of an untyped node (usage, finish, ...), from where it hangs."""

@@ -62,7 +62,11 @@ def locate(
             groups.setdefault(note[1:], []).append(note[0])
     stands = reader.stands if reader is not None else {}
     found = [
-        finder.alike(nodes, *entry) if len(nodes) > 1 or id(nodes[0]) in stands else finder.loss(nodes[0], *entry)
+        finder.added(nodes, *entry)
+        if entry[1] == "added"
+        else finder.alike(nodes, *entry)
+        if len(nodes) > 1 or id(nodes[0]) in stands
+        else finder.loss(nodes[0], *entry)
         for entry, nodes in groups.items()
     ]
     for node, keys, fate, detail in reader.notes if reader else ():
@@ -79,9 +83,17 @@ def locate(
 class Finder(Notes):
     """The search for the sources of losses, over the documents of one conversion."""
 
+    def added(self, nodes: list[Node], keys: Keys, fate: str, detail: str, capability: str | None) -> list[Loss]:
+        """What was added at one leaf of nodes of the result."""
+        goal, name, target = self.goal, self.name, self.target
+        return [
+            loss_of_added(keys if node is target else self._added(node, keys), goal, name, detail, capability)
+            for node in nodes
+        ]
+
     def loss(self, node: Node, keys: Keys, fate: str, detail: str, capability: str | None) -> list[Loss]:
         if fate == "added":
-            return [loss_of_added(self._added(node, keys), self.goal, self.name, detail, capability)]
+            return self.added([node], keys, fate, detail, capability)
         is_root, setting = node is self.root, None
         if is_root and keys:
             if len(keys) == 1 and fate == "lost" and not capability and self.name == "request":
@@ -106,7 +118,7 @@ class Finder(Notes):
         if node is self.root and len(keys) == 1 and self._handed_on(keys[0]):
             said = detail or (self.writer.refuses.get(keys[0], "") if fate == "lost" else "")
             return [loss_at(self.base + keys, capability, fate, said)]
-        told = self._told(node, keys) if keys else None
+        told = self._told(node, keys, fate) if keys else None
         if told is not None:
             if fate == "lost" and not detail and keys[-2:] in PARTS:
                 fate, detail = "approximated", "counted in the sum"
@@ -149,9 +161,6 @@ class Finder(Notes):
 
     def alike(self, nodes: list[Node], keys: Keys, fate: str, detail: str, capability: str | None) -> list[Loss]:
         """The losses of one leaf of one or many nodes; what holds of the first mostly holds of all of its kind."""
-        if fate == "added":
-            places = [self._added(node, keys) for node in nodes]
-            return [loss_of_added(place, self.goal, self.name, detail, capability) for place in places]
         if len(nodes) == 1 and nodes[0] is self.root:
             return self.loss(nodes[0], keys, fate, detail, capability)
         known = self._laid_out(nodes, keys) or self._all_beside(nodes, keys)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from ..foundation.json_paths import Keys, Paths, Search, at, follow, once
+from ..foundation.json_paths import Keys, Paths, Search, at, exists, follow, once
 from ..types._tables import CAPABILITY
 from .capability_names import Naming
 
@@ -134,7 +134,7 @@ class Notes(Naming):
 
     def _join(self, wire: Any, keys: Keys) -> Keys:
         """The path of what is at `keys` of a wire node."""
-        return self._path(wire) + keys
+        return self._paths.get(id(wire), ()) + keys
 
     def _within(self, keys: Keys) -> Any:
         """What is at this path of the caller's document."""
@@ -231,27 +231,31 @@ class Notes(Naming):
     def _is_lost(self, key: Keys) -> bool:
         return any(key[:depth] in self._lost for depth in range(1, len(key) + 1))
 
-    def _told(self, node: Node, keys: Keys) -> Keys | None:
-        """The path of a leaf of which its reader told where it is, or what holds it, and where no other came from."""
+    def _told(self, node: Node, keys: Keys, fate: str) -> Keys | None:
+        """The path of a leaf of which its reader told where it is, or what holds it.
+
+        None where another leaf may have come from there too: what is lost of a word is not lost if the other arrived.
+        """
         known, reader = id(node), self.reader
         if reader is None or known in reader.below or known in reader.stands:
             return None
         if node is self.root:
             return self._told_of_root((known, *keys), reader.places)
-        for depth in range(len(keys), 0, -1):
-            place = reader.places.get((known, *keys[:depth]))
-            if place is not None:
-                break
-        else:
-            return None
+        places, depth = reader.places, len(keys)
+        place = places.get((known, *keys))
+        while place is None:
+            depth -= 1
+            if depth < 1:
+                return None
+            place = places.get((known, *keys[:depth]))
         wire, absolute = self._wire(node), place[:1] == (...,)
         if type(wire) is not dict:
             return None
         if depth < len(keys):
             # Below what it told, names are the same.
-            below = follow(at(wire, place), keys[depth:]) if not absolute else ()
-            return self._join(wire, place + below) if len(below) == len(keys) - depth else None
-        for last in (place[-1:], ()) if place else ((),):
+            whole = place + keys[depth:]
+            return self._join(wire, whole) if not absolute and exists(wire, whole) else None
+        for last in () if fate != "lost" else (place[-1:], ()) if place else ((),):
             for leaf, other in self._ends.get(last, _NONE).items():
                 if leaf[0] != known or (other[:1] == (...,)) != absolute or (other == place and leaf[1:] != keys):
                     return None

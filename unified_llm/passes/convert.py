@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
-from ..engine.adapter import Adapter, Kind, Surface
+from ..engine.adapter import Adapter, Kind
 from ..engine.malformed import FAULTS, refuse_conversion, refuse_document
 from ..engine.pairs.reading import Reader
 from ..engine.pairs.writing import Writer
-from ..engine.registry import provider_of, split
+from ..engine.registry import split, surface
 from ..foundation.document_kind import check_kind
 from ..foundation.errors import CapabilityLost, InvalidBody
 from ..foundation.exchange import Exchange
@@ -132,19 +132,17 @@ def convert(
     """
     if on_loss != "ignore":
         check_levels(on_loss)
-    origin, source_dialect = split(source)
-    goal, target_dialect = split(target)
+    here, there = surface(source), surface(target)
+    origin, goal, crossing = here.adapter, there.adapter, source != target
     read_kind, write_kind = kind_of(origin, kind), kind_of(goal, kind)
     notes: list[tuple[Any, ...]] = []
     doc = load(body, notes)
     side = facing or write_kind.facing
-    here, there = Surface(origin, source_dialect), Surface(goal, target_dialect)
     reader, writer = ends(
-        source,
-        target,
         here,
         there,
         side,
+        not crossing,
         model=model,
         http=http,
         exchange=exchange,
@@ -156,7 +154,6 @@ def convert(
     check_kind(origin, kind, doc, http)
     try:
         node = reader.root(read_kind.read, doc)
-        crossing = source != target
         prompt = prompt_for(node, write_kind, goal, writer, reader)
         node = prepare(node, write_kind, there, here, reader, writer, crossing, repair)
         value = writer.root(write_kind.write, node)
@@ -259,7 +256,8 @@ def read(
     """
     from ..types.validation import KINDS, validate
 
-    adapter, dialect = split(protocol)
+    here = surface(protocol)
+    adapter, dialect, _ = here
     declared = kind_of(adapter, kind)
     if declared.node not in KINDS:
         raise InvalidBody("", f"a document of kind {kind!r} has no canonical class; use convert for its JSON")
@@ -267,7 +265,7 @@ def read(
         adapter.protocol,
         dialect=dialect,
         http=http,
-        provider=provider_of(protocol, dialect),
+        provider=here.provider,
         opens=declared.facing == "provider",
         secret=Secret.of(secret),
     )
@@ -324,7 +322,8 @@ def write(
     {'model': 'm', 'messages': [{'role': 'user', 'content': 'Hi'}]}
     """
     check_levels(on_loss)
-    adapter, dialect = split(protocol)
+    there = surface(protocol)
+    adapter, dialect, known = there
     declared = kind_of(adapter, kind)
     node = load(obj)
     if type(node) is not dict:
@@ -337,7 +336,7 @@ def write(
         exchange=exchange,
         vault=vault,
         refuses=adapter.refuses,
-        provider=provider_of(protocol, dialect) or provider,
+        provider=known or provider,
         scope=scope,
         origin=adapter.origin,
         carries=adapter.carries,
@@ -345,7 +344,7 @@ def write(
     )
     try:
         prompt = prompt_for(node, declared, adapter, writer)
-        node = prepare(node, declared, Surface(adapter, dialect), None, None, writer, True, repair)
+        node = prepare(node, declared, there, None, None, writer, True, repair)
         value = writer.root(declared.write, node)
         if "carried" in writer.context:
             parked(writer)

@@ -15,7 +15,6 @@ from ..engine.adapter import Adapter, Kind, Surface
 from ..engine.pairs.outline import Outline
 from ..engine.pairs.reading import Reader
 from ..engine.pairs.writing import Writer
-from ..engine.registry import provider_of
 from ..foundation.exchange import Exchange
 from ..foundation.secret import Secret, SecretLike
 from ..provenance.provider_references import NAMING
@@ -29,11 +28,10 @@ Repair = Literal["auto", "never", "always"]
 
 
 def ends(
-    source: str,
-    target: str,
     origin: Surface,
     goal: Surface,
     facing: str,
+    same: bool,
     *,
     model: str | None = None,
     http: Mapping[str, Any] | None = None,
@@ -45,7 +43,8 @@ def ends(
 ) -> tuple[Reader, Writer]:
     """What reads and what writes in one conversion, of a document or a stream; `facing` says who reads the result.
 
-    `opens` says that a client sent what is read, so that there may be envelopes in it.
+    `same` says that the source is the target, dialect and all; `opens`, that a client sent what is read, so that there
+    may be envelopes in it.
     """
     keys = Secret.of(secret)
     reader = Reader(
@@ -54,7 +53,7 @@ def ends(
         facing="client" if facing == "provider" else "provider",
         model=exchange.model if exchange else None,
         http=http,
-        provider=provider_of(source, origin.dialect),
+        provider=origin.provider,
         opens=opens,
         secret=keys,
     )
@@ -71,13 +70,13 @@ def ends(
         exchange=exchange,
         vault=vault,
         refuses=goal.adapter.refuses,
-        provider=provider_of(target, goal.dialect),
+        provider=goal.provider,
         scope=scope if facing == "provider" else None,
         origin=goal.adapter.origin,
         carries=goal.adapter.carries,
         secret=keys,
     )
-    writer.same = source == target
+    writer.same = same
     reader.target = writer
     return reader, writer
 

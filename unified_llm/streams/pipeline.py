@@ -11,11 +11,11 @@ from collections import ChainMap, deque
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from ..engine.adapter import Adapter, Surface, WireReader, WireWriter
+from ..engine.adapter import Adapter, WireReader, WireWriter
 from ..engine.malformed import FAULTS, refuse_conversion
 from ..engine.pairs.reading import Reader
 from ..engine.pairs.writing import Writer
-from ..engine.registry import split
+from ..engine.registry import surface
 from ..engine.shared.citation_spans import CitingWriter
 from ..foundation.exchange import Exchange
 from ..losses import Levels, Loss, Losses, StreamLosses, at_level, check_levels, enforce
@@ -59,11 +59,13 @@ class Pipe:
         check_levels(on_loss)
         self.trial = trial
         self.options: dict[str, Any] = {**options, "facing": facing, "exchange": exchange, "vault": None}
-        here, there = Surface(*split(source)), Surface(*split(target))
+        here, there = surface(source), surface(target)
         self.origin: Adapter = here.adapter
         self.goal: Adapter = there.adapter
         self.crossing: bool = source != target
-        self.reading, self.writing = ends(source, target, here, there, facing or "client", exchange=exchange, **options)
+        self.reading, self.writing = ends(
+            here, there, facing or "client", not self.crossing, exchange=exchange, **options
+        )
         self.writing.seed = self.reading.seed = exchange.seed if exchange else ""
         if self.origin is self.goal:
             self.reading.escapes = False  # done to the whole event

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 
 from ...foundation.errors import InvalidBody
 from ...models.catalog import current
-from ...models.endpoints import aliases, table
+from ...models.provider_table import aliases, table
 from .options import UpstreamKeywords
 from .upstream import Upstream
 
